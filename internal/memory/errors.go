@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The errors of the domain. Layers wrap them with what they concern; callers test with errors.Is.
+var (
+	ErrNotFound      = errors.New("not found")
+	ErrExists        = errors.New("already exists")
+	ErrStale         = errors.New("changed since it was read")
+	ErrKeyReused     = errors.New("idempotency key was used for another request")
+	ErrNotUndoable   = errors.New("operation cannot be undone")
+	ErrTrimmed       = errors.New("history this old is no longer kept")
+	ErrReadOnly      = errors.New("store is read-only until the daemon is restarted")
+	ErrDiskFull      = errors.New("disk is full")
+	ErrCorrupt       = errors.New("damaged data")
+	ErrNewerVersion  = errors.New("written by a newer version of memsidecar")
+	ErrLocked        = errors.New("data directory is in use by another daemon")
+	ErrUnsupportedFS = errors.New("data directory is on a file system without reliable locks and sync")
+	ErrShuttingDown  = errors.New("daemon is shutting down")
+	ErrBusy          = errors.New("too much work in progress")
+	ErrPaused        = errors.New("capture is paused")
+	ErrUnauthorized  = errors.New("caller is not allowed")
+)
+
+// Violation is one thing wrong with a request.
+type Violation struct {
+	Field  string // path into the request, "memories[3].tags[2]"
+	Reason string // UPPER_SNAKE, stable
+	Detail string // for people; never holds memory text
+}
+
+// InvalidError carries every violation of a request at once.
+type InvalidError struct{ Violations []Violation }
+
+func (e *InvalidError) Error() string {
+	parts := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
+		parts[i] = v.Field + ": " + v.Detail
+	}
+	return "invalid request: " + strings.Join(parts, "; ")
+}
+
+// NotFoundError names what was not found. It is an ErrNotFound.
+type NotFoundError struct{ Kind, Name string }
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.Name) }
+
+// Is makes errors.Is(err, ErrNotFound) true.
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// StaleError says which revision was expected and which one is current. It is an ErrStale.
+type StaleError struct {
+	Kind, Name        string
+	Expected, Current int64
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%s %q is at revision %d, not the expected %d; read it again and decide anew",
+		e.Kind, e.Name, e.Current, e.Expected)
+}
+
+// Is makes errors.Is(err, ErrStale) true.
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
+
+// ExistsError names what is there already. It is an ErrExists.
+type ExistsError struct{ Kind, Name string }
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("%s %q already exists", e.Kind, e.Name) }
+
+// Is makes errors.Is(err, ErrExists) true.
+func (e *ExistsError) Is(target error) bool { return target == ErrExists }

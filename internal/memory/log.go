@@ -1,0 +1,45 @@
+package memory
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Types of log entries the daemon writes itself. Other slugs are accepted.
+const (
+	EntryEvent          = "event"
+	EntryAutoExtract    = "auto_extract"
+	EntryReflection     = "reflection"
+	EntryToolFailure    = "tool_failure"
+	EntryCorrection     = "correction"
+	EntrySessionSummary = "session_summary"
+)
+
+// Entry is one line of a daily log. Values in the store are immutable.
+type Entry struct {
+	ID       string    `json:"id"`
+	Time     string    `json:"time"`        // local wall clock, "14:30:00"
+	At       time.Time `json:"at,omitzero"` // the same instant with its UTC offset
+	Type     string    `json:"type"`
+	Content  string    `json:"content"`
+	Category string    `json:"category,omitempty"`
+	Tool     string    `json:"tool,omitempty"`
+	Error    string    `json:"error,omitempty"`
+	Session  string    `json:"session,omitempty"`
+
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Day is what is known of a daily log beside its entries.
+type Day struct {
+	Date     string `json:"date"`              // "2026-02-21", the daemon's local day when the entries were written
+	Summary  string `json:"summary,omitempty"` // set when archived
+	Archived bool   `json:"archived,omitempty"`
+	Revision int64  `json:"revision,omitempty"` // LSN of the last change to the day or any entry
+	Entries  int    `json:"entries"`            // number of entries
+
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// DateLayout is the time layout of a daily log's date.
+const DateLayout = time.DateOnly

@@ -1,0 +1,134 @@
+// Package memory holds the domain types of memsidecar: memories, daily log entries, sessions,
+// their validation and the errors every layer speaks in. It does no I/O and imports only the
+// standard library.
+package memory
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Status says whether a memory takes part in search and context.
+type Status string
+
+// The states of a memory. Only an active memory is published, searched by default and recalled.
+const (
+	Active     Status = "active"     // current
+	Superseded Status = "superseded" // replaced by the memory named in SupersededBy
+	Retired    Status = "retired"    // forgotten by a user or a rule; restorable
+)
+
+// The published categories. Any other lower-case slug is accepted as a custom category.
+const (
+	Preferences = "preferences"
+	Facts       = "facts"
+	Tasks       = "tasks"
+	Reflections = "reflections"
+	Procedural  = "procedural"
+	General     = "general"
+)
+
+// Sources name the path a memory came by. Other values are kept as they are.
+const (
+	SourceUser           = "user_explicit"
+	SourceReflection     = "auto_reflection"
+	SourceConsolidation  = "consolidation"
+	SourceUserCorrection = "user_correction"
+	SourceArchive        = "log_archive"
+	SourceImport         = "import"
+)
+
+// DefaultSalience is given to a memory that names none.
+const DefaultSalience = 0.5
+
+// DefaultSpace is the space used when none is named; its files stand at the root of the data directory.
+const DefaultSpace = "default"
+
+// Memory is one long-term memory. Values in the store are immutable: change a Clone.
+//
+// The JSON form here is the one of the journal and of snapshots. memory.json differs in one point:
+// there the members of Extra stand beside the known fields.
+type Memory struct {
+	ID           string    `json:"id"`
+	Category     string    `json:"category"`
+	Content      string    `json:"content"`
+	Salience     float64   `json:"salience"` // importance, 0 to 1
+	CreatedAt    time.Time `json:"created_at"`
+	LastAccessed time.Time `json:"last_accessed,omitzero"`
+	AccessCount  int64     `json:"access_count"`
+	Source       string    `json:"source"`
+	Context      *Context  `json:"context,omitempty"`
+
+	UpdatedAt      time.Time       `json:"updated_at,omitzero"` // of the last change that was not an access
+	Revision       int64           `json:"revision,omitempty"`  // LSN of the last change that was not an access
+	Tags           []string        `json:"tags,omitempty"`
+	Title          string          `json:"title,omitempty"`
+	Pinned         bool            `json:"pinned,omitempty"`     // never expires, is never compressed
+	Confidence     float64         `json:"confidence,omitempty"` // 0 to 1; stores give 1 to a memory that names none
+	ExpiresAt      time.Time       `json:"expires_at,omitzero"`
+	Status         Status          `json:"status,omitempty"`
+	Supersedes     []string        `json:"supersedes,omitempty"`
+	SupersededBy   string          `json:"superseded_by,omitempty"`
+	Relations      []Relation      `json:"relations,omitempty"`
+	Evidence       []Evidence      `json:"evidence,omitempty"`
+	StructuredData json.RawMessage `json:"structured_data,omitempty"` // a JSON object
+
+	// Extra holds fields of memory.json that this version does not know, kept as they were.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Context says what a procedural memory was learnt from.
+type Context struct {
+	Tool        string `json:"tool,omitempty"`
+	ErrorType   string `json:"error_type,omitempty"`
+	LearnedFrom string `json:"learned_from,omitempty"` // "session_" and a session id
+	Signature   string `json:"signature,omitempty"`    // of the failure: tool, normalised arguments, error class
+	Occurrences int64  `json:"occurrences,omitempty"`  // how often that failure was seen
+
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Relation is a directed, typed link to another memory of the same space.
+type Relation struct {
+	Type     string  `json:"type"` // supports, contradicts, refines, supersedes
+	Target   string  `json:"target"`
+	Strength float64 `json:"strength"` // 0 to 1
+}
+
+// Evidence names where a memory was learnt: a log entry, a session, or both.
+type Evidence struct {
+	Log     string `json:"log,omitempty"` // date of the daily log
+	Entry   string `json:"entry,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+// Clone returns a copy that shares nothing mutable with m.
+func (m *Memory) Clone() *Memory {
+	c := *m
+	c.Tags = slices.Clone(m.Tags)
+	c.Supersedes = slices.Clone(m.Supersedes)
+	c.Relations = slices.Clone(m.Relations)
+	c.Evidence = slices.Clone(m.Evidence)
+	if m.Context != nil {
+		ctx := *m.Context
+		c.Context = &ctx
+	}
+	return &c
+}
+
+// IsActive reports whether m is current. Expiry is a matter of time and is asked with Expired.
+func (m *Memory) IsActive() bool { return m.Status == Active || m.Status == "" }
+
+// Expired reports whether m had expired at now. A pinned memory never expires.
+func (m *Memory) Expired(now time.Time) bool {
+	return !m.Pinned && !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
+}
+
+// Normalize reduces content to what decides whether two memories are the same: letter case, runs of white
+// space and closing punctuation do not.
+func Normalize(content string) string {
+	s := strings.Join(strings.Fields(strings.ToLower(content)), " ")
+	return strings.TrimRight(s, ".!。！")
+}

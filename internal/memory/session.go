@@ -1,0 +1,48 @@
+package memory
+
+import "time"
+
+// SessionState is where a session stands between Start and its one reflection.
+type SessionState string
+
+// The states of a session, in the order they are passed.
+const (
+	SessionOpen      SessionState = "open"
+	SessionEnded     SessionState = "ended"     // waits for its reflection
+	SessionReflected SessionState = "reflected" // everything up to ReflectedSeq was reflected
+)
+
+// Session is the durable header of an agent's session. Values in the store are immutable.
+type Session struct {
+	ID           string       `json:"id"`
+	State        SessionState `json:"state"`
+	Host         string       `json:"host,omitempty"` // agent or host program, as it names itself
+	Cwd          string       `json:"cwd,omitempty"`
+	StartedAt    time.Time    `json:"started_at"`
+	LastAt       time.Time    `json:"last_at"` // of the newest message, else StartedAt
+	EndedAt      time.Time    `json:"ended_at,omitzero"`
+	EndReason    string       `json:"end_reason,omitempty"` // reflect, idle, restart, host_exit
+	Messages     int64        `json:"messages"`             // messages kept
+	NextSeq      int64        `json:"next_seq"`             // the client's next sequence number; lower ones are known already
+	ReflectedSeq int64        `json:"reflected_seq"`        // messages with a lower client sequence number were reflected
+	ReflectedOp  int64        `json:"reflected_op,omitempty"`
+	Summary      string       `json:"summary,omitempty"`
+}
+
+// Message is one turn or tool event of a session, redacted before it gets here.
+type Message struct {
+	Seq     int64     `json:"seq"` // the client's number, from 1, without gaps
+	At      time.Time `json:"at"`
+	Role    string    `json:"role"` // user, assistant, system, tool
+	Content string    `json:"content,omitempty"`
+	Tool    *ToolCall `json:"tool,omitempty"`
+}
+
+// ToolCall is what a tool was asked and how it ended.
+type ToolCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments,omitempty"` // as the host sent them, usually JSON
+	Result    string `json:"result,omitempty"`
+	Error     string `json:"error,omitempty"`
+	Failed    bool   `json:"failed,omitempty"`
+}

@@ -1,0 +1,167 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of requests. Each is enforced with a named violation.
+const (
+	MaxContent    = 8000     // characters of a memory or log entry
+	MaxTitle      = 200      // characters
+	MaxSummary    = 32000    // characters of the rolling summary
+	MaxTags       = 32       // tags of a memory
+	MaxTag        = 64       // characters of a tag
+	MaxLinks      = 64       // relations, pieces of evidence or superseded ids of a memory
+	MaxStructured = 64 << 10 // bytes of structured_data
+	MaxID         = 128      // bytes of an id or an idempotency key
+	MaxSlug       = 64       // bytes of a category, source, entry type or space
+	MaxBatch      = 1000     // items of a batch
+	MaxK          = 200      // results of a search
+	MaxPage       = 1000     // items of a page
+	MaxMessage    = 16 << 20 // bytes of a request
+)
+
+// Check collects violations. The zero value is ready to use.
+type Check struct{ violations []Violation }
+
+// Add records a violation of field.
+func (c *Check) Add(field, reason, format string, args ...any) {
+	c.violations = append(c.violations, Violation{Field: field, Reason: reason, Detail: fmt.Sprintf(format, args...)})
+}
+
+// Err returns nil, or an *InvalidError with everything added so far.
+func (c *Check) Err() error {
+	if len(c.violations) == 0 {
+		return nil
+	}
+	return &InvalidError{Violations: c.violations}
+}
+
+// Text checks that s is valid UTF-8 of at most limit characters, and not blank when required.
+func (c *Check) Text(field, s string, limit int, required bool) {
+	switch {
+	case !utf8.ValidString(s):
+		c.Add(field, "INVALID_UTF8", "is not valid UTF-8")
+	case required && strings.TrimSpace(s) == "":
+		c.Add(field, "REQUIRED", "must not be empty")
+	case len(s) > limit && utf8.RuneCountInString(s) > limit:
+		c.Add(field, "TOO_LONG", "has %d characters; the limit is %d", utf8.RuneCountInString(s), limit)
+	}
+}
+
+// ID checks an id or an idempotency key: 1 to MaxID bytes of printable text without spaces.
+func (c *Check) ID(field, s string) {
+	switch {
+	case s == "":
+		c.Add(field, "REQUIRED", "must not be empty")
+	case len(s) > MaxID:
+		c.Add(field, "TOO_LONG", "has %d bytes; the limit is %d", len(s), MaxID)
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }):
+		c.Add(field, "INVALID_ID", "may hold only printable characters without spaces")
+	}
+}
+
+// Slug checks a category, source, type or space: lower-case letters, digits, "_", "-" and ".", starting with a letter or digit.
+func (c *Check) Slug(field, s string) {
+	switch {
+	case s == "":
+		c.Add(field, "REQUIRED", "must not be empty")
+	case len(s) > MaxSlug:
+		c.Add(field, "TOO_LONG", "has %d bytes; the limit is %d", len(s), MaxSlug)
+	case !IsSlug(s):
+		c.Add(field, "INVALID_SLUG", "must be lower-case letters, digits, '_', '-' or '.', starting with a letter or digit")
+	}
+}
+
+// IsSlug reports whether s has the form Slug checks, length aside.
+func IsSlug(s string) bool {
+	for i, r := range s {
+		alnum := r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		if !alnum && (i == 0 || r != '_' && r != '-' && r != '.') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Unit checks that v is a number from 0 to 1.
+func (c *Check) Unit(field string, v float64) {
+	if !(v >= 0 && v <= 1) {
+		c.Add(field, "OUT_OF_RANGE", "must be a number from 0 to 1")
+	}
+}
+
+// Date checks a calendar date of the form 2026-02-21.
+func (c *Check) Date(field, s string) {
+	if _, err := time.Parse(DateLayout, s); err != nil {
+		c.Add(field, "INVALID_DATE", "must be a date such as 2026-02-21")
+	}
+}
+
+// Memory checks every field of m. prefix is put before each field's name ("memories[3].").
+func (c *Check) Memory(prefix string, m *Memory) {
+	c.ID(prefix+"id", m.ID)
+	c.Slug(prefix+"category", m.Category)
+	c.Text(prefix+"content", m.Content, MaxContent, true)
+	c.Text(prefix+"title", m.Title, MaxTitle, false)
+	c.Unit(prefix+"salience", m.Salience)
+	c.Unit(prefix+"confidence", m.Confidence)
+	c.Slug(prefix+"source", m.Source)
+	if m.AccessCount < 0 {
+		c.Add(prefix+"access_count", "OUT_OF_RANGE", "must not be negative")
+	}
+	if len(m.Tags) > MaxTags {
+		c.Add(prefix+"tags", "TOO_MANY", "has %d tags; the limit is %d", len(m.Tags), MaxTags)
+	}
+	for i, t := range m.Tags {
+		c.Text(fmt.Sprintf("%stags[%d]", prefix, i), t, MaxTag, true)
+	}
+	c.links(prefix, m)
+	if len(m.StructuredData) > 0 {
+		var object map[string]json.RawMessage
+		if len(m.StructuredData) > MaxStructured {
+			c.Add(prefix+"structured_data", "TOO_LONG", "has %d bytes; the limit is %d", len(m.StructuredData), MaxStructured)
+		} else if json.Unmarshal(m.StructuredData, &object) != nil {
+			c.Add(prefix+"structured_data", "INVALID_JSON", "must be a JSON object")
+		}
+	}
+	if x := m.Context; x != nil {
+		c.Text(prefix+"context.tool", x.Tool, MaxTitle, false)
+		c.Text(prefix+"context.error_type", x.ErrorType, MaxTitle, false)
+		c.Text(prefix+"context.learned_from", x.LearnedFrom, MaxTitle, false)
+	}
+}
+
+func (c *Check) links(prefix string, m *Memory) {
+	for _, n := range []struct {
+		field string
+		count int
+	}{{"relations", len(m.Relations)}, {"evidence", len(m.Evidence)}, {"supersedes", len(m.Supersedes)}} {
+		if n.count > MaxLinks {
+			c.Add(prefix+n.field, "TOO_MANY", "has %d items; the limit is %d", n.count, MaxLinks)
+		}
+	}
+	for i, r := range m.Relations {
+		at := fmt.Sprintf("%srelations[%d].", prefix, i)
+		c.Slug(at+"type", r.Type)
+		c.ID(at+"target", r.Target)
+		c.Unit(at+"strength", r.Strength)
+	}
+}
+
+// Entry checks every field of a log entry.
+func (c *Check) Entry(prefix string, e *Entry) {
+	c.ID(prefix+"id", e.ID)
+	c.Slug(prefix+"type", e.Type)
+	c.Text(prefix+"content", e.Content, MaxContent, true)
+	if e.Category != "" {
+		c.Slug(prefix+"category", e.Category)
+	}
+	c.Text(prefix+"tool", e.Tool, MaxTitle, false)
+	c.Text(prefix+"error", e.Error, MaxContent, false)
+}
