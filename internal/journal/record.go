@@ -1,0 +1,132 @@
+package journal
+
+import (
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Record is one line of the journal. One operation is one record, or several records with the same
+// Op when it is too large for one line; an operation is applied whole or not at all.
+//
+// A record is absolute: its changes carry the state before and after, so that applying, undoing and
+// listing need nothing else. Only touches are increments.
+type Record struct {
+	LSN    int64     `json:"lsn"`             // position in the journal: 1, 2, 3 … without gaps
+	Group  int64     `json:"group"`           // LSN of the first record written and synced together with this one
+	Op     int64     `json:"op"`              // LSN of the operation's first record: the operation's number
+	Parts  int       `json:"parts,omitempty"` // number of records of the operation when there are several
+	At     time.Time `json:"at"`
+	Origin string    `json:"origin"` // the store that wrote the record
+	Space  string    `json:"space"`
+	Actor  string    `json:"actor"`
+	Reason string    `json:"reason,omitempty"`
+
+	Session string   `json:"session,omitempty"` // session the operation belongs to
+	Undoes  int64    `json:"undoes,omitempty"`  // operation this one is the inverse of
+	Receipt *Receipt `json:"receipt,omitempty"`
+
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Receipt lets a repeated request with the same idempotency key return the first result.
+type Receipt struct {
+	Key         string    `json:"key"`
+	Fingerprint string    `json:"fingerprint"` // hash of the request, so that a key is not reused for another one
+	Outcomes    []Outcome `json:"outcomes,omitempty"`
+}
+
+// Outcome says what became of one item of a write.
+type Outcome struct {
+	ID     string `json:"id,omitempty"`
+	Status string `json:"status"`           // one of the Outcome constants
+	Reason string `json:"reason,omitempty"` // why it was rejected, or what it duplicates; UPPER_SNAKE
+}
+
+// The values of Outcome.Status.
+const (
+	Applied   = "applied"
+	Duplicate = "duplicate"
+	Rejected  = "rejected"
+)
+
+// Actors name who asked for an operation.
+const (
+	ActorClient      = "client"
+	ActorReflect     = "reflect"
+	ActorConsolidate = "consolidate"
+	ActorArchive     = "archive"
+	ActorUndo        = "undo"
+	ActorAdopt       = "adopt"
+	ActorSession     = "session"
+	ActorDaemon      = "daemon"
+)
+
+// Change is one change of one thing. Exactly one field is set.
+type Change struct {
+	Memory    *MemoryChange    `json:"memory,omitempty"`
+	Entry     *EntryChange     `json:"entry,omitempty"`
+	Day       *DayChange       `json:"day,omitempty"`
+	Summary   *SummaryChange   `json:"summary,omitempty"`
+	Forgotten *ForgottenChange `json:"forgotten,omitempty"`
+	Session   *SessionChange   `json:"session,omitempty"`
+	Message   *MessageChange   `json:"message,omitempty"`
+	Touch     *TouchChange     `json:"touch,omitempty"`
+}
+
+// MemoryChange creates (no Before), changes or removes (no After) a memory.
+type MemoryChange struct {
+	ID     string         `json:"id"`
+	Prior  int64          `json:"prior,omitempty"` // operation that removed an earlier memory of this id
+	Before *memory.Memory `json:"before,omitempty"`
+	After  *memory.Memory `json:"after,omitempty"`
+}
+
+// EntryChange creates, changes or removes an entry of a daily log.
+type EntryChange struct {
+	Date   string        `json:"date"`
+	ID     string        `json:"id"`
+	Before *memory.Entry `json:"before,omitempty"`
+	After  *memory.Entry `json:"after,omitempty"`
+}
+
+// DayChange changes what a daily log says of itself; no After removes the day with all its entries,
+// each of which has an EntryChange of its own in the same operation.
+type DayChange struct {
+	Date   string      `json:"date"`
+	Before *memory.Day `json:"before,omitempty"`
+	After  *memory.Day `json:"after,omitempty"`
+}
+
+// SummaryChange replaces the rolling summary of the space.
+type SummaryChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// ForgottenChange adds (no Before) or removes (no After) the hash of a forgotten value.
+type ForgottenChange struct {
+	Hash   string    `json:"hash"`
+	Before time.Time `json:"before,omitzero"`
+	After  time.Time `json:"after,omitzero"`
+}
+
+// SessionChange creates, changes or removes a session's header.
+type SessionChange struct {
+	ID     string          `json:"id"`
+	Before *memory.Session `json:"before,omitempty"`
+	After  *memory.Session `json:"after,omitempty"`
+}
+
+// MessageChange appends a message to a session.
+type MessageChange struct {
+	Session string          `json:"session"`
+	Message *memory.Message `json:"message"`
+}
+
+// TouchChange adds accesses to a memory.
+type TouchChange struct {
+	ID    string    `json:"id"`
+	Count int64     `json:"count"`
+	At    time.Time `json:"at"` // of the newest access
+}

@@ -1,0 +1,39 @@
+package journal
+
+import (
+	"fmt"
+	"time"
+)
+
+// Trim removes the oldest segments whose records were all written before cutoff and are at or below lsn, which a snapshot must
+// include. The newest segment stays. It returns how many segments went.
+func (j *Journal) Trim(cutoff time.Time, lsn int64) (int, error) {
+	removed := 0
+	for {
+		j.mu.Lock()
+		if len(j.segments) < 2 || j.segments[1].first > lsn+1 {
+			j.mu.Unlock()
+			return removed, nil
+		}
+		oldest, next := j.segments[0], j.segments[1]
+		j.mu.Unlock()
+
+		newest, err := j.Operation(next.first - 1)
+		if err != nil {
+			return removed, err
+		}
+		if !newest.At.Before(cutoff) {
+			return removed, nil
+		}
+		j.mu.Lock()
+		j.segments = j.segments[1:]
+		j.mu.Unlock()
+		if err := j.fs.Remove(oldest.name); err != nil {
+			return removed, fmt.Errorf("trim %s: %w", oldest.name, err)
+		}
+		if err := j.fs.SyncDir(dir); err != nil {
+			return removed, fmt.Errorf("trim %s: %w", oldest.name, err)
+		}
+		removed++
+	}
+}
