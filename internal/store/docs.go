@@ -1,0 +1,75 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// doc is the body of a daily log or a session: a file of the newest snapshot that held it, which is never changed, and what came
+// since. Appending to it needs no reading.
+type doc struct {
+	file  string           // in the snapshot directory; "" for none
+	items int              // in file
+	tail  []journal.Change // append-only; a prefix of it moves into the next file
+}
+
+// readDoc reads the body that find names under the reader's lock, nil for none.
+func readDoc[T any](v *Space, find func(*spaceState) *doc, apply func([]T, []journal.Change) []T) ([]T, error) {
+	var err error
+	// A snapshot may replace and remove the file between the look and the read; then the look is repeated.
+	for range 3 {
+		var d doc
+		v.read(func(sp *spaceState) {
+			if found := find(sp); found != nil {
+				d = *found
+				d.tail = d.tail[:len(d.tail):len(d.tail)]
+			}
+		})
+		var items []T
+		if d.file != "" {
+			if items, err = readDocFile[T](v.store.fs, d.file, d.items); errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		return apply(items, d.tail), nil
+	}
+	return nil, fmt.Errorf("read log or session: %w", err)
+}
+
+// applyEntries brings the entries of a day forward and sorts them by time.
+func applyEntries(entries []*memory.Entry, tail []journal.Change) []*memory.Entry {
+	index := make(map[string]int, len(entries)+len(tail))
+	for i, e := range entries {
+		index[e.ID] = i
+	}
+	for _, c := range tail {
+		i, known := index[c.Entry.ID]
+		switch {
+		case c.Entry.After == nil && known:
+			entries[i] = nil
+			delete(index, c.Entry.ID)
+		case known:
+			entries[i] = c.Entry.After
+		case c.Entry.After != nil:
+			index[c.Entry.ID] = len(entries)
+			entries = append(entries, c.Entry.After)
+		}
+	}
+	entries = slices.DeleteFunc(entries, func(e *memory.Entry) bool { return e == nil })
+	slices.SortStableFunc(entries, func(a, b *memory.Entry) int { return a.At.Compare(b.At) })
+	return entries
+}
+
+func applyMessages(messages []*memory.Message, tail []journal.Change) []*memory.Message {
+	for _, c := range tail {
+		messages = append(messages, c.Message.Message)
+	}
+	return messages
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"maps"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Space reads one space. All methods see only what is durable and are safe for concurrent use.
+type Space struct {
+	store *Store
+	name  string
+}
+
+// Name of the space.
+func (v *Space) Name() string { return v.name }
+
+// read runs f on the durable state of the space under the reader's lock.
+func (v *Space) read(f func(*spaceState)) {
+	v.store.mu.RLock()
+	defer v.store.mu.RUnlock()
+	if sp, ok := v.store.visible.spaces[v.name]; ok {
+		f(sp)
+	}
+}
+
+// Get returns a memory in any state, removed ones excepted. Error: memory.ErrNotFound (*memory.NotFoundError).
+func (v *Space) Get(id string) (m *memory.Memory, err error) {
+	v.read(func(sp *spaceState) { m = sp.memory(id) })
+	if m == nil {
+		return nil, &memory.NotFoundError{Kind: "memory", Name: id}
+	}
+	return m, nil
+}
+
+// Memories returns all memories in any state, in order of creation in the store. The slice is the caller's, the memories are shared.
+func (v *Space) Memories() (out []*memory.Memory) {
+	v.read(func(sp *spaceState) { out = sp.memories() })
+	return out
+}
+
+// Count of memories in any state.
+func (v *Space) Count() (n int) {
+	v.read(func(sp *spaceState) { n = len(sp.byID) })
+	return n
+}
+
+// Summary is the rolling summary.
+func (v *Space) Summary() (text string) {
+	v.read(func(sp *spaceState) { text = sp.summary })
+	return text
+}
+
+// Forgotten maps the hashes of forgotten values to when.
+func (v *Space) Forgotten() (out map[string]time.Time) {
+	v.read(func(sp *spaceState) { out = maps.Clone(sp.forgotten) })
+	return out
+}
+
+// Days lists the daily logs, oldest first.
+func (v *Space) Days() (out []*memory.Day) {
+	v.read(func(sp *spaceState) { out = sp.dayHeaders() })
+	return out
+}
+
+// Log returns one day with its entries in order of time. It may read a file. Error: memory.ErrNotFound.
+func (v *Space) Log(date string) (*memory.Day, []*memory.Entry, error) {
+	var header *memory.Day
+	entries, err := readDoc(v, func(sp *spaceState) *doc {
+		header = nil
+		d := sp.days[date]
+		if d == nil {
+			return nil
+		}
+		header = d.header
+		return &d.doc
+	}, applyEntries)
+	switch {
+	case header == nil:
+		return nil, nil, &memory.NotFoundError{Kind: "log", Name: date}
+	case err != nil:
+		return nil, nil, err
+	}
+	return header, entries, nil
+}
+
+// Sessions lists the session headers, oldest first.
+func (v *Space) Sessions() (out []*memory.Session) {
+	v.read(func(sp *spaceState) { out = sp.sessionHeaders() })
+	return out
+}
+
+// Session returns one header. Error: memory.ErrNotFound.
+func (v *Space) Session(id string) (header *memory.Session, err error) {
+	v.read(func(sp *spaceState) {
+		if s := sp.sessions[id]; s != nil {
+			header = s.header
+		}
+	})
+	if header == nil {
+		return nil, &memory.NotFoundError{Kind: "session", Name: id}
+	}
+	return header, nil
+}
+
+// Messages returns the messages of a session from sequence number from on. It may read a file. Error: memory.ErrNotFound.
+func (v *Space) Messages(id string, from int64) ([]*memory.Message, error) {
+	known := false
+	all, err := readDoc(v, func(sp *spaceState) *doc {
+		s := sp.sessions[id]
+		if known = s != nil; !known {
+			return nil
+		}
+		return &s.doc
+	}, applyMessages)
+	switch {
+	case !known:
+		return nil, &memory.NotFoundError{Kind: "session", Name: id}
+	case err != nil:
+		return nil, err
+	}
+	for i, m := range all {
+		if m.Seq >= from {
+			return all[i:], nil
+		}
+	}
+	return nil, nil
+}
+
+// Revision is the LSN of the newest operation that changed a memory, the summary or a forgotten value of the space.
+func (v *Space) Revision() (lsn int64) {
+	v.read(func(sp *spaceState) { lsn = sp.revision })
+	return lsn
+}

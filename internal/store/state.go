@@ -1,0 +1,310 @@
+package store
+
+import (
+	"cmp"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+const receiptLife = 24 * time.Hour
+
+// state is everything the journal adds up to. The store holds two of them that share all values: one that includes what is staged, for
+// transactions, and one of what is durable, for readers. apply is the only way either changes.
+type state struct {
+	spaces map[string]*spaceState
+	// docs is set for the readers' state: only it keeps the entries of logs and the messages of sessions.
+	docs bool
+	// seed of the hashes of contents; only the transactions' state indexes them.
+	seed maphash.Seed
+}
+
+// spaceState is one space of a state.
+type spaceState struct {
+	name      string
+	slots     []*memory.Memory // in order of creation, nil where one was removed
+	byID      map[string]int32 // slot
+	holes     int
+	equal     map[uint64]int32 // slot by hash of category and normalised content; nil in the readers' state
+	seed      maphash.Seed
+	removed   map[string]int64 // operation that removed the memory of this id
+	summary   string
+	forgotten map[string]time.Time
+	days      map[string]*day
+	sessions  map[string]*session
+	receipts  map[string]receipt
+	revision  int64 // newest operation that changed a memory, the summary or a forgotten value
+	changed   int64 // newest record of any kind
+	keepDocs  bool
+}
+
+// day is a daily log; its doc is kept in the readers' state only.
+type day struct {
+	header *memory.Day
+	doc    doc
+}
+
+// session is a session; its doc is kept in the readers' state only.
+type session struct {
+	header *memory.Session
+	doc    doc
+}
+
+// receipt is the first result of an idempotency key.
+type receipt struct {
+	journal.Receipt
+	Op int64     `json:"op"`
+	At time.Time `json:"at"`
+}
+
+func newState(docs bool) *state {
+	st := &state{spaces: map[string]*spaceState{}, docs: docs, seed: maphash.MakeSeed()}
+	st.spaces[memory.DefaultSpace] = st.newSpace(memory.DefaultSpace)
+	return st
+}
+
+func (st *state) newSpace(name string) *spaceState {
+	sp := &spaceState{
+		name: name, byID: map[string]int32{}, removed: map[string]int64{}, forgotten: map[string]time.Time{},
+		days: map[string]*day{}, sessions: map[string]*session{}, receipts: map[string]receipt{}, keepDocs: st.docs, seed: st.seed,
+	}
+	if !st.docs {
+		sp.equal = map[uint64]int32{}
+	}
+	return sp
+}
+
+// space returns a space, an empty one that is not yet part of the state when it is unknown.
+func (st *state) space(name string) *spaceState {
+	if sp, ok := st.spaces[name]; ok {
+		return sp
+	}
+	return st.newSpace(name)
+}
+
+// apply brings the state from just before rec to just after it.
+func (st *state) apply(rec *journal.Record) {
+	sp := st.space(rec.Space)
+	st.spaces[rec.Space] = sp
+	sp.changed = rec.Last()
+	for i := range rec.Changes {
+		sp.applyChange(rec, &rec.Changes[i])
+	}
+	if r := rec.Receipt; r != nil {
+		sp.pruneReceipts(rec.At)
+		sp.receipts[r.Key] = receipt{Receipt: *r, Op: opOf(rec), At: rec.At}
+	}
+}
+
+// opOf is the operation's number as replies give it: 0 when it changed nothing.
+func opOf(rec *journal.Record) int64 {
+	if len(rec.Changes) == 0 {
+		return 0
+	}
+	return rec.Op
+}
+
+func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
+	switch {
+	case c.Memory != nil:
+		sp.setMemory(c.Memory.ID, c.Memory.After, rec.Op)
+		sp.revision = rec.Op
+	case c.Touch != nil:
+		if m := sp.memory(c.Touch.ID); m != nil {
+			touched := *m
+			touched.AccessCount += c.Touch.Count
+			if c.Touch.At.After(touched.LastAccessed) {
+				touched.LastAccessed = c.Touch.At
+			}
+			sp.slots[sp.byID[c.Touch.ID]] = &touched
+		}
+	case c.Summary != nil:
+		sp.summary = c.Summary.After
+		sp.revision = rec.Op
+	case c.Forgotten != nil:
+		if c.Forgotten.After.IsZero() {
+			delete(sp.forgotten, c.Forgotten.Hash)
+		} else {
+			sp.forgotten[c.Forgotten.Hash] = c.Forgotten.After
+		}
+		sp.revision = rec.Op
+	case c.Entry != nil || c.Day != nil:
+		sp.applyLog(rec, c)
+	case c.Session != nil:
+		sp.setSession(c.Session)
+	case c.Message != nil:
+		if s := sp.sessions[c.Message.Session]; s != nil && sp.keepDocs {
+			s.doc.tail = append(s.doc.tail, *c)
+		}
+	}
+}
+
+func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
+	slot, known := sp.byID[id]
+	switch {
+	case after == nil && known:
+		sp.unindexEqual(slot)
+		sp.slots[slot] = nil
+		sp.holes++
+		delete(sp.byID, id)
+		sp.removed[id] = op
+		sp.compact()
+		return
+	case after == nil:
+		return
+	case known:
+		sp.unindexEqual(slot)
+		sp.slots[slot] = after
+	default:
+		slot = int32(len(sp.slots))
+		sp.slots = append(sp.slots, after)
+		sp.byID[id] = slot
+		delete(sp.removed, id)
+	}
+	if sp.equal != nil && after.IsActive() {
+		sp.equal[sp.hash(after.Category, after.Content)] = slot
+	}
+}
+
+// unindexEqual forgets the content of a slot, unless another memory has taken its place in the index.
+func (sp *spaceState) unindexEqual(slot int32) {
+	if m := sp.slots[slot]; sp.equal != nil && m != nil {
+		if h := sp.hash(m.Category, m.Content); sp.equal[h] == slot {
+			delete(sp.equal, h)
+		}
+	}
+}
+
+// compact renumbers the slots once half of them are empty.
+func (sp *spaceState) compact() {
+	if sp.holes < 64 || sp.holes < len(sp.slots)/2 {
+		return
+	}
+	sp.slots = slices.DeleteFunc(slices.Clone(sp.slots), func(m *memory.Memory) bool { return m == nil })
+	sp.holes = 0
+	if sp.equal != nil {
+		clear(sp.equal)
+	}
+	for i, m := range sp.slots {
+		sp.byID[m.ID] = int32(i)
+		if sp.equal != nil && m.IsActive() {
+			sp.equal[sp.hash(m.Category, m.Content)] = int32(i)
+		}
+	}
+}
+
+func (sp *spaceState) hash(category, content string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(sp.seed)
+	_, _ = h.WriteString(category)
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(memory.Normalize(content))
+	return h.Sum64()
+}
+
+func (sp *spaceState) memory(id string) *memory.Memory {
+	if slot, ok := sp.byID[id]; ok {
+		return sp.slots[slot]
+	}
+	return nil
+}
+
+// applyLog applies a change of an entry or of a day. A day's header counts its entries and follows every change of them.
+func (sp *spaceState) applyLog(rec *journal.Record, c *journal.Change) {
+	if c.Day != nil && c.Day.After == nil {
+		delete(sp.days, c.Day.Date)
+		return
+	}
+	date := ""
+	if c.Day != nil {
+		date = c.Day.Date
+	} else {
+		date = c.Entry.Date
+	}
+	d := sp.days[date]
+	if d == nil {
+		d = &day{header: &memory.Day{Date: date}}
+		sp.days[date] = d
+	}
+	header := *d.header
+	header.Revision = rec.Op
+	if c.Day != nil {
+		header.Summary, header.Archived, header.Extra = c.Day.After.Summary, c.Day.After.Archived, c.Day.After.Extra
+	} else {
+		if c.Entry.Before == nil {
+			header.Entries++
+		}
+		if c.Entry.After == nil {
+			header.Entries--
+		}
+		if sp.keepDocs {
+			d.doc.tail = append(d.doc.tail, *c)
+		}
+	}
+	d.header = &header
+}
+
+func (sp *spaceState) setSession(c *journal.SessionChange) {
+	s := sp.sessions[c.ID]
+	if c.After == nil {
+		delete(sp.sessions, c.ID)
+		return
+	}
+	if s == nil {
+		s = &session{}
+		sp.sessions[c.ID] = s
+	}
+	s.header = c.After
+}
+
+// receipt returns the first result of a key that has not expired.
+func (sp *spaceState) receipt(key string, now time.Time) (receipt, bool) {
+	if key == "" {
+		return receipt{}, false
+	}
+	r, ok := sp.receipts[key]
+	return r, ok && now.Sub(r.At) < receiptLife
+}
+
+// pruneReceipts drops expired receipts now and then, so that the map stays within twice what lives.
+func (sp *spaceState) pruneReceipts(now time.Time) {
+	if n := len(sp.receipts); n < 1024 || n&(n-1) != 0 {
+		return
+	}
+	maps.DeleteFunc(sp.receipts, func(_ string, r receipt) bool { return now.Sub(r.At) >= receiptLife })
+}
+
+// memories returns the memories in order of creation.
+func (sp *spaceState) memories() []*memory.Memory {
+	out := make([]*memory.Memory, 0, len(sp.byID))
+	for _, m := range sp.slots {
+		if m != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (sp *spaceState) dayHeaders() []*memory.Day {
+	out := make([]*memory.Day, 0, len(sp.days))
+	for _, d := range sp.days {
+		out = append(out, d.header)
+	}
+	slices.SortFunc(out, func(a, b *memory.Day) int { return cmp.Compare(a.Date, b.Date) })
+	return out
+}
+
+func (sp *spaceState) sessionHeaders() []*memory.Session {
+	out := make([]*memory.Session, 0, len(sp.sessions))
+	for _, s := range sp.sessions {
+		out = append(out, s.header)
+	}
+	slices.SortFunc(out, func(a, b *memory.Session) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}

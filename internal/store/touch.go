@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+)
+
+const touchEvery = 2 * time.Second
+
+// touch is what is known of a memory's accesses since they were journaled last.
+type touch struct {
+	count int64
+	at    time.Time
+}
+
+// Touch counts one access of each id. It returns at once; counts are journaled in batches, so
+// the newest few seconds of them may be lost in a crash.
+func (s *Store) Touch(space string, ids []string, at time.Time) {
+	s.touchMu.Lock()
+	defer s.touchMu.Unlock()
+	if s.touches[space] == nil {
+		s.touches[space] = map[string]touch{}
+	}
+	for _, id := range ids {
+		t := s.touches[space][id]
+		t.count++
+		if at.After(t.at) {
+			t.at = at
+		}
+		s.touches[space][id] = t
+	}
+}
+
+// FlushTouches journals the collected accesses, one operation a space. Durable on return.
+func (s *Store) FlushTouches(ctx context.Context) error {
+	s.touchMu.Lock()
+	taken := s.touches
+	s.touches = map[string]map[string]touch{}
+	s.touchMu.Unlock()
+	var errs []error
+	for space, ids := range taken {
+		_, err := s.Update(ctx, Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
+			for id, t := range ids {
+				if tx.Memory(id) != nil {
+					tx.changes = append(tx.changes, journal.Change{Touch: &journal.TouchChange{ID: id, Count: t.count, At: t.at.UTC()}})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return joinErrors("journal accesses", errs)
+}
+
+func joinErrors(what string, errs []error) error {
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
