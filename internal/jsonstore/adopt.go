@@ -1,0 +1,291 @@
+package jsonstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// adopting exists from before the first operation of an adoption until all of it is durable.
+const adopting = "adopting"
+
+// One operation adopts at most so much; a day is never divided.
+const (
+	batchItems = 2000
+	batchBytes = 4 << 20
+)
+
+// Report says what an adoption did.
+type Report struct {
+	Spaces    []string
+	Memories  int
+	Days      int
+	Entries   int
+	Notes     []Note   // what was not taken over exactly as it stood
+	Kept      []string // copies in quarantine/ of the files that have notes
+	LeftAlone []string // files that were found and not read
+	V1        bool     // files of the oldest layout are there; they were left alone
+}
+
+// Note is one thing in a file that was not taken over exactly as it stood.
+type Note struct{ File, Detail string }
+
+// Unfinished reports whether an adoption was interrupted by a crash. Then Adopt must be called again, before anything else is written.
+func Unfinished(fsys durable.FS) (bool, error) {
+	_, err := fsys.Lstat(adopting)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Adopt takes the files of a directory that was kept without a journal into the store: every space by one operation of
+// actor adopt, or several when it is large. It is to be called when the journal is new, or Unfinished, before the
+// publishers run. What is in the store already is not taken twice, so it may be called again after any error or crash.
+//
+// Nothing is journaled unless every file is whole (see ReadDir). A file with something that could not be taken
+// over as it stood is copied to quarantine/ first. Files of the oldest layout are reported and left alone. Durable on return.
+func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Location) (Report, error) {
+	found, err := ReadDir(fsys, loc)
+	if err != nil {
+		return Report{}, fmt.Errorf("adopt the files found: %w", err)
+	}
+	a := &adoption{fsys: fsys, report: Report{LeftAlone: found.LeftAlone, V1: found.V1}}
+	if len(found.Spaces) == 0 {
+		return a.report, a.finish()
+	}
+	for i := range found.Spaces {
+		if err := a.tidy(&found.Spaces[i], loc); err != nil {
+			return Report{}, fmt.Errorf("adopt the files found: %w", err)
+		}
+	}
+	if err := a.keepAside(found.Spaces); err != nil {
+		return Report{}, fmt.Errorf("adopt the files found: %w", err)
+	}
+	err = durable.WriteFile(fsys, adopting, func(w io.Writer) error {
+		_, err := io.WriteString(w, "An adoption is under way. memsidecar goes on with it at the next start.\n")
+		return err
+	})
+	if err != nil {
+		return Report{}, fmt.Errorf("adopt the files found: %w", err)
+	}
+	for i := range found.Spaces {
+		if err := a.space(ctx, st, &found.Spaces[i]); err != nil {
+			return a.report, fmt.Errorf("adopt space %s: %w", found.Spaces[i].Name, err)
+		}
+	}
+	if err := a.claim(found.Spaces); err != nil {
+		return a.report, fmt.Errorf("adopt the files found: %w", err)
+	}
+	return a.report, a.finish()
+}
+
+type adoption struct {
+	fsys   durable.FS
+	report Report
+}
+
+// tidy brings a space within the limits and refuses what is outside them even so.
+func (a *adoption) tidy(s *FoundSpace, loc *time.Location) error {
+	var check memory.Check
+	if s.File != nil {
+		a.note(Path(s.Name), s.File.Tidy())
+		for i, m := range s.File.Memories {
+			check.Memory(fmt.Sprintf("%s: memories[%d].", Path(s.Name), i), m)
+		}
+	}
+	for _, day := range s.Days {
+		name := dailylog.Path(s.Name, day.Day.Date)
+		a.note(name, append(tidyLog(day), day.Complete(loc)...))
+		for i, e := range day.Entries {
+			check.Entry(fmt.Sprintf("%s: entries[%d].", name, i), e)
+		}
+	}
+	return check.Err()
+}
+
+func (a *adoption) note(file string, details []string) {
+	for _, d := range details {
+		a.report.Notes = append(a.report.Notes, Note{File: file, Detail: d})
+	}
+}
+
+// keepAside copies the files that have notes.
+func (a *adoption) keepAside(spaces []FoundSpace) error {
+	details := map[string][]string{}
+	for _, n := range a.report.Notes {
+		details[n.File] = append(details[n.File], n.Detail)
+	}
+	for _, s := range spaces {
+		for _, name := range slices.Sorted(maps.Keys(s.sums)) {
+			if details[name] == nil {
+				continue
+			}
+			sum := s.sums[name]
+			dest, _, err := publish.Keep(a.fsys, name, hex.EncodeToString(sum[:]), fmt.Sprintf(
+				"%s was adopted into the store, but not everything in it could be taken over as it stood:\n\n- %s\n\n"+
+					"This is the file as it was. When nothing in it is needed any more, delete it and this text; memsidecar never does.\n",
+				name, strings.Join(details[name], "\n- ")))
+			if err != nil {
+				return err
+			}
+			a.report.Kept = append(a.report.Kept, dest)
+		}
+	}
+	return nil
+}
+
+// step is a part of an operation that is not divided.
+type step struct {
+	items, bytes int
+	do           func(*store.Tx) error
+}
+
+func (a *adoption) space(ctx context.Context, st *store.Store, s *FoundSpace) error {
+	steps := memorySteps(s.File)
+	for _, day := range s.Days {
+		steps = append(steps, dayStep(day))
+		a.report.Days++
+		a.report.Entries += len(day.Entries)
+	}
+	if s.File != nil {
+		a.report.Memories += len(s.File.Memories)
+	}
+	a.report.Spaces = append(a.report.Spaces, s.Name)
+	id := fingerprint(s)
+	for n := 0; len(steps) > 0; n++ {
+		batch := cut(steps)
+		steps = steps[len(batch):]
+		meta := store.Meta{
+			Space: s.Name, Actor: journal.ActorAdopt, Reason: "files found in the data directory",
+			Key: fmt.Sprintf("adopt:%d:%s", n, id), Request: []byte(id),
+		}
+		_, err := st.Update(ctx, meta, func(tx *store.Tx) error {
+			for _, p := range batch {
+				if err := p.do(tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut returns the first steps, as many as fit one operation, and at least one.
+func cut(steps []step) []step {
+	items, size := 0, 0
+	for i, p := range steps {
+		items += p.items
+		size += p.bytes
+		if i > 0 && (items > batchItems || size > batchBytes) {
+			return steps[:i]
+		}
+	}
+	return steps
+}
+
+func memorySteps(f *File) []step {
+	if f == nil {
+		return nil
+	}
+	steps := []step{{items: len(f.Forgotten), bytes: len(f.RollingSummary), do: func(tx *store.Tx) error {
+		if f.RollingSummary != "" && tx.Summary() == "" {
+			tx.SetSummary(f.RollingSummary)
+		}
+		for _, g := range f.Forgotten {
+			if g.At.IsZero() {
+				g.At = tx.Now()
+			}
+			tx.PutForgotten(g.Hash, g.At)
+		}
+		return nil
+	}}}
+	for _, m := range f.Memories {
+		steps = append(steps, step{items: 1, bytes: len(m.Content) + 512, do: func(tx *store.Tx) error {
+			if tx.Memory(m.ID) != nil {
+				return nil // by an adoption that was interrupted
+			}
+			return tx.Put(m)
+		}})
+	}
+	return steps
+}
+
+func dayStep(f *dailylog.File) step {
+	size := len(f.Day.Summary)
+	for _, e := range f.Entries {
+		size += len(e.Content) + len(e.Error) + 256
+	}
+	return step{items: len(f.Entries) + 1, bytes: size, do: func(tx *store.Tx) error {
+		if tx.Day(f.Day.Date) != nil {
+			return nil // by an adoption that was interrupted
+		}
+		for _, e := range f.Entries {
+			if err := tx.AppendEntry(f.Day.Date, e); err != nil {
+				return err
+			}
+		}
+		if d := f.Day; d.Summary != "" || d.Archived || len(d.Extra) > 0 || len(f.Entries) == 0 {
+			tx.SetDay(&d)
+		}
+		return nil
+	}}
+}
+
+// fingerprint identifies the files of a space.
+func fingerprint(s *FoundSpace) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(s.sums)) {
+		of := s.sums[name]
+		fmt.Fprintf(sum, "%s\x00%x\n", name, of)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// claim lets the publishers replace what was adopted.
+func (a *adoption) claim(spaces []FoundSpace) error {
+	memories, logs := map[string][sha256.Size]byte{}, map[string][sha256.Size]byte{}
+	for _, s := range spaces {
+		for name, sum := range s.sums {
+			if path.Base(name) == FileName {
+				memories[name] = sum
+			} else {
+				logs[name] = sum
+			}
+		}
+	}
+	if err := publish.Claim(a.fsys, ledger, memories); err != nil {
+		return err
+	}
+	return publish.Claim(a.fsys, dailylog.Ledger, logs)
+}
+
+func (a *adoption) finish() error {
+	switch err := a.fsys.Remove(adopting); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("end the adoption: %w", err)
+	}
+	return a.fsys.SyncDir(".")
+}

@@ -1,0 +1,196 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// The entropy rule takes long strings of letters and digits that look drawn by lot and that nothing else
+// explains. Lengths in bytes: shorter ones are ids, longer ones are data (images, archives, compiled code).
+const (
+	minRandom = 32
+	maxRandom = 256
+)
+
+// entropy replaces random-looking strings. What is spared: hexadecimal (hashes, UUIDs, digests), whatever stands in the path
+// of a URL or behind the name of a hash, public keys and certificates, and data URIs.
+func entropy(s string) (string, int) {
+	if len(s) < minRandom {
+		return s, 0
+	}
+	var b strings.Builder
+	last, n := 0, 0
+	public := publicBlocks(s)
+	for at := 0; at < len(s); {
+		end := wordEnd(s, at)
+		if end == at {
+			_, size := utf8.DecodeRuneInString(s[at:])
+			at += size
+			continue
+		}
+		for len(public) > 0 && public[0][1] <= at {
+			public = public[1:]
+		}
+		inBlock := len(public) > 0 && public[0][0] <= at
+		if !inBlock && !explained(s, at, end) {
+			for _, r := range randomParts(s[at:end]) {
+				b.WriteString(s[last : at+r[0]])
+				b.WriteString(marker("high-entropy"))
+				last, n = at+r[1], n+1
+			}
+		}
+		at = end
+	}
+	if n == 0 {
+		return s, 0
+	}
+	b.WriteString(s[last:])
+	return b.String(), n
+}
+
+func isTokenByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == '.'
+}
+
+func wordEnd(s string, at int) int {
+	for at < len(s) && isTokenByte(s[at]) {
+		at++
+	}
+	return at
+}
+
+var publicBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|REQUEST)[A-Z ]*-----[^-]*`)
+
+func publicBlocks(s string) [][]int {
+	if !strings.Contains(s, "-----BEGIN ") {
+		return nil
+	}
+	return publicBlock.FindAllStringIndex(s, -1)
+}
+
+// explained reports whether the surroundings of the word s[at:end] say that it is no secret.
+func explained(s string, at, end int) bool {
+	word := s[at:end]
+	if len(word) < minRandom {
+		return true
+	}
+	for _, prefix := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "AAAAB3Nza", "AAAAC3Nza", "AAAAE2VjZHNh", "AAAAGnNr"} {
+		if strings.HasPrefix(word, prefix) {
+			return true
+		}
+	}
+	before := s[max(0, at-512):at]
+	for _, suffix := range []string{"h1:", "SHA256:", "sha256:", "base64,", "sha512:"} {
+		if strings.HasSuffix(before, suffix) {
+			return true
+		}
+	}
+	// In the path of a URL: "https:" directly before, or no space, "?" or "#" between the scheme and the word.
+	if i := strings.LastIndexAny(before, " \t\r\n\"'<>()?#，。"); i >= 0 {
+		before = before[i+1:]
+	}
+	return strings.HasSuffix(before, ":") && strings.HasPrefix(word, "//") || strings.Contains(before, "://")
+}
+
+// randomParts returns the offsets of the random stretches of a word: between dots, and between slashes too when the word looks like a path.
+func randomParts(word string) (parts [][2]int) {
+	split := func(c byte) bool { return c == '.' || c == '/' && pathLike(word) }
+	for from := 0; from < len(word); {
+		to := from
+		for to < len(word) && !split(word[to]) {
+			to++
+		}
+		lo := from
+		// NAME=VALUE: the name is not part of the value.
+		if i := strings.IndexByte(word[from:to], '='); i >= 0 && from+i+1 < to && word[from+i+1] != '=' {
+			lo = from + i + 1
+		}
+		if isRandom(word[lo:to]) {
+			parts = append(parts, [2]int{lo, to})
+		}
+		from = to + 1
+	}
+	return parts
+}
+
+// pathLike: most of the pieces between slashes are words.
+func pathLike(word string) bool {
+	words, pieces := 0, 0
+	for p := range strings.SplitSeq(word, "/") {
+		if p == "" {
+			continue
+		}
+		pieces++
+		if len(p) < 24 && randomness(p) < 0.3 {
+			words++
+		}
+	}
+	return strings.HasPrefix(word, "/") && len(word) > 1 && words > 0 || pieces > 1 && 2*words > pieces
+}
+
+func isRandom(s string) bool {
+	s = strings.TrimRight(s, "=")
+	if len(s) < minRandom || len(s) > maxRandom {
+		return false
+	}
+	var digits, lower, upper, letters int
+	seen := map[byte]bool{}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		seen[c] = true
+		switch class(c) {
+		case 'd':
+			digits++
+		case 'l':
+			lower++
+		case 'u':
+			upper++
+		}
+		if c|0x20 >= 'g' && c|0x20 <= 'z' {
+			letters++ // beyond hexadecimal
+		}
+	}
+	if letters < 3 || digits < 2 || len(seen) < 16 {
+		return false
+	}
+	mixed := lower >= 4 && upper >= 4
+	return randomness(s) >= 0.35 && (mixed || digits*6 >= len(s))
+}
+
+func class(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return 'd'
+	case c >= 'a' && c <= 'z':
+		return 'l'
+	case c >= 'A' && c <= 'Z':
+		return 'u'
+	}
+	return 0
+}
+
+// randomness is the share of neighbouring letters and digits that differ in kind (lower, upper, digit), separators left out and
+// the capital that starts a word not counted twice: about 0.6 for strings drawn by lot, below 0.2 for names of things.
+func randomness(s string) float64 {
+	pairs, changes := 0, 0
+	var last byte
+	for i := 0; i < len(s); i++ {
+		c := class(s[i])
+		if c == 0 {
+			last = 0
+			continue
+		}
+		if last != 0 {
+			pairs++
+			if c != last {
+				changes++
+			}
+		}
+		last = c
+	}
+	if pairs == 0 {
+		return 0
+	}
+	return float64(changes) / float64(pairs)
+}

@@ -1,0 +1,97 @@
+// Package redact takes out of text what must never be stored or sent to a model: secrets, passages
+// the user marked private, and the context blocks that memsidecar itself put into a prompt. It works on
+// the shape of values, so it neither proves that a text is free of secrets nor needs any list of them.
+package redact
+
+import (
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Text returns s without secrets, private passages and injected recall blocks. A secret becomes
+// "[redacted:KIND]", the other two leave nothing behind. found counts secrets and private passages.
+// Running Text on its own result changes nothing. Time is linear in len(s).
+func Text(s string) (clean string, found int) {
+	s, found = strip(s)
+	low := lower(s)
+	for i := range shapes {
+		p := &shapes[i]
+		if !p.hinted(low) {
+			continue
+		}
+		next, n := p.replace(s)
+		if n > 0 {
+			s, found = next, found+n
+			low = lower(s)
+		}
+	}
+	s, n := entropy(s)
+	return s, found + n
+}
+
+// Message is Text for every text of m. It returns m itself when nothing had to change, else a copy.
+func Message(m *memory.Message) (*memory.Message, int) {
+	if m == nil {
+		return nil, 0
+	}
+	c, found := *m, 0
+	clean := func(s *string) {
+		text, n := Text(*s)
+		*s, found = text, found+n
+	}
+	clean(&c.Content)
+	changed := c.Content != m.Content
+	if m.Tool != nil {
+		t := *m.Tool
+		c.Tool = &t
+		for _, s := range []*string{&t.Name, &t.Arguments, &t.Result, &t.Error} {
+			clean(s)
+		}
+		changed = changed || t != *m.Tool
+	}
+	if !changed {
+		return m, found
+	}
+	return &c, found
+}
+
+// IsMarker reports whether s is exactly one marker left by Text.
+func IsMarker(s string) bool {
+	body, ok := strings.CutPrefix(s, markerOpen)
+	return ok && strings.IndexByte(body, ']') == len(body)-1
+}
+
+// WithoutMarkers returns s with every marker left by Text cut out.
+func WithoutMarkers(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, markerOpen)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(rest, "]")
+	}
+}
+
+const markerOpen = "[redacted:"
+
+func marker(kind string) string { return markerOpen + kind + "]" }
+
+// lower folds ASCII only: offsets stay those of s, and the hints are ASCII or Chinese.
+func lower(s string) string {
+	upper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
+	for i := 0; i < len(s); i++ {
+		if upper(s[i]) {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if upper(b[i]) {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
