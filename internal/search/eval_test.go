@@ -1,0 +1,238 @@
+package search_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search"
+)
+
+var evalDir = flag.String("eval", "", "directory of evaluation sets, each a folder with corpus.jsonl and queries.jsonl")
+
+type evalDoc struct {
+	ID, Conv, Time, Text, Status string
+	Tags, Scope                  []string
+	Pinned                       bool
+	Salience                     *float64
+}
+
+type evalQuery struct {
+	ID, Conv, Text, Category, Time string
+	Relevant, Scope                []string
+}
+
+type evalSet struct {
+	name    string
+	engine  *search.Engine
+	queries []evalQuery
+	asOf    time.Time
+	spaces  []string
+}
+
+// TestEval measures ranking on sets of one folder each: corpus.jsonl has id, conv, time, text and optionally tags, scope, status,
+// pinned, salience; queries.jsonl has id, conv, text, relevant and optionally time, scope, category. A conv is a space.
+// The last column asks each set the questions of all others of its script: the share that is rightly left unanswered.
+func TestEval(t *testing.T) {
+	if *evalDir == "" {
+		t.Skip("no -eval DIR given")
+	}
+	dirs, err := filepath.Glob(filepath.Join(*evalDir, "*", "corpus.jsonl"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no evaluation sets in %s (%v)", *evalDir, err)
+	}
+	var sets []*evalSet
+	for _, d := range dirs {
+		sets = append(sets, loadEval(t, filepath.Dir(d)))
+	}
+	t.Logf("%-14s %5s %6s %8s %9s %8s %8s", "set", "n", "MRR", "nDCG@10", "recall@10", "silent", "strangers silent")
+	for _, s := range sets {
+		q, silent := s.measure(t, s.queries)
+		t.Logf("%-14s %5d %6.3f %8.3f %9.3f %8.3f %8.3f", s.name, len(s.queries), q.mrr, q.ndcg, q.recall, silent, s.strangers(t, sets))
+		if os.Getenv("EVAL_CATEGORIES") != "" {
+			s.byCategory(t)
+		}
+	}
+}
+
+func readJSONL[T any](t *testing.T, path string) []T {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []T
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<24)
+	for in.Scan() {
+		var v T
+		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, v)
+	}
+	if err := in.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func evalTime(s string) time.Time {
+	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(s, "Z"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+func loadEval(t *testing.T, dir string) *evalSet {
+	t.Helper()
+	s := &evalSet{name: filepath.Base(dir), engine: search.New(search.Config{Logger: slog.New(slog.DiscardHandler)})}
+	for i, d := range readJSONL[evalDoc](t, filepath.Join(dir, "corpus.jsonl")) {
+		m := &memory.Memory{
+			ID: d.ID, Content: d.Text, Tags: d.Tags, Salience: 0.5, CreatedAt: evalTime(d.Time), Pinned: d.Pinned,
+			Source: memory.SourceUser, Confidence: 1, Status: memory.Active, Category: strings.Join(d.Scope, ","),
+		}
+		if d.Salience != nil {
+			m.Salience = *d.Salience
+		}
+		if d.Status == string(memory.Superseded) {
+			m.Status = memory.Superseded
+		}
+		if m.CreatedAt.After(s.asOf) {
+			s.asOf = m.CreatedAt
+		}
+		if !slices.Contains(s.spaces, d.Conv) {
+			s.spaces = append(s.spaces, d.Conv)
+		}
+		s.engine.Apply(record(int64(i+1), d.Conv, journal.Change{Memory: &journal.MemoryChange{ID: m.ID, After: m}}))
+	}
+	s.asOf = s.asOf.Add(time.Hour)
+	s.queries = readJSONL[evalQuery](t, filepath.Join(dir, "queries.jsonl"))
+	return s
+}
+
+func (s *evalSet) ask(t *testing.T, space string, q evalQuery) []search.Hit {
+	t.Helper()
+	req := search.Request{Spaces: []string{space}, Query: q.Text, K: 10, AsOf: s.asOf}
+	if at := evalTime(q.Time); !at.IsZero() {
+		req.AsOf = at.Add(24 * time.Hour)
+	}
+	if len(q.Scope) > 0 {
+		req.Filter.Categories = append([]string{"user:universal"}, q.Scope...)
+	}
+	resp, err := s.engine.Search(t.Context(), req)
+	if err != nil {
+		t.Fatalf("%s: %v", q.ID, err)
+	}
+	return resp.Hits
+}
+
+func (s *evalSet) measure(t *testing.T, queries []evalQuery) (quality, float64) {
+	var sum quality
+	silent := 0
+	for _, q := range queries {
+		hits := s.ask(t, q.Conv, q)
+		ids := make([]string, len(hits))
+		for i, h := range hits {
+			ids[i] = h.Memory.ID
+		}
+		if len(hits) == 0 {
+			silent++
+		}
+		sum.add(rate(ids, q.Relevant))
+	}
+	return sum.over(len(queries)), float64(silent) / float64(len(queries))
+}
+
+func (s *evalSet) byCategory(t *testing.T) {
+	groups := map[string][]evalQuery{}
+	for _, q := range s.queries {
+		groups[q.Category] = append(groups[q.Category], q)
+	}
+	for name, g := range groups {
+		q, silent := s.measure(t, g)
+		t.Logf("    %-32s %4d %6.3f %6.3f %6.3f silent %.3f", name, len(g), q.mrr, q.ndcg, q.recall, silent)
+	}
+}
+
+// strangers asks the questions of other sets and returns the share that found nothing.
+func (s *evalSet) strangers(t *testing.T, sets []*evalSet) float64 {
+	asked, silent := 0, 0
+	for _, o := range sets {
+		if o == s || isHan(o) != isHan(s) || strings.HasPrefix(o.name, "locomo") && strings.HasPrefix(s.name, "locomo") {
+			continue
+		}
+		for i, q := range o.queries {
+			q.Scope, q.Time = nil, ""
+			asked++
+			if len(s.ask(t, s.spaces[i%len(s.spaces)], q)) == 0 {
+				silent++
+			}
+		}
+	}
+	return float64(silent) / float64(max(asked, 1))
+}
+
+func isHan(s *evalSet) bool {
+	return strings.ContainsFunc(s.queries[0].Text, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff })
+}
+
+type quality struct{ mrr, ndcg, recall float64 }
+
+func (q *quality) add(o quality) {
+	q.mrr, q.ndcg, q.recall = q.mrr+o.mrr, q.ndcg+o.ndcg, q.recall+o.recall
+}
+
+func (q quality) over(n int) quality {
+	d := float64(max(n, 1))
+	return quality{q.mrr / d, q.ndcg / d, q.recall / d}
+}
+
+func (q quality) String() string {
+	return fmt.Sprintf("MRR %.3f  nDCG@10 %.3f  recall@10 %.3f", q.mrr, q.ndcg, q.recall)
+}
+
+// rate judges one result list.
+func rate(ids, relevant []string) (q quality) {
+	var dcg, ideal float64
+	for i, id := range ids[:min(10, len(ids))] {
+		if !slices.Contains(relevant, id) {
+			continue
+		}
+		if q.mrr == 0 {
+			q.mrr = 1 / float64(i+1)
+		}
+		dcg += 1 / math.Log2(float64(i+2))
+		q.recall++
+	}
+	for i := range min(10, len(relevant)) {
+		ideal += 1 / math.Log2(float64(i+2))
+	}
+	if len(relevant) > 0 {
+		q.ndcg = dcg / ideal
+		q.recall /= float64(len(relevant))
+	}
+	return q
+}
+
+func record(lsn int64, space string, changes ...journal.Change) *journal.Record {
+	for _, c := range changes {
+		if c.Memory != nil && c.Memory.After != nil && c.Memory.After.Revision == 0 {
+			c.Memory.After.Revision = lsn
+		}
+	}
+	return &journal.Record{LSN: lsn, Op: lsn, Group: lsn, Space: space, Changes: changes}
+}

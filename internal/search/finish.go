@@ -1,0 +1,120 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// literal reports whether the memory holds the query as it was typed.
+func (r *ranking) literal(m *memory.Memory) bool {
+	p := r.q.phrase
+	if len(p) < 4 || len(p) > maxPhrase || !r.q.topic {
+		return false
+	}
+	return containsPhrase(m.Content, p) || containsPhrase(m.Title, p)
+}
+
+const maxPhrase = 200 // bytes of a query that is looked for literally
+
+func containsPhrase(text, p string) bool {
+	if len(text) < len(p) {
+		return false
+	}
+	text = phrase(normalize(text))
+	at := strings.Index(text, p)
+	if at < 0 {
+		return false
+	}
+	// A phrase that cuts a word in two is another phrase.
+	end := at + len(p)
+	return (at == 0 || !isASCIIWord(text[at-1]) || !isASCIIWord(p[0])) &&
+		(end == len(text) || !isASCIIWord(text[end]) || !isASCIIWord(p[len(p)-1]))
+}
+
+// finish takes the closer look at what was kept, and orders it.
+func (r *ranking) finish() {
+	answered := map[string]bool{}
+	for _, f := range r.pool.heap {
+		answered[f.space] = answered[f.space] || f.sure
+	}
+	r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return !answered[f.space] })
+	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
+		best := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance, b.relevance) }).relevance
+		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance < best*tail })
+	}
+	for i := range r.pool.heap {
+		f := &r.pool.heap[i]
+		if r.req.Profile != Overlap {
+			f.score = r.score(f, true)
+		}
+	}
+	if r.req.Profile == Recent {
+		slices.SortFunc(r.pool.heap, func(a, b found) int {
+			if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
+				return c
+			}
+			return before(a, b)
+		})
+		return
+	}
+	slices.SortFunc(r.pool.heap, before)
+}
+
+// cut turns the best into hits: at most k, none below the minimum score, none that repeats a better one.
+func (r *ranking) cut(a *analyzer) []Hit {
+	var hits []Hit
+	var shown []*said
+	for _, f := range r.pool.heap {
+		if f.score < r.req.Filter.MinScore {
+			continue
+		}
+		s := &said{memory: f.memory, sketch: sketchOf(f.memory.Content)}
+		if slices.ContainsFunc(shown, func(better *said) bool { return a.repeats(better, s) }) {
+			continue
+		}
+		shown = append(shown, s)
+		hits = append(hits, Hit{Space: f.space, Memory: f.memory, Score: f.score, Parts: f.parts})
+		if len(hits) == r.req.K {
+			break
+		}
+	}
+	return hits
+}
+
+// reason says why there are no hits.
+func (r *ranking) reason(matched int) string {
+	switch {
+	case matched == 0 && r.relevant == 0:
+		return ReasonNoMatch
+	case r.relevant == 0:
+		return ReasonWeak
+	case r.scored == 0:
+		return ReasonFiltered
+	case len(r.pool.heap) == 0:
+		return ReasonWeak
+	}
+	return ReasonMinScore
+}
+
+// explain lists what each term adds to the keyword relevance. They sum up to it. The caller holds the lock.
+func (x *index) explain(terms []queryTerm, doc uint32) []Part {
+	var parts []Part
+	a, b := x.lengthNorms()
+	total := float32(0)
+	for i := range terms {
+		if t := &terms[i]; !t.optional || len(t.list) > 0 {
+			total += t.weight
+		}
+	}
+	for i := range terms {
+		t := &terms[i]
+		if at, ok := find(t.list, doc); ok {
+			share := t.weight * saturation(t.list[at].frequency(), a+b*x.lengths[doc]) / total
+			parts = append(parts, Part{"term:" + t.term, float64(share)})
+		}
+	}
+	return parts
+}

@@ -1,0 +1,34 @@
+package search
+
+import "sync"
+
+// freelist keeps a few values for reuse. Unlike a sync.Pool it survives garbage collections, which matters for values
+// that are large or slow to warm up.
+type freelist[T any] struct {
+	make func() *T
+	mu   sync.Mutex
+	idle []*T // guarded by mu
+}
+
+// maxIdle bounds what a freelist keeps.
+const maxIdle = 8
+
+func (f *freelist[T]) get() *T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.idle)
+	if n == 0 {
+		return f.make()
+	}
+	v := f.idle[n-1]
+	f.idle = f.idle[:n-1]
+	return v
+}
+
+func (f *freelist[T]) put(v *T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.idle) < maxIdle {
+		f.idle = append(f.idle, v)
+	}
+}

@@ -1,0 +1,249 @@
+package search
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// The file of an index, little-endian:
+//
+//	"MSKW", version u32, analyzer stamp u32, documents u32, terms u32, postings u32, bytes of names u32
+//	per document: revision i64, fingerprint of the indexed text u32, length f32, bytes of the id u32
+//	per term: postings u32, bytes of the term u32
+//	postings: document number in this file << 8 | bits, u32 each
+//	names: the ids, then the terms, in the order above
+//	CRC-32C of everything before u32
+//
+// Documents are numbered in the order of the file.
+const (
+	fileMagic   = "MSKW"
+	fileVersion = 1
+	headerSize  = 28
+	docSize     = 20
+	termSize    = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errStale says that a file is sound but was made by another analyzer or version.
+var errStale = errors.New("made by another version")
+
+func fileName(space string) string { return "index/" + space + ".keyword" }
+
+// fingerprinter identifies the indexed text of memories. It keeps its buffer.
+type fingerprinter struct{ buf []byte }
+
+func (f *fingerprinter) of(m *memory.Memory) uint32 {
+	f.buf = append(append(f.buf[:0], m.Content...), 0)
+	f.buf = append(append(f.buf, m.Title...), 0)
+	f.buf = append(append(f.buf, tool(m)...), 0)
+	for _, t := range m.Tags {
+		f.buf = append(append(f.buf, t...), 0)
+	}
+	return crc32.Checksum(f.buf, castagnoli)
+}
+
+// Save writes the index of every space that changed since it was last saved to index/SPACE.keyword below fsys. Durable on
+// return. Searches go on meanwhile; a change of a space waits while its index is copied, up to 0.1 s for 100,000 memories.
+func (e *Engine) Save(fsys durable.FS) error {
+	e.saving.Lock()
+	defer e.saving.Unlock()
+	e.mu.RLock()
+	names := make([]string, 0, len(e.spaces))
+	for name := range e.spaces {
+		names = append(names, name)
+	}
+	e.mu.RUnlock()
+	slices.Sort(names)
+	if err := fsys.MkdirAll("index"); err != nil {
+		return fmt.Errorf("make index directory: %w", err)
+	}
+	for _, name := range names {
+		if err := e.saveSpace(fsys, name, e.space(name)); err != nil {
+			return fmt.Errorf("save search index of space %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) saveSpace(fsys durable.FS, name string, s *space) error {
+	s.mu.Lock()
+	x := s.index
+	data, changes := x.encode(e.stamp)
+	s.mu.Unlock()
+	if data == nil {
+		return nil
+	}
+	err := durable.WriteFile(fsys, fileName(name), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.saved = changes
+	return nil
+}
+
+// encode copies the index into the form of the file; nil when nothing changed since it was saved. The caller holds
+// space.mu, which keeps changes away without holding up searches.
+func (x *index) encode(stamp uint32) (data []byte, changes uint64) {
+	if x.changes == x.saved {
+		return nil, x.changes
+	}
+	terms := make([]string, len(x.lists)) // by number; "" for a spare one
+	names, postings := 0, 0
+	for t, n := range x.terms {
+		terms[n] = t
+		names += len(t)
+		postings += len(x.lists[n])
+	}
+	for id := range x.ids {
+		names += len(id)
+	}
+	le := binary.LittleEndian
+	data = make([]byte, 0, headerSize+docSize*len(x.ids)+termSize*len(x.terms)+4*postings+names+4)
+	data = append(data, fileMagic...)
+	for _, n := range []int{fileVersion, int(stamp), len(x.ids), len(x.terms), postings, names} {
+		data = le.AppendUint32(data, uint32(n))
+	}
+	data = x.appendTables(data, terms)
+	for _, m := range x.docs {
+		if m != nil {
+			data = append(data, m.ID...)
+		}
+	}
+	for _, t := range terms {
+		data = append(data, t...)
+	}
+	return le.AppendUint32(data, crc32.Checksum(data, castagnoli)), x.changes
+}
+
+// appendTables appends the tables of documents and terms, and the postings.
+func (x *index) appendTables(data []byte, terms []string) []byte {
+	le := binary.LittleEndian
+	renumbered := make([]uint32, len(x.docs))
+	next := uint32(0)
+	var prints fingerprinter
+	for doc, m := range x.docs {
+		if m == nil {
+			continue
+		}
+		renumbered[doc] = next
+		next++
+		data = le.AppendUint64(data, uint64(m.Revision))
+		data = le.AppendUint32(data, prints.of(m))
+		data = le.AppendUint32(data, math.Float32bits(x.lengths[doc]))
+		data = le.AppendUint32(data, uint32(len(m.ID)))
+	}
+	for n, t := range terms {
+		if t != "" {
+			data = le.AppendUint32(data, uint32(len(x.lists[n])))
+			data = le.AppendUint32(data, uint32(len(t)))
+		}
+	}
+	for n := range terms {
+		for _, p := range x.lists[n] {
+			data = le.AppendUint32(data, renumbered[p.doc()]<<8|uint32(p&0xff))
+		}
+	}
+	return data
+}
+
+// savedDoc is a document as a file describes it.
+type savedDoc struct {
+	id          string
+	revision    int64
+	fingerprint uint32
+	length      float32
+}
+
+// decodeIndex reads a file. The index it returns has lists and terms, but no memories yet. Errors: errStale or memory.ErrCorrupt.
+func decodeIndex(data []byte, stamp uint32) (*index, []savedDoc, error) {
+	le := binary.LittleEndian
+	if len(data) < headerSize+4 || string(data[:4]) != fileMagic {
+		return nil, nil, damaged("no header")
+	}
+	if le.Uint32(data[4:]) != fileVersion || le.Uint32(data[8:]) != stamp {
+		return nil, nil, errStale
+	}
+	body := data[:len(data)-4]
+	if crc32.Checksum(body, castagnoli) != le.Uint32(data[len(body):]) {
+		return nil, nil, damaged("checksum differs")
+	}
+	docs, terms, postings, names := int(le.Uint32(data[12:])), int(le.Uint32(data[16:])), int(le.Uint32(data[20:])), int(le.Uint32(data[24:]))
+	if headerSize+docSize*docs+termSize*terms+4*postings+names != len(body) {
+		return nil, nil, damaged("sizes do not add up")
+	}
+	docTable := body[headerSize:]
+	termTable := docTable[docSize*docs:]
+	postingTable := termTable[termSize*terms:]
+	text := string(postingTable[4*postings:])
+	saved := make([]savedDoc, docs)
+	for i := range saved {
+		d := docTable[docSize*i:]
+		n := int(le.Uint32(d[16:]))
+		if n > len(text) {
+			return nil, nil, damaged("names are too short")
+		}
+		saved[i] = savedDoc{text[:n], int64(le.Uint64(d)), le.Uint32(d[8:]), math.Float32frombits(le.Uint32(d[12:]))}
+		if !(saved[i].length >= 0 && saved[i].length < 1e9) {
+			return nil, nil, damaged("impossible length")
+		}
+		text = text[n:]
+	}
+	x, err := decodeLists(termTable[:termSize*terms], postingTable[:4*postings], text, docs)
+	return x, saved, err
+}
+
+// decodeLists reads the terms and their lists.
+func decodeLists(termTable, postingTable []byte, text string, docs int) (*index, error) {
+	le := binary.LittleEndian
+	terms, postings := len(termTable)/termSize, len(postingTable)/4
+	x := &index{terms: make(map[string]uint32, terms), lists: make([][]posting, terms)}
+	arena := make([]posting, postings)
+	for i := range arena {
+		arena[i] = posting(le.Uint32(postingTable[4*i:]))
+	}
+	for i := range x.lists {
+		n, size := int(le.Uint32(termTable[termSize*i:])), int(le.Uint32(termTable[termSize*i+4:]))
+		if n == 0 || n > len(arena) || size > len(text) {
+			return nil, damaged("lists are too short")
+		}
+		x.lists[i] = arena[:n:n]
+		if !sound(x.lists[i], docs) {
+			return nil, damaged("list out of order")
+		}
+		x.terms[text[:size]] = uint32(i)
+		arena, text = arena[n:], text[size:]
+	}
+	if len(arena) > 0 || len(text) > 0 || len(x.terms) != terms {
+		return nil, damaged("sizes do not add up")
+	}
+	return x, nil
+}
+
+func damaged(what string) error { return fmt.Errorf("search index: %s: %w", what, memory.ErrCorrupt) }
+
+// sound reports whether a list is sorted and names only documents that exist.
+func sound(list []posting, docs int) bool {
+	last := -1
+	for _, p := range list {
+		doc := int(p.doc())
+		if doc <= last || p&maxFrequency == 0 {
+			return false
+		}
+		last = doc
+	}
+	return last < docs
+}

@@ -1,0 +1,161 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// query is a request's text, understood.
+type query struct {
+	terms  []queryTerm
+	dates  []span
+	phrase string // the query in lower case, for finding it word by word
+	topic  bool   // it names something beside dates and words of general use
+}
+
+// maxTerms bounds the distinct terms of a query; a longer text is cut at its end.
+const maxTerms = 400
+
+// parse analyses a query.
+func (a *analyzer) parse(req *Request) *query {
+	text := normalize(req.Query)
+	q := &query{dates: dates(text, req.AsOf), phrase: phrase(text)}
+	known := map[string]int{}
+	add := func(t queryTerm) {
+		if i, ok := known[t.term]; ok {
+			q.terms[i].count += t.count
+			q.terms[i].kind = min(q.terms[i].kind, t.kind)
+			return
+		}
+		if len(q.terms) < maxTerms {
+			known[t.term] = len(q.terms)
+			q.terms = append(q.terms, t)
+		}
+	}
+	for _, t := range a.tokenize(text) {
+		if overlaps(q.dates, span{start: t.start, end: t.end}) {
+			continue
+		}
+		add(queryTerm{term: t.term, kind: t.kind, weak: t.weak, count: 1})
+		q.topic = q.topic || !t.weak && t.kind != unigram
+	}
+	if words := strings.Count(q.phrase, " ") + 1; !q.topic && len(q.dates) == 0 && words <= 2 && len(q.terms) >= words {
+		// Nothing but one or two general words is a search for just these, not a question that happens to hold them.
+		for i := range q.terms {
+			q.terms[i].weak = false
+		}
+		q.topic = len(q.terms) > 0
+	}
+	for _, d := range q.dates {
+		if s := d.text(); s != "" {
+			add(queryTerm{term: s, kind: whole, count: 1, optional: true})
+		}
+	}
+	return q
+}
+
+// phrase folds text for the search of a literal phrase: lower case, white space joined, no punctuation at the ends.
+func phrase(text string) string {
+	return strings.Trim(strings.Join(strings.Fields(strings.ToLower(text)), " "), " .,;:!?\"'`()[]。，；：！？「」“”‘’、")
+}
+
+// Search answers a request. Errors: *memory.InvalidError, or that of ctx when it ended.
+func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
+	if err := req.validate(e.now); err != nil {
+		return nil, err
+	}
+	if err := e.wait(ctx); err != nil {
+		return nil, err
+	}
+	a := e.analyzers.get()
+	defer e.analyzers.put(a)
+	q := a.parse(&req)
+	resp := &Response{}
+	if len(q.terms) == 0 && len(q.dates) == 0 {
+		resp.Abstained, resp.Reason = true, ReasonNoTerms
+		return resp, nil
+	}
+	r := newRanking(&req, q, e.lambda)
+	s := e.scratches.get()
+	defer e.scratches.put(s)
+	for i, name := range req.Spaces {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if x := e.reader(name); x != nil && !slices.Contains(req.Spaces[:i], name) {
+			resp.Candidates += r.collect(x, spaceName(name), s)
+		}
+	}
+	r.finish()
+	resp.Hits = r.cut(a)
+	if len(resp.Hits) == 0 {
+		resp.Abstained, resp.Reason = true, r.reason(resp.Candidates)
+	}
+	return resp, nil
+}
+
+// found is a memory on its way to becoming a hit.
+type found struct {
+	space     string
+	memory    *memory.Memory
+	relevance float64
+	whole     bool // holds all terms of the query
+	dated     bool // found by its date alone
+	sure      bool
+	score     float64
+	parts     []Part
+}
+
+// before orders hits: by score, then newest first; the id makes the order total.
+func before(a, b found) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), b.memory.CreatedAt.Compare(a.memory.CreatedAt),
+		strings.Compare(a.memory.ID, b.memory.ID), strings.Compare(a.space, b.space))
+}
+
+// best keeps the limit best of what is pushed, in a heap with the worst on top.
+type best struct {
+	limit int
+	heap  []found
+}
+
+// bar is the score something must reach to be kept.
+func (b *best) bar() float64 {
+	if len(b.heap) < b.limit {
+		return math.Inf(-1)
+	}
+	return b.heap[0].score
+}
+
+func (b *best) push(f found) {
+	if len(b.heap) < b.limit {
+		b.heap = append(b.heap, f)
+		if len(b.heap) == b.limit {
+			slices.SortFunc(b.heap, func(a, b found) int { return before(b, a) }) // sorted, worst first, is a heap
+		}
+		return
+	}
+	h := b.heap
+	if before(f, h[0]) > 0 {
+		return
+	}
+	h[0] = f
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && before(h[child], h[child+1]) < 0 {
+			child++
+		}
+		if before(h[i], h[child]) >= 0 {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}

@@ -1,0 +1,254 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// The parts of f, which moves a balanced score by at most a tenth.
+const (
+	boostSpan     = 0.1
+	boostSalience = 0.4
+	boostRecency  = 0.3
+	boostAccess   = 0.2
+	boostPin      = 0.1
+	fullAccess    = 20 // accesses that count as many
+)
+
+const (
+	dateShare    = 0.3  // of what is missing to full relevance, for a memory of the time the query names
+	phraseShare  = 0.5  // the same, for a memory that holds the query literally
+	dateOnly     = 0.5  // relevance of a memory that was asked for by its date alone
+	weightedDays = 30   // time scale of Weighted, in days
+	allTerms     = 0.99 // coverage that leaves no term out, rounding aside
+	tail         = 0.15 // of the best relevance: what is further behind is noise
+	poolExtra    = 40   // candidates ranked beyond k, for what only a closer look shows
+)
+
+// ranking makes scores of the candidates of one request.
+type ranking struct {
+	req      *Request
+	q        *query
+	lambda   float64
+	decay    bool
+	pool     best
+	relevant int // candidates above the floor
+	scored   int // of these, admitted by the filter
+	category map[string]int
+}
+
+func newRanking(req *Request, q *query, lambda float64) *ranking {
+	return &ranking{
+		req: req, q: q, lambda: lambda,
+		decay: req.UseDecay == nil || *req.UseDecay,
+		pool:  best{limit: 2*req.K + poolExtra},
+
+		category: map[string]int{},
+	}
+}
+
+// collect runs the arms on one space and keeps the best candidates. It returns how many memories matched at all.
+func (r *ranking) collect(x *index, space string, s *scratch) (matched int) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	take := func(c candidate) {
+		r.relevant++
+		if r.bound(c.relevance) < r.pool.bar() {
+			return
+		}
+		m := x.docs[c.doc]
+		if !r.req.admits(m) {
+			return
+		}
+		r.scored++
+		f := found{space: space, memory: m, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
+		switch r.req.Profile {
+		case Overlap:
+			f.score, f.parts = r.overlap(x, c.doc, m)
+		case Recent: // the newest are kept; finish sets the score
+			f.score = float64(m.CreatedAt.UnixMilli())
+		default:
+			f.score = r.score(&f, false)
+		}
+		if f.score < r.pool.bar() {
+			return
+		}
+		if r.req.Explain && r.req.Profile != Overlap {
+			f.parts = x.explain(r.q.terms, c.doc)
+		}
+		r.pool.push(f)
+	}
+	seen := map[uint32]bool{} // only where another arm may propose the same documents
+	matched = x.keyword(s, r.q.terms, func(c candidate) {
+		if r.req.Profile == Overlap || !r.q.topic {
+			seen[c.doc] = true
+		}
+		take(c)
+	})
+	if !r.q.topic && len(r.q.dates) > 0 {
+		matched += r.dated(x, seen, take)
+	} else if r.req.Profile == Overlap {
+		r.categories(x, seen, take)
+	}
+	return matched
+}
+
+// bound is the most a candidate of this relevance can score before the closer look.
+func (r *ranking) bound(relevance float64) float64 {
+	if r.req.Profile != Balanced {
+		return math.Inf(1)
+	}
+	if len(r.q.dates) > 0 {
+		relevance += (1 - relevance) * dateShare
+	}
+	return relevance
+}
+
+// dated is the arm of queries that name nothing but a time: everything of that time.
+func (r *ranking) dated(x *index, seen map[uint32]bool, take func(candidate)) (matched int) {
+	for doc, m := range x.docs {
+		if m != nil && r.onDate(m) && !seen[uint32(doc)] {
+			matched++
+			take(candidate{doc: uint32(doc), relevance: dateOnly, sure: true, dated: true})
+		}
+	}
+	return matched
+}
+
+// categories is the arm of Overlap for memories that only their category connects with the query.
+func (r *ranking) categories(x *index, seen map[uint32]bool, take func(candidate)) {
+	for doc, m := range x.docs {
+		if m != nil && r.inCategory(m) > 0 && !seen[uint32(doc)] {
+			take(candidate{doc: uint32(doc), sure: true})
+		}
+	}
+}
+
+// inCategory counts the words of the query among those of the category, plural or not.
+func (r *ranking) inCategory(m *memory.Memory) int {
+	n, ok := r.category[m.Category]
+	if ok {
+		return n
+	}
+	for field := range strings.FieldsFuncSeq(m.Category, isNameSeparator) {
+		stemmed := stem(field)
+		if slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.kind <= part && t.term == stemmed }) {
+			n++
+		}
+	}
+	r.category[m.Category] = n
+	return n
+}
+
+// overlap is the score of Overlap, and its parts when the request asks for them.
+func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64, parts []Part) {
+	note := func(name string, v float64) {
+		score += v
+		if r.req.Explain && v > 0 {
+			parts = append(parts, Part{name, v})
+		}
+	}
+	note("category", float64(metaWeight*r.inCategory(m)))
+	for i := range r.q.terms {
+		t := &r.q.terms[i]
+		if t.kind == whole || t.kind == bigram {
+			continue // their words and characters count
+		}
+		at, ok := find(t.list, doc)
+		if ok && t.list[at].inMeta() {
+			note("title:"+t.term, metaWeight)
+		}
+		if ok && t.list[at].inContent() {
+			note("content:"+t.term, contentWeight)
+		}
+	}
+	return score, parts
+}
+
+func (r *ranking) onDate(m *memory.Memory) bool {
+	return slices.ContainsFunc(r.q.dates, func(s span) bool { return s.holds(m.CreatedAt) })
+}
+
+// score makes the score of every profile but Overlap out of the relevance. With closer it looks for the literal query, too, and
+// records the parts when the request asks for them.
+func (r *ranking) score(f *found, closer bool) float64 {
+	relevance := f.relevance
+	note := func(name string, v float64) {
+		if closer && r.req.Explain {
+			f.parts = append(f.parts, Part{name, v})
+		}
+	}
+	if f.dated {
+		note("date", relevance)
+	} else {
+		note("keyword", relevance)
+	}
+	if len(r.q.dates) > 0 && !f.dated && r.onDate(f.memory) {
+		gain := (1 - relevance) * dateShare
+		note("date", gain)
+		relevance += gain
+	}
+	if closer && f.whole && r.literal(f.memory) {
+		gain := (1 - relevance) * phraseShare
+		note("phrase", gain)
+		relevance += gain
+	}
+	note("relevance", relevance)
+	m, days := f.memory, r.idleDays(f.memory)
+	switch r.req.Profile {
+	case Product:
+		decay := r.exp(r.lambda, days)
+		note("salience", m.Salience)
+		note("decay", decay)
+		return relevance * m.Salience * decay
+	case Weighted:
+		decay := r.exp(1.0/weightedDays, days)
+		note("decay", decay)
+		note("salience", m.Salience)
+		return 0.6*relevance + 0.2*decay + 0.2*m.Salience
+	case Recent:
+		return relevance
+	}
+	b := r.boost(m, days)
+	note("salience", boostSalience*m.Salience)
+	note("recency", b.recency)
+	note("access", b.access)
+	note("pin", b.pin)
+	boost := 1 - boostSpan + boostSpan*(boostSalience*m.Salience+b.recency+b.access+b.pin)
+	note("boost", boost)
+	return relevance * boost
+}
+
+type boosts struct{ recency, access, pin float64 }
+
+func (r *ranking) boost(m *memory.Memory, days float64) (b boosts) {
+	if r.decay {
+		b.recency = boostRecency * math.Exp(-r.lambda*days)
+	}
+	b.access = boostAccess * min(1, math.Log1p(float64(m.AccessCount))/math.Log1p(fullAccess))
+	if m.Pinned {
+		b.pin = boostPin
+	}
+	return b
+}
+
+// exp is exp(−rate·days), or 1 when the request does without decay.
+func (r *ranking) exp(rate, days float64) float64 {
+	if !r.decay {
+		return 1
+	}
+	return math.Exp(-rate * days)
+}
+
+// idleDays is the time since the last access, in days. An access after AsOf had not happened yet: then, as without any
+// access, it is the time since creation.
+func (r *ranking) idleDays(m *memory.Memory) float64 {
+	last := m.LastAccessed
+	if last.IsZero() || last.After(r.req.AsOf) {
+		last = m.CreatedAt
+	}
+	return max(0, r.req.AsOf.Sub(last).Hours()/24)
+}

@@ -1,0 +1,148 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// The profiles: how the score of a match is made.
+const (
+	// Balanced is keyword relevance (0 to 1) × (0.9 + 0.1·f), f from salience, recency, accesses and pin: the boosts
+	// decide only between near-ties, so that an old truth is still found.
+	Balanced = "balanced"
+	// Product is relevance × salience × exp(−λ · days since the last access).
+	Product = "product"
+	// Weighted is 0.6 · relevance + 0.2 · exp(−days since the last access / 30) + 0.2 · salience.
+	Weighted = "weighted"
+	// Overlap counts the words of the query found in title, tags and category twice and those found in the content once;
+	// of equals, the newest first. Its score is that count.
+	Overlap = "overlap"
+	// Recent puts the matches in order of creation, newest first. Its score is the relevance.
+	Recent = "recent"
+)
+
+const (
+	defaultK = 10
+	maxQuery = 8000 // characters
+)
+
+// Request asks for memories.
+type Request struct {
+	Spaces  []string // none is the default space; an unknown space is empty
+	Query   string   // at most 8,000 characters
+	K       int      // results, 1 to 200; 0 is 10
+	Profile string   // one of the profile constants; "" is Balanced
+	Filter  Filter
+	// AsOf is the time the request is answered for; zero is now. Ages, decay, expiry and relative dates in the query
+	// count from it, days begin by its location, and what was created later is not found.
+	AsOf     time.Time
+	Explain  bool  // fill in Hit.Parts
+	UseDecay *bool // false takes time since the last access out of the score; nil is true
+}
+
+// Filter narrows a search; all conditions must hold, an empty one always does.
+type Filter struct {
+	Categories, Tags, Sources, Sessions []string        // any of these; a session is one a memory was learnt in
+	Statuses                            []memory.Status // any of these; none is active only
+	CreatedAfter, CreatedBefore         time.Time       // after inclusive, before exclusive
+	MinScore                            float64         // of the score of the profile
+	MinSalience                         float64
+	Pinned                              *bool
+}
+
+// Response to a Request. The hits are best first.
+type Response struct {
+	Hits       []Hit
+	Abstained  bool   // there is nothing to rely on: no hits
+	Reason     string // why there are no hits, one of the Reason constants
+	Candidates int    // memories looked at: those that share something informative with the query, before any filter
+}
+
+// Reasons why a response has no hits.
+const (
+	ReasonNoTerms  = "NO_TERMS"  // the query has no word to search for
+	ReasonNoMatch  = "NO_MATCH"  // no memory shares an informative word with it
+	ReasonWeak     = "WEAK"      // what is shared is too little or too common
+	ReasonFiltered = "FILTERED"  // everything relevant was excluded by the filter
+	ReasonMinScore = "MIN_SCORE" // everything relevant scored below the filter's minimum
+)
+
+// Hit is a memory found. Memory is shared and must not be changed.
+type Hit struct {
+	Space  string
+	Memory *memory.Memory
+	Score  float64
+	Parts  []Part // how the score came about; only with Request.Explain
+}
+
+// Part is one component of a score. The names are stable; "term:" is followed by the term as indexed.
+type Part struct {
+	Name  string
+	Value float64
+}
+
+// validate fills in defaults. Error: *memory.InvalidError with every violation.
+func (r *Request) validate(now func() time.Time) error {
+	var c memory.Check
+	c.Text("query", r.Query, maxQuery, false)
+	if r.K == 0 {
+		r.K = defaultK
+	}
+	if r.K < 1 || r.K > memory.MaxK {
+		c.Add("k", "OUT_OF_RANGE", "must be from 1 to %d", memory.MaxK)
+	}
+	if r.Profile == "" {
+		r.Profile = Balanced
+	}
+	if !slices.Contains([]string{Balanced, Product, Weighted, Overlap, Recent}, r.Profile) {
+		c.Add("profile", "UNKNOWN_PROFILE", "must be balanced, product, weighted, overlap or recent")
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"filter.min_score", r.Filter.MinScore}, {"filter.min_salience", r.Filter.MinSalience}} {
+		if math.IsNaN(f.value) {
+			c.Add(f.name, "OUT_OF_RANGE", "must be a number")
+		}
+	}
+	if r.AsOf.IsZero() {
+		r.AsOf = now()
+	}
+	if len(r.Spaces) == 0 {
+		r.Spaces = []string{memory.DefaultSpace}
+	}
+	return c.Err()
+}
+
+// admits reports whether m may be found at all.
+func (r *Request) admits(m *memory.Memory) bool {
+	if m.CreatedAt.After(r.AsOf) || m.Expired(r.AsOf) {
+		return false
+	}
+	f := &r.Filter
+	if len(f.Statuses) == 0 {
+		if !m.IsActive() {
+			return false
+		}
+	} else if !slices.Contains(f.Statuses, m.Status) && !(m.Status == "" && slices.Contains(f.Statuses, memory.Active)) {
+		return false
+	}
+	return anyOf(f.Categories, m.Category) && anyOf(f.Sources, m.Source) &&
+		(len(f.Tags) == 0 || slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(f.Tags, t) })) &&
+		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return learntIn(m, s) })) &&
+		(f.CreatedAfter.IsZero() || !m.CreatedAt.Before(f.CreatedAfter)) &&
+		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) &&
+		m.Salience >= f.MinSalience && (f.Pinned == nil || *f.Pinned == m.Pinned)
+}
+
+func anyOf(wanted []string, got string) bool { return len(wanted) == 0 || slices.Contains(wanted, got) }
+
+func learntIn(m *memory.Memory, session string) bool {
+	if m.Context != nil && m.Context.LearnedFrom == "session_"+session {
+		return true
+	}
+	return slices.ContainsFunc(m.Evidence, func(e memory.Evidence) bool { return e.Session == session })
+}

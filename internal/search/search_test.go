@@ -1,0 +1,440 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search"
+)
+
+const day = 24 * time.Hour
+
+// mem makes an active memory, created ten days before the epoch.
+func mem(id, content string, change ...func(*memory.Memory)) *memory.Memory {
+	m := &memory.Memory{
+		ID: id, Content: content, Category: memory.Facts, Salience: 0.5, Confidence: 1, Status: memory.Active,
+		Source: memory.SourceUser, CreatedAt: epoch.Add(-10 * day),
+	}
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+func engineOf(spaces map[string][]*memory.Memory) *search.Engine {
+	e := search.New(search.Config{Now: func() time.Time { return epoch }})
+	lsn := int64(0)
+	for name, memories := range spaces {
+		for _, m := range memories {
+			lsn++
+			e.Apply(record(lsn, name, journal.Change{Memory: &journal.MemoryChange{ID: m.ID, After: m}}))
+		}
+	}
+	return e
+}
+
+func inDefault(memories ...*memory.Memory) *search.Engine {
+	return engineOf(map[string][]*memory.Memory{memory.DefaultSpace: memories})
+}
+
+func find(t *testing.T, e *search.Engine, req search.Request) *search.Response {
+	t.Helper()
+	resp, err := e.Search(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func ids(hits []search.Hit) []string {
+	out := []string{}
+	for _, h := range hits {
+		out = append(out, h.Memory.ID)
+	}
+	return out
+}
+
+func parts(h search.Hit) map[string]float64 {
+	out := map[string]float64{}
+	for _, p := range h.Parts {
+		out[p.Name] += p.Value
+	}
+	return out
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
+
+// aged are memories with every term of "redis cache" that differ in what the formulas look at.
+func aged() []*memory.Memory {
+	return []*memory.Memory{
+		mem("fresh", "the redis cache alpha", func(m *memory.Memory) { m.LastAccessed = epoch; m.Salience = 0.2 }),
+		mem("old", "the redis cache bravo", func(m *memory.Memory) { m.LastAccessed = epoch.Add(-100 * day); m.Salience = 1 }),
+		mem("never", "the redis cache charlie", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-30 * day) }),
+		mem("pinned", "redis cache delta", func(m *memory.Memory) { m.Pinned = true; m.AccessCount = 50 }),
+	}
+}
+
+func TestFormulas(t *testing.T) {
+	days := map[string]float64{"fresh": 0, "old": 100, "never": 30, "pinned": 10}
+	for _, tt := range []struct {
+		profile string
+		decay   bool
+		want    func(relevance, salience, days float64) float64
+	}{
+		{search.Product, true, func(r, s, d float64) float64 { return r * s * math.Exp(-0.05*d) }},
+		{search.Product, false, func(r, s, _ float64) float64 { return r * s }},
+		{search.Weighted, true, func(r, s, d float64) float64 { return 0.6*r + 0.2*math.Exp(-d/30) + 0.2*s }},
+		{search.Weighted, false, func(r, s, _ float64) float64 { return 0.6*r + 0.2 + 0.2*s }},
+		{search.Recent, true, func(r, _, _ float64) float64 { return r }},
+	} {
+		t.Run(fmt.Sprintf("%s decay %v", tt.profile, tt.decay), func(t *testing.T) {
+			resp := find(t, inDefault(aged()...), search.Request{Query: "redis cache", Profile: tt.profile, UseDecay: &tt.decay, Explain: true})
+			if len(resp.Hits) != 4 {
+				t.Fatalf("found %v, want all", ids(resp.Hits))
+			}
+			for _, h := range resp.Hits {
+				p := parts(h)
+				if p["relevance"] <= 0 || p["relevance"] > 1 {
+					t.Errorf("%s: relevance %v is not in (0,1]", h.Memory.ID, p["relevance"])
+				}
+				if want := tt.want(p["relevance"], h.Memory.Salience, days[h.Memory.ID]); !near(h.Score, want) {
+					t.Errorf("%s: score %v, want %v", h.Memory.ID, h.Score, want)
+				}
+			}
+			sorted := slices.IsSortedFunc(resp.Hits, func(a, b search.Hit) int {
+				if tt.profile == search.Recent {
+					return b.Memory.CreatedAt.Compare(a.Memory.CreatedAt)
+				}
+				return int(math.Copysign(1, b.Score-a.Score))
+			})
+			if !sorted {
+				t.Errorf("out of order: %v", ids(resp.Hits))
+			}
+		})
+	}
+}
+
+func TestBalancedExplains(t *testing.T) {
+	resp := find(t, inDefault(aged()...), search.Request{Query: "redis cache", Explain: true})
+	for _, h := range resp.Hits {
+		p := parts(h)
+		terms := 0.0
+		for name, v := range p {
+			if strings.HasPrefix(name, "term:") {
+				terms += v
+			}
+		}
+		if !near(terms, p["keyword"]) {
+			t.Errorf("%s: terms sum to %v, keyword is %v", h.Memory.ID, terms, p["keyword"])
+		}
+		if got := p["keyword"] + p["date"] + p["phrase"]; !near(got, p["relevance"]) {
+			t.Errorf("%s: keyword, date and phrase sum to %v, relevance is %v", h.Memory.ID, got, p["relevance"])
+		}
+		if got := 0.9 + 0.1*(p["salience"]+p["recency"]+p["access"]+p["pin"]); !near(got, p["boost"]) {
+			t.Errorf("%s: boosts make %v, boost is %v", h.Memory.ID, got, p["boost"])
+		}
+		if p["boost"] < 0.9 || p["boost"] > 1 {
+			t.Errorf("%s: boost %v is not bounded", h.Memory.ID, p["boost"])
+		}
+		if got := p["relevance"] * p["boost"]; !near(got, h.Score) {
+			t.Errorf("%s: relevance × boost is %v, score %v", h.Memory.ID, got, h.Score)
+		}
+	}
+	if plain := find(t, inDefault(aged()...), search.Request{Query: "redis cache"}); plain.Hits[0].Parts != nil {
+		t.Error("parts without explain")
+	}
+}
+
+// TestOldTruth is what the balanced profile is for: a better match is found first however old and unimportant it is.
+func TestOldTruth(t *testing.T) {
+	e := inDefault(
+		mem("truth", "The staging database password rotates on the first Monday", func(m *memory.Memory) {
+			m.CreatedAt = epoch.Add(-900 * day)
+			m.Salience = 0
+		}),
+		mem("noise", "The database of recipes", func(m *memory.Memory) { m.Salience = 1; m.Pinned = true; m.AccessCount = 99; m.LastAccessed = epoch }),
+	)
+	got := ids(find(t, e, search.Request{Query: "when does the staging database password rotate?"}).Hits)
+	if diff := cmp.Diff("truth", got[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOverlap(t *testing.T) {
+	titled := func(title string, tags ...string) func(*memory.Memory) {
+		return func(m *memory.Memory) { m.Title, m.Tags = title, tags }
+	}
+	e := inDefault(
+		mem("title", "nothing else", titled("mcp_wiring_test")),
+		mem("both", "wiring again", titled("", "mcp", "wiring")),
+		mem("body", "the mcp wiring broke"),
+		mem("newer", "mcp wiring repaired", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-day) }),
+		mem("category", "an unrelated line", func(m *memory.Memory) { m.Category = "mcp_servers" }),
+		mem("none", "an unrelated thing"),
+	)
+	resp := find(t, e, search.Request{Query: "mcp wiring", Profile: search.Overlap, Explain: true})
+	want := []string{"both 5", "title 4", "newer 2", "category 2", "body 2"}
+	var got []string
+	for _, h := range resp.Hits {
+		got = append(got, fmt.Sprintf("%s %v", h.Memory.ID, h.Score))
+		sum := 0.0
+		for _, p := range h.Parts {
+			sum += p.Value
+		}
+		if !near(sum, h.Score) {
+			t.Errorf("%s: parts sum to %v, score %v", h.Memory.ID, sum, h.Score)
+		}
+	}
+	slices.SortFunc(got[2:], strings.Compare)
+	slices.SortFunc(want[2:], strings.Compare)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if resp.Hits[2].Memory.ID != "newer" {
+		t.Errorf("of equals %q comes first, want the newest", resp.Hits[2].Memory.ID)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	memories := []*memory.Memory{
+		mem("plain", "deploy alpha release"),
+		mem("task", "deploy bravo release", func(m *memory.Memory) { m.Category = memory.Tasks; m.Tags = []string{"ops"} }),
+		mem("session", "deploy charlie release", func(m *memory.Memory) { m.Evidence = []memory.Evidence{{Session: "s1"}} }),
+		mem("learnt", "deploy delta release", func(m *memory.Memory) {
+			m.Context = &memory.Context{LearnedFrom: "session_s2"}
+			m.Source = "auto_reflection"
+		}),
+		mem("pinned", "deploy echo release", func(m *memory.Memory) { m.Pinned = true; m.Salience = 0.9 }),
+		mem("retired", "deploy foxtrot release", func(m *memory.Memory) { m.Status = memory.Retired }),
+		mem("statusless", "deploy golf release", func(m *memory.Memory) { m.Status = "" }),
+		mem("expired", "deploy hotel release", func(m *memory.Memory) { m.ExpiresAt = epoch }),
+		mem("recent", "deploy india release", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-day) }),
+		mem("future", "deploy juliet release", func(m *memory.Memory) { m.CreatedAt = epoch.Add(day) }),
+	}
+	active := []string{"learnt", "pinned", "plain", "recent", "session", "statusless", "task"}
+	for _, tt := range []struct {
+		name   string
+		filter search.Filter
+		asOf   time.Time
+		want   []string
+	}{
+		{name: "default", want: active},
+		{name: "category", filter: search.Filter{Categories: []string{memory.Tasks}}, want: []string{"task"}},
+		{name: "tag", filter: search.Filter{Tags: []string{"x", "ops"}}, want: []string{"task"}},
+		{name: "source", filter: search.Filter{Sources: []string{"auto_reflection"}}, want: []string{"learnt"}},
+		{name: "sessions", filter: search.Filter{Sessions: []string{"s1", "s2"}}, want: []string{"learnt", "session"}},
+		{name: "retired", filter: search.Filter{Statuses: []memory.Status{memory.Retired}}, want: []string{"retired"}},
+		{name: "active by name", filter: search.Filter{Statuses: []memory.Status{memory.Active}}, want: active},
+		{name: "created after", filter: search.Filter{CreatedAfter: epoch.Add(-day)}, want: []string{"recent"}},
+		{name: "created before", filter: search.Filter{CreatedBefore: epoch.Add(-day)}, want: []string{"learnt", "pinned", "plain", "session", "statusless", "task"}},
+		{name: "salience", filter: search.Filter{MinSalience: 0.8}, want: []string{"pinned"}},
+		{name: "pinned", filter: search.Filter{Pinned: new(true)}, want: []string{"pinned"}},
+		{name: "not pinned", filter: search.Filter{Pinned: new(false), CreatedAfter: epoch.Add(-2 * day)}, want: []string{"recent"}},
+		{name: "as of later", asOf: epoch.Add(2 * day), filter: search.Filter{CreatedAfter: epoch}, want: []string{"future"}},
+		{name: "as of before expiry", asOf: epoch.Add(-time.Second), filter: search.Filter{CreatedBefore: epoch.Add(-2 * day)}, want: []string{"expired", "learnt", "pinned", "plain", "session", "statusless", "task"}},
+		{name: "score", filter: search.Filter{MinScore: 2}, want: []string{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ids(find(t, inDefault(memories...), search.Request{Query: "deploy release", Filter: tt.filter, AsOf: tt.asOf}).Hits)
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSpaces(t *testing.T) {
+	e := engineOf(map[string][]*memory.Memory{
+		"":      {mem("d", "kafka topics are compacted")},
+		"alpha": {mem("a", "kafka topics live in alpha"), mem("d", "unrelated to the other d")},
+		"bravo": {mem("b", "kafka topics live in bravo")},
+	})
+	for _, tt := range []struct {
+		spaces []string
+		want   []string
+	}{
+		{nil, []string{"default/d"}},
+		{[]string{"default"}, []string{"default/d"}},
+		{[]string{"alpha"}, []string{"alpha/a"}},
+		{[]string{"alpha", "bravo", "alpha", "nowhere"}, []string{"alpha/a", "bravo/b"}},
+		{[]string{"nowhere"}, nil},
+	} {
+		var got []string
+		for _, h := range find(t, e, search.Request{Spaces: tt.spaces, Query: "kafka topics"}).Hits {
+			got = append(got, h.Space+"/"+h.Memory.ID)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.spaces, diff)
+		}
+	}
+}
+
+func TestAbstains(t *testing.T) {
+	small := inDefault(
+		mem("db", "The database is Postgres 16"),
+		mem("tea", "用户喜欢喝绿茶"),
+		mem("retired", "The mascot is a heron", func(m *memory.Memory) { m.Status = memory.Retired }),
+	)
+	large := loaded(t, synthetic(2000))
+	large.Apply(record(9999, "", journal.Change{Memory: &journal.MemoryChange{ID: "lamp", After: mem("lamp", "The lamp in the hall needs a new bulb")}}))
+	for _, tt := range []struct {
+		name   string
+		engine *search.Engine
+		query  string
+		want   []string
+		reason string
+	}{
+		{"unrelated question", small, "what is the weather", []string{}, search.ReasonNoMatch},
+		{"unrelated question in Chinese", small, "明天会不会下雨", []string{}, search.ReasonNoMatch},
+		{"only shared content word", small, "which database should we think about for the next quarterly migration planning?", []string{"db"}, ""},
+		{"only shared content word in Chinese", small, "绿茶怎么泡才好", []string{"tea"}, ""},
+		{"empty", small, " \n", []string{}, search.ReasonNoTerms},
+		{"stop words", small, "what is it about?", []string{}, search.ReasonNoTerms},
+		{"one general word", small, "quarter", []string{}, search.ReasonNoMatch},
+		{"a search for a general word", inDefault(mem("help", "Asks for help in the evening")), "help", []string{"help"}, ""},
+		{"a question with a general word", inDefault(mem("help", "Asks for help in the evening")), "can you help me with this", []string{}, search.ReasonWeak},
+		{"filtered", small, "heron mascot", []string{}, search.ReasonFiltered},
+		{"unknown words in a large store", large, "how long should banana bread stay in the oven", []string{}, search.ReasonNoMatch},
+		{"one word of many in a large store", large, "lamp oil prices doubled across European wholesale markets throughout wartime shortages", []string{}, search.ReasonWeak},
+		{"enough words in a large store", large, "which lamp needs another bulb", []string{"lamp"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			resp := find(t, tt.engine, search.Request{Query: tt.query})
+			if diff := cmp.Diff(tt.want, ids(resp.Hits)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if resp.Abstained != (len(tt.want) == 0) || resp.Reason != tt.reason {
+				t.Errorf("abstained %v for %q, want %q", resp.Abstained, resp.Reason, tt.reason)
+			}
+		})
+	}
+}
+
+func TestDateBoost(t *testing.T) {
+	on := func(d time.Time) func(*memory.Memory) { return func(m *memory.Memory) { m.CreatedAt = d } }
+	e := inDefault(
+		mem("january", "Talked about the garden fence", on(time.Date(2026, 1, 10, 9, 0, 0, 0, time.UTC))),
+		mem("lastweek", "Talked about the garden gate", on(time.Date(2026, 2, 11, 9, 0, 0, 0, time.UTC))),
+		mem("yesterday", "Ordered paint", on(time.Date(2026, 2, 20, 9, 0, 0, 0, time.UTC))),
+		mem("mention", "Release planned for 2026-03-01"),
+	)
+	for _, tt := range []struct {
+		query string
+		want  []string
+	}{
+		{"what did we say about the garden last week?", []string{"lastweek", "january"}},
+		{"what did we say about the garden on 2026-01-10?", []string{"january", "lastweek"}},
+		{"上周的 garden", []string{"lastweek", "january"}},
+		{"what happened yesterday?", []string{"yesterday"}},
+		{"昨天", []string{"yesterday"}},
+		{"what is on 2026-03-01", []string{"mention"}},
+		{"2 days ago", []string{}},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, ids(find(t, e, search.Request{Query: tt.query, AsOf: epoch}).Hits)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNearDuplicatesAreShownOnce(t *testing.T) {
+	e := inDefault(
+		mem("one", "The user prefers window seats on long flights to Asia."),
+		mem("two", "the user prefers window seats on long flights to Asia"),
+		mem("port", "The proxy listens on port 8080 of the build host"),
+		mem("otherport", "The proxy listens on port 8081 of the build host"),
+		mem("likes", "User likes the dark theme in the editor"),
+		mem("dislikes", "User does not like the dark theme in the editor"),
+	)
+	for query, want := range map[string]int{"window seats on flights": 1, "proxy port build host": 2, "dark theme editor": 2} {
+		if got := ids(find(t, e, search.Request{Query: query}).Hits); len(got) != want {
+			t.Errorf("%q finds %v, want %d", query, got, want)
+		}
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	e := inDefault(
+		mem("same", "User flies with China Eastern, morning flights preferred."),
+		mem("changed", "User flies with China Eastern, evening flights preferred"),
+		mem("other", "The build runs on port 8080"),
+		mem("retired", "User flies with China Eastern, morning flights preferred", func(m *memory.Memory) { m.Status = memory.Retired }),
+		mem("zh", "用户偏好东方航空，尤其是早班机"),
+		mem("it", "It is what it is"),
+	)
+	for _, tt := range []struct {
+		text, id string
+		low, up  float64
+	}{
+		{"user flies with  China Eastern, morning flights preferred", "same", 1, 1},
+		{"User flies with China Eastern; she prefers morning flights", "same", 0.8, 0.99},
+		{"The build runs on port 9090", "other", 0.3, 0.9},
+		{"The build does not run on port 8080", "other", 0.5, 0.9},
+		{"用户偏好东方航空，尤其是早班机。", "zh", 1, 1},
+		{"用户偏好南方航空，尤其是早班机", "zh", 0.4, 0.95},
+		{"it is what it is.", "it", 1, 1},
+	} {
+		hits, err := e.Similar(t.Context(), "", tt.text, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits) == 0 || hits[0].Memory.ID != tt.id || hits[0].Score < tt.low || hits[0].Score > tt.up {
+			t.Errorf("%q: got %v, want %s with %v to %v", tt.text, describe(hits), tt.id, tt.low, tt.up)
+		}
+	}
+	if hits, _ := e.Similar(t.Context(), "", "entirely foreign matter", 3); len(hits) != 0 {
+		t.Errorf("foreign text is similar to %v", describe(hits))
+	}
+}
+
+func describe(hits []search.Hit) (out []string) {
+	for _, h := range hits {
+		out = append(out, fmt.Sprintf("%s %.3f", h.Memory.ID, h.Score))
+	}
+	return out
+}
+
+func TestInvalid(t *testing.T) {
+	e := inDefault(mem("a", "text"))
+	for _, tt := range []struct {
+		name  string
+		req   search.Request
+		field string
+	}{
+		{"profile", search.Request{Query: "a", Profile: "best"}, "profile"},
+		{"negative k", search.Request{Query: "a", K: -1}, "k"},
+		{"large k", search.Request{Query: "a", K: 201}, "k"},
+		{"encoding", search.Request{Query: "a\xff"}, "query"},
+		{"length", search.Request{Query: strings.Repeat("字", 8001)}, "query"},
+		{"score", search.Request{Query: "a", Filter: search.Filter{MinScore: math.NaN()}}, "filter.min_score"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := e.Search(t.Context(), tt.req)
+			invalid, ok := errors.AsType[*memory.InvalidError](err)
+			if !ok || len(invalid.Violations) != 1 || invalid.Violations[0].Field != tt.field {
+				t.Errorf("error %v, want a violation of %s", err, tt.field)
+			}
+		})
+	}
+	if _, err := e.Search(t.Context(), search.Request{Query: strings.Repeat("字", 8000)}); err != nil {
+		t.Errorf("the longest query: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Search(ended, search.Request{Query: "text"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+}
