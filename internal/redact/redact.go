@@ -56,8 +56,8 @@ func Message(m *memory.Message) (*memory.Message, int) {
 	return &c, found
 }
 
-// IsMarker reports whether s is exactly one marker left by Text.
-func IsMarker(s string) bool {
+// isMarker reports whether s is exactly one marker left by Text.
+func isMarker(s string) bool {
 	body, ok := strings.CutPrefix(s, markerOpen)
 	return ok && strings.IndexByte(body, ']') == len(body)-1
 }

@@ -29,7 +29,7 @@ func (p *shape) replace(s string) (string, int) {
 	last, n := 0, 0
 	for _, m := range p.re.FindAllStringSubmatchIndex(s, -1) {
 		from, to := m[2*p.group], m[2*p.group+1]
-		if from < 0 || IsMarker(s[from:to]) || p.is != nil && !p.is(s[from:to], s[m[0]:m[1]]) {
+		if from < 0 || isMarker(s[from:to]) || p.is != nil && !p.is(s[from:to], s[m[0]:m[1]]) {
 			continue
 		}
 		b.WriteString(s[last:from])

@@ -1,0 +1,297 @@
+// Package consolidator is the write path of agents: it takes one candidate memory, compares it with what is known and
+// decides by deterministic rules whether to add it, to update a memory or to leave things as they are. What it decides
+// passes the same guards as a reflection. It does not serve users' explicit saves, which are not judged.
+package consolidator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// Where a candidate is written to.
+const (
+	ToMemory = "memory"
+	ToDaily  = "daily" // today's log
+)
+
+// Similar finds the memories of a space that are nearest to a text; score 1 is the same text.
+type Similar interface {
+	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
+}
+
+// Config is what a Service works with. Store, Search and Now are required.
+type Config struct {
+	Store    *store.Store
+	Search   Similar
+	Now      func() time.Time
+	Location *time.Location // of the daily logs; nil is UTC
+	Logger   *slog.Logger   // nil discards
+}
+
+// Service is safe for concurrent use.
+type Service struct {
+	store    *store.Store
+	search   Similar
+	now      func() time.Time
+	location *time.Location
+	logger   *slog.Logger
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	s := &Service{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger}
+	if s.location == nil {
+		s.location = time.UTC
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	return s
+}
+
+// Request is one candidate.
+type Request struct {
+	Space    string
+	Session  string   // session it was learnt in, "" for none
+	Content  string   // 1 to memory.MaxContent characters
+	Category string   // "" is memory.General
+	Salience *float64 // 0 to 1; nil is memory.DefaultSalience
+	Title    string
+	Tags     []string
+	WriteTo  string // ToMemory (also "") or ToDaily
+	Key      string // idempotency key, "" for none
+	Reason   string // for people, in the list of operations
+	DryRun   bool   // say what would happen, change nothing
+	Actor    string // "" is journal.ActorConsolidate
+}
+
+// Decision is what became of a candidate.
+type Decision struct {
+	Action   plan.Action // ADD, UPDATE or NOOP; NOOP with a Reason when it was refused
+	ID       string      // the memory added, changed or repeated; the log entry with ToDaily
+	Op       int64       // 0 when nothing changed
+	Status   string      // journal.Applied, Duplicate or Rejected
+	Reason   string      // UPPER_SNAKE: the rule that decided, or why it was refused
+	Similar  []search.Hit
+	Replayed bool // the key was known: nothing was done again
+}
+
+const (
+	neighbours = 10
+	attempts   = 3
+)
+
+var (
+	errMoved  = errors.New("a neighbour changed meanwhile")
+	errDryRun = errors.New("dry run")
+)
+
+func (r *Request) validate() error {
+	var c memory.Check
+	c.Text("content", r.Content, memory.MaxContent, true)
+	c.Text("title", r.Title, memory.MaxTitle, false)
+	c.Text("reason", r.Reason, memory.MaxTitle, false)
+	if r.Category != "" {
+		c.Slug("category", r.Category)
+	}
+	if r.Salience != nil {
+		c.Unit("salience", *r.Salience)
+	}
+	if len(r.Tags) > memory.MaxTags {
+		c.Add("tags", "TOO_MANY", "has %d tags; the limit is %d", len(r.Tags), memory.MaxTags)
+	}
+	for i, t := range r.Tags {
+		c.Text(fmt.Sprintf("tags[%d]", i), t, memory.MaxTag, true)
+	}
+	if r.WriteTo != "" && r.WriteTo != ToMemory && r.WriteTo != ToDaily {
+		c.Add("write_to", "UNKNOWN_VALUE", "must be %q or %q", ToMemory, ToDaily)
+	}
+	if r.Session != "" {
+		c.ID("session", r.Session)
+	}
+	return c.Err()
+}
+
+// meta identifies the request: everything but how it is asked.
+func (r *Request) meta() (store.Meta, error) {
+	m := store.Meta{Space: r.Space, Actor: cmp.Or(r.Actor, journal.ActorConsolidate), Reason: cmp.Or(r.Reason, "memory write"), Session: r.Session}
+	if r.Key == "" || r.DryRun {
+		return m, nil
+	}
+	body := *r
+	body.Key, body.Reason, body.Actor = "", "", ""
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return m, fmt.Errorf("encode the request: %w", err)
+	}
+	m.Key, m.Request = r.Key, append([]byte("consolidate\x00"), raw...)
+	return m, nil
+}
+
+// Consolidate decides about a candidate and carries it out. A value the user had forgotten is refused, whoever asks: only
+// an explicit save brings it back. No lock is held while neighbours are searched; a neighbour that changes meanwhile makes it
+// decide anew, at most 3 times.
+//
+// Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, those of the store and the search.
+func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error) {
+	if err := req.validate(); err != nil {
+		return Decision{}, err
+	}
+	meta, err := req.meta()
+	if err != nil {
+		return Decision{}, err
+	}
+	req.Content = strings.TrimSpace(req.Content)
+	req.Content, _ = redact.Text(req.Content)
+	if req.Content = strings.TrimSpace(req.Content); req.Content == "" { // all of it was private
+		return Decision{Action: plan.Noop, Status: journal.Rejected, Reason: plan.ReasonSecret}, nil
+	}
+	for range attempts {
+		d, err := s.once(ctx, req, meta)
+		if !errors.Is(err, errMoved) {
+			return d, err
+		}
+	}
+	return Decision{}, fmt.Errorf("memories near to the candidate keep changing: %w", memory.ErrBusy)
+}
+
+func (s *Service) once(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
+	if req.WriteTo == ToDaily {
+		return s.daily(ctx, req, meta)
+	}
+	out := Decision{}
+	var err error
+	if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, neighbours); err != nil {
+		return Decision{}, fmt.Errorf("find similar memories: %w", err)
+	}
+	item := decide(req, out.Similar)
+	p := plan.Plan{Space: req.Space, Session: req.Session, Items: []plan.Item{item}, Source: memory.SourceConsolidation}
+	return s.update(ctx, req, meta, out, item, func(tx *store.Tx) ([]journal.Outcome, error) {
+		outcomes := plan.Preview(p, tx)
+		if o := outcomes[0]; o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
+			return nil, errMoved
+		}
+		if req.DryRun {
+			return outcomes, errDryRun
+		}
+		return nil, plan.Apply(tx, p)
+	})
+}
+
+// decide is the rules' choice.
+func decide(req Request, hits []search.Hit) plan.Item {
+	m := memory.Memory{
+		Category: cmp.Or(req.Category, memory.General), Content: req.Content, Salience: memory.DefaultSalience, Source: memory.SourceConsolidation,
+		Title: req.Title, Tags: req.Tags, Confidence: 1,
+	}
+	if req.Salience != nil {
+		m.Salience = *req.Salience
+	}
+	if req.Session != "" {
+		m.Evidence = []memory.Evidence{{Session: req.Session}}
+	}
+	near := make([]plan.Neighbour, len(hits))
+	for i, h := range hits {
+		near[i] = plan.Neighbour{Memory: h.Memory, Score: h.Score}
+	}
+	return plan.Decide(plan.Item{Why: "NEW", Memory: m}, near)
+}
+
+// update runs do in one transaction and turns its outcome into a decision.
+func (s *Service) update(ctx context.Context, req Request, meta store.Meta, out Decision, item plan.Item, do func(*store.Tx) ([]journal.Outcome, error)) (Decision, error) {
+	var seen []journal.Outcome
+	res, err := s.store.Update(ctx, meta, func(tx *store.Tx) (err error) {
+		seen, err = do(tx)
+		return err
+	})
+	switch {
+	case errors.Is(err, errDryRun):
+		res = store.Result{Outcomes: seen}
+	case err != nil:
+		return Decision{}, err
+	}
+	out.Op, out.Replayed = res.Op, res.Replayed
+	if len(res.Outcomes) == 0 {
+		return Decision{}, fmt.Errorf("the key %q belongs to a request without a decision: %w", req.Key, memory.ErrKeyReused)
+	}
+	o := res.Outcomes[0]
+	out.ID, out.Status, out.Reason, out.Action = o.ID, o.Status, o.Reason, plan.Noop
+	if o.Status == journal.Applied {
+		switch o.Reason {
+		case plan.Updated:
+			out.Action = plan.Update
+		case plan.Retired:
+			out.Action = plan.Delete
+		default:
+			out.Action = plan.Add
+		}
+		if !out.Replayed && item.Why != "" {
+			out.Reason = item.Why
+		}
+	}
+	s.logger.DebugContext(ctx, "candidate consolidated", "space", meta.Space, "action", string(out.Action), "reason", out.Reason, "op", out.Op)
+	return out, nil
+}
+
+// daily appends the candidate to today's log.
+func (s *Service) daily(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
+	at := s.now().In(s.location)
+	day := at.Format(memory.DateLayout)
+	same, err := s.logged(req, day)
+	if err != nil {
+		return Decision{}, err
+	}
+	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryAutoExtract, Content: req.Content, Category: req.Category, Session: req.Session}
+	return s.update(ctx, req, meta, Decision{}, plan.Item{}, func(tx *store.Tx) ([]journal.Outcome, error) {
+		o := journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: plan.Logged}
+		switch {
+		case strings.TrimSpace(redact.WithoutMarkers(req.Content)) == "":
+			o = journal.Outcome{Status: journal.Rejected, Reason: plan.ReasonSecret}
+		case tx.IsForgotten(req.Content):
+			o = journal.Outcome{Status: journal.Rejected, Reason: plan.ReasonForgotten}
+		case same != "":
+			o = journal.Outcome{ID: same, Status: journal.Duplicate, Reason: plan.ReasonExactDuplicate}
+		}
+		if req.DryRun {
+			return []journal.Outcome{o}, errDryRun
+		}
+		if o.Status == journal.Applied {
+			if err := plan.Apply(tx, plan.Plan{Space: req.Space, Session: req.Session, Entries: []plan.DatedEntry{{Date: day, Entry: e}}}); err != nil {
+				return nil, err
+			}
+		}
+		tx.Report(o)
+		return nil, nil
+	})
+}
+
+// logged returns the id of an entry of the day with the same content, "" when there is none.
+func (s *Service) logged(req Request, day string) (string, error) {
+	_, entries, err := s.store.Space(req.Space).Log(day)
+	if errors.Is(err, memory.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the log of %s: %w", day, err)
+	}
+	want := memory.Normalize(req.Content)
+	for _, e := range entries {
+		if e.Type == memory.EntryAutoExtract && memory.Normalize(e.Content) == want {
+			return e.ID, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,204 @@
+package memories
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// defaultPage is the number of memories of a page that names none.
+const defaultPage = 100
+
+// maxPageBytes bounds the text on one page, so that it fits the 4 MiB that gRPC clients accept by default.
+const maxPageBytes = 3 << 20
+
+// Filter selects memories; every criterion that is given must hold, a list by any of its items.
+type Filter struct {
+	Categories    []string
+	Tags          []string
+	Sources       []string
+	Statuses      []memory.Status // none: active and not expired
+	MinSalience   float64
+	Pinned        *bool
+	CreatedFrom   time.Time
+	CreatedBefore time.Time
+	UpdatedFrom   time.Time
+	UpdatedBefore time.Time
+}
+
+// Matches reports whether m is selected at now.
+func (f *Filter) Matches(m *memory.Memory, now time.Time) bool {
+	if len(f.Statuses) == 0 {
+		if !m.IsActive() || m.Expired(now) {
+			return false
+		}
+	} else if !slices.Contains(f.Statuses, cmp.Or(m.Status, memory.Active)) {
+		return false
+	}
+	return anyOf(f.Categories, m.Category) && anyOf(f.Sources, m.Source) && m.Salience >= f.MinSalience &&
+		(f.Pinned == nil || *f.Pinned == m.Pinned) && hasTags(m, f.Tags) &&
+		within(m.CreatedAt, f.CreatedFrom, f.CreatedBefore) && within(m.UpdatedAt, f.UpdatedFrom, f.UpdatedBefore)
+}
+
+func anyOf(want []string, have string) bool { return len(want) == 0 || slices.Contains(want, have) }
+
+func hasTags(m *memory.Memory, want []string) bool {
+	return len(want) == 0 || slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(want, t) })
+}
+
+func within(t, from, before time.Time) bool {
+	return (from.IsZero() || !t.Before(from)) && (before.IsZero() || t.Before(before))
+}
+
+// Check records what is wrong with f.
+func (f *Filter) Check(check *memory.Check, prefix string) {
+	for i, c := range f.Categories {
+		check.Slug(fmt.Sprintf("%scategories[%d]", prefix, i), c)
+	}
+	if len(f.Tags) > memory.MaxTags {
+		check.Add(prefix+"tags", "TOO_MANY", "has %d tags; the limit is %d", len(f.Tags), memory.MaxTags)
+	}
+	check.Unit(prefix+"min_salience", f.MinSalience)
+}
+
+// Order is what a list is sorted by.
+type Order string
+
+// The orders of a list.
+const (
+	ByCreated  Order = "created"
+	ByUpdated  Order = "updated"
+	BySalience Order = "salience"
+	ByAccess   Order = "access"
+)
+
+// key is a number that sorts as the order does. No value of a stored memory has a negative float, so bits sort as numbers do.
+func (o Order) key(m *memory.Memory) int64 {
+	switch o {
+	case ByUpdated:
+		return m.UpdatedAt.UnixMicro()
+	case BySalience:
+		return int64(math.Float64bits(m.Salience))
+	case ByAccess:
+		return m.AccessCount
+	default:
+		return m.CreatedAt.UnixMicro()
+	}
+}
+
+// Query asks for one page.
+type Query struct {
+	Space     string // "" is the default space
+	Filter    Filter
+	Order     Order // "" is ByCreated
+	Ascending bool  // default: largest or newest first
+	Size      int   // 1 to memory.MaxPage; 0 is 100
+	Token     string
+}
+
+// Page is one page of a list.
+type Page struct {
+	Memories []*memory.Memory
+	Next     string // token of the next page, "" for the last one
+	Total    int    // memories that match, on all pages
+}
+
+// cursor is what a page token says: the last memory before the page, by its place in the order.
+type cursor struct {
+	Query uint64 `json:"q"` // hash of what must not change between pages
+	Key   int64  `json:"k"`
+	ID    string `json:"i"`
+}
+
+// List returns one page. A memory that does not change between two pages is neither skipped nor repeated, whatever happens to others.
+func (s *Service) List(q Query) (Page, error) {
+	var check memory.Check
+	q.Space = checkSpace(&check, q.Space)
+	q.Filter.Check(&check, "filter.")
+	if q.Size < 0 || q.Size > memory.MaxPage {
+		check.Add("page_size", "OUT_OF_RANGE", "must be 1 to %d", memory.MaxPage)
+	}
+	start, err := q.start()
+	if err != nil {
+		check.Add("page_token", "INVALID_TOKEN", "%v", err)
+	}
+	if err := check.Err(); err != nil {
+		return Page{}, err
+	}
+	now := s.now()
+	all := s.store.Space(q.Space).Memories()
+	matches := slices.DeleteFunc(all, func(m *memory.Memory) bool { return !q.Filter.Matches(m, now) })
+	page := Page{Total: len(matches)}
+	if start != nil {
+		matches = slices.DeleteFunc(matches, func(m *memory.Memory) bool { return q.compare(start.Key, start.ID, q.Order.key(m), m.ID) >= 0 })
+	}
+	slices.SortFunc(matches, func(a, b *memory.Memory) int { return q.compare(q.Order.key(a), a.ID, q.Order.key(b), b.ID) })
+	page.Memories = cut(matches, cmp.Or(q.Size, defaultPage))
+	if n := len(page.Memories); n < len(matches) {
+		last := page.Memories[n-1]
+		page.Next = encodeToken(cursor{Query: q.hash(), Key: q.Order.key(last), ID: last.ID})
+	}
+	return page, nil
+}
+
+func (q *Query) compare(keyA int64, idA string, keyB int64, idB string) int {
+	c := cmp.Or(cmp.Compare(keyA, keyB), cmp.Compare(idA, idB))
+	if q.Ascending {
+		return c
+	}
+	return -c
+}
+
+// cut returns the first n memories, or fewer when they are too large for one page; at least one.
+func cut(all []*memory.Memory, n int) []*memory.Memory {
+	size := 0
+	for i, m := range all[:min(n, len(all))] {
+		size += len(m.Content) + len(m.StructuredData) + len(m.Title) + 256
+		if i > 0 && size > maxPageBytes {
+			return all[:i]
+		}
+	}
+	return all[:min(n, len(all))]
+}
+
+func (q *Query) start() (*cursor, error) {
+	if q.Token == "" {
+		return nil, nil
+	}
+	var c cursor
+	data, err := base64.RawURLEncoding.DecodeString(q.Token)
+	if err != nil || json.Unmarshal(data, &c) != nil {
+		return nil, fmt.Errorf("is not a token of this daemon")
+	}
+	if c.Query != q.hash() {
+		return nil, fmt.Errorf("belongs to a request with another space, filter or order")
+	}
+	return &c, nil
+}
+
+func encodeToken(c cursor) string {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // a struct of numbers and a string always encodes
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func (q *Query) hash() uint64 {
+	h := fnv.New64a()
+	data, _ := json.Marshal(struct {
+		Space     string
+		Filter    Filter
+		Order     Order
+		Ascending bool
+	}{q.Space, q.Filter, cmp.Or(q.Order, ByCreated), q.Ascending})
+	_, _ = h.Write(data)
+	return h.Sum64()
+}

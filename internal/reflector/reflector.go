@@ -1,0 +1,247 @@
+// Package reflector learns from a session once it has ended: it reads the messages that were not reflected yet, lets
+// deterministic rules in English and Chinese propose a plan, and applies what the guards allow together with the
+// session's mark, so that nothing is learnt twice. It decides neither when a session ends nor what is allowed.
+package reflector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// Similar finds the memories of a space that are nearest to a text; score 1 is the same text.
+type Similar interface {
+	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
+}
+
+// Config is what a Reflector works with.
+type Config struct {
+	Store    *store.Store
+	Search   Similar
+	Now      func() time.Time
+	Location *time.Location // of the daily logs; nil is UTC
+	Logger   *slog.Logger   // nil discards
+}
+
+// Reflector is safe for concurrent use.
+type Reflector struct {
+	store    *store.Store
+	search   Similar
+	now      func() time.Time
+	location *time.Location
+	logger   *slog.Logger
+}
+
+// New makes a Reflector. Store, Search and Now are required.
+func New(cfg Config) *Reflector {
+	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger}
+	if r.location == nil {
+		r.location = time.UTC
+	}
+	if r.logger == nil {
+		r.logger = slog.New(slog.DiscardHandler)
+	}
+	return r
+}
+
+// Options of one reflection.
+type Options struct {
+	DryRun bool // say what would happen, change nothing
+}
+
+// Result of a reflection.
+type Result struct {
+	Op               int64 // the operation; that of the earlier reflection with AlreadyReflected
+	AlreadyReflected bool  // there was nothing new since the last reflection
+	Messages         int   // how many messages were new
+	Plan             plan.Plan
+	Outcomes         []journal.Outcome // one for each item of the plan
+	Summary          string            // of the stretch
+}
+
+const (
+	neighbours = 10 // memories a candidate is compared with
+	attempts   = 3  // plans made for a session that moves on meanwhile
+	lookBack   = 30 // daily logs searched for earlier failures
+)
+
+var (
+	errMoved  = errors.New("the session moved on")
+	errDryRun = errors.New("dry run")
+)
+
+// Reflect learns from what is new in a session and marks it as reflected, in one operation. A session with nothing new
+// is left alone. When messages arrive while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
+//
+// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when the session would not stand still, those of the store.
+func (r *Reflector) Reflect(ctx context.Context, space, sessionID string, opts Options) (Result, error) {
+	for range attempts {
+		res, err := r.once(ctx, space, sessionID, opts)
+		if !errors.Is(err, errMoved) {
+			return res, err
+		}
+	}
+	return Result{}, fmt.Errorf("session %q is still receiving messages: %w", sessionID, memory.ErrBusy)
+}
+
+func (r *Reflector) once(ctx context.Context, space, id string, opts Options) (Result, error) {
+	view := r.store.Space(space)
+	session, err := view.Session(id)
+	if err != nil {
+		return Result{}, err
+	}
+	messages, err := view.Messages(id, max(session.ReflectedSeq, 1))
+	if err != nil {
+		return Result{}, fmt.Errorf("read the session's messages: %w", err)
+	}
+	if len(messages) == 0 && session.State == memory.SessionReflected {
+		return Result{AlreadyReflected: true, Op: session.ReflectedOp, Summary: session.Summary}, nil
+	}
+	res := Result{Messages: len(messages)}
+	if res.Plan, err = r.plan(ctx, view, id, messages); err != nil {
+		return Result{}, err
+	}
+	res.Summary = summaryOf(res.Plan, session.Summary)
+	meta := store.Meta{Space: space, Actor: journal.ActorReflect, Reason: "session reflection", Session: id}
+	done, err := r.store.Update(ctx, meta, func(tx *store.Tx) error {
+		current := tx.Session(id)
+		if current == nil {
+			return &memory.NotFoundError{Kind: "session", Name: id}
+		}
+		if current.ReflectedSeq != session.ReflectedSeq || current.NextSeq != session.NextSeq || current.ReflectedOp != session.ReflectedOp {
+			return errMoved
+		}
+		if opts.DryRun {
+			res.Outcomes = plan.Preview(res.Plan, tx)
+			return errDryRun
+		}
+		if err := plan.Apply(tx, res.Plan); err != nil {
+			return err
+		}
+		tx.PutSession(reflected(current, messages, tx, res.Summary))
+		return nil
+	})
+	switch {
+	case errors.Is(err, errDryRun):
+		return res, nil
+	case err != nil:
+		return Result{}, err
+	}
+	res.Op, res.Outcomes = done.Op, done.Outcomes
+	r.logger.DebugContext(ctx, "session reflected", "space", space, "session", id, "op", res.Op, "items", len(res.Plan.Items))
+	return res, nil
+}
+
+// reflected is the header of a session after its reflection.
+func reflected(s *memory.Session, messages []*memory.Message, tx *store.Tx, summary string) *memory.Session {
+	next := *s
+	next.State = memory.SessionReflected
+	next.ReflectedSeq, next.ReflectedOp = s.NextSeq, tx.LSN()
+	if len(messages) > 0 {
+		next.ReflectedSeq = max(next.ReflectedSeq, messages[len(messages)-1].Seq+1)
+	}
+	if next.EndedAt.IsZero() {
+		next.EndedAt, next.EndReason = tx.Now(), "reflect"
+	}
+	next.Summary = summary
+	return &next
+}
+
+// plan makes the plan on what is durable now.
+func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, messages []*memory.Message) (plan.Plan, error) {
+	var failed error
+	in := Input{Space: view.Name(), Session: id, Messages: messages, Location: r.location, Now: r.now()}
+	in.Similar = func(text string) []plan.Neighbour {
+		if failed != nil {
+			return nil
+		}
+		hits, err := r.search.Similar(ctx, view.Name(), text, neighbours)
+		failed = err
+		near := make([]plan.Neighbour, len(hits))
+		for i, h := range hits {
+			near[i] = plan.Neighbour{Memory: h.Memory, Score: h.Score}
+		}
+		return near
+	}
+	if wanted := signatures(messages); len(wanted) > 0 {
+		in.Rules = rulesAbout(view, wanted)
+		var err error
+		if in.Failures, err = failuresBefore(view, wanted); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	p := Reflect(in)
+	if failed != nil {
+		return plan.Plan{}, fmt.Errorf("find similar memories: %w", failed)
+	}
+	return p, nil
+}
+
+// signatures lists what failed in a stretch.
+func signatures(messages []*memory.Message) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range failures(messages) {
+		out[f.signature] = true
+	}
+	return out
+}
+
+// rulesAbout finds the memories that are about these failures.
+func rulesAbout(view *store.Space, wanted map[string]bool) map[string]*memory.Memory {
+	out := map[string]*memory.Memory{}
+	for _, m := range view.Memories() {
+		if m.Context != nil && wanted[m.Context.Signature] && m.IsActive() {
+			out[m.Context.Signature] = m
+		}
+	}
+	return out
+}
+
+// failuresBefore counts these failures in the newest daily logs.
+func failuresBefore(view *store.Space, wanted map[string]bool) (map[string]int64, error) {
+	out := map[string]int64{}
+	days := view.Days()
+	for _, d := range days[max(0, len(days)-lookBack):] {
+		_, entries, err := view.Log(d.Date)
+		if errors.Is(err, memory.ErrNotFound) { // archived away meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the log of %s: %w", d.Date, err)
+		}
+		for _, e := range entries {
+			if e.Type != memory.EntryToolFailure {
+				continue
+			}
+			var signature string
+			var count int64 = 1
+			if json.Unmarshal(e.Extra[extraSignature], &signature) != nil || !wanted[signature] {
+				continue
+			}
+			if json.Unmarshal(e.Extra[extraCount], &count) != nil || count < 1 { // edited by hand
+				count = 1
+			}
+			out[signature] += count
+		}
+	}
+	return out, nil
+}
+
+// summaryOf is the text of the plan's session_summary entry, else the earlier summary.
+func summaryOf(p plan.Plan, earlier string) string {
+	for _, e := range p.Entries {
+		if e.Entry.Type == memory.EntrySessionSummary {
+			return e.Entry.Content
+		}
+	}
+	return earlier
+}

@@ -1,0 +1,284 @@
+package reflector
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+const (
+	// Things of which a project has one, and that are worth knowing.
+	thing = `(?:main |primary |production |prod |staging |test |dev |default |internal |public )*(?:database|db|backend|frontend|front end|back end|api|rest api|graphql api|server|servers|stack|tech stack|orm|framework|web framework|language|package manager|branch|registry|message queue|queue|cache|build tool|build system|test framework|test runner|ci|ci pipeline|hosting|cloud provider|domain|repo|repository|monorepo|linter|formatter|deploy target|base url|url|endpoint|website|site|docs|documentation|cluster|environment|app|service|codebase|project|coding standard|style guide|license|deployment|deploys)`
+	// What a thing is today and not tomorrow.
+	passing = `(?:broken|down|failing|slow|fast|not|too|very|so|really|a (?:bit|mess|little|lot)|currently|still|already|just|on fire|being|getting|having|working|ready|done|fine|ok|okay|up|back|great|good|bad|empty|full|stuck|red|green|flaky|weird|hard|easy|in progress|unstable|crashing|throwing|returning|missing|important|nice|better|worse|what|where|how|why|that|this|it|the (?:problem|issue|same|reason))`
+	anaphor = `(?i)^(?:it|its|this|that|these|those|them|they|you|your|yours|him|her|one|ones|how|what|where|when|why|who|which|the (?:first|second|third|last|latter|former|other|new|old|current|one|way|idea|look|sound|approach|solution|result|plan|fact)|think|say|see|know|believe|to (?:think|see|say|believe|know|be|thank)|not|so|each|both|either|neither|option|all of|some of|most of|everything|anything|nothing)\b|^(?:这|那|它|你|您|他|她|上面|刚才|前面|以上|第[一二三]|的)`
+)
+
+var (
+	vagueValue = regexp.MustCompile(anaphor)
+	passingRe  = regexp.MustCompile(`(?i)^` + passing + `\b`)
+	trailing   = regexp.MustCompile(`(?i)[,，\s]+(?:please|thanks|thank you|btw|though|too|as well|by the way|谢谢|哈|哦|啊|呢|呀|哈哈)$`)
+	vagueTime  = regexp.MustCompile(`(?i)^(?:the )?(?:morning|evening|afternoon|night|parallel|progress|general|fear|peace|background|meantime|home)\b`)
+	suggestion = regexp.MustCompile(`吧$|试试|一下|看看|^(?:这|那|它|什么|了)`)
+	notName    = regexp.MustCompile(`^[你您他她它了不车外人醒出这那大谁什么做起得]`)
+	notPlaceZh = regexp.MustCompile(`^(?:努力|认真|家|家里|周末|晚上|白天|这|那|忙|专心|加班|一起|正常|线上|远程|哪|想)|时候|的时`)
+	dueDate    = regexp.MustCompile(`(?i)\b(?:by|before|until|due|on) (?:the )?(?:tomorrow|today|tonight|eod|eow|cob|noon|midnight|end of|next|this|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|\d)|\b(?:tomorrow|tonight|next (?:week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b`)
+	proper     = regexp.MustCompile(`^(?:the )?\p{Lu}|^[\x{E000}-\x{F8FF}]`)
+	// Something outside the sentence, within its first words.
+	pointing    = regexp.MustCompile(`(?i)^(?:\S+ ){0,3}(?:them|him|this|these|those|his|her|hers|it)\b`)
+	notEmployer = regexp.MustCompile(`(?i)^(?:free|myself|hours|long|night|home|now|expected|intended)\b`)
+	notLiked    = regexp.MustCompile(`(?i)^(?:to$|the\b|to see|to know|to try|to have|to get\b|to ask\b)`)
+	vagueUse    = regexp.MustCompile(`(?i)^(?:the|a|an|to) `)
+	passingZh   = regexp.MustCompile(`^(?:坏|挂|不|有问题|好|慢|错|空|正常)`)
+	recalledZh  = regexp.MustCompile(`^(?:上次|以前|之前|你|小时候|当时|那|清|不|吗|很)`)
+	lowerVerbs  = map[string]string{"can't stand": "cannot stand", "cannot stand": "cannot stand"}
+	occupations = `engineer|developer|programmer|designer|teacher|student|manager|doctor|nurse|lawyer|writer|journalist|scientist|researcher|analyst|architect|founder|consultant|administrator|sysadmin|accountant|professor|physicist|chemist|biologist|musician|artist|photographer|pilot|chef|translator|editor|freelancer|contractor|intern|cto|ceo|lead|director|mathematician|economist|librarian|pharmacist|dentist|electrician|carpenter|farmer`
+	jobsZh      = `工程师|程序员|开发者|开发|设计师|老师|教师|学生|大学生|研究生|博士生|医生|护士|律师|产品经理|项目经理|经理|研究员|科学家|分析师|架构师|运维|作家|记者|会计|翻译|自由职业者|创始人|公务员|教授|摄影师|厨师`
+)
+
+// value cleans what follows a verb and refuses what only makes sense beside another sentence.
+func value(v string) string {
+	v = strings.TrimSpace(v)
+	for {
+		t := strings.TrimSpace(trailing.ReplaceAllString(v, ""))
+		if t == v {
+			break
+		}
+		v = t
+	}
+	v = strings.Trim(v, " ,，:：")
+	if v == "" || vagueValue.MatchString(v) || len([]rune(v)) > 300 {
+		return ""
+	}
+	return v
+}
+
+// statementRules are tried in order against one clause.
+var statementRules = []rule{
+	on("USER_NAME", memory.Facts, 0.8, `^my (?:full |first |real )?name is (.+)$`, name),
+	on("USER_NAME", memory.Facts, 0.8, `^(?:you can |please )?call me (.+)$`, name),
+	on("USER_NAME", memory.Facts, 0.8, `^我(?:的名字)?(?:叫做|名叫|叫|的名字是|名字是)\s*([\p{Han}·]{2,5}|[\p{Latin}][\p{Latin} .'-]{0,40})(?:[，,].*)?$`, func(m []string) string {
+		if notName.MatchString(m[1]) {
+			return ""
+		}
+		return "用户叫" + m[1]
+	}),
+	on("USER_NAME", memory.Facts, 0.8, `^我的名字是\s*([\p{Han}·]{2,5}|[\p{Latin}][\p{Latin} .'-]{0,40})$`, func(m []string) string { return "用户叫" + m[1] }),
+	on("USER_WORK", memory.Facts, 0.65, `^i(?: am|'m)?(?: currently| now)? (work|working) (at|for|as) (.+)$`, func(m []string) string {
+		v := value(m[3])
+		if v == "" || vagueTime.MatchString(v) || notEmployer.MatchString(v) {
+			return ""
+		}
+		return their("The user works " + m[2] + " " + v)
+	}),
+	on("USER_WORK", memory.Facts, 0.65, `^i(?: am|'m) (an? (?:[\w/+#-]+ ){0,4}(?:`+occupations+`)s?\b.*)$`, func(m []string) string { return their("The user is " + m[1]) }),
+	on("USER_HOME", memory.Facts, 0.65, `^i(?: am|'m)? ?(?:currently |now )?(?:live|living|based|located) in (.+)$`, func(m []string) string { return place("The user lives in ", m[1]) }),
+	on("USER_HOME", memory.Facts, 0.65, `^i(?: have|'ve)? (?:just |recently )?moved to (.+)$`, func(m []string) string { return place("The user lives in ", m[1]) }),
+	on("USER_HOME", memory.Facts, 0.6, `^i(?: am|'m| come) from (.+)$`, func(m []string) string { return place("The user is from ", m[1]) }),
+	on("USER_FACT", memory.Facts, 0.65, `^my (birthday|e-?mail(?: address)?|time ?zone|phone(?: number)?|job(?: title)?|role|native language|mother tongue|editor|shell|os|operating system|github(?: username| handle)?|username|hometown|company|employer|wife|husband|partner|son|daughter|dog|cat|girlfriend|boyfriend|boss|manager)(?:'s name)? is(?: called| named)? (.+)$`, personal),
+	on("USER_FAVOURITE", memory.Preferences, 0.7, `^my favou?rite ([\p{L} ]{2,30}?) (is|are) (.+)$`, func(m []string) string {
+		if v := value(m[3]); v != "" {
+			return their("The user's favorite " + m[1] + " " + m[2] + " " + v)
+		}
+		return ""
+	}),
+	on("USER_FACT", memory.Facts, 0.6, `^i (?:have|own) ((?:a|an|one|two|three|four|\d+) (?:[\p{L}]+ )?(?:dogs?|cats?|sons?|daughters?|kids?|child(?:ren)?|brothers?|sisters?|siblings|pets?)\b.*)$`, func(m []string) string { return their("The user has " + m[1]) }),
+	on("USER_FACT", memory.Preferences, 0.75, `^i(?: am|'m) ((?:allergic to|lactose intolerant|vegetarian|a vegetarian|vegan|a vegan|colou?r[- ]blind|left-handed|gluten intolerant)\b.*)$`, func(m []string) string { return their("The user is " + m[1]) }),
+
+	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:also )?(really |strongly |generally |usually |always |definitely |absolutely |personally |much )?(prefer|like|love|enjoy|hate|dislike|can't stand|cannot stand) (.+)$`, func(m []string) string {
+		v := value(m[3])
+		verb := strings.ToLower(m[2])
+		if v == "" || pointing.MatchString(v) || verb != "prefer" && notLiked.MatchString(v) {
+			return ""
+		}
+		if say, ok := lowerVerbs[verb]; ok {
+			verb = say
+		} else {
+			verb += "s"
+		}
+		return their("The user " + strings.ToLower(m[1]) + verb + " " + v)
+	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:really )?(don't|do not|never) (?:really )?(like|enjoy|eat|drink|use|want to use) (.+)$`, func(m []string) string {
+		v := value(m[3])
+		if v == "" || strings.HasPrefix(strings.ToLower(v), "the ") {
+			return ""
+		}
+		verb := strings.ToLower(m[2])
+		if strings.EqualFold(m[1], "never") {
+			first, rest, _ := strings.Cut(verb, " ")
+			return their("The user never " + strings.TrimSpace(first+"s "+rest) + " " + v)
+		}
+		return their("The user does not " + verb + " " + v)
+	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^i (always|usually|normally|typically|only|exclusively) (use|write|squash|rebase|indent|format|name|drink|eat|wear) (.+)$`, func(m []string) string {
+		if v := value(m[3]); v != "" {
+			return their("The user " + strings.ToLower(m[1]+" "+m[2]) + "s " + v)
+		}
+		return ""
+	}),
+
+	on("PREFERENCE", memory.Preferences, 0.7, `^我((?:们)?(?:个人|平时|通常|一般|一直|其实|真的|也|都|还是|总是|比较|更|最|很|非常|特别|超级|挺)*)(喜欢|偏好|偏爱|习惯于|习惯用|习惯|讨厌|不喜欢|不太喜欢|不习惯|不爱吃|不爱喝|受不了|更倾向于|倾向于|不吃|不喝|从不用|只用|总是用|一直用|爱吃|爱喝|爱看|爱听|对)(.+)$`, preferenceZh),
+	on("USER_FAVOURITE", memory.Preferences, 0.7, `^我最(?:喜欢|爱)的(\p{Han}{1,8}?)(?:是|就是)(.+)$`, func(m []string) string {
+		if v := value(m[2]); v != "" {
+			return themZh("用户最喜欢的" + m[1] + "是" + v)
+		}
+		return ""
+	}),
+	on("USER_WORK", memory.Facts, 0.65, `^我(?:现在|目前)?在(.+?)(工作|上班|任职|就职|上学|读书|读研|实习)(?:了)?$`, func(m []string) string {
+		v := value(m[1])
+		if v == "" || notPlaceZh.MatchString(v) {
+			return ""
+		}
+		return "用户在" + v + m[2]
+	}),
+	on("USER_WORK", memory.Facts, 0.65, `^我(?:现在|目前)?是(?:一?[名个位]|做)?([^，,的]{0,12}(?:`+jobsZh+`))$`, func(m []string) string { return "用户是" + m[1] }),
+	on("USER_HOME", memory.Facts, 0.65, `^我(?:现在|目前|家)?(?:住在|居住在|家在|住)(.+)$`, placeZh("用户住在")),
+	on("USER_HOME", memory.Facts, 0.65, `^我(?:已经|刚)?搬到了?(.+?)(?:了)?$`, placeZh("用户住在")),
+	on("USER_HOME", memory.Facts, 0.6, `^我来自(.+)$`, placeZh("用户来自")),
+	on("USER_FACT", memory.Facts, 0.65, `^我的(生日|邮箱|时区|电话|手机号|职业|职位|母语|编辑器|操作系统|用户名|家乡|昵称|公司|女儿|儿子|妻子|丈夫|狗|猫)(是|在|叫)(.+)$`, func(m []string) string {
+		if v := value(m[3]); v != "" {
+			return themZh("用户的" + m[1] + m[2] + v)
+		}
+		return ""
+	}),
+	on("USER_FACT", memory.Preferences, 0.75, `^我(是素食者|吃素|是左撇子|是色盲|乳糖不耐受.*)$`, func(m []string) string { return "用户" + m[1] }),
+
+	on("PROJECT_USES", memory.Facts, 0.7, `^(?:we|the team|our team|our project|this project|the project|our company)(?: are| is|'re)?(?: now| currently| always)? (?:use|uses|using) (.+)$`, func(m []string) string {
+		v := value(m[1])
+		if v == "" || vagueUse.MatchString(v) {
+			return ""
+		}
+		return capital(strings.TrimSpace(m[0]))
+	}),
+	on("PROJECT_IS", memory.Facts, 0.7, `^(?:our|the project's|this project's) (`+thing+`) (?:is|are|runs?|lives?|uses?)(?: (?:on|at|in|hosted on|called|named|deployed (?:on|to)|located at))? (.+)$`, projectFact),
+	on("PROJECT_IS", memory.Facts, 0.7, `^(?:the|this) (`+thing+`) (?:is|are|runs?|lives?|goes|go) (?:on|at|hosted (?:on|at|in)|deployed (?:on|to)|located (?:at|in)|available at|written in|built with) (.+)$`, projectFact),
+	on("PROJECT_IS", memory.Facts, 0.7, `^(deploy(?:s|ments?)?) (?:runs?|is|are|goes|go|happens?) (?:on|to|through|via) (.+)$`, projectFact),
+	on("PROJECT_USES", memory.Facts, 0.7, `^(?:我们|咱们|本|这个|该|我们的|我们这个)?(?:公司|团队|项目|项目组|组)?(?:里|中|现在|目前)*(?:用的是|使用的是|采用的是|使用|采用|基于|统一用|都用|用)\s*(.+)$`, func(m []string) string {
+		if strings.HasPrefix(m[0], "用") || strings.HasPrefix(m[0], "使用") || strings.HasPrefix(m[0], "采用") || strings.HasPrefix(m[0], "基于") || strings.HasPrefix(m[0], "统一") || strings.HasPrefix(m[0], "都用") {
+			return "" // no subject: an instruction
+		}
+		if v := value(m[1]); v == "" || suggestion.MatchString(v) {
+			return ""
+		}
+		return m[0]
+	}),
+	on("PROJECT_IS", memory.Facts, 0.7, `^(?:我们|咱们|项目|本项目|这个项目|团队)的?((?:主|生产|测试|默认|开发|线上|正式|内部)?(?:环境)?(?:测试环境|生产环境|开发环境|数据库|后端|前端|接口|接口地址|服务器|框架|技术栈|语言|包管理器|主分支|分支|缓存|消息队列|构建工具|测试框架|域名|仓库|仓库地址|代码库|文档|部署环境|编码规范|api|api ?地址|官网|集群))(?:用的是|使用的是|部署在|跑在|运行在|放在|是|在|为|叫|用)\s*(.+)$`, func(m []string) string {
+		if v := value(m[2]); v == "" || suggestion.MatchString(v) || passingZh.MatchString(v) {
+			return ""
+		}
+		return m[0]
+	}),
+	on("PROJECT_IS", memory.Facts, 0.7, `^(?:api|接口|数据库|服务|测试环境|生产环境|文档|部署)(?:的)?(?:地址|部署|运行|跑)?(?:是|在)\s*([\x21-\x7E\x{E000}-\x{F8FF}].*)$`, func(m []string) string { return m[0] }),
+
+	on("TASK", memory.Tasks, 0.6, `^to-?do\s*[:：]\s*(.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.7, `^(?:please |can you |could you )?remind me (?:to |about |that )(.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.6, `^(?:please )?(?:remember|don't forget|do not forget) to (.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.65, `^(?:i|we)(?: still| also)? (?:need|have|must|has|'ve got) (?:to )?(.+)$`, func(m []string) string {
+		if !dueDate.MatchString(m[1]) {
+			return ""
+		}
+		return task("To do: ")(m)
+	}),
+	on("TASK", memory.Tasks, 0.6, `^(?:待办|待办事项|todo)\s*[:：]\s*(.+)$`, task("待办：")),
+	on("TASK", memory.Tasks, 0.7, `^(?:请|麻烦你?|到时候)?(?:你)?提醒我(.+)$`, task("待办：")),
+	on("TASK", memory.Tasks, 0.6, `^(?:请|你要)?(?:记得|别忘了|不要忘了|别忘记)(.+)$`, func(m []string) string {
+		if recalledZh.MatchString(m[1]) {
+			return ""
+		}
+		return task("待办：")(m)
+	}),
+	on("TASK", memory.Tasks, 0.65, `^(?:我|我们|咱们)?((?:明天|后天|大后天|今晚|明晚|明早|下个?(?:周|星期)[一二三四五六日天]|(?:这|本)?周[一二三四五六日天]|下个月|\d{1,2}月\d{1,2}[日号])[^，,]{0,10}?(?:之前|前|我|我们)?(?:要|得|需要|必须).+)$`, task("待办：")),
+}
+
+func name(m []string) string {
+	v := strings.TrimSpace(strings.SplitN(value(m[1]), ",", 2)[0])
+	if words := strings.Fields(v); len(words) == 0 || len(words) > 4 || !proper.MatchString(v) || strings.Contains(v, " is ") {
+		return ""
+	}
+	return "The user's name is " + v
+}
+
+func personal(m []string) string {
+	v := value(m[2])
+	if v == "" || passingRe.MatchString(v) {
+		return ""
+	}
+	switch strings.ToLower(m[1]) {
+	case "wife", "husband", "partner", "son", "daughter", "dog", "cat", "girlfriend", "boyfriend", "boss", "manager":
+		if !proper.MatchString(v) { // "my dog is sick" is news, not a fact
+			return ""
+		}
+	}
+	return their("The user's " + m[0][len("my "):])
+}
+
+func place(prefix, v string) string {
+	if v = value(v); v == "" || !proper.MatchString(v) {
+		return ""
+	}
+	return their(prefix + v)
+}
+
+func placeZh(prefix string) func([]string) string {
+	return func(m []string) string {
+		v := value(m[1])
+		if v == "" || notPlaceZh.MatchString(v) || strings.HasPrefix(v, "校") || strings.HasPrefix(v, "院") || strings.HasPrefix(v, "得") || strings.HasPrefix(v, "了") {
+			return ""
+		}
+		return themZh(prefix + v)
+	}
+}
+
+func preferenceZh(m []string) string {
+	v := value(m[3])
+	if v == "" || strings.HasSuffix(v, "吗") || strings.HasPrefix(v, "上了") {
+		return ""
+	}
+	if m[2] == "对" {
+		if !strings.Contains(v, "过敏") {
+			return ""
+		}
+	}
+	if strings.HasPrefix(m[1], "们") {
+		return "" // of a group, not of the user
+	}
+	if strings.HasPrefix(m[3], " ") {
+		v = " " + v
+	}
+	return themZh("用户" + m[1] + m[2] + v)
+}
+
+func projectFact(m []string) string {
+	v := value(m[2])
+	if v == "" || passingRe.MatchString(v) || len(strings.Fields(v)) > 16 {
+		return ""
+	}
+	return capital(m[0])
+}
+
+func task(prefix string) func([]string) string {
+	return func(m []string) string {
+		v := strings.TrimSpace(m[1])
+		if v = strings.Trim(trailing.ReplaceAllString(v, ""), " ,，:："); weight(v) < 4 || vagueRest.MatchString(v) || suggestion.MatchString(v) && isHan(v) && !strings.HasSuffix(v, "一下") {
+			return ""
+		}
+		if isHan(prefix) {
+			return themZh(prefix + v)
+		}
+		return their(prefix + v)
+	}
+}
+
+var (
+	firstEn = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'll|i'd)\b`)
+	ownEn   = regexp.MustCompile(`\b(?:my|My|me|mine|myself)\b`)
+	ownWord = map[string]string{"my": "their", "My": "Their", "me": "them", "mine": "theirs", "myself": "themselves"}
+)
+
+// their turns the remaining first persons of a sentence about the user into third ones.
+func their(s string) string {
+	return ownEn.ReplaceAllStringFunc(s, func(w string) string { return ownWord[w] })
+}
+
+func themZh(s string) string { return strings.ReplaceAll(s, "我的", "自己的") }

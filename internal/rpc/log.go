@@ -1,0 +1,30 @@
+package rpc
+
+import (
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+func entryToProto(e *memory.Entry) *pb.LogEntry {
+	if e == nil {
+		return nil
+	}
+	return &pb.LogEntry{
+		Id: e.ID, Time: e.Time, At: timeToProto(e.At), Type: e.Type, Content: e.Content, Category: e.Category,
+		Tool: e.Tool, Error: e.Error, Session: e.Session,
+	}
+}
+
+func dayToProto(d *memory.Day) *pb.LogDay {
+	if d == nil {
+		return nil
+	}
+	return &pb.LogDay{Date: d.Date, Summary: d.Summary, Archived: d.Archived, Revision: d.Revision, EntryCount: int32(d.Entries)}
+}
+
+func entryFromProto(check *memory.Check, prefix string, in *pb.NewLogEntry) *memory.Entry {
+	return &memory.Entry{
+		At: timeFromProto(check, prefix+"at", in.GetAt()), Type: in.GetType(), Content: in.GetContent(), Category: in.GetCategory(),
+		Tool: in.GetTool(), Error: in.GetError(),
+	}
+}

@@ -1,0 +1,161 @@
+package rpc
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/unixsock"
+)
+
+// Monitor stands around every request: it gives it an id, bounds its size, turns panics and errors into statuses, writes its
+// one line of log and remembers how long it took. It is safe for concurrent use.
+type Monitor struct {
+	log       *slog.Logger
+	now       func() time.Time
+	latencies latencies
+}
+
+// NewMonitor returns a Monitor that logs to log.
+func NewMonitor(log *slog.Logger, now func() time.Time) *Monitor {
+	return &Monitor{log: log, now: now, latencies: latencies{methods: map[string]*ring{}}}
+}
+
+// Options are the options that a server with this monitor is made with.
+func (m *Monitor) Options() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.UnaryInterceptor(m.unary),
+		grpc.StreamInterceptor(m.stream),
+		// Somewhat too large requests reach the interceptor, which refuses them in our own words; grpc refuses the rest.
+		grpc.MaxRecvMsgSize(2 * memory.MaxMessage),
+		grpc.MaxSendMsgSize(4 * memory.MaxMessage),
+	}
+}
+
+// request is what is known of a request in progress.
+type request struct {
+	id       string
+	method   string
+	start    time.Time
+	received int // bytes of the messages received
+	sent     int // bytes of the messages sent
+}
+
+func (m *Monitor) begin(method string) *request {
+	return &request{id: strings.ToLower(rand.Text()[:12]), method: method, start: m.now()}
+}
+
+func (m *Monitor) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	r := m.begin(info.FullMethod)
+	r.received = size(req)
+	var res any
+	err := checkSize(r.received)
+	if err == nil {
+		err = m.guard(r, func() (err error) { res, err = next(ctx, req); return err })
+	}
+	if err != nil {
+		res = nil
+	}
+	r.sent = size(res)
+	// A client that cannot be told the id has gone; its request is logged all the same.
+	_ = grpc.SetHeader(ctx, metadata.Pairs("x-request-id", r.id))
+	if !isForeign(r.method) {
+		m.latencies.add(r.method, m.now().Sub(r.start))
+	}
+	return res, m.finish(ctx, r, err)
+}
+
+func (m *Monitor) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	r := m.begin(info.FullMethod)
+	err := m.guard(r, func() error { return next(srv, &countingStream{ServerStream: stream, r: r}) })
+	if isForeign(info.FullMethod) {
+		return err // statuses of grpc's own services
+	}
+	return m.finish(stream.Context(), r, err)
+}
+
+// guard turns a panic into an error.
+func (m *Monitor) guard(r *request, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			// Only the type of what was thrown: its text could hold anything.
+			err = fmt.Errorf("panic with a %T", p)
+			m.log.Error("panic", "request", r.id, "method", r.method, "stack", string(debug.Stack()))
+		}
+	}()
+	return f()
+}
+
+// finish logs the request and returns its error as a status.
+func (m *Monitor) finish(ctx context.Context, r *request, err error) error {
+	if err != nil && isForeign(r.method) {
+		return err
+	}
+	code, level := codes.OK, slog.LevelInfo
+	if isForeign(r.method) {
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{slog.String("request", r.id), slog.String("method", r.method)}
+	if err != nil {
+		st := toStatus(err, r.id)
+		if code = st.Code(); code == codes.Internal || code == codes.DataLoss {
+			level = slog.LevelError
+			attrs = append(attrs, slog.Any("error", err))
+		}
+		err = st.Err()
+	}
+	if p, ok := unixsock.FromContext(ctx); ok {
+		attrs = append(attrs, slog.Uint64("peer_uid", uint64(p.UID)), slog.Int64("peer_pid", int64(p.PID)))
+	}
+	attrs = append(attrs, slog.String("code", code.String()), slog.Duration("took", m.now().Sub(r.start)),
+		slog.Int("received", r.received), slog.Int("sent", r.sent))
+	m.log.LogAttrs(context.WithoutCancel(ctx), level, "request", attrs...)
+	return err
+}
+
+// isForeign reports whether a method is not one of memsidecar's own services.
+func isForeign(method string) bool { return !strings.HasPrefix(method, "/memsidecar.") }
+
+func size(message any) int {
+	if m, ok := message.(proto.Message); ok {
+		return proto.Size(m)
+	}
+	return 0
+}
+
+func checkSize(n int) error {
+	if n > memory.MaxMessage {
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d; send it in parts", errTooLarge, n, memory.MaxMessage)
+	}
+	return nil
+}
+
+// countingStream counts the bytes of a stream and refuses what is too large.
+type countingStream struct {
+	grpc.ServerStream
+	r *request
+}
+
+func (s *countingStream) RecvMsg(message any) error {
+	if err := s.ServerStream.RecvMsg(message); err != nil {
+		return err
+	}
+	n := size(message)
+	s.r.received += n
+	return checkSize(n)
+}
+
+func (s *countingStream) SendMsg(message any) error {
+	s.r.sent += size(message)
+	return s.ServerStream.SendMsg(message)
+}

@@ -1,0 +1,50 @@
+// Package rpc speaks gRPC for memsidecar: it turns requests into calls of the services and their results and errors
+// into responses. It decides nothing: handlers convert, call and convert back, and every error becomes a
+// status in one place.
+package rpc
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/memories"
+	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// Deps is what is served. All fields are required.
+type Deps struct {
+	Store        *store.Store
+	Memories     *memories.Service
+	Search       *search.Engine
+	Sessions     *session.Service
+	Consolidator *consolidator.Service
+	Archiver     *archiver.Archiver
+	Admin        Admin
+	Monitor      *Monitor // the one whose Options the server was made with
+}
+
+// Register adds all services to a server. The health server returned says SERVING for "" and for each service; the caller changes that.
+func Register(server *grpc.Server, deps Deps) *health.Server {
+	pb.RegisterMemoryServiceServer(server, &memoryServer{
+		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator,
+	})
+	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, store: deps.Store, now: deps.Monitor.now})
+	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})
+	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
+	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store})
+	pb.RegisterAdminServiceServer(server, &adminServer{admin: deps.Admin, archiver: deps.Archiver})
+	status := health.NewServer()
+	for name := range server.GetServiceInfo() {
+		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
+	}
+	healthpb.RegisterHealthServer(server, status)
+	reflection.Register(server)
+	return status
+}

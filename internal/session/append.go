@@ -1,0 +1,248 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// MaxText is how many bytes of one text of a message are kept: its content, or one field of its tool call.
+const MaxText = 64 << 10
+
+// Roles of messages.
+var roles = []string{"user", "assistant", "system", "tool"}
+
+// AppendRequest appends messages to a session.
+type AppendRequest struct {
+	Space    string
+	ID       string // an unknown one is a new session
+	FirstSeq int64  // the client's number of the first message, counted from 1; 0 appends at the end and sees no repeats
+	Messages []memory.Message
+}
+
+// AppendResult says what became of the messages.
+type AppendResult struct {
+	NextSeq    int64 // number the next new message will have
+	Appended   int
+	Duplicates int   // messages that were known by their numbers
+	Redacted   int   // secrets and private passages taken out of the appended ones
+	Op         int64 // the operation, 0 when nothing was new
+}
+
+func (r *AppendRequest) validate() error {
+	var c memory.Check
+	checkSession(&c, &r.Space, r.ID, true)
+	if r.FirstSeq < 0 {
+		c.Add("first_seq", "OUT_OF_RANGE", "must not be negative")
+	}
+	checkMessages(&c, r.Messages)
+	return c.Err()
+}
+
+func checkMessages(c *memory.Check, messages []memory.Message) {
+	if len(messages) > memory.MaxBatch {
+		c.Add("messages", "TOO_MANY", "has %d messages; the limit is %d", len(messages), memory.MaxBatch)
+		return
+	}
+	for i := range messages {
+		if !slices.Contains(roles, messages[i].Role) {
+			c.Add(fmt.Sprintf("messages[%d].role", i), "INVALID_ROLE", "must be one of %s", strings.Join(roles, ", "))
+		}
+	}
+}
+
+// Append makes messages durable. Messages with numbers known already are left out, so a call can be repeated; a gap is an
+// *memory.InvalidError that names the number expected. A session that had ended is open again. Texts are redacted and
+// those longer than MaxText cut in the middle, before they reach the store.
+//
+// Durable on return. Errors: memory.ErrPaused, and those of the store.
+func (s *Service) Append(ctx context.Context, req AppendRequest) (AppendResult, error) {
+	if err := req.validate(); err != nil {
+		return AppendResult{}, err
+	}
+	if s.paused() {
+		return AppendResult{}, memory.ErrPaused
+	}
+	c := &capture{space: req.Space, id: req.ID, first: req.FirstSeq, messages: s.prepare(req.Messages)}
+	if _, err := s.capture(ctx, c); err != nil {
+		return AppendResult{}, fmt.Errorf("append to session: %w", err)
+	}
+	return c.result, nil
+}
+
+// prepared is a message as it may be stored.
+type prepared struct {
+	*memory.Message
+	redacted int
+}
+
+func (s *Service) prepare(messages []memory.Message) []prepared {
+	out := make([]prepared, len(messages))
+	for i := range messages {
+		m := messages[i]
+		if m.Tool != nil {
+			t := *m.Tool
+			m.Tool = &t
+		}
+		if m.At.IsZero() {
+			m.At = s.now().In(s.loc)
+		}
+		eachText(&m, func(text *string, _ int) { *text = strings.ToValidUTF8(*text, "\uFFFD") })
+		clean, n := redact.Message(&m)
+		// Cut only what is clean: a secret cut in two would not be recognised any more.
+		eachText(clean, func(text *string, limit int) { *text = cut(*text, limit) })
+		out[i] = prepared{clean, n}
+	}
+	return out
+}
+
+// eachText calls f with every text of m and the bytes it may have.
+func eachText(m *memory.Message, f func(text *string, limit int)) {
+	f(&m.Content, MaxText)
+	if t := m.Tool; t != nil {
+		f(&t.Name, memory.MaxTitle)
+		f(&t.Arguments, MaxText)
+		f(&t.Result, MaxText)
+		f(&t.Error, MaxText)
+	}
+}
+
+// cut leaves out the middle of a text longer than limit bytes and says how much it left out. What was asked stands at the
+// beginning of a text and how it ended at its end.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const note = "\n[… %d bytes left out …]\n"
+	room := limit - len(note) - 20
+	head, tail := room/2, len(s)-(room-room/2)
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + fmt.Sprintf(note, tail-head) + s[tail:]
+}
+
+// capture is one change of a session: messages, its end, or both.
+type capture struct {
+	space, id string
+	host, cwd string
+	first     int64 // number of the first message, 0 for the end
+	messages  []prepared
+	end       string          // when set, the session ends for this reason
+	known     bool            // the session must exist
+	idle      *memory.Session // when set, the session ends only if it is still as it was here
+	key       string
+	request   []byte
+
+	result AppendResult
+}
+
+// capture carries c out as one operation and returns the header it leaves.
+func (s *Service) capture(ctx context.Context, c *capture) (*memory.Session, error) {
+	meta := s.meta(c.space, c.id, c.reason())
+	meta.Key, meta.Request = c.key, c.request
+	meta.Essential = c.end != "" && len(c.messages) == 0 // the mark of an end is small, and without it the session is not reflected
+	var header *memory.Session
+	res, err := s.store.Update(ctx, meta, func(tx *store.Tx) (err error) {
+		header, err = c.apply(tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if res.Replayed {
+		if header, err = s.Get(c.space, c.id); err != nil {
+			return nil, err
+		}
+		c.result = AppendResult{NextSeq: header.NextSeq, Duplicates: len(c.messages)}
+	}
+	c.result.Op = res.Op
+	return header, nil
+}
+
+func (c *capture) reason() string {
+	if c.end != "" {
+		return "end session: " + c.end
+	}
+	return "append to session"
+}
+
+// apply is the transaction. It writes the header once, before the messages.
+func (c *capture) apply(tx *store.Tx) (*memory.Session, error) {
+	before := tx.Session(c.id)
+	switch {
+	case before == nil && c.known:
+		return nil, &memory.NotFoundError{Kind: "session", Name: c.id}
+	case c.idle != nil && (before.State != c.idle.State || !before.LastAt.Equal(c.idle.LastAt)):
+		return before, nil // it has come to life
+	}
+	fresh, err := c.fresh(before)
+	if err != nil {
+		return nil, err
+	}
+	next := c.header(before, fresh, tx.Now())
+	if before == nil || *before != *next {
+		tx.PutSession(next)
+	}
+	seq := next.NextSeq - int64(len(fresh))
+	for i, m := range fresh {
+		m.Seq = seq + int64(i)
+		tx.AppendMessage(c.id, m.Message)
+		c.result.Redacted += m.redacted
+	}
+	c.result.NextSeq, c.result.Appended, c.result.Duplicates = next.NextSeq, len(fresh), len(c.messages)-len(fresh)
+	return next, nil
+}
+
+// fresh returns the messages that the session does not have yet.
+func (c *capture) fresh(before *memory.Session) ([]prepared, error) {
+	expected := int64(1)
+	if before != nil {
+		expected = before.NextSeq
+	}
+	if c.first == 0 {
+		return c.messages, nil
+	}
+	if c.first > expected {
+		var check memory.Check
+		check.Add("first_seq", "GAP", "is %d; the next number expected is %d", c.first, expected)
+		return nil, check.Err()
+	}
+	return c.messages[min(expected-c.first, int64(len(c.messages))):], nil
+}
+
+// header is what the session's header becomes.
+func (c *capture) header(before *memory.Session, fresh []prepared, now time.Time) *memory.Session {
+	next := openHeader(before, c.id, now)
+	if before != nil && len(fresh) == 0 {
+		*next = *before // nothing new does not open a session again
+	}
+	if c.host != "" {
+		next.Host = c.host
+	}
+	if c.cwd != "" {
+		next.Cwd = c.cwd
+	}
+	if n := int64(len(fresh)); n > 0 {
+		next.Messages += n
+		next.NextSeq += n
+		next.LastAt = now // of the arrival: a host may hand in messages of an hour ago while the session goes on
+	}
+	if c.end != "" && next.State == memory.SessionOpen {
+		next.State, next.EndedAt, next.EndReason = memory.SessionEnded, now, c.end
+		if next.NextSeq <= max(next.ReflectedSeq, 1) { // nobody said anything: there is nothing to reflect
+			next.State, next.ReflectedSeq = memory.SessionReflected, next.NextSeq
+		}
+	}
+	return next
+}

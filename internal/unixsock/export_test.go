@@ -1,0 +1,4 @@
+package unixsock
+
+// CheckPrivate is the check of the fallback directory.
+var CheckPrivate = checkPrivate
