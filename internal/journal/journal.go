@@ -29,9 +29,8 @@ const (
 	markFile      = dir + "/mark.json"
 
 	defaultSegment = 8 << 20  // a segment is followed by the next once it is this long
-	maxChunk       = 1 << 20  // space is allocated this far ahead, and at most an eighth of a segment
+	maxChunk       = 1 << 20  // an operation is split when it is longer, space is allocated this far ahead; at most an eighth of a segment
 	reserve        = 64 << 10 // of it kept for essential records on a full disk
-	maxLine        = 1 << 20  // an operation is split when it is longer and has several changes
 	maxParts       = 1 << 12  // more than any operation within the limits of a request has
 )
 
@@ -74,11 +73,13 @@ type Journal struct {
 	allocated int64        // bytes of it that are allocated
 	next      int64        // LSN of the next record
 	synced    int64        // newest durable LSN
+	lastAt    int64        // where the last segment's last group begins, 0 when it is the first; known after replay
 	syncs     int64        // number of syncs of groups
 	bytes     int64        // bytes replayed by Open and appended since
 	pending   *batch       // staged, not yet taken by the flusher
 	flushing  bool         // somebody is the flusher
 	err       error        // why nothing can be written any more
+	closing   bool         // nothing more is staged
 	closed    bool
 	advanced  chan struct{} // closed when synced advances; nil when nobody waits
 	lastGroup int           // records in the group before
@@ -177,10 +178,11 @@ func (j *Journal) Advanced(after int64) <-chan struct{} {
 // Close makes everything staged durable, leaves the mark of a clean stop and closes the files. A failed journal is only closed.
 func (j *Journal) Close(ctx context.Context) error {
 	j.mu.Lock()
-	if j.closed {
+	if j.closing {
 		j.mu.Unlock()
 		return nil
 	}
+	j.closing = true
 	last := j.next - 1
 	j.mu.Unlock()
 	waitErr := j.WaitFor(ctx, last)

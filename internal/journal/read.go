@@ -51,6 +51,9 @@ func (j *Journal) locate(lsn int64) (s segment, isLast bool, synced int64, err e
 // readOps yields the operations of one segment and returns the LSN to go on from.
 func (j *Journal) readOps(s segment, from, to int64, yield func(*Record, error) bool) (next int64, goOn bool) {
 	f, err := j.fs.OpenFile(s.name, os.O_RDONLY, 0)
+	if first := j.First(); errors.Is(err, errNotExist) && from < first {
+		err = errTrimmed(from, first)
+	}
 	if err != nil {
 		return from, yield(nil, fmt.Errorf("read %s: %w", s.name, err)) && false
 	}
@@ -150,8 +153,8 @@ func lineAfter(f durable.File, at, end int64, buf []byte) (start int64, h head, 
 				return -1, h, nil
 			}
 			h, ok := parseHead(line[:n])
-			if !ok && h.lsn == 0 {
-				return -1, h, fmt.Errorf("no record starts at byte %d", start)
+			if !ok { // it is being written, or damaged: what is looked for is found from an earlier line
+				return -1, h, nil
 			}
 			return start, h, nil
 		}
@@ -176,9 +179,10 @@ func (r *readerAt) Read(p []byte) (int, error) {
 // Errors: memory.ErrNotFound for a number that is not durable yet, memory.ErrTrimmed.
 func (j *Journal) Operation(lsn int64) (*Record, error) {
 	if lsn >= 1 && lsn <= j.Synced() {
+		first := min(j.First(), lsn)
 		// Only when lsn is a later part of a long operation does the first look not find it.
 		for back := int64(0); back < maxParts; back = 2*back + 1 {
-			for rec, err := range j.Read(max(lsn-back, 1), lsn) {
+			for rec, err := range j.Read(max(lsn-back, first), lsn) {
 				if err != nil {
 					return nil, err
 				}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strings"
@@ -47,7 +48,7 @@ func Open(cfg Config) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j, j.resume(end)
+	return j, j.resume(end, mark == j.synced)
 }
 
 func makeDir(fsys durable.FS, name string) error {
@@ -141,6 +142,7 @@ func (j *Journal) replay(cfg Config, floor int64) (end int64, err error) {
 func (j *Journal) replaySegment(cfg Config, s segment, data []byte, at, floor int64, isLast bool) (end int64, err error) {
 	var parts []*Record
 	opStart, line := at, 1
+	j.lastAt = 0
 	for {
 		line++
 		raw, good := nextGood(data[at:], j.next)
@@ -150,9 +152,14 @@ func (j *Journal) replaySegment(cfg Config, s segment, data []byte, at, floor in
 		if len(parts) == 0 {
 			opStart = at
 		}
+		h, _ := parseHead(raw)
+		if line == 2 {
+			j.lastAt = 0
+		} else if h.group == h.lsn {
+			j.lastAt = at
+		}
 		at += int64(len(raw)) + 1
 		j.next++
-		h, _ := parseHead(raw)
 		if h.last() <= cfg.After {
 			continue
 		}
@@ -255,24 +262,44 @@ func (j *Journal) cutTail(s segment, data []byte, at int64) error {
 	return nil
 }
 
-// resume opens the last segment for writing behind end.
-func (j *Journal) resume(end int64) error {
+// resume opens the last segment for writing behind end. clean says that the last life ended with the mark of a clean stop.
+func (j *Journal) resume(end int64, clean bool) error {
 	s := j.lastSegment()
 	f, err := j.fs.OpenFile(s.name, os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.name, err)
 	}
-	info, err := f.Stat()
-	if err == nil {
-		// What was only in the page cache when the daemon died was read as durable: make it so before anybody relies on it.
-		err = f.Sync()
+	if !clean {
+		err = rewriteLast(f, j.lastAt, end)
 	}
-	if err != nil {
+	info, statErr := f.Stat()
+	if err = errors.Join(err, statErr); err != nil {
 		_ = f.Close()
 		return fmt.Errorf("open %s: %w", s.name, err)
 	}
 	j.file, j.written, j.allocated = f, end, info.Size()
 	return nil
+}
+
+// rewriteLast makes durable what recovery read as such. The last group may only have been in memory when the daemon died. And when its sync
+// had failed, the kernel holds its pages for clean and would never write them: they are written anew, with the size.
+func rewriteLast(f durable.File, at, end int64) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	last := make([]byte, end-at)
+	if _, err := f.ReadAt(last, at); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	// Without space the size stays as it is; it was allocated, and so known to the disk, before the group was written.
+	if err := f.Allocate(info.Size() + 1); err != nil && !durable.IsDiskFull(err) {
+		return err
+	}
+	if _, err := f.WriteAt(last, at); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // segmentOf returns the index of the segment that holds lsn, the last one for a later LSN.

@@ -73,49 +73,61 @@ func createSegment(fsys durable.FS, origin string, first, size int64) (f durable
 		err = fsys.SyncDir(dir)
 	}
 	if err != nil {
-		_ = f.Close()
-		_ = fsys.Remove(name)
-		return nil, 0, fmt.Errorf("create %s: %w", name, err)
+		return nil, 0, fmt.Errorf("create %s: %w", name, dropSegment(fsys, f, name, err))
 	}
 	return f, int64(len(line)), nil
+}
+
+// dropSegment takes back a segment that could not be made because of err, durably: the one before goes on, and an empty one behind it must not
+// come back in a crash. The error is an errNoSpace only when that was possible.
+func dropSegment(fsys durable.FS, f durable.File, name string, err error) error {
+	_ = f.Close()
+	removeErr := fsys.Remove(name)
+	if removeErr == nil {
+		removeErr = fsys.SyncDir(dir)
+	}
+	if removeErr != nil {
+		return fmt.Errorf("%v; removing it: %w", err, removeErr)
+	}
+	return err
 }
 
 // rollLocked starts the next segment. Without space for it the present one goes on growing. The caller is the flusher;
 // the lock is released meanwhile.
 func (j *Journal) rollLocked() {
 	first := j.synced + 1
-	old, oldUsed, oldName := j.file, j.written, j.lastSegment().name
+	name, allocated := segmentName(first), max(j.chunk, reserve)
+	old, oldUsed := j.file, j.written
 	j.mu.Unlock()
-	f, used, err := createSegment(j.fs, j.origin, first, j.chunk)
-	if err == nil {
-		// Only tidiness hangs on the cut: zeros at the end of a segment are read as its end.
-		if cutErr := old.Truncate(oldUsed); cutErr == nil {
-			_ = old.Sync()
+	f, used, err := createSegment(j.fs, j.origin, first, allocated)
+	allocated += used
+	j.mu.Lock()
+	if err == nil && j.pending != nil { // what is staged has space in the old segment and needs it in the new one
+		if need := used + int64(len(j.pending.buf)) + reserve; need > allocated {
+			allocated = need
+			if err = f.Allocate(need); durable.IsDiskFull(err) {
+				err = fmt.Errorf("%w: %w", errNoSpace, err)
+			}
+			if err != nil {
+				err = fmt.Errorf("create %s: %w", name, dropSegment(j.fs, f, name, err))
+			}
 		}
 	}
-	j.mu.Lock()
 	if err != nil {
 		if !errors.Is(err, errNoSpace) {
 			j.failLocked(err)
 		}
-		// Truncate was not reached; the old segment keeps its allocation.
 		return
 	}
-	staged := int64(0)
-	if j.pending != nil {
-		staged = int64(len(j.pending.buf))
-	}
-	size := used + staged + reserve
-	if size > used+j.chunk {
-		if err := f.Allocate(size); err != nil {
-			j.failLocked(fmt.Errorf("allocate %s behind %s: %w", segmentName(first), oldName, err))
-			_ = f.Close()
-			return
-		}
+	j.file, j.written, j.allocated = f, used, allocated
+	j.segments = append(j.segments, segment{name: name, first: first})
+	j.mu.Unlock()
+	// Only tidiness hangs on the cut: zeros at the end of a segment are read as its end.
+	if err := old.Truncate(oldUsed); err == nil {
+		_ = old.Sync()
 	}
 	_ = old.Close()
-	j.file, j.written, j.allocated = f, used, max(size, used+j.chunk)
-	j.segments = append(j.segments, segment{name: segmentName(first), first: first})
+	j.mu.Lock()
 }
 
 // readSegment returns a whole segment, its header's length and its store.

@@ -37,7 +37,7 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 	switch {
 	case j.err != nil:
 		return Ticket{}, fmt.Errorf("%w: %w", memory.ErrReadOnly, j.err)
-	case j.closed:
+	case j.closing:
 		return Ticket{}, memory.ErrShuttingDown
 	}
 	b := j.pending
@@ -46,7 +46,7 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 	}
 	rec.LSN, rec.Group, rec.Op, rec.Origin = j.next, b.first, j.next, j.origin
 	before := len(b.buf)
-	buf, parts, err := appendOperation(b.buf, rec)
+	buf, parts, err := appendOperation(b.buf, rec, int(j.chunk))
 	if err == nil {
 		err = j.allocateLocked(int64(len(buf)), essential)
 	}
@@ -60,17 +60,17 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 	return Ticket{j: j, batch: b}, nil
 }
 
-// appendOperation encodes rec as one line, or as several when it is long. It sets rec.Parts.
-func appendOperation(dst []byte, rec *Record) ([]byte, int, error) {
+// appendOperation encodes rec as one line, or as several when it is longer than limit and has several changes. It sets rec.Parts.
+func appendOperation(dst []byte, rec *Record, limit int) ([]byte, int, error) {
 	before := len(dst)
 	dst, err := durable.AppendLine(dst, rec)
 	if err != nil {
 		return dst[:before], 0, fmt.Errorf("encode operation: %w", err)
 	}
-	if len(dst)-before <= maxLine || len(rec.Changes) < 2 {
+	if len(dst)-before <= limit || len(rec.Changes) < 2 {
 		return dst, 1, nil
 	}
-	chunks, err := splitChanges(rec.Changes)
+	chunks, err := splitChanges(rec.Changes, limit)
 	if err != nil || len(chunks) == 1 {
 		return dst, 1, err
 	}
@@ -90,7 +90,7 @@ func appendOperation(dst []byte, rec *Record) ([]byte, int, error) {
 	return dst, rec.Parts, nil
 }
 
-func splitChanges(changes []Change) ([][]Change, error) {
+func splitChanges(changes []Change, limit int) ([][]Change, error) {
 	var chunks [][]Change
 	start, size := 0, 0
 	for i := range changes {
@@ -98,7 +98,7 @@ func splitChanges(changes []Change) ([][]Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > start && size+len(raw) > maxLine {
+		if i > start && size+len(raw) > limit {
 			chunks = append(chunks, changes[start:i])
 			start, size = i, 0
 		}
@@ -282,9 +282,15 @@ func (j *Journal) failLocked(err error) {
 
 func (j *Journal) lastSegment() segment { return j.segments[len(j.segments)-1] }
 
+// mark is the one line of mark.json.
+type mark struct {
+	Version int   `json:"version"`
+	LSN     int64 `json:"lsn"`
+}
+
 // writeMark records that the journal had reached lsn at a clean stop.
 func writeMark(fsys durable.FS, lsn int64) error {
-	raw, err := json.Marshal(map[string]int64{"version": Version, "lsn": lsn})
+	raw, err := durable.AppendLine(nil, mark{Version: Version, LSN: lsn})
 	if err != nil {
 		return err
 	}
@@ -300,12 +306,12 @@ func readMark(fsys durable.FS) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read %s: %w", markFile, err)
 	}
-	var mark struct {
-		Version int   `json:"version"`
-		LSN     int64 `json:"lsn"`
+	var m mark
+	if line := bytes.TrimSuffix(raw, []byte("\n")); !durable.LineGood(line) || json.Unmarshal(line, &m) != nil {
+		return 0, &CorruptError{File: markFile, Line: 1, Detail: "its checksum does not match"}
 	}
-	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&mark); err != nil {
-		return 0, &CorruptError{File: markFile, Detail: "it is not the JSON the daemon wrote"}
+	if m.Version > Version {
+		return 0, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", markFile, m.Version, Version, memory.ErrNewerVersion)
 	}
-	return mark.LSN, nil
+	return m.LSN, nil
 }

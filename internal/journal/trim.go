@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -29,6 +30,9 @@ func (j *Journal) Trim(cutoff time.Time, lsn int64) (int, error) {
 		j.segments = j.segments[1:]
 		j.mu.Unlock()
 		if err := j.fs.Remove(oldest.name); err != nil {
+			j.mu.Lock()
+			j.segments = slices.Insert(j.segments, 0, oldest) // else the next trim would leave a gap
+			j.mu.Unlock()
 			return removed, fmt.Errorf("trim %s: %w", oldest.name, err)
 		}
 		if err := j.fs.SyncDir(dir); err != nil {

@@ -155,6 +155,9 @@ func readDocFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 func readLines(fsys durable.FS, name string, header any, count func() int) ([][]byte, error) {
 	name = path.Join(snapshotDir, name)
 	data, err := durable.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (%w)", &journal.CorruptError{File: name, Detail: "it is missing"}, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 const (
 	snapshotEvery = 8 << 20 // bytes of journal before a snapshot is worth while
 	upkeepEvery   = 5 * time.Second
+	retryEvery    = time.Minute // after a snapshot failed
 	trimEvery     = time.Hour
 )
 
@@ -29,8 +30,11 @@ func (s *Store) Run(ctx context.Context) error {
 		case <-touches.C:
 			err = s.FlushTouches(ctx)
 		case <-upkeep.C:
+			upkeep.Reset(upkeepEvery)
 			if s.Err() == nil && s.snapshotDue() {
-				_, err = s.Checkpoint(ctx)
+				if _, err = s.Checkpoint(ctx); err != nil {
+					upkeep.Reset(retryEvery)
+				}
 			}
 		case <-trim.C:
 			err = s.trim()

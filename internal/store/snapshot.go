@@ -85,8 +85,9 @@ type docHeader struct {
 
 // snapshots is what the store knows of its snapshots.
 type snapshots struct {
-	writing  sync.Mutex // held while one is written; guards docFiles
+	writing  sync.Mutex // held while one is written; guards docFiles and failures
 	docFiles map[string][]string
+	failures int // since the newest one
 
 	mu      sync.Mutex
 	current manifest // guarded by mu
@@ -132,6 +133,7 @@ type pendingDoc struct {
 
 // captured is one space at one LSN.
 type captured struct {
+	file     string // of the space
 	header   spaceHeader
 	memories []*memory.Memory
 	docs     []*pendingDoc
@@ -150,10 +152,12 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	journalBytes := s.journal.Figures().Bytes
-	lsn, changed := s.capture(old)
+	// No file that a manifest on disk may name is ever written again, not even that of an attempt whose last sync failed.
+	lsn, changed := s.capture(old, s.snapshots.failures)
 	if lsn == old.LSN {
 		return lsn, nil
 	}
+	s.snapshots.failures++
 	next := manifest{Version: snapshotVersion, Store: s.journal.Origin(), LSN: lsn, At: start.UTC()}
 	for _, f := range old.Spaces {
 		if !slices.ContainsFunc(changed, func(c *captured) bool { return c.header.Space == f.Name }) {
@@ -164,7 +168,7 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		f, err := s.writeSpace(c, lsn)
+		f, err := s.writeSpace(c)
 		if err != nil {
 			return 0, fmt.Errorf("snapshot of space %s: %w", c.header.Space, err)
 		}
@@ -179,27 +183,33 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	}
 	s.adopt(next, changed, journalBytes, s.now().Sub(start))
 	s.removeUnnamed(old, next)
+	s.snapshots.failures = 0
 	return lsn, nil
 }
 
-// capture takes the spaces that changed since the old snapshot, at one LSN.
-func (s *Store) capture(old manifest) (lsn int64, changed []*captured) {
+// capture takes the spaces that changed since the old snapshot, at one LSN. failures is the number of attempts since then.
+func (s *Store) capture(old manifest, failures int) (lsn int64, changed []*captured) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, sp := range s.visible.spaces {
 		lsn = max(lsn, sp.changed)
 	}
+	stamp := fmt.Sprint(lsn)
+	if failures > 0 {
+		stamp = fmt.Sprintf("%d-%d", lsn, failures)
+	}
 	for _, sp := range s.visible.spaces {
 		i := slices.IndexFunc(old.Spaces, func(f spaceInFile) bool { return f.Name == sp.name })
 		if i < 0 || old.Spaces[i].LSN < sp.changed {
-			changed = append(changed, sp.capture(lsn))
+			changed = append(changed, sp.capture(stamp))
 		}
 	}
 	return lsn, changed
 }
 
-func (sp *spaceState) capture(lsn int64) *captured {
-	c := &captured{memories: sp.memories()}
+// capture takes one space; stamp is part of the names of its files.
+func (sp *spaceState) capture(stamp string) *captured {
+	c := &captured{memories: sp.memories(), file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
 	c.header = spaceHeader{
 		Version: snapshotVersion, Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: len(c.memories), Summary: sp.summary,
 		Forgotten: maps.Clone(sp.forgotten), Removed: maps.Clone(sp.removed),
@@ -209,7 +219,7 @@ func (sp *spaceState) capture(lsn int64) *captured {
 	}
 	slices.SortFunc(c.header.Receipts, func(a, b receipt) int { return strings.Compare(a.Key, b.Key) })
 	for _, header := range sp.dayHeaders() {
-		in := captureDoc(c, sp.name, "log-"+header.Date, lsn, sp.days[header.Date].doc, applyEntries, func(sp *spaceState) *doc {
+		in := captureDoc(c, sp.name, "log-"+header.Date, stamp, sp.days[header.Date].doc, applyEntries, func(sp *spaceState) *doc {
 			if d := sp.days[header.Date]; d != nil {
 				return &d.doc
 			}
@@ -218,7 +228,7 @@ func (sp *spaceState) capture(lsn int64) *captured {
 		c.header.Days = append(c.header.Days, dayInFile{Header: header, docInFile: in})
 	}
 	for _, header := range sp.sessionHeaders() {
-		in := captureDoc(c, sp.name, "session-"+shortHash(header.ID), lsn, sp.sessions[header.ID].doc, applyMessages, func(sp *spaceState) *doc {
+		in := captureDoc(c, sp.name, "session-"+shortHash(header.ID), stamp, sp.sessions[header.ID].doc, applyMessages, func(sp *spaceState) *doc {
 			if d := sp.sessions[header.ID]; d != nil {
 				return &d.doc
 			}
@@ -230,11 +240,11 @@ func (sp *spaceState) capture(lsn int64) *captured {
 }
 
 // captureDoc says where the body of a daily log or session will be, and notes what must be written for it.
-func captureDoc[T any](c *captured, space, name string, lsn int64, d doc, apply func([]T, []journal.Change) []T, find func(*spaceState) *doc) docInFile {
+func captureDoc[T any](c *captured, space, name, stamp string, d doc, apply func([]T, []journal.Change) []T, find func(*spaceState) *doc) docInFile {
 	if len(d.tail) == 0 {
 		return docInFile{File: d.file, Items: d.items}
 	}
-	p := &pendingDoc{name: name, base: d, file: fmt.Sprintf("%s.%s.%d.jsonl", space, name, lsn)}
+	p := &pendingDoc{name: name, base: d, file: fmt.Sprintf("%s.%s.%s.jsonl", space, name, stamp)}
 	p.base.tail = d.tail[:len(d.tail):len(d.tail)]
 	p.write = func(fsys durable.FS, p *pendingDoc) error {
 		var items []T
@@ -268,7 +278,7 @@ func shortHash(id string) string {
 }
 
 // writeSpace writes the files of one captured space.
-func (s *Store) writeSpace(c *captured, lsn int64) (spaceInFile, error) {
+func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
 	items := map[string]int{}
 	for _, p := range c.docs {
 		if err := p.write(s.fs, p); err != nil {
@@ -286,7 +296,7 @@ func (s *Store) writeSpace(c *captured, lsn int64) (spaceInFile, error) {
 			c.header.Sessions[i].Items = items[d.File]
 		}
 	}
-	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: fmt.Sprintf("%s.space.%d.jsonl", c.header.Space, lsn)}
+	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file}
 	if err := writeLines(s.fs, f.File, c.header, c.memories); err != nil {
 		return f, err
 	}
@@ -367,7 +377,7 @@ func (s *Store) adopt(next manifest, changed []*captured, journalBytes int64, to
 		for _, d := range c.header.Sessions {
 			files = append(files, d.File)
 		}
-		s.snapshots.docFiles[fmt.Sprintf("%s.space.%d.jsonl", c.header.Space, next.LSN)] = files
+		s.snapshots.docFiles[c.file] = files
 	}
 	s.mu.Unlock()
 	s.snapshots.mu.Lock()

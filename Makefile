@@ -1,0 +1,53 @@
+# Everything goes through the same commands as CI: see .ci/run.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+
+# The soak tests' size.
+FUZZTIME    ?= 10m
+KILL_ROUNDS ?= 500
+
+.PHONY: build check ci test lint proto bench crash-short soak clean
+
+# A static binary for this machine; GOOS and GOARCH choose another.
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o memsidecar ./cmd/memsidecar
+
+# What a developer runs before every commit: the fast steps of CI.
+check:
+	@.ci/run format vet modernize tidy build lint
+	CGO_ENABLED=0 go test ./...
+
+# All of CI, as it runs there.
+ci:
+	@.ci/run
+
+test:
+	CGO_ENABLED=1 go test -race -count=1 ./...
+
+lint:
+	go tool -modfile=tools/lint/go.mod golangci-lint run ./...
+
+# Generates gen from proto.
+proto:
+	go tool -modfile=tools/go.mod buf format -w
+	go tool -modfile=tools/go.mod buf lint
+	go tool -modfile=tools/go.mod buf generate
+
+# Figures beside their floors; BENCH="--only add --json" narrows it down.
+bench:
+	CGO_ENABLED=0 go run ./bench $(BENCH)
+
+# SIGKILL against the real binary under load, a few rounds.
+crash-short:
+	@if [ -d test/e2e ]; then CGO_ENABLED=0 go test -count=1 -run Kill ./test/e2e; \
+	else echo "skipped: there is no test/e2e yet"; fi
+
+# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, every simulated crash of the store, every fuzz target for FUZZTIME.
+soak:
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Kill ./test/e2e -kill.rounds=$(KILL_ROUNDS)
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
+	FUZZTIME=$(FUZZTIME) .ci/run fuzz
+
+clean:
+	rm -rf memsidecar dist

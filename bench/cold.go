@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+func (b *bench) dataDir(size int) string { return filepath.Join(b.dir, fmt.Sprintf("d%d", size)) }
+
+// cold measures starts of the daemon on data, which no daemon has open, and what memory it takes.
+func (b *bench) cold(ctx context.Context, data string, size int, id string) error {
+	if b.wants("start") {
+		for _, keepIndex := range []bool{true, false} {
+			if err := b.coldStarts(ctx, data, size, id, keepIndex); err != nil {
+				return err
+			}
+		}
+	}
+	if b.wants("memory") {
+		return b.resident(ctx, data, size)
+	}
+	return nil
+}
+
+// coldStarts times the daemon from the start of its process to its first answers, in turn with a process that only
+// decodes the same memory.json. The page cache is warm for both.
+func (b *bench) coldStarts(ctx context.Context, data string, size int, id string, keepIndex bool) error {
+	var answer, search, process, decoding sample
+	for range b.starts {
+		p, dec, err := b.timeDecode(ctx, filepath.Join(data, "memory.json"))
+		if err != nil {
+			return err
+		}
+		if !keepIndex {
+			if err := os.RemoveAll(filepath.Join(data, "index")); err != nil {
+				return err
+			}
+		}
+		a, s, err := b.coldStart(ctx, data, size, id)
+		if err != nil {
+			return err
+		}
+		process.merge(one(p))
+		decoding.merge(one(dec))
+		answer.merge(one(a))
+		search.merge(one(s))
+	}
+	how := "index kept"
+	if !keepIndex {
+		how = "index deleted"
+	}
+	b.report.timed("floor: start a process, decode memory.json", size, 1, process)
+	r := b.report.timed("start to first answer, "+how, size, 1, answer)
+	if size >= 100_000 {
+		r.compare(us(answer.at(.5)), us(decoding.at(.5)), "p50 of decoding")
+		r.atMost(1.5)
+	} else {
+		r.compare(us(answer.at(.5)), us(process.at(.5)), "p50 of start and decode")
+		if size == 10_000 {
+			r.atMost(2)
+		}
+	}
+	r = b.report.timed("start to first search, "+how, size, 1, search)
+	r.compare(us(search.at(.5)), us(process.at(.5)), "p50 of start and decode")
+	return nil
+}
+
+// coldStart starts the daemon once; the times are those of the first Get and the first Search that succeed.
+func (b *bench) coldStart(ctx context.Context, data string, size int, id string) (answer, search time.Duration, err error) {
+	d, err := b.launch(data)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	// Until the socket is there, connecting is tried a millisecond apart: the error of a timer, not of a back-off.
+	if err := d.poll(ctx, func(context.Context) error { _, err := os.Stat(d.socket); return err }); err != nil {
+		return 0, 0, err
+	}
+	conn, err := d.client(0)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = d.poll(ctx, func(ctx context.Context) error {
+		_, err := memsidecarv1.NewMemoryServiceClient(conn).Get(ctx, &memsidecarv1.MemoryServiceGetRequest{Ids: []string{id}})
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	answer = time.Since(d.began)
+	i := 0
+	err = d.poll(ctx, func(ctx context.Context) error {
+		i++
+		res, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: query(i % size)})
+		if err == nil && len(res.GetHits()) == 0 {
+			err = errors.New("the search found nothing")
+		}
+		return err
+	})
+	return answer, time.Since(d.began), err
+}
+
+func one(d time.Duration) sample { return sample{calls: []time.Duration{d}, elapsed: d} }
+
+// resident reads what memory a daemon takes some time after it has loaded, and at most while it writes a checkpoint.
+func (b *bench) resident(ctx context.Context, data string, size int) (err error) {
+	d, err := b.start(ctx, data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	select {
+	case <-time.After(b.settle):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	pid := d.cmd.Process.Pid
+	rss, err := status(pid, "VmRSS")
+	if err != nil {
+		return err
+	}
+	b.report.value(residentFigure, size, rss, "MB")
+	conn, err := d.client(0)
+	if err != nil {
+		return err
+	}
+	// So that there is something to write.
+	if _, err := memsidecarv1.NewMemoryServiceClient(conn).Add(ctx, addRequest(&b.next, 1)); err != nil {
+		return err
+	}
+	if err := forgetPeak(pid); err != nil {
+		return err
+	}
+	if _, err := memsidecarv1.NewAdminServiceClient(conn).Checkpoint(ctx, &memsidecarv1.AdminServiceCheckpointRequest{}); err != nil {
+		return err
+	}
+	peak, err := status(pid, "VmHWM")
+	if err != nil {
+		return err
+	}
+	r := b.report.value("peak during a checkpoint", size, peak, "MB")
+	r.compare(peak, rss, "resident before")
+	return nil
+}
+
+const residentFigure = "resident after load"
+
+// acrossSizes adds what compares one size of the store with another.
+func (b *bench) acrossSizes() {
+	small, large := b.report.find("Add", 1000, 1), b.report.find("Add", 100_000, 1)
+	if small != nil && large != nil {
+		p50 := large.P50
+		r := b.report.value("Add p50 at 100,000 against 1,000", 100_000, p50, "µs")
+		r.compare(p50, small.P50, "p50 at 1,000")
+		r.atMost(1.2)
+	}
+	small, large = b.report.find(residentFigure, 10_000, 0), b.report.find(residentFigure, 100_000, 0)
+	if small != nil && large != nil {
+		growth := (large.Value - small.Value) / 9
+		b.report.value("growth per 10,000 memories", 100_000, growth, "MB").limit(growth, 25, "≤ 25 MB")
+	}
+}

@@ -1,0 +1,187 @@
+// Command bench measures the real daemon, as a client sees it, beside the floors that the machine sets: an echo over
+// the same kind of socket with messages of the same size, an append and fsync of the same bytes, the decoding of the
+// same file. Floors and figures are taken in turn in one run, so that their ratio means something on any machine.
+//
+//	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--dir DIR] [--bin FILE] [--json]
+//
+// It starts daemons of its own on temporary directories and touches no other.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// The names that --only takes, in the order they run.
+var scenarios = []string{"add", "batch", "get", "list", "search", "checkpoint", "journal", "sync", "start", "memory"}
+
+// bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine fills.
+type bench struct {
+	dir    string // of this run, removed at its end
+	bin    string // the daemon
+	self   string // this program, for the child processes of the floors
+	only   []string
+	sizes  []int         // memories in the store before the measurement
+	rounds int           // how often floor and figure are taken in turn
+	slice  time.Duration // how long one of them runs
+	starts int           // how often a cold start is timed
+	settle time.Duration // wait before resident memory is read
+	log    io.Writer     // progress, for people
+	report report
+	next   serial // makes every memory another one
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) == 2 && args[0] == childEcho {
+		return serveEcho(args[1], stdin)
+	}
+	if len(args) == 2 && args[0] == childDecode {
+		return decode(args[1], stdout)
+	}
+	b, asJSON, err := configure(args, stderr)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir) //nolint:errcheck // a leftover below the temporary directory harms nobody
+	if b.bin == "" {
+		b.bin = filepath.Join(b.dir, "memsidecar")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.bin, "github.com/memsidecar/memsidecar/cmd/memsidecar")
+		build.Stderr = stderr
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build the daemon: %w", err)
+		}
+	}
+	b.report.Machine = describe(b.dir)
+	for _, size := range b.sizes {
+		if err := b.measure(ctx, size); err != nil {
+			return fmt.Errorf("store of %d memories: %w", size, err)
+		}
+	}
+	b.acrossSizes()
+	if asJSON {
+		return b.report.writeJSON(stdout)
+	}
+	return b.report.writeTable(stdout)
+}
+
+func configure(args []string, stderr io.Writer) (*bench, bool, error) {
+	b := &bench{rounds: 3, slice: 2 * time.Second, starts: 7, settle: 10 * time.Second, log: stderr}
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	quick := fs.Bool("quick", false, "small stores and short runs: shows that everything works, not how fast it is")
+	only := fs.String("only", "", "comma-separated scenarios: "+strings.Join(scenarios, ", "))
+	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000,100000)")
+	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default the temporary directory)")
+	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
+	asJSON := fs.Bool("json", false, "print JSON")
+	if err := fs.Parse(args); err != nil {
+		return nil, false, err
+	}
+	list := "0,1000,10000,100000"
+	if *quick {
+		list, b.rounds, b.slice, b.starts, b.settle = "0,1000", 1, 200*time.Millisecond, 2, time.Second
+	}
+	if *sizes != "" {
+		list = *sizes
+	}
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
+			return nil, false, fmt.Errorf("--sizes: %q is not a number of memories", s)
+		}
+		b.sizes = append(b.sizes, n)
+	}
+	if *only != "" {
+		b.only = strings.Split(*only, ",")
+	}
+	for _, s := range b.only {
+		if !slices.Contains(scenarios, s) {
+			return nil, false, fmt.Errorf("--only: there is no scenario %q; there are %s", s, strings.Join(scenarios, ", "))
+		}
+	}
+	var err error
+	if b.self, err = os.Executable(); err != nil {
+		return nil, false, err
+	}
+	b.dir, err = os.MkdirTemp(*dir, "msbench") // short: socket paths are limited to 107 bytes
+	return b, *asJSON, err
+}
+
+func (b *bench) wants(scenario string) bool {
+	return len(b.only) == 0 || slices.Contains(b.only, scenario)
+}
+
+// measure fills a store with size memories and runs all scenarios wanted on it.
+func (b *bench) measure(ctx context.Context, size int) (err error) {
+	data := filepath.Join(b.dir, fmt.Sprintf("d%d", size))
+	fmt.Fprintf(b.log, "%7d memories: filling\n", size)
+	d, err := b.start(ctx, data)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if d != nil {
+			err = errors.Join(err, d.stop())
+		}
+	}()
+	ids, err := b.fill(ctx, d, size)
+	if err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	// What needs the store at its exact size comes first; adding changes it.
+	if size > 0 && (b.wants("start") || b.wants("memory")) {
+		if err := d.stop(); err != nil {
+			return err
+		}
+		fmt.Fprintf(b.log, "%7d memories: start, memory\n", size)
+		if err := b.cold(ctx, data, size, ids[0]); err != nil {
+			return err
+		}
+		if d, err = b.start(ctx, data); err != nil {
+			return err
+		}
+	}
+	e, err := b.startEcho(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.stop()) }()
+	for _, s := range []struct {
+		name string
+		run  func(context.Context, *server, *server, int, []string) error
+	}{
+		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"add", b.adds}, {"batch", b.batches},
+		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs},
+	} {
+		if !b.wants(s.name) {
+			continue
+		}
+		fmt.Fprintf(b.log, "%7d memories: %s\n", size, s.name)
+		if err := s.run(ctx, d, e, size, ids); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}

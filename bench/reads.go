@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+// reading compares a read by one client with an echo of the same size, and returns the row.
+func (b *bench) reading(ctx context.Context, figure string, d, e *server, size, clients int, f func(*server) (call, error)) (*row, error) {
+	take := func(s *server) func() (sample, error) {
+		return func() (sample, error) {
+			c, err := f(s)
+			if err != nil {
+				return sample{}, err
+			}
+			return load(ctx, clients, b.slice, mostCalls, c)
+		}
+	}
+	s, err := b.turns(take(e), take(d))
+	if err != nil {
+		return nil, err
+	}
+	r := b.report.timed(figure, size, clients, s[1])
+	r.compare(us(s[1].at(.5)), us(s[0].at(.5)), "p50 of echo")
+	return r, nil
+}
+
+func (b *bench) gets(ctx context.Context, d, e *server, size int, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := b.reading(ctx, "Get", d, e, size, 1, func(s *server) (call, error) {
+		cs, err := s.memories(1)
+		return func(ctx context.Context, c int) error {
+			id := ids[b.next.take()*7919%len(ids)]
+			_, err := cs[c].Get(ctx, &memsidecarv1.MemoryServiceGetRequest{Ids: []string{id}})
+			return err
+		}, err
+	})
+	return err
+}
+
+func (b *bench) lists(ctx context.Context, d, e *server, size int, _ []string) error {
+	if size == 0 {
+		return nil
+	}
+	_, err := b.reading(ctx, "List, page of 100", d, e, size, 1, func(s *server) (call, error) {
+		cs, err := s.memories(1)
+		return func(ctx context.Context, c int) error {
+			_, err := cs[c].List(ctx, &memsidecarv1.MemoryServiceListRequest{PageSize: 100})
+			return err
+		}, err
+	})
+	return err
+}
+
+func (b *bench) searches(ctx context.Context, d, e *server, size int, _ []string) error {
+	for _, clients := range []int{1, 8, 64} {
+		var calls, hits serial // of the last turn, which is the daemon's
+		r, err := b.reading(ctx, "Search, 10 hits", d, e, size, clients, func(s *server) (call, error) {
+			calls, hits = serial{}, serial{}
+			cs := make([]memsidecarv1.SearchServiceClient, clients)
+			for i := range cs {
+				conn, err := s.client(i)
+				if err != nil {
+					return nil, err
+				}
+				cs[i] = memsidecarv1.NewSearchServiceClient(conn)
+			}
+			return func(ctx context.Context, c int) error {
+				q := query(b.next.take() * 7919 % max(1, size))
+				res, err := cs[c].Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: q, K: 10})
+				calls.take()
+				hits.n.Add(int64(len(res.GetHits())))
+				return err
+			}, nil
+		})
+		if err != nil {
+			return err
+		}
+		if size > 0 && hits.n.Load() == 0 {
+			return fmt.Errorf("%d searches found nothing at all", calls.n.Load())
+		}
+		if clients == 1 {
+			b.report.value("hits per search", size, float64(hits.n.Load())/float64(max(1, calls.n.Load())), "")
+		}
+		if clients == 1 && size == 100_000 {
+			r.limit(r.P50, 1000, "p50 ≤ 1 ms")
+		}
+	}
+	return nil
+}

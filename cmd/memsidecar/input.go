@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// maxText bounds what is read as one text; the daemon's own limits are lower and named.
+const maxText = 1 << 20
+
+// text is an argument, or standard input for "-".
+func (a *app) text(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(a.stdin, maxText+1))
+	if err != nil {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if len(data) > maxText {
+		return "", usagef("standard input has more than %d bytes", maxText)
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}
+
+// timeLayouts are the forms of a time on the command line; without an offset it is in the configured time zone.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+
+// instant reads a time; empty is absent.
+func (a *app) instant(flag, s string) (*timestamppb.Timestamp, error) {
+	if s == "" {
+		return nil, nil
+	}
+	cfg, err := daemon.LoadConfig(nil, a.env, a.flags.config)
+	if err != nil {
+		return nil, err
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.ParseInLocation(layout, s, cfg.Location()); err == nil {
+			return timestamppb.New(t), nil
+		}
+	}
+	return nil, usagef("--%s is %q; it must be a time such as 2026-02-21, \"2026-02-21 14:30\" or 2026-02-21T14:30:00Z", flag, s)
+}
+
+// given returns a pointer to a flag's value if it was on the command line, else nil.
+func given[T any](f *pflag.FlagSet, name string, v *T) *T {
+	if f.Changed(name) {
+		return v
+	}
+	return nil
+}
+
+// spaces splits --space where several are allowed.
+func (a *app) spaces() []string {
+	if a.flags.space == "" {
+		return nil
+	}
+	return strings.Split(a.flags.space, ",")
+}
+
+// messages reads a transcript: a JSON object a line, in the form of memory.Message.
+func (a *app) messages(file string) ([]*pb.SessionMessage, error) {
+	name, r := "standard input", a.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, usagef("open transcript: %v", err)
+		}
+		defer f.Close()
+		name, r = file, f
+	}
+	return readMessages(name, r)
+}
+
+func readMessages(name string, r io.Reader) ([]*pb.SessionMessage, error) {
+	var out []*pb.SessionMessage
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, memory.MaxMessage)
+	for n := 1; sc.Scan(); n++ {
+		if strings.TrimSpace(sc.Text()) == "" {
+			continue
+		}
+		dec := json.NewDecoder(strings.NewReader(sc.Text()))
+		dec.DisallowUnknownFields()
+		var m memory.Message
+		if err := dec.Decode(&m); err != nil {
+			return nil, usagef("%s:%d: not a message: %v\nA line is {\"role\":\"user\",\"content\":\"…\"}; at, seq and tool are optional.", name, n, err)
+		}
+		out = append(out, messageProto(m))
+	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("read transcript %s: %w", name, err)
+	}
+	if len(out) == 0 {
+		return nil, usagef("%s holds no messages", name)
+	}
+	return out, nil
+}
+
+func messageProto(m memory.Message) *pb.SessionMessage {
+	out := &pb.SessionMessage{Seq: m.Seq, Role: m.Role, Content: m.Content}
+	if !m.At.IsZero() {
+		out.At = timestamppb.New(m.At)
+	}
+	if t := m.Tool; t != nil {
+		out.Tool = &pb.ToolCall{Name: t.Name, Arguments: t.Arguments, Result: t.Result, Error: t.Error, Failed: t.Failed}
+	}
+	return out
+}

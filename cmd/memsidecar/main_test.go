@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"memsidecar": main})
+}
+
+// TestScripts runs the real program with a home of its own for each script. Beside testscript's commands there are
+//
+//	value NAME PATH      sets a variable to a value of the JSON printed last: value ID result.outcomes.0.id
+//	daysago NAME N       sets a variable to the local date N days ago
+//	lacks DIR TEXT       fails if any file below DIR holds the text
+//	damage FILE OLD NEW  replaces the first OLD in a file
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: setup,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage,
+		},
+	})
+}
+
+func setup(env *testscript.Env) error {
+	// A socket's path may have 107 bytes, which the directory of a script would use up.
+	runtime, err := os.MkdirTemp("/tmp", "ms")
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("XDG_RUNTIME_DIR", runtime)
+	env.Setenv("DATA", filepath.Join(home, ".local/share/memsidecar"))
+	env.Setenv("STATE", filepath.Join(home, ".local/state/memsidecar"))
+	env.Defer(func() {
+		// A script that failed has left its daemon behind.
+		program := filepath.Join(filepath.SplitList(env.Getenv("PATH"))[0], "memsidecar")
+		stop := exec.Command(program, "stop", "--timeout", "5s")
+		stop.Env = env.Vars
+		_ = stop.Run()
+		_ = os.RemoveAll(runtime)
+	})
+	return os.Mkdir(home, 0o700)
+}
+
+func cmdValue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: value NAME PATH")
+	}
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil {
+		ts.Fatalf("stdout is not JSON: %v", err)
+	}
+	for part := range strings.SplitSeq(args[1], ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[part]
+		case []any:
+			n, err := strconv.Atoi(part)
+			if err != nil || n >= len(x) {
+				ts.Fatalf("there is no %s in a list of %d", part, len(x))
+			}
+			v = x[n]
+		default:
+			v = nil
+		}
+	}
+	if v == nil {
+		ts.Fatalf("there is no %s", args[1])
+	}
+	ts.Setenv(args[0], fmt.Sprint(v))
+}
+
+func cmdDaysAgo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: daysago NAME N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], time.Now().AddDate(0, 0, -n).Format(time.DateOnly))
+}
+
+func cmdLacks(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lacks DIR TEXT")
+	}
+	files := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		files++
+		if strings.Contains(ts.ReadFile(path), args[1]) {
+			ts.Fatalf("%s holds %q", path, args[1])
+		}
+		return nil
+	}))
+	if files == 0 {
+		ts.Fatalf("%s holds no files", args[0])
+	}
+}
+
+func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: damage FILE OLD NEW")
+	}
+	files, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, file := range files {
+		text := ts.ReadFile(file)
+		if strings.Contains(text, args[1]) {
+			ts.Check(os.WriteFile(file, []byte(strings.Replace(text, args[1], args[2], 1)), 0o600))
+			return
+		}
+	}
+	ts.Fatalf("none of %d files %s holds %q", len(files), args[0], args[1])
+}

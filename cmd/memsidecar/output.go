@@ -1,0 +1,247 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+)
+
+// Rules of output. Results go to stdout, everything else to stderr. People get aligned tables and short sentences,
+// programs (--json) one JSON object, or one a line for streams. Colours and clipping happen on a terminal only, and no
+// colours where NO_COLOR is set. An empty result says so, and what to do next. An error says what happened, to what,
+// and what to do.
+type output struct {
+	w, err  io.Writer
+	json    bool
+	now     func() time.Time
+	width   int  // columns of the terminal, 0 when stdout is none
+	colours bool // on stdout
+	errTerm bool // stderr is a terminal
+}
+
+func newOutput(w, err io.Writer, env func(string) string, now func() time.Time) *output {
+	o := &output{w: w, err: err, now: now, width: columns(w), errTerm: columns(err) > 0}
+	o.colours = o.width > 0 && env("NO_COLOR") == "" && env("TERM") != "dumb"
+	return o
+}
+
+// columns is the width of a terminal, 0 for anything else.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return max(int(size.Col), 40)
+}
+
+// printf prints a result for people.
+func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
+
+// note tells something that is not the result.
+func (o *output) note(format string, args ...any) {
+	fmt.Fprintf(o.err, "memsidecar: "+format+"\n", args...)
+}
+
+// result prints a message as JSON, or calls people.
+func (o *output) result(m proto.Message, people func()) error {
+	if !o.json {
+		people()
+		return nil
+	}
+	return o.object(messageJSON(m.ProtoReflect()))
+}
+
+// object prints one JSON object: a line, or indented on a terminal.
+func (o *output) object(v any) error {
+	enc := json.NewEncoder(o.w)
+	enc.SetEscapeHTML(false)
+	if o.width > 0 {
+		enc.SetIndent("", "  ")
+	}
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
+
+// line prints one JSON object of a stream.
+func (o *output) line(m proto.Message) error {
+	data, err := json.Marshal(messageJSON(m.ProtoReflect()))
+	if err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	_, err = fmt.Fprintf(o.w, "%s\n", data)
+	return err
+}
+
+// fail prints an error and returns the exit code for it.
+func (o *output) fail(err error) int {
+	e := asCLIError(err)
+	if errors.Is(err, errSilent) {
+		return e.exitCode()
+	}
+	fmt.Fprintf(o.err, "memsidecar: %s\n", strings.ReplaceAll(e.what, "\n", "\n  "))
+	if e.hint != "" {
+		fmt.Fprintf(o.err, "  %s\n", strings.ReplaceAll(e.hint, "\n", "\n  "))
+	}
+	return e.exitCode()
+}
+
+// errSilent marks an error of which everything was said already.
+var errSilent = errors.New("already reported")
+
+// failed is the error of a command that has said what went wrong in its result.
+func failed(code int) error { return &cliError{what: "failed", code: code, cause: errSilent} }
+
+const (
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+	amber = "33"
+)
+
+func (o *output) colour(code, s string) string {
+	if !o.colours || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// table prints rows under a heading, aligned. On a terminal the last column is clipped to what is left of the line.
+func (o *output) table(heading []string, rows [][]string) {
+	widths := make([]int, len(heading))
+	for _, row := range append([][]string{heading}, rows...) {
+		for i, cell := range row[:len(row)-1] {
+			widths[i] = max(widths[i], displayWidth(cell))
+		}
+	}
+	for n, row := range append([][]string{heading}, rows...) {
+		var b strings.Builder
+		used := 0
+		for i, cell := range row[:len(row)-1] {
+			b.WriteString(cell + strings.Repeat(" ", widths[i]-displayWidth(cell)+2))
+			used += widths[i] + 2
+		}
+		last := row[len(row)-1]
+		if o.width > 0 {
+			last = clip(last, max(o.width-used, 20))
+		}
+		b.WriteString(last)
+		text := strings.TrimRight(b.String(), " ")
+		if n == 0 {
+			text = o.colour(bold, text)
+		}
+		o.printf("%s\n", text)
+	}
+}
+
+// fields prints names and values, aligned; those with an empty value are left out.
+func (o *output) fields(pairs [][2]string) {
+	width := 0
+	for _, p := range pairs {
+		if p[1] != "" {
+			width = max(width, displayWidth(p[0]))
+		}
+	}
+	for _, p := range pairs {
+		if p[1] != "" {
+			o.printf("%s%s  %s\n", o.colour(dim, p[0]), strings.Repeat(" ", width-displayWidth(p[0])), p[1])
+		}
+	}
+}
+
+// displayWidth counts the columns of a terminal: two for an East Asian wide character, none for a combining one.
+func displayWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r < 0x1100:
+		return 1
+	case r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf && r != 0x303f, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
+		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6,
+		r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}
+
+// clip shortens s to a width.
+func clip(s string, width int) string {
+	if displayWidth(s) <= width {
+		return s
+	}
+	var b strings.Builder
+	left := width - 1
+	for _, r := range s {
+		if left -= runeWidth(r); left < 0 {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// oneLine puts a text on one line and takes the control characters out, which could speak to the terminal.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
+
+// printable keeps the lines of a text, but no other control characters.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// age says how long ago something was.
+func (o *output) age(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	d := o.now().Sub(t)
+	switch {
+	case d < -time.Minute:
+		return "in the future"
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	case d < 48*time.Hour:
+		return "yesterday"
+	}
+	return fmt.Sprintf("%d days ago", d/(24*time.Hour))
+}
+
+// plural is "1 memory", "2 memories".
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

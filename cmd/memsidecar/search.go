@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+func (a *app) searchCommand() *cobra.Command {
+	req := &pb.SearchServiceSearchRequest{}
+	var profile, asOf string
+	var noTouch, decay bool
+	var sessions []string
+	cmd := &cobra.Command{
+		Use:   "search QUERY",
+		Short: "Find memories, in English or Chinese",
+		Long: `Find memories. What does not fit is left out: nothing is a possible result.
+
+Profiles: balanced lets relevance decide; product is similarity × salience × decay; weighted is 0.6 similarity + 0.2 decay +
+0.2 importance; overlap counts words; recent puts the newest first.`,
+		Example: `  memsidecar search "how do I like my commits"
+  memsidecar search 注释用什么语言 --explain
+  memsidecar search deadline --space work,home --profile recent`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	f := cmd.Flags()
+	ff := addFilter(f)
+	f.Int32Var(&req.K, "k", 10, "most results, 1 to 200")
+	f.StringVar(&profile, "profile", "", "balanced, product, weighted, overlap or recent (default balanced)")
+	f.BoolVar(&req.Explain, "explain", false, "show what each score is made of")
+	f.StringVar(&asOf, "as-of", "", "answer as at this time: what came later is not found")
+	f.BoolVar(&noTouch, "no-touch", false, "do not count this as an access")
+	f.BoolVar(&decay, "decay", true, "let the time since the last access count")
+	f.Float64Var(&req.MinScore, "min-score", 0, "leave out lower scores")
+	f.StringSliceVar(&sessions, "session", nil, "learnt in any of these sessions")
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+		filter, err := a.filterOf(f, ff)
+		if err != nil {
+			return err
+		}
+		req.Filter = &pb.SearchFilter{
+			Categories: filter.GetCategories(), Tags: filter.GetTags(), Sources: filter.GetSources(), Statuses: filter.GetStatuses(),
+			MinSalience: filter.GetMinSalience(), Pinned: filter.Pinned, Sessions: sessions,
+			CreatedFrom: filter.GetCreatedFrom(), CreatedBefore: filter.GetCreatedBefore(),
+		}
+		if req.Profile, err = parseWord[pb.RankingProfile]("profile", profile); err != nil {
+			return err
+		}
+		if req.AsOf, err = a.instant("as-of", asOf); err != nil {
+			return err
+		}
+		req.Spaces, req.Query = a.spaces(), strings.Join(args, " ")
+		req.UseDecay = given(f, "decay", &decay)
+		if noTouch {
+			req.Touch = new(false)
+		}
+		resp, err := c.search.Search(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() { a.printHits(resp, len(req.Spaces) > 1) })
+	})
+	return cmd
+}
+
+func (a *app) printHits(r *pb.SearchServiceSearchResponse, spaces bool) {
+	if len(r.GetHits()) == 0 {
+		a.out.printf("%s\n", nothingFound(r))
+		return
+	}
+	heading := []string{"SCORE", "ID", "CATEGORY", "CREATED", "CONTENT"}
+	if spaces {
+		heading = []string{"SCORE", "SPACE", "ID", "CATEGORY", "CREATED", "CONTENT"}
+	}
+	var rows [][]string
+	for _, h := range r.GetHits() {
+		m := h.GetMemory()
+		row := []string{fmt.Sprintf("%.3f", h.GetScore())}
+		if spaces {
+			row = append(row, h.GetSpace())
+		}
+		row = append(row, m.GetId(), m.GetCategory(), a.out.age(m.GetCreatedAt().AsTime()), a.summaryLine(m))
+		rows = append(rows, row)
+	}
+	a.out.table(heading, rows)
+	for i, h := range r.GetHits() {
+		if len(h.GetComponents()) == 0 {
+			continue
+		}
+		if i == 0 {
+			a.out.printf("\n")
+		}
+		var parts []string
+		for _, p := range h.GetComponents() {
+			parts = append(parts, fmt.Sprintf("%s %.3f", p.GetName(), p.GetValue()))
+		}
+		a.out.printf("%s  %.3f = %s\n", h.GetMemory().GetId(), h.GetScore(), strings.Join(parts, ", "))
+	}
+}
+
+// nothingFound says why there are no results and what may help.
+func nothingFound(r *pb.SearchServiceSearchResponse) string {
+	switch r.GetReason() {
+	case "NO_TERMS":
+		return "The query holds no word to look for. Use more particular words."
+	case "WEAK":
+		return "Nothing fits well enough to rely on. Use more particular words, or look through \"memsidecar list\"."
+	case "FILTERED":
+		return "Nothing fits that is active and within the filters. With --all, what was superseded or forgotten is searched too."
+	case "MIN_SCORE":
+		return "What fits has a lower score than --min-score."
+	}
+	return "Nothing fits. Other words may; \"memsidecar list\" shows what there is."
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memsidecar/memsidecar/internal/daemon"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the daemon in the foreground",
+		Long: `Run the daemon in the foreground, for a service manager or to watch it work.
+
+An interrupt or a termination signal stops it gracefully: calls in progress are finished and the files are
+written. A second one ends it at once, which loses nothing that was acknowledged.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.load()
+			if err != nil {
+				return err
+			}
+			if check {
+				a.out.printf("The configuration is valid: data in %s, socket %s.\n", cfg.Data, cfg.Socket)
+				return nil
+			}
+			in, err := a.instance(cfg)
+			if err != nil {
+				return err
+			}
+			log := newLogger(a.stderr, cfg.LogLevel)
+			return daemon.Run(cmd.Context(), cfg, daemon.Options{
+				Logger:  log,
+				Version: programVersion(),
+				Ready: func(socket string) {
+					if err := in.setStopped(false); err != nil {
+						log.Warn("mark of an earlier stop stays", "err", err)
+					}
+				},
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "only check the configuration")
+	return cmd
+}
+
+// newLogger writes text to a terminal and JSON to anything else.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: level}
+	if columns(w) > 0 {
+		return slog.New(slog.NewTextHandler(w, opts))
+	}
+	return slog.New(slog.NewJSONHandler(w, opts))
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+func (a *app) startCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "start",
+		Short: "Start the daemon in the background",
+		Long: `Start the daemon in the background and wait until it serves. Other commands do this by themselves, unless the
+daemon was stopped with "memsidecar stop".`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, err := a.loadInstance()
+			if err != nil {
+				return err
+			}
+			c, err := a.running(cmd.Context(), in.cfg)
+			if err == nil {
+				defer c.close()
+				return a.printStarted(c, in, "runs already")
+			}
+			if !errors.Is(err, errNotRunning) {
+				return err
+			}
+			return a.startAndReport(cmd.Context(), in, "started")
+		},
+	}
+}
+
+func (a *app) loadInstance() (*instance, error) {
+	cfg, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	return a.instance(cfg)
+}
+
+func (a *app) startAndReport(ctx context.Context, in *instance, verb string) error {
+	if err := in.start(ctx); err != nil {
+		return err
+	}
+	if err := in.setStopped(false); err != nil {
+		return err
+	}
+	c, err := a.running(ctx, in.cfg)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return a.printStarted(c, in, verb)
+}
+
+func (a *app) printStarted(c *client, in *instance, verb string) error {
+	return a.out.result(c.info, func() {
+		a.out.printf("The daemon %s: process %d, data in %s.\n", verb, c.info.GetPid(), c.info.GetDataDir())
+	})
+}
+
+func (a *app) stopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop",
+		Short: "Stop the daemon",
+		Long: `Stop the daemon: calls in progress are finished and the files are written. It stays stopped until "memsidecar start"
+or "memsidecar serve"; other commands do not start it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, err := a.loadInstance()
+			if err != nil {
+				return err
+			}
+			stopped := false
+			err = in.exclusively(cmd.Context(), func() (err error) {
+				if err := in.setStopped(true); err != nil {
+					return err
+				}
+				stopped, err = a.stop(cmd.Context(), in)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if a.out.json {
+				return a.out.object(object{{"stopped", stopped}})
+			}
+			if !stopped {
+				a.out.printf("No daemon was running. None is started now until \"memsidecar start\".\n")
+				return nil
+			}
+			a.out.printf("The daemon was stopped. It stays stopped until \"memsidecar start\".\n")
+			return nil
+		},
+	}
+}
+
+// stop ends the daemon and waits until its process is gone; false when there was none.
+func (a *app) stop(ctx context.Context, in *instance) (bool, error) {
+	c, err := a.running(ctx, in.cfg)
+	if errors.Is(err, errNotRunning) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer c.close()
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	if _, err := c.admin.Stop(ctx, &pb.AdminServiceStopRequest{}); err != nil && !unreachable(err) {
+		return false, err
+	}
+	pid := int(c.info.GetPid())
+	began := a.now()
+	told := false
+	for !gone(pid) {
+		if !told && a.now().Sub(began) > progressWait {
+			told = true
+			a.out.note("waiting for the daemon to finish …")
+		}
+		if !pause(ctx, pollEvery) {
+			return true, &cliError{what: fmt.Sprintf("the daemon (process %d) was told to stop but still runs after %s", pid, stopWait.Round(time.Second)),
+				hint: fmt.Sprintf("See its log, %s. \"kill -9 %d\" ends it; nothing acknowledged is lost.", in.logFile(), pid), cause: ctx.Err()}
+		}
+	}
+	return true, nil
+}
+
+func (a *app) restartCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart",
+		Short: "Stop the daemon and start it again, with this version of the program",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, err := a.loadInstance()
+			if err != nil {
+				return err
+			}
+			err = in.exclusively(cmd.Context(), func() error {
+				if _, err := a.stop(cmd.Context(), in); err != nil {
+					return err
+				}
+				return in.startLocked(cmd.Context())
+			})
+			if err != nil {
+				return err
+			}
+			return a.startAndReport(cmd.Context(), in, "was restarted")
+		},
+	}
+}

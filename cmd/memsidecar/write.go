@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+// outcomes prints what became of each item of a write, with verb for those that were applied. The error is set when
+// an item was rejected.
+func (a *app) outcomes(r *pb.WriteResult, verb, duplicate string) error {
+	rejected := false
+	for _, o := range r.GetOutcomes() {
+		rejected = rejected || o.GetStatus() == pb.OutcomeStatus_OUTCOME_STATUS_REJECTED
+	}
+	if !a.out.json {
+		for _, o := range r.GetOutcomes() {
+			a.out.printf("%s\n", a.outcome(r, o, verb, duplicate))
+		}
+		if len(r.GetOutcomes()) == 0 {
+			a.out.printf("%s%s.\n", verb, operation(r))
+		}
+	}
+	if rejected {
+		return failed(exitError)
+	}
+	return nil
+}
+
+func (a *app) outcome(r *pb.WriteResult, o *pb.Outcome, verb, duplicate string) string {
+	id := ""
+	if o.GetId() != "" {
+		id = " " + o.GetId()
+	}
+	switch o.GetStatus() {
+	case pb.OutcomeStatus_OUTCOME_STATUS_REJECTED:
+		return a.out.colour(red, "Refused"+id+": "+reasonWords(o.GetReason())) + "."
+	case pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE:
+		return duplicate + id + "."
+	}
+	text := verb + id + operation(r)
+	if o.GetReason() != "" {
+		text += "; " + reasonWords(o.GetReason())
+	}
+	return text + "."
+}
+
+// operation names the operation that a write was, if it changed something.
+func operation(r *pb.WriteResult) string {
+	switch {
+	case r.GetOperation() == 0:
+		return ""
+	case r.GetReplayed():
+		return " by operation " + itoa(r.GetOperation()) + ", earlier"
+	}
+	return " (operation " + itoa(r.GetOperation()) + ")"
+}
+
+// reasonWords says a reason of an outcome in words.
+func reasonWords(reason string) string {
+	switch reason {
+	case "REDACTED":
+		return "a secret was taken out of the text"
+	case "NOT_FOUND":
+		return "there is no such memory in this space"
+	case "ID_EXISTS":
+		return "the id belongs to another memory"
+	case "EQUAL_EXISTS":
+		return "an equal memory is active"
+	case "FORGOTTEN":
+		return "it was forgotten on purpose"
+	case "CHANGED_SINCE", "STALE":
+		return "it was changed since"
+	}
+	return strings.ToLower(strings.ReplaceAll(reason, "_", " "))
+}
+
+// written prints the response to a write.
+func (a *app) written(m proto.Message, r *pb.WriteResult, verb, duplicate string) error {
+	if err := a.out.result(m, func() {}); err != nil {
+		return err
+	}
+	return a.outcomes(r, verb, duplicate)
+}

@@ -1,0 +1,328 @@
+package memsidecar_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "github.com/memsidecar/memsidecar"
+
+// Packages by layer, lowest first, as patterns relative to the module. "x/..." is x and everything below it.
+var (
+	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/..."}
+	services    = []string{
+		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
+		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
+	}
+	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "gen/..."}
+)
+
+// arrows say what a package must not import outside its tests. Imports of the package's own subtree are always
+// allowed, and so is what but names.
+var arrows = []struct {
+	from, not, but []string
+	why            string
+}{
+	{from: []string{"internal/memory/..."}, not: []string{"..."},
+		why: "the domain types stand below everything"},
+	{from: []string{"internal/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+		why: "the file system layer knows nothing of what it stores"},
+	{from: []string{"internal/journal/..."}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/durable"},
+		why: "the journal writes records, it does not know who reads them"},
+	{from: []string{"internal/store/..."}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/durable", "internal/journal/..."},
+		why: "the store is told of its projections, it does not know them"},
+	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
+		why: "it knows JSON and no file format"},
+	{from: []string{"internal/publish/..."}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson/..."},
+		why: "it writes files without knowing what is in them"},
+	{from: projections, not: slices.Concat(services, edges),
+		why: "projections follow the store and serve the layers above"},
+	{from: []string{"internal/search/...", "internal/embed/..."}, not: []string{"internal/jsonstore/...", "internal/dailylog/..."},
+		why: "search reads the store, never another projection's files"},
+	{from: services, not: edges,
+		why: "services do not know that gRPC exists"},
+	{from: []string{"internal/redact/...", "internal/llm/..."},
+		not: slices.Concat([]string{"internal/store/...", "internal/journal/...", "internal/durable/..."}, projections),
+		why: "they turn text into text and touch no state"},
+	{from: []string{"internal/unixsock/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+		why: "a listener does not know what is served on it"},
+	{from: []string{"internal/rpc/..."}, not: []string{"internal/daemon/..."},
+		why: "the daemon wires the services, not the other way round"},
+	{from: []string{"internal/daemon/..."}, not: []string{"gen/..."},
+		why: "only internal/rpc translates between the API and the domain"},
+	{from: []string{"gen/..."}, not: []string{"internal/..."},
+		why: "generated code depends on nothing of ours"},
+	{from: []string{"..."}, not: []string{"cmd/...", "bench/...", "test/..."},
+		why: "programs and test suites are leaves"},
+	{from: []string{"..."}, not: []string{"internal/memtest/...", "internal/durable/crashfs/..."}, but: nil,
+		why: "fakes and fault injection belong in tests"},
+}
+
+// exempt lists the packages that exist for tests and may use each other's fakes.
+var exempt = []string{"internal/memtest/...", "internal/durable/crashfs/...", "test/..."}
+
+// thirdParty says which packages may import a module outside their tests. A module that is not listed may not be
+// imported at all.
+var thirdParty = []struct {
+	module string
+	by     []string
+}{
+	{"google.golang.org/grpc", []string{"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "cmd/...", "bench/..."}},
+	{"google.golang.org/protobuf", []string{"gen/...", "internal/rpc/...", "internal/daemon/...", "cmd/...", "bench/..."}},
+	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "cmd/..."}},
+	{"github.com/spf13/cobra", []string{"cmd/..."}},
+	{"github.com/spf13/pflag", []string{"cmd/..."}},
+	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
+	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
+	{"github.com/google/uuid", []string{"internal/...", "cmd/..."}},
+	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
+	{"golang.org/x/text", slices.Concat(projections, services)},
+	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},
+	{"golang.org/x/sys", []string{
+		"internal/durable/...", "internal/unixsock/...", "internal/daemon/...", "internal/session/...",
+		"internal/search/...", "internal/embed/...", "cmd/...", "bench/...",
+	}},
+}
+
+// testOnly lists the modules that tests may import on top of what thirdParty allows anywhere.
+var testOnly = []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid"}
+
+// vague lists package names that say nothing about what is inside.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "models", "misc", "base", "shared"}
+
+// pkg is what the checks need to know of one package, with ImportPath relative to the module ("." is the root).
+type pkg struct {
+	ImportPath, Name, Dir              string
+	GoFiles, CgoFiles, IgnoredGoFiles  []string
+	Imports, TestImports, XTestImports []string
+
+	docs []string // names of the files, tests excepted, that carry a package comment
+}
+
+func TestTree(t *testing.T) {
+	pkgs := load(t)
+	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == "internal/memory" }) {
+		t.Fatalf("internal/memory is not among the %d packages listed", len(pkgs))
+	}
+	for _, p := range problems(pkgs) {
+		t.Error(p)
+	}
+}
+
+// TestProblems proves that each rule can fail, on packages made up for it.
+func TestProblems(t *testing.T) {
+	ok := []string{"x.go"}
+	for _, tt := range []struct {
+		name string
+		pkg  pkg
+		want []string
+	}{
+		{"clean", pkg{ImportPath: "internal/x", Name: "x", docs: ok, Imports: []string{"fmt", module + "/internal/memory"}}, nil},
+		{"arrow upwards", pkg{ImportPath: "internal/journal", Name: "journal", docs: []string{"journal.go"}, Imports: []string{module + "/internal/store"}},
+			[]string{"internal/journal imports internal/store: the journal writes records, it does not know who reads them"}},
+		{"arrow allowed by exception", pkg{ImportPath: "internal/journal", Name: "journal", docs: []string{"journal.go"}, Imports: []string{module + "/internal/durable"}}, nil},
+		{"arrow within one subtree", pkg{ImportPath: "internal/search/rank", Name: "rank", docs: []string{"rank.go"}, Imports: []string{module + "/internal/search/text"}}, nil},
+		{"service reaches the API", pkg{ImportPath: "internal/recall", Name: "recall", docs: []string{"recall.go"}, Imports: []string{module + "/gen/memsidecar/v1"}},
+			[]string{"internal/recall imports gen/memsidecar/v1: services do not know that gRPC exists"}},
+		{"fake in the product", pkg{ImportPath: "internal/x", Name: "x", docs: ok, Imports: []string{module + "/internal/memtest"}},
+			[]string{"internal/x imports internal/memtest: fakes and fault injection belong in tests"}},
+		{"fake in a test", pkg{ImportPath: "internal/x", Name: "x", docs: ok, XTestImports: []string{module + "/internal/memtest"}}, nil},
+		{"module in the wrong place", pkg{ImportPath: "internal/x", Name: "x", docs: ok, Imports: []string{"google.golang.org/grpc/codes"}},
+			[]string{"internal/x imports google.golang.org/grpc/codes: not allowed there"}},
+		{"module in the right place", pkg{ImportPath: "internal/rpc", Name: "rpc", docs: []string{"rpc.go"}, Imports: []string{"google.golang.org/grpc/codes"}}, nil},
+		{"similar module name", pkg{ImportPath: "internal/rpc", Name: "rpc", docs: []string{"rpc.go"}, Imports: []string{"google.golang.org/grpcx"}},
+			[]string{"internal/rpc imports google.golang.org/grpcx: not allowed there"}},
+		{"unknown module", pkg{ImportPath: "cmd/x", Name: "main", docs: []string{"main.go"}, Imports: []string{"github.com/pkg/errors"}},
+			[]string{"cmd/x imports github.com/pkg/errors: not allowed there"}},
+		{"unknown module in a test", pkg{ImportPath: "internal/x", Name: "x", docs: ok, XTestImports: []string{"github.com/stretchr/testify/require"}},
+			[]string{"tests of internal/x import github.com/stretchr/testify/require: not allowed"}},
+		{"test module in a test", pkg{ImportPath: "internal/x", Name: "x", docs: ok, TestImports: []string{"pgregory.net/rapid"}}, nil},
+		{"test module in the product", pkg{ImportPath: "internal/x", Name: "x", docs: ok, Imports: []string{"pgregory.net/rapid"}},
+			[]string{"internal/x imports pgregory.net/rapid: not allowed there"}},
+		{"no package comment", pkg{ImportPath: "internal/x", Name: "x"},
+			[]string{"internal/x has no package comment: put one in x.go"}},
+		{"two package comments", pkg{ImportPath: "internal/x", Name: "x", docs: []string{"x.go", "y.go"}},
+			[]string{"internal/x has a package comment in y.go: it belongs in x.go only"}},
+		{"comment in the wrong file", pkg{ImportPath: "internal/x", Name: "x", docs: []string{"doc.go"}},
+			[]string{"internal/x has a package comment in doc.go: it belongs in x.go only", "internal/x has no package comment: put one in x.go"}},
+		{"main may use doc.go", pkg{ImportPath: "cmd/x", Name: "main", docs: []string{"doc.go"}}, nil},
+		{"tests only", pkg{ImportPath: "test/e2e", Name: "e2e_test", GoFiles: nil, docs: nil, XTestImports: []string{"fmt"}}, nil},
+		{"generated", pkg{ImportPath: "gen/memsidecar/v1", Name: "memsidecarv1"}, nil},
+		{"vague name", pkg{ImportPath: "internal/utils", Name: "utils", docs: []string{"utils.go"}},
+			[]string{"internal/utils: the name utils says nothing about what is inside"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name != "tests only" {
+				tt.pkg.GoFiles = []string{"some.go"}
+			}
+			if diff := cmp.Diff(tt.want, problems([]pkg{tt.pkg})); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func problems(pkgs []pkg) []string {
+	var out []string
+	for _, p := range pkgs {
+		out = append(out, wrongArrows(p)...)
+		out = append(out, wrongModules(p)...)
+		out = append(out, wrongComments(p)...)
+		if slices.Contains(vague, p.Name) {
+			out = append(out, fmt.Sprintf("%s: the name %s says nothing about what is inside", p.ImportPath, p.Name))
+		}
+	}
+	return out
+}
+
+func wrongArrows(p pkg) []string {
+	if anyMatch(exempt, p.ImportPath) {
+		return nil
+	}
+	var out []string
+	for _, imp := range p.Imports {
+		imp, ours := strings.CutPrefix(imp, module+"/")
+		if !ours {
+			continue
+		}
+		for _, a := range arrows {
+			i := slices.IndexFunc(a.from, func(pattern string) bool { return match(pattern, p.ImportPath) })
+			// A subtree is one unit, except for the rules that hold for every package.
+			own := i >= 0 && a.from[i] != "..." && match(a.from[i], imp)
+			if i >= 0 && !own && anyMatch(a.not, imp) && !anyMatch(a.but, imp) {
+				out = append(out, fmt.Sprintf("%s imports %s: %s", p.ImportPath, imp, a.why))
+				break
+			}
+		}
+	}
+	return out
+}
+
+func wrongModules(p pkg) []string {
+	var out []string
+	for _, imp := range p.Imports {
+		if external(imp) && !allowedIn(p.ImportPath, imp) {
+			out = append(out, fmt.Sprintf("%s imports %s: not allowed there", p.ImportPath, imp))
+		}
+	}
+	for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
+		known := slices.ContainsFunc(testOnly, func(m string) bool { return within(m, imp) })
+		for _, tp := range thirdParty {
+			known = known || within(tp.module, imp)
+		}
+		if external(imp) && !known {
+			out = append(out, fmt.Sprintf("tests of %s import %s: not allowed", p.ImportPath, imp))
+		}
+	}
+	return out
+}
+
+func wrongComments(p pkg) []string {
+	if len(p.GoFiles)+len(p.CgoFiles) == 0 || match("gen/...", p.ImportPath) {
+		return nil
+	}
+	home := p.Name + ".go"
+	if p.Name == "main" && !slices.Contains(p.docs, home) {
+		for _, f := range []string{"doc.go", filepath.Base(p.ImportPath) + ".go"} {
+			if slices.Contains(p.docs, f) {
+				home = f
+				break
+			}
+		}
+	}
+	var out []string
+	for _, f := range p.docs {
+		if f != home {
+			out = append(out, fmt.Sprintf("%s has a package comment in %s: it belongs in %s only", p.ImportPath, f, home))
+		}
+	}
+	if !slices.Contains(p.docs, home) {
+		out = append(out, fmt.Sprintf("%s has no package comment: put one in %s", p.ImportPath, home))
+	}
+	return out
+}
+
+func allowedIn(path, imp string) bool {
+	for _, tp := range thirdParty {
+		if within(tp.module, imp) && anyMatch(tp.by, path) {
+			return true
+		}
+	}
+	return anyMatch(exempt, path) && slices.ContainsFunc(testOnly, func(m string) bool { return within(m, imp) })
+}
+
+// external reports whether imp is neither ours nor of the standard library, whose paths have no dot in the first element.
+func external(imp string) bool {
+	first, _, _ := strings.Cut(imp, "/")
+	return strings.Contains(first, ".") && !within(module, imp)
+}
+
+// within reports whether path is dir or below it.
+func within(dir, path string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+func match(pattern, path string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if dir, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return within(dir, path)
+	}
+	return pattern == path
+}
+
+func anyMatch(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, path) })
+}
+
+// load lists all packages of the module, broken ones too (that is the compiler's to say), with the files that carry their package comments.
+func load(t *testing.T) []pkg {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json", "./...")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(&stdout); ; {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return pkgs
+		}
+		if err != nil {
+			t.Fatalf("output of go list: %v", err)
+		}
+		for _, f := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Files left out by build constraints count too, unless they are another program (package main, ignored)
+			// or a test of another system.
+			if file.Doc != nil && file.Name.Name == p.Name && !strings.HasSuffix(f, "_test.go") {
+				p.docs = append(p.docs, f)
+			}
+		}
+		p.ImportPath = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if p.ImportPath == "" {
+			p.ImportPath = "."
+		}
+		pkgs = append(pkgs, p)
+	}
+}

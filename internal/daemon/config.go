@@ -1,0 +1,228 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/unixsock"
+)
+
+// Config is everything that can be set, and these comments are its reference. Each setting has a key, which is its name
+// in the configuration file. A source overrides the ones before it: default, file, environment, command line.
+//
+// In the environment a key is written in capitals behind MEMSIDECAR_, such as MEMSIDECAR_LOG_LEVEL; the keys that begin with
+// memory_ are also known without that prefix: MEMORY_ARCHIVE_DAYS. Fields with the zero value stand for the default.
+type Config struct {
+	// Data is the directory that holds the memories, an absolute path. Key data.
+	// Default $XDG_DATA_HOME/memsidecar, else ~/.local/share/memsidecar.
+	Data string
+	// Socket is the path that the daemon listens on. Key socket.
+	// Default memsidecar.sock in $XDG_RUNTIME_DIR/memsidecar for the default data directory, and a name of its own there
+	// for any other; see SocketFor.
+	Socket string
+	// LogLevel is the least level that is logged: debug, info, warn or error. Key log_level, default info.
+	LogLevel slog.Level
+	// HistoryDays is for how many days operations can be listed and undone, 1 or more. Key history_days, default 90.
+	HistoryDays int
+	// SessionIdle is the time without messages after which a session is taken to have ended, such as 30m or 2h.
+	// Key session_idle, default 30m.
+	SessionIdle time.Duration
+	// Timezone decides which day it is for the daily logs: local, UTC or a name such as Asia/Shanghai.
+	// Key timezone, default local.
+	Timezone string
+	// ReflectDisabled leaves sessions that have ended unreflected until somebody asks.
+	// Key memory_session_reflect_enabled, the opposite, default true.
+	ReflectDisabled bool
+	// ConsolidationDisabled stores what agents save as it is, without comparing it with what is known.
+	// Key memory_consolidation_enabled, the opposite, default true.
+	ConsolidationDisabled bool
+	// ArchiveDays is the age in days at which a daily log is summarised and archived, 1 or more.
+	// Key memory_archive_days, default 30.
+	ArchiveDays int
+	// DeleteDays is the age in days at which an archived log is deleted, not less than ArchiveDays.
+	// Key memory_delete_days, default 60.
+	DeleteDays int
+	// DecayLambda is how fast age counts in the profiles that let it, per day and more than 0: the factor is
+	// exp(−λ·days), so that 0.05 halves a score in 14 days. Key memory_decay_lambda, default 0.05.
+	DecayLambda float64
+
+	origins map[string]string // by key, where the value came from; empty for a default
+}
+
+// Defaults of Config.
+const (
+	DefaultSessionIdle = 30 * time.Minute
+	DefaultTimezone    = "local"
+	DefaultArchiveDays = 30
+	DefaultDeleteDays  = 60
+	DefaultDecayLambda = 0.05
+)
+
+// WithDefaults returns c with every field that has the zero value set to its default. The directories are taken from env.
+// Data is made absolute. Errors: no home directory, no possible socket path.
+func (c Config) WithDefaults(env func(string) string) (Config, error) {
+	var err error
+	if c.Data == "" {
+		if c.Data, err = DefaultData(env); err != nil {
+			return c, err
+		}
+	}
+	if c.Data, err = filepath.Abs(c.Data); err != nil {
+		return c, fmt.Errorf("data directory: %w", err)
+	}
+	if c.Socket == "" {
+		if c.Socket, err = SocketFor(c.Data, env); err != nil {
+			return c, err
+		}
+	}
+	if c.Socket, err = filepath.Abs(c.Socket); err != nil {
+		return c, fmt.Errorf("socket: %w", err)
+	}
+	setDefault(&c.HistoryDays, store.DefaultHistoryDays)
+	setDefault(&c.SessionIdle, DefaultSessionIdle)
+	setDefault(&c.Timezone, DefaultTimezone)
+	setDefault(&c.ArchiveDays, DefaultArchiveDays)
+	setDefault(&c.DeleteDays, DefaultDeleteDays)
+	setDefault(&c.DecayLambda, DefaultDecayLambda)
+	return c, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// validate joins everything that is wrong with a configuration that has its defaults.
+func (c Config) validate() error {
+	var errs []error
+	add := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s (%s): %s", key, c.origin(key), fmt.Sprintf(format, args...)))
+	}
+	if c.HistoryDays < 1 {
+		add("history_days", "is %d; it must be 1 or more", c.HistoryDays)
+	}
+	if c.SessionIdle < time.Second {
+		add("session_idle", "is %s; it must be 1s or more", c.SessionIdle)
+	}
+	if _, err := c.location(); err != nil {
+		add("timezone", "%q is not known; use local, UTC or a name such as Asia/Shanghai", c.Timezone)
+	}
+	if c.ArchiveDays < 1 {
+		add("memory_archive_days", "is %d; it must be 1 or more", c.ArchiveDays)
+	}
+	if c.DeleteDays < c.ArchiveDays {
+		add("memory_delete_days", "is %d; it must not be less than memory_archive_days, which is %d", c.DeleteDays, c.ArchiveDays)
+	}
+	if !(c.DecayLambda > 0 && c.DecayLambda <= 10) {
+		add("memory_decay_lambda", "is %v; it must be more than 0 and at most 10", c.DecayLambda)
+	}
+	if err := unixsock.CheckPath(c.Socket); err != nil {
+		errs = append(errs, fmt.Errorf("socket (%s): %w", c.origin("socket"), err))
+	}
+	return errors.Join(errs...)
+}
+
+// Location is the time zone that decides which day it is. It is the local one when Timezone is unknown, which
+// LoadConfig has refused.
+func (c Config) Location() *time.Location {
+	loc, err := c.location()
+	if err != nil {
+		return time.Local
+	}
+	return loc
+}
+
+func (c Config) location() (*time.Location, error) {
+	if c.Timezone == "" || strings.EqualFold(c.Timezone, DefaultTimezone) {
+		return time.Local, nil
+	}
+	return time.LoadLocation(c.Timezone)
+}
+
+// DefaultData is the data directory used when none is named.
+func DefaultData(env func(string) string) (string, error) {
+	return userDir(env, "XDG_DATA_HOME", ".local/share")
+}
+
+// StateDir is the directory for what belongs to the machine rather than to the memories: the log of a daemon that runs in
+// the background, and the mark that it was stopped on purpose.
+func StateDir(env func(string) string) (string, error) {
+	return userDir(env, "XDG_STATE_HOME", ".local/state")
+}
+
+// DefaultFile is the configuration file that is read, when it exists, if none is named.
+func DefaultFile(env func(string) string) (string, error) {
+	dir, err := userDir(env, "XDG_CONFIG_HOME", ".config")
+	return filepath.Join(dir, "config.yaml"), err
+}
+
+// userDir ignores a relative path in the variable, as the XDG specification demands.
+func userDir(env func(string) string, variable, fallback string) (string, error) {
+	if dir := env(variable); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "memsidecar"), nil
+	}
+	home := env("HOME")
+	if !filepath.IsAbs(home) {
+		return "", fmt.Errorf("cannot find your directories: neither HOME nor %s is set to an absolute path", variable)
+	}
+	return filepath.Join(home, fallback, "memsidecar"), nil
+}
+
+// SocketFor is the path of the socket that belongs to a data directory, the same for the daemon and its clients: the
+// default one for the default directory, and one named after a hash of the path for any other, so that several
+// daemons can run side by side. A directory is the same whatever symbolic links lead to it.
+func SocketFor(data string, env func(string) string) (string, error) {
+	path, err := unixsock.DefaultPath(env)
+	if err != nil {
+		return "", err
+	}
+	name, err := InstanceOf(data, env)
+	if err != nil || name == "" {
+		return path, err
+	}
+	path = filepath.Join(filepath.Dir(path), "memsidecar-"+name+".sock")
+	return path, unixsock.CheckPath(path)
+}
+
+// InstanceOf names the daemon of a data directory among those of the user: empty for the default directory, else a
+// short hash of its path.
+func InstanceOf(data string, env func(string) string) (string, error) {
+	dir, err := realPath(data)
+	if err != nil {
+		return "", err
+	}
+	if def, err := DefaultData(env); err == nil {
+		if def, err = realPath(def); err == nil && def == dir {
+			return "", nil
+		}
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:6]), nil
+}
+
+// realPath resolves symbolic links in the part of the path that exists.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("data directory: %w", err)
+	}
+	rest := ""
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if dir == filepath.Dir(dir) {
+			return path, nil
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}

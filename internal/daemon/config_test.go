@@ -1,0 +1,228 @@
+package daemon_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memsidecar/memsidecar/internal/daemon"
+)
+
+// lookup is an environment with a home and what is given.
+func lookup(home string, vars map[string]string) func(string) string {
+	return func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		if name == "XDG_RUNTIME_DIR" && vars[name] == "" {
+			return "/run/user/1"
+		}
+		return vars[name]
+	}
+}
+
+// values is what Settings says, as KEY=VALUE (ORIGIN), for the keys wanted.
+func values(c daemon.Config, keys ...string) []string {
+	var out []string
+	for _, k := range keys {
+		for _, s := range c.Settings() {
+			if s.Key == k {
+				out = append(out, s.Key+"="+s.Value+" ("+s.Origin+")")
+			}
+		}
+	}
+	return out
+}
+
+func TestConfigDefaults(t *testing.T) {
+	home := t.TempDir()
+	c, err := daemon.LoadConfig(nil, lookup(home, nil), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range c.Settings() {
+		got = append(got, s.Key+"="+s.Value)
+		if s.Origin != "default" {
+			t.Errorf("origin of %s is %q", s.Key, s.Origin)
+		}
+	}
+	want := []string{
+		"data=" + home + "/.local/share/memsidecar", "socket=/run/user/1/memsidecar/memsidecar.sock", "log_level=info", "history_days=90",
+		"session_idle=30m0s", "timezone=local", "memory_session_reflect_enabled=true", "memory_consolidation_enabled=true",
+		"memory_archive_days=30", "memory_delete_days=60", "memory_decay_lambda=0.05",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if c.Location() != time.Local {
+		t.Errorf("location is %v", c.Location())
+	}
+}
+
+// A zero Config must do what a loaded one without any source does.
+func TestConfigZeroValue(t *testing.T) {
+	env := lookup(t.TempDir(), nil)
+	loaded, err := daemon.LoadConfig(nil, env, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero, err := daemon.Config{}.WithDefaults(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(loaded.Settings(), zero.Settings()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConfigPrecedence(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".config", "memsidecar", "config.yaml")
+	write(t, file, "# mine\nmemory_archive_days: 10\nmemory_delete_days: 20\nlog_level: debug\nmemory_consolidation_enabled: false\ndata: mem\n")
+	tests := []struct {
+		name  string
+		vars  map[string]string
+		flags map[string]string
+		want  []string
+	}{
+		{"file", nil, nil, []string{
+			"memory_archive_days=10 (file " + file + ":2)", "memory_consolidation_enabled=false (file " + file + ":5)",
+			"data=" + filepath.Dir(file) + "/mem (file " + file + ":6)",
+		}},
+		{"environment over file", map[string]string{"MEMORY_ARCHIVE_DAYS": "12"}, nil,
+			[]string{"memory_archive_days=12 (environment MEMORY_ARCHIVE_DAYS)"}},
+		{"own name over published name", map[string]string{"MEMORY_ARCHIVE_DAYS": "12", "MEMSIDECAR_MEMORY_ARCHIVE_DAYS": "13"}, nil,
+			[]string{"memory_archive_days=13 (environment MEMSIDECAR_MEMORY_ARCHIVE_DAYS)"}},
+		{"published names that nothing uses are ignored", map[string]string{"MEMORY_INDEX_ENABLED": "maybe", "MEMORY_AUTO_EXTRACT": "true"}, nil,
+			[]string{"log_level=debug (file " + file + ":4)"}},
+		{"flag over all", map[string]string{"MEMSIDECAR_DATA": "/env"}, map[string]string{"data": "/flag"},
+			[]string{"data=/flag (flag --data)"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := daemon.LoadConfig(tt.flags, lookup(home, tt.vars), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var keys []string
+			for _, w := range tt.want {
+				key, _, _ := strings.Cut(w, "=")
+				keys = append(keys, key)
+			}
+			if diff := cmp.Diff(tt.want, values(c, keys...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	tests := []struct {
+		name, file string
+		vars       map[string]string
+		want       []string
+	}{
+		{"unknown key names key and line", "log_level: info\nmemory_archive_dayz: 3\n", nil, []string{"config.yaml:2", `"memory_archive_dayz"`}},
+		{"a key that nothing uses is unknown", "memory_implicit_recall_enabled: true\n", nil, []string{`unknown setting "memory_implicit_recall_enabled"`}},
+		{"twice", "timezone: UTC\ntimezone: local\n", nil, []string{"config.yaml:2", "twice"}},
+		{"not a mapping", "- a\n", nil, []string{"key: value"}},
+		{"nested", "data:\n  dir: /x\n", nil, []string{"single value"}},
+		{"not yaml", "data: [\n", nil, []string{"config.yaml"}},
+		{"everything at once", "memory_archive_days: 0\nhistory_days: many\n", map[string]string{"MEMORY_DECAY_LAMBDA": "-1", "MEMSIDECAR_SESSION_IDLE": "soon"},
+			[]string{"memory_archive_days", "history_days", "MEMORY_DECAY_LAMBDA", "MEMSIDECAR_SESSION_IDLE"}},
+		{"ages in the wrong order", "memory_archive_days: 90\n", nil, []string{"memory_delete_days", "memory_archive_days, which is 90"}},
+		{"timezone", "timezone: Mars/Olympus\n", nil, []string{"Mars/Olympus"}},
+		{"level", "log_level: loud\n", nil, []string{"debug, info, warn or error"}},
+		{"socket too long", "socket: /" + strings.Repeat("x", 120) + "\n", nil, []string{"socket", "too long"}},
+		{"tilde", "data: ~/mem\n", nil, []string{"~ is not expanded"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			file := filepath.Join(home, "config.yaml")
+			write(t, file, tt.file)
+			_, err := daemon.LoadConfig(nil, lookup(home, tt.vars), file)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range tt.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q is not in the error: %v", w, err)
+				}
+			}
+		})
+	}
+}
+
+func TestConfigFileNamedButMissing(t *testing.T) {
+	_, err := daemon.LoadConfig(nil, lookup(t.TempDir(), nil), "/nowhere/config.yaml")
+	if err == nil || !strings.Contains(err.Error(), "/nowhere/config.yaml") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConfigLevel(t *testing.T) {
+	c, err := daemon.LoadConfig(nil, lookup(t.TempDir(), map[string]string{"MEMSIDECAR_LOG_LEVEL": "WARN"}), "")
+	if err != nil || c.LogLevel != slog.LevelWarn {
+		t.Errorf("got %v, %v", c.LogLevel, err)
+	}
+}
+
+func TestSocketFor(t *testing.T) {
+	home := t.TempDir()
+	real := filepath.Join(home, "real")
+	if err := os.Mkdir(real, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, filepath.Join(home, "link")); err != nil {
+		t.Fatal(err)
+	}
+	env := lookup(home, nil)
+	socket := func(data string) string {
+		t.Helper()
+		s, err := daemon.SocketFor(data, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if got := socket(filepath.Join(home, ".local/share/memsidecar")); got != "/run/user/1/memsidecar/memsidecar.sock" {
+		t.Errorf("default data has %s", got)
+	}
+	a, b := socket(real), socket(filepath.Join(home, "other"))
+	if a == b || filepath.Dir(a) != "/run/user/1/memsidecar" {
+		t.Errorf("sockets are %s and %s", a, b)
+	}
+	if got := socket(filepath.Join(home, "link")); got != a {
+		t.Errorf("the link has %s, the directory %s", got, a)
+	}
+	if x, y := socket(filepath.Join(home, "link", "new")), socket(filepath.Join(real, "new")); x != y {
+		t.Errorf("a directory that is still to be made has %s and %s", x, y)
+	}
+	if got := socket(real + "/"); got != a {
+		t.Errorf("with a slash it is %s", got)
+	}
+}
+
+func TestNoHome(t *testing.T) {
+	_, err := daemon.LoadConfig(nil, func(string) string { return "" }, "")
+	if err == nil || !strings.Contains(err.Error(), "XDG_DATA_HOME") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

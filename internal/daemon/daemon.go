@@ -1,0 +1,312 @@
+// Package daemon wires memsidecar together: it takes the lock, opens the store, starts everything that runs beside it, serves, and
+// stops all of it in order. It decides nothing about memories.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/jsonstore"
+	"github.com/memsidecar/memsidecar/internal/memories"
+	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/rpc"
+	"github.com/memsidecar/memsidecar/internal/schedule"
+	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/unixsock"
+)
+
+// stopWait bounds how long a stop waits for requests in progress.
+const stopWait = 5 * time.Second
+
+// Options of Run that are not configuration.
+type Options struct {
+	Logger  *slog.Logger
+	Version string
+	Ready   func(socket string) // called once requests are answered; may be nil
+	Now     func() time.Time    // nil is the real clock
+}
+
+// daemon is one running daemon. Its fields are set by open and not changed after.
+type daemon struct {
+	cfg     Config
+	log     *slog.Logger
+	now     func() time.Time
+	version string
+	started time.Time
+	stop    context.CancelFunc // ends Run
+
+	fs        durable.FS
+	store     *store.Store
+	engine    *search.Engine
+	indexed   func() // lets searches go on
+	memories  *jsonstore.Publisher
+	logs      *dailylog.Publisher
+	sessions  *session.Service
+	archiver  *archiver.Archiver
+	scheduler *schedule.Runner
+	monitor   *rpc.Monitor
+	server    *grpc.Server
+	health    *health.Server
+	paused    atomic.Bool
+}
+
+// Run serves the data directory of cfg until ctx ends or a client asks for a stop, then finishes what is in progress, makes everything durable
+// and returns nil. cfg has its defaults.
+//
+// Errors: memory.ErrLocked (*LockedError), memory.ErrCorrupt, memory.ErrNewerVersion, memory.ErrUnsupportedFS, and those of the socket.
+func Run(ctx context.Context, cfg Config, opts Options) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	d.started = d.now()
+	root, release, err := openData(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close(), release()) }()
+	d.fs = durable.Dir(root)
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	listener, err := unixsock.Listen(ctx, cfg.Socket)
+	if err != nil {
+		return errors.Join(err, d.close())
+	}
+	return d.serve(ctx, listener, opts.Ready)
+}
+
+// openData makes the data directory if need be, takes its lock and opens it.
+func openData(data string) (root *os.Root, release func() error, err error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make data directory: %w", err)
+	}
+	if err := os.Chmod(data, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("keep data directory %s from other users: %w", data, err)
+	}
+	if err := durable.CheckFilesystem(data); err != nil {
+		return nil, nil, err
+	}
+	release, err = Lock(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err = os.OpenRoot(data)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open data directory: %w", err), release())
+	}
+	return root, release, nil
+}
+
+// open builds everything from the bottom up. On an error nothing is left open.
+func (d *daemon) open(ctx context.Context) (err error) {
+	if err := d.clean(); err != nil {
+		return err
+	}
+	local := func() time.Time { return d.now().In(d.cfg.Location()) }
+	d.engine = search.New(search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log})
+	d.indexed = d.engine.Hold()
+	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log})
+	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log})
+	failed := make(chan error, 1)
+	d.store, err = store.Open(store.Config{
+		FS: d.fs, Now: d.now, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
+		Projections: []store.Projection{d.engine, d.memories, d.logs},
+		Failed:      func(err error) { failed <- err },
+	})
+	if err != nil {
+		return err
+	}
+	d.memories.Attach(jsonstore.FromStore(d.store))
+	d.logs.Attach(dailylog.FromStore(d.store))
+	if err := d.adopt(ctx); err != nil {
+		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
+	}
+	d.paused.Store(readPaused(d.fs))
+
+	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
+	d.sessions = session.New(session.Config{
+		Store: d.store, Reflector: reflecting, Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
+		Paused: d.paused.Load,
+	})
+	d.archiver = archiver.New(archiver.Config{
+		Store: d.store, Now: d.now, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
+	})
+	if err := d.schedule(); err != nil {
+		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
+	}
+	d.monitor = rpc.NewMonitor(d.log, d.now)
+	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
+	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true))...)
+	d.health = rpc.Register(d.server, rpc.Deps{
+		Store: d.store, Memories: memories.New(d.store, local), Search: d.engine, Sessions: d.sessions,
+		Consolidator: consolidator.New(consolidator.Config{
+			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log,
+		}),
+		Archiver: d.archiver, Admin: d.admin(), Monitor: d.monitor,
+	})
+	go d.watchFailure(ctx, failed)
+	return nil
+}
+
+// clean removes what a crash may have left of files being written.
+func (d *daemon) clean() error {
+	if err := publish.Clean(d.fs); err != nil {
+		return fmt.Errorf("remove left-over files: %w", err)
+	}
+	for _, dir := range []string{"journal", "snapshots"} {
+		if _, err := durable.CleanTemp(d.fs, dir); err != nil {
+			return fmt.Errorf("remove left-over files: %w", err)
+		}
+	}
+	return nil
+}
+
+// adopt takes over a directory in the published layout, once: when the journal is new, or when a crash interrupted it.
+func (d *daemon) adopt(ctx context.Context) error {
+	unfinished, err := jsonstore.Unfinished(d.fs)
+	if err != nil {
+		return fmt.Errorf("look for files to adopt: %w", err)
+	}
+	if d.store.LSN() > 0 && !unfinished {
+		return nil
+	}
+	report, err := jsonstore.Adopt(ctx, d.store, d.fs, d.cfg.Location())
+	if err != nil {
+		return err
+	}
+	if report.Memories+report.Days > 0 {
+		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "notes", len(report.Notes))
+	}
+	if report.V1 {
+		d.log.Warn("files of the oldest layout (MEMORY.md, logs/*.md) were found and left alone; they are not read yet")
+	}
+	return nil
+}
+
+// schedule sets up the periodic jobs.
+func (d *daemon) schedule() error {
+	d.scheduler = schedule.New(d.now, d.log)
+	return errors.Join(
+		d.scheduler.Add(schedule.Job{Name: "archive", Every: 24 * time.Hour, Run: func(ctx context.Context) error {
+			report, err := d.archiver.Run(ctx, archiver.Options{})
+			if done := report.Count(archiver.Archive) + report.Count(archiver.Delete); done > 0 {
+				d.log.Info("archived old logs", "archived", report.Count(archiver.Archive), "deleted", report.Count(archiver.Delete))
+			}
+			return err
+		}}),
+		d.scheduler.Add(schedule.Job{Name: "save-index", Every: 10 * time.Minute, Last: d.now(), Run: func(context.Context) error {
+			return d.engine.Save(d.fs)
+		}}),
+	)
+}
+
+// watchFailure tells health checks when nothing can be written any more. Reads go on.
+func (d *daemon) watchFailure(ctx context.Context, failed <-chan error) {
+	select {
+	case <-failed:
+		for name := range d.server.GetServiceInfo() {
+			if name != "memsidecar.v1.SearchService" && name != "memsidecar.v1.AdminService" && name != "memsidecar.v1.OperationService" {
+				d.health.SetServingStatus(name, healthpb.HealthCheckResponse_NOT_SERVING)
+			}
+		}
+	case <-ctx.Done():
+	}
+}
+
+// serve answers requests until ctx ends and stops everything in the order: new requests, background work, requests in progress, files.
+func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	group, work := errgroup.WithContext(work)
+	for _, run := range []func(context.Context) error{d.store.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.loadIndex} {
+		group.Go(func() error { return run(work) })
+	}
+	if !d.cfg.ReflectDisabled {
+		group.Go(func() error { return d.sessions.Run(work) })
+	}
+	served := make(chan error, 1)
+	go func() { served <- d.server.Serve(listener) }()
+	d.log.Info("serving", "socket", d.cfg.Socket, "data", d.cfg.Data, "lsn", d.store.LSN(), "version", d.version, "pid", os.Getpid())
+	if ready != nil {
+		ready(d.cfg.Socket)
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-work.Done(): // a part failed
+	case err = <-served:
+		served <- nil
+	}
+	d.log.Info("stopping", "cause", context.Cause(ctx))
+	d.health.Shutdown()
+	stopWork()
+	err = errors.Join(err, group.Wait())
+	d.stopServer()
+	return errors.Join(err, <-served, d.close())
+}
+
+// loadIndex makes the memories searchable. Searches wait for it.
+func (d *daemon) loadIndex(context.Context) error {
+	defer d.indexed()
+	for _, name := range d.store.Spaces() {
+		if err := d.engine.Load(name, d.store.Space(name).Memories(), d.fs); err != nil {
+			return fmt.Errorf("index space %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// stopServer lets requests in progress end, but not for ever: a stream that is being watched never ends by itself.
+func (d *daemon) stopServer() {
+	done := make(chan struct{})
+	go func() { defer close(done); d.server.GracefulStop() }()
+	timer := time.NewTimer(stopWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		d.server.Stop()
+		<-done
+	}
+}
+
+// close writes everything out. What cannot be written is in the journal, and the next start goes on from there.
+func (d *daemon) close() error {
+	ctx := context.Background()
+	if d.store.Err() == nil {
+		for what, err := range map[string]error{
+			"accesses": d.store.FlushTouches(ctx), "memory.json": d.memories.PublishAll(ctx), "logs": d.logs.PublishAll(ctx), "index": d.engine.Save(d.fs),
+		} {
+			if err != nil {
+				d.log.Warn("not everything was published at the stop; the next start will do it", "what", what, "err", err)
+			}
+		}
+	}
+	err := d.store.Close(ctx)
+	d.log.Info("stopped", "lsn", d.store.LSN())
+	return err
+}
+
+// path of a file of the data directory, for messages.
+func (d *daemon) path(name string) string { return filepath.Join(d.cfg.Data, name) }

@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/rpc"
+)
+
+// doctor looks at everything that may need a person.
+func (d *daemon) doctor(context.Context) ([]rpc.Finding, error) {
+	findings := []rpc.Finding{d.findStore(), d.findModes()}
+	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
+	return append(findings, d.findSnapshot(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findJobs()), nil
+}
+
+func ok(name, format string, args ...any) rpc.Finding {
+	return rpc.Finding{Name: name, Level: rpc.LevelOK, Detail: fmt.Sprintf(format, args...)}
+}
+
+func (d *daemon) findStore() rpc.Finding {
+	if err := d.store.Err(); err != nil {
+		return rpc.Finding{Name: "store", Level: rpc.LevelFail, Detail: err.Error(),
+			Remedy: "look at the disk, then run `memsidecar restart`; nothing that was acknowledged is lost"}
+	}
+	figures := d.store.Journal()
+	return ok("store", "writable, at operation %d, %d journal segments", d.store.LSN(), figures.Segments)
+}
+
+func (d *daemon) findModes() rpc.Finding {
+	for path, want := range map[string]fs.FileMode{d.cfg.Data: 0o700, d.cfg.Socket: 0o600, filepath.Dir(d.cfg.Socket): 0o700} {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return rpc.Finding{Name: "access", Level: rpc.LevelFail, Detail: err.Error(), Remedy: "run `memsidecar restart`"}
+		}
+		if mode := info.Mode().Perm(); mode&^want != 0 {
+			return rpc.Finding{Name: "access", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%s has mode %04o", path, mode),
+				Remedy: fmt.Sprintf("run `chmod %04o %s`", want, path)}
+		}
+	}
+	return ok("access", "data directory and socket are open to you only")
+}
+
+func (d *daemon) findPublished(name string, status []publish.Status) rpc.Finding {
+	for _, s := range status {
+		if s.Err != nil {
+			return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: fmt.Sprintf("%s could not be written: %v", s.Key, s.Err),
+				Remedy: "make room or mend the access to the file; it is tried again by itself, and everything is in the journal"}
+		}
+	}
+	return ok(name, "%d published", len(status))
+}
+
+func (d *daemon) findSnapshot() rpc.Finding {
+	info := d.store.Snapshot()
+	if info.LSN == 0 {
+		return ok("snapshot", "none yet; everything is in the journal")
+	}
+	return ok("snapshot", "includes operation %d, taken %s", info.LSN, info.At.In(d.cfg.Location()).Format(time.DateTime))
+}
+
+func (d *daemon) findQuarantine() rpc.Finding {
+	entries, err := d.fs.ReadDir("quarantine")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return ok("quarantine", "empty")
+	}
+	if err != nil {
+		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: err.Error()}
+	}
+	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d files were set aside", len(entries)),
+		Remedy: fmt.Sprintf("look at them in %s and remove what you do not need; the daemon never does", d.path("quarantine"))}
+}
+
+func (d *daemon) findCapture() rpc.Finding {
+	if d.paused.Load() {
+		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn, Detail: "capture is paused: sessions are not recorded", Remedy: "run `memsidecar resume`"}
+	}
+	return ok("capture", "sessions are recorded")
+}
+
+func (d *daemon) findSessions() rpc.Finding {
+	open, waiting := 0, 0
+	for _, name := range d.store.Spaces() {
+		for _, s := range d.store.Space(name).Sessions() {
+			switch s.State {
+			case memory.SessionOpen:
+				open++
+			case memory.SessionEnded:
+				waiting++
+			case memory.SessionReflected:
+			}
+		}
+	}
+	if waiting > 0 && d.cfg.ReflectDisabled {
+		return rpc.Finding{Name: "sessions", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d sessions wait to be reflected, which is switched off", waiting),
+			Remedy: "run `memsidecar reflect SESSION`, or set memory_session_reflect_enabled"}
+	}
+	return ok("sessions", "%d open, %d waiting to be reflected", open, waiting)
+}
+
+func (d *daemon) findJobs() rpc.Finding {
+	for _, s := range d.scheduler.Status() {
+		if s.Err != nil {
+			return rpc.Finding{Name: "jobs", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%s failed %d times: %v", s.Name, s.Failures, s.Err),
+				Remedy: "it is tried again " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)}
+		}
+	}
+	return ok("jobs", "%d scheduled, none failing", len(d.scheduler.Status()))
+}

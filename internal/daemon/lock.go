@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+const lockName = "LOCK"
+
+// LockedError says who uses the data directory. It is a memory.ErrLocked.
+type LockedError struct {
+	Data string
+	PID  string // as the other daemon wrote it; empty when unknown
+}
+
+func (e *LockedError) Error() string {
+	who := "another memsidecar"
+	if e.PID != "" {
+		who = "the memsidecar with process id " + e.PID
+	}
+	return fmt.Sprintf("data directory %s is in use by %s; stop it with `memsidecar stop`, or use another directory with --data", e.Data, who)
+}
+
+// Is makes errors.Is(err, memory.ErrLocked) true.
+func (e *LockedError) Is(target error) bool { return target == memory.ErrLocked }
+
+// Lock takes the lock of a data directory, which must exist, and writes the process id into it. It does not wait. The lock ends with
+// release or with the process. Error: *LockedError.
+func Lock(data string) (release func() error, err error) {
+	path := filepath.Join(data, lockName)
+	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !got {
+		pid, _ := os.ReadFile(path)
+		return nil, &LockedError{Data: data, PID: strings.TrimSpace(string(pid))}
+	}
+	if err := os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return lock.Unlock, nil
+}
