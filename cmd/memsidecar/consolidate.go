@@ -53,7 +53,7 @@ func (a *app) printDecision(r *pb.MemoryServiceConsolidateResponse, dry bool) {
 	}
 	text += operation(r.GetResult())
 	if r.GetReason() != "" {
-		text += ": " + oneLine(r.GetReason())
+		text += ": " + oneLine(reasonText(r.GetReason()))
 	}
 	if dry {
 		text = "Would be: " + text

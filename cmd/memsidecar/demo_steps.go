@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // demoSecrets stand in the recorded session: a key, a password, and a passage marked private.
@@ -30,7 +31,7 @@ func (d *demo) steps() []step {
 		{"replayed a recorded session", "Each message is on the disk before it is acknowledged.", d.stepReplay},
 		{"learnt from it", "Preferences, facts, tasks, and what to do about tools that failed: one operation, one undo.", d.stepReflect},
 		{"reflected it again", "A session is learnt from once, however often a hook fires.", d.stepReflectAgain},
-		{"searched", "The words need not be in the language of the rest.", d.stepSearch},
+		{"searched", "English and Chinese alike; and nothing rather than noise.", d.stepSearch},
 		{"looked for the secrets", "Secrets and <private> passages are taken out before anything is written.", d.stepSecrets},
 		{"took a change back", "Nothing is destroyed silently: every change is listed and can be undone.", d.stepUndo},
 		{"archived an old log", "Logs become a summary and memories after 30 days, inside the daemon.", d.stepArchive},
@@ -88,10 +89,8 @@ func (d *demo) stepReflect(ctx context.Context) (string, error) {
 	byCategory := map[string]int64{}
 	tools := 0
 	for _, m := range memories {
-		if m.GetSource() == "auto_reflection" || m.GetSource() == "user_correction" {
-			d.learnt[m.GetId()] = m.GetContent()
-			byCategory[m.GetCategory()]++
-		}
+		d.learnt[m.GetId()] = m.GetContent()
+		byCategory[m.GetCategory()]++
 		if m.GetCategory() == "procedural" && m.GetContext().GetTool() != "" {
 			tools++
 		}
@@ -141,7 +140,7 @@ func (d *demo) stepSearch(ctx context.Context) (string, error) {
 	var lines []string
 	queries := []struct{ query, want string }{
 		{"how big should commits be", "small commits"},
-		{"代码注释用什么语言", "英文"},
+		{"在 staging 上跑迁移之前", "dry run"},
 		{"小行星采矿的税率", ""},
 	}
 	for _, q := range queries {
@@ -237,8 +236,9 @@ func (d *demo) stepArchive(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	date := at.Format(memory.DateLayout)
 	i := slices.IndexFunc(resp.GetDays(), func(a *pb.ArchivedDay) bool {
-		return a.GetAction() == pb.ArchiveAction_ARCHIVE_ACTION_ARCHIVE
+		return a.GetDate() == date && a.GetAction() == pb.ArchiveAction_ARCHIVE_ACTION_ARCHIVE
 	})
 	if i < 0 {
 		return "", errors.New("the log was not archived")
@@ -252,7 +252,7 @@ func (d *demo) stepArchive(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the log of %s has no summary", day.GetDate())
 	}
 	return fmt.Sprintf("%s, %d days old, is summarised and %s kept\n    “%s”", day.GetDate(), archiveAge,
-		plural(int64(len(day.GetPromoted())), "fact", "facts"), oneLine(log.GetDay().GetSummary())), nil
+		plural(int64(len(day.GetPromoted())), "memory", "memories"), oneLine(log.GetDay().GetSummary())), nil
 }
 
 func (d *demo) stepCheck(ctx context.Context) (string, error) {

@@ -34,6 +34,9 @@ it went on. With --file, a transcript that was not recorded here is read instead
 		if len(args) == 0 && file == "" {
 			return usagef("name a session (see \"memsidecar session list\") or give a transcript with --file")
 		}
+		if file != "" && req.DryRun {
+			return usagef("--dry-run needs a recorded session\nRecord the transcript first: memsidecar session append SESSION --file %s", file)
+		}
 		if file != "" {
 			if req.Messages, err = a.messages(file); err != nil {
 				return err
@@ -87,8 +90,12 @@ func (a *app) reflectedRow(it *pb.ReflectedItem) []string {
 	if it.GetTargetId() != "" {
 		content = strings.TrimSpace(content + "  (" + it.GetTargetId() + ")")
 	}
-	if o := it.GetOutcome(); o.GetReason() != "" {
-		content += "  [" + reasonWords(o.GetReason()) + "]"
+	reason := it.GetOutcome().GetReason()
+	if reason == "" {
+		reason = it.GetRule()
+	}
+	if reason != "" {
+		content += "  [" + reasonText(reason) + "]"
 	}
 	return []string{decision, m.GetCategory(), salience, content}
 }

@@ -13,6 +13,7 @@ import (
 func (a *app) watchCommand() *cobra.Command {
 	req := &pb.OperationServiceWatchRequest{}
 	var from int64
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Show changes as they become durable, until interrupted",
@@ -23,6 +24,7 @@ after the last one that was seen. With --json, one operation a line.`,
 	f := cmd.Flags()
 	f.Int64Var(&from, "from", 0, "first operation (default: only those to come); 1 is everything that is kept")
 	f.BoolVar(&req.IncludeAll, "all", false, "also the counting of accesses and the messages of sessions")
+	f.IntVar(&limit, "limit", 0, "end after so many operations (default: go on until interrupted)")
 	cmd.RunE = a.withClient(func(_ context.Context, c *client, cmd *cobra.Command, _ []string) error {
 		if f.Changed("from") {
 			if from < 1 {
@@ -35,11 +37,15 @@ after the last one that was seen. With --json, one operation a line.`,
 		if err != nil {
 			return err
 		}
-		for {
+		seen := from - 1
+		for n := 0; limit <= 0 || n < limit; n++ {
 			resp, err := stream.Recv()
+			seen = max(seen, resp.GetOperation().GetNumber())
 			switch {
 			case errors.Is(err, io.EOF):
 				return nil
+			case unreachable(err) && cmd.Context().Err() == nil:
+				return watchEnded(seen, err)
 			case err != nil:
 				return err
 			case a.out.json:
@@ -50,6 +56,16 @@ after the last one that was seen. With --json, one operation a line.`,
 				a.printOperation(resp.GetOperation())
 			}
 		}
+		return nil
 	})
 	return cmd
+}
+
+// watchEnded says that the daemon is gone, and how to go on without missing anything.
+func watchEnded(seen int64, cause error) error {
+	e := &cliError{what: "the daemon has ended", code: exitUnreachable, cause: cause, hint: "Go on with: memsidecar watch"}
+	if seen > 0 {
+		e.hint = "Go on where this ended with: memsidecar watch --from " + itoa(seen+1)
+	}
+	return e
 }

@@ -71,6 +71,18 @@ func reasonWords(reason string) string {
 		return "an equal memory is active"
 	case "FORGOTTEN":
 		return "it was forgotten on purpose"
+	case "NEW":
+		return "it is new"
+	case "EXACT_DUPLICATE":
+		return "it is known already"
+	case "CHANGED_VALUE":
+		return "the value has changed"
+	case "CONTRADICTED":
+		return "it contradicts what was known"
+	case "REFINED":
+		return "it says more than what was known"
+	case "SECRET":
+		return "it held nothing but a secret"
 	case "CHANGED_SINCE", "STALE":
 		return "it was changed since"
 	}
@@ -83,4 +95,12 @@ func (a *app) written(m proto.Message, r *pb.WriteResult, verb, duplicate string
 		return err
 	}
 	return a.outcomes(r, verb, duplicate)
+}
+
+// reasonText is a reason in words, whether it is a code or words already.
+func reasonText(reason string) string {
+	if reason == strings.ToUpper(reason) && !strings.Contains(reason, " ") {
+		return reasonWords(reason)
+	}
+	return reason
 }

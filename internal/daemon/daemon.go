@@ -57,7 +57,8 @@ type daemon struct {
 	fs        durable.FS
 	store     *store.Store
 	engine    *search.Engine
-	indexed   func() // lets searches go on
+	indexed   func()     // lets searches go on
+	failed    chan error // why the store turned read-only
 	memories  *jsonstore.Publisher
 	logs      *dailylog.Publisher
 	sessions  *session.Service
@@ -78,7 +79,7 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	defer stop()
 	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop}
 	if d.now == nil {
-		d.now = time.Now
+		d.now = time.Now //nolint:forbidigo // this is where the real clock comes in
 	}
 	d.started = d.now()
 	root, release, err := openData(cfg.Data)
@@ -129,11 +130,11 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.indexed = d.engine.Hold()
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log})
-	failed := make(chan error, 1)
+	d.failed = make(chan error, 1)
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
 		Projections: []store.Projection{d.engine, d.memories, d.logs},
-		Failed:      func(err error) { failed <- err },
+		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
 		return err
@@ -166,7 +167,6 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		}),
 		Archiver: d.archiver, Admin: d.admin(), Monitor: d.monitor,
 	})
-	go d.watchFailure(ctx, failed)
 	return nil
 }
 
@@ -223,9 +223,10 @@ func (d *daemon) schedule() error {
 }
 
 // watchFailure tells health checks when nothing can be written any more. Reads go on.
-func (d *daemon) watchFailure(ctx context.Context, failed <-chan error) {
+func (d *daemon) watchFailure(ctx context.Context) error {
 	select {
-	case <-failed:
+	case err := <-d.failed:
+		d.log.Error("health is NOT_SERVING for everything that writes", "err", err)
 		for name := range d.server.GetServiceInfo() {
 			if name != "memsidecar.v1.SearchService" && name != "memsidecar.v1.AdminService" && name != "memsidecar.v1.OperationService" {
 				d.health.SetServingStatus(name, healthpb.HealthCheckResponse_NOT_SERVING)
@@ -233,13 +234,14 @@ func (d *daemon) watchFailure(ctx context.Context, failed <-chan error) {
 		}
 	case <-ctx.Done():
 	}
+	return nil
 }
 
 // serve answers requests until ctx ends and stops everything in the order: new requests, background work, requests in progress, files.
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.loadIndex} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
 	if !d.cfg.ReflectDisabled {

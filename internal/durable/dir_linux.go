@@ -34,7 +34,7 @@ func control(f *os.File, name string, op func(fd int) error) error {
 	err = conn.Control(func(fd uintptr) {
 		for {
 			opErr = op(int(fd))
-			if opErr != unix.EINTR {
+			if !errors.Is(opErr, unix.EINTR) {
 				return
 			}
 		}

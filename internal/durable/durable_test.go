@@ -155,8 +155,8 @@ func TestWriteFileFails(t *testing.T) {
 			}
 			err := durable.WriteFile(failing{fsys, tt.step}, "f", func(w io.Writer) error {
 				if tt.step == "callback" {
-					io.WriteString(w, "half")
-					return errStep
+					_, err := io.WriteString(w, "half")
+					return errors.Join(err, errStep)
 				}
 				return content("new")(w)
 			})
@@ -182,7 +182,7 @@ func TestWriteFilePanicLeavesNoTemp(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		durable.WriteFile(fsys, "f", func(io.Writer) error { panic("no") })
+		_ = durable.WriteFile(fsys, "f", func(io.Writer) error { panic("no") })
 	}()
 	if got := names(t, fsys, "."); len(got) != 0 {
 		t.Errorf("left %v", got)

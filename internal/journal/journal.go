@@ -96,12 +96,11 @@ type segment struct {
 
 // batch is one group: what is written and synced together.
 type batch struct {
-	first  int64
-	buf    []byte
-	recs   []*Record
-	done   chan struct{} // closed when durable or failed
-	err    error
-	leader bool // one of its writers has become the flusher
+	first int64
+	buf   []byte
+	recs  []*Record
+	done  chan struct{} // closed when durable or failed
+	err   error
 }
 
 // CorruptError says where acknowledged data is damaged. It is a memory.ErrCorrupt.

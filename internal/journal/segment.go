@@ -87,7 +87,7 @@ func dropSegment(fsys durable.FS, f durable.File, name string, err error) error 
 		removeErr = fsys.SyncDir(dir)
 	}
 	if removeErr != nil {
-		return fmt.Errorf("%v; removing it: %w", err, removeErr)
+		return fmt.Errorf("%s; removing it: %w", err.Error(), removeErr)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ func (j *Journal) Trim(cutoff time.Time, lsn int64) (int, error) {
 	removed := 0
 	for {
 		j.mu.Lock()
-		if len(j.segments) < 2 || j.segments[1].first > lsn+1 {
+		if len(j.segments) < 2 || j.segments[1].first-1 > lsn {
 			j.mu.Unlock()
 			return removed, nil
 		}

@@ -41,6 +41,7 @@ func Decode(data []byte) error {
 
 // Encode returns the index of a space as Save would write it.
 func (e *Engine) Encode(space string) []byte {
+	e.catchUp()
 	s := e.space(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,6 +53,7 @@ func (e *Engine) Encode(space string) []byte {
 // Postings lists every term with the ids, frequencies and fields of its memories, which two equal indexes have in common whatever
 // the order of their changes was.
 func (e *Engine) Postings(space string) map[string]map[string]uint8 {
+	e.catchUp()
 	x := e.reader(space)
 	x.mu.RLock()
 	defer x.mu.RUnlock()

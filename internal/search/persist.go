@@ -56,6 +56,7 @@ func (f *fingerprinter) of(m *memory.Memory) uint32 {
 func (e *Engine) Save(fsys durable.FS) error {
 	e.saving.Lock()
 	defer e.saving.Unlock()
+	e.catchUp()
 	e.mu.RLock()
 	names := make([]string, 0, len(e.spaces))
 	for name := range e.spaces {

@@ -43,6 +43,11 @@ type Engine struct {
 
 	mu     sync.RWMutex
 	spaces map[string]*space // guarded by mu
+
+	indexing sync.Mutex        // held while queued records are indexed; taken before queueMu
+	queueMu  sync.Mutex        // held for moments only: writers wait for it
+	queue    []*journal.Record // applied, not indexed; guarded by queueMu
+	queued   chan struct{}     // tells Run that there is something
 }
 
 // space is the index of one space and what must be applied to the index that is being loaded.
@@ -55,12 +60,12 @@ type space struct {
 
 // New returns an engine without any memory.
 func New(cfg Config) *Engine {
-	e := &Engine{lambda: cfg.Lambda, now: cfg.Now, log: cfg.Logger, lex: newLexicon(), spaces: map[string]*space{}}
+	e := &Engine{lambda: cfg.Lambda, now: cfg.Now, log: cfg.Logger, lex: newLexicon(), spaces: map[string]*space{}, queued: make(chan struct{}, 1)}
 	if e.lambda == 0 {
 		e.lambda = DefaultLambda
 	}
 	if e.now == nil {
-		e.now = time.Now
+		e.now = time.Now //nolint:forbidigo // the documented default
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -93,26 +98,71 @@ func (e *Engine) Hold() (release func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-// wait returns once searches may go on.
+// wait returns once searches may go on and everything applied is indexed.
 func (e *Engine) wait(ctx context.Context) error {
-	gate := e.open.Load()
-	if gate == nil {
-		return ctx.Err()
+	if gate := e.open.Load(); gate != nil {
+		select {
+		case <-*gate:
+		case <-ctx.Done():
+		}
 	}
-	select {
-	case <-*gate:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
+	e.catchUp()
+	return nil
 }
 
+// maxQueued bounds the records that wait to be indexed; beyond it a writer indexes before it goes on.
+const maxQueued = 4096
+
 // Apply takes the changes of memories of one record; it implements store.Projection. A search that starts after Apply has
-// returned sees them. It takes some 30 µs for each memory of 300 characters.
+// returned sees them: it indexes first what Run has not got to yet. So a writer need not wait for that.
 func (e *Engine) Apply(rec *journal.Record) {
 	if !slices.ContainsFunc(rec.Changes, concernsSearch) {
 		return
 	}
+	e.queueMu.Lock()
+	e.queue = append(e.queue, rec)
+	full := len(e.queue) > maxQueued
+	e.queueMu.Unlock()
+	if full {
+		e.catchUp()
+		return
+	}
+	select {
+	case e.queued <- struct{}{}:
+	default: // Run knows already
+	}
+}
+
+// Run indexes what Apply takes, in the background, until ctx ends, which is no error.
+func (e *Engine) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.queued:
+			e.catchUp()
+		}
+	}
+}
+
+// catchUp returns when everything applied before it was called is indexed.
+func (e *Engine) catchUp() {
+	e.indexing.Lock()
+	defer e.indexing.Unlock()
+	e.queueMu.Lock()
+	recs := e.queue
+	e.queue = nil
+	e.queueMu.Unlock()
+	for _, rec := range recs {
+		e.index(rec)
+	}
+}
+
+// index puts the changes of one record into the index of its space, some 30 µs for each memory of 300 characters.
+func (e *Engine) index(rec *journal.Record) {
 	s := e.space(rec.Space)
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)

@@ -197,7 +197,9 @@ func (c *capture) apply(tx *store.Tx) (*memory.Session, error) {
 	seq := next.NextSeq - int64(len(fresh))
 	for i, m := range fresh {
 		m.Seq = seq + int64(i)
-		tx.AppendMessage(c.id, m.Message)
+		if err := tx.AppendMessage(c.id, m.Message); err != nil {
+			return nil, err
+		}
 		c.result.Redacted += m.redacted
 	}
 	c.result.NextSeq, c.result.Appended, c.result.Duplicates = next.NextSeq, len(fresh), len(c.messages)-len(fresh)

@@ -306,9 +306,14 @@ func (tx *Tx) PutSession(s *memory.Session) {
 	tx.sessions[s.ID] = s
 }
 
-// AppendMessage appends a message to a session. The header's counters are the caller's to set, by PutSession before.
-func (tx *Tx) AppendMessage(session string, m *memory.Message) {
+// AppendMessage appends a message to a session that PutSession made, in this transaction or before. The header's counters are the caller's
+// to set. Error: memory.ErrNotFound.
+func (tx *Tx) AppendMessage(session string, m *memory.Message) error {
+	if tx.Session(session) == nil {
+		return &memory.NotFoundError{Kind: "session", Name: session}
+	}
 	tx.changes = append(tx.changes, journal.Change{Message: &journal.MessageChange{Session: session, Message: m}})
+	return nil
 }
 
 // Report adds to Result.Outcomes, and so to the receipt of the request's key.

@@ -7,6 +7,7 @@ package strictjson
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,7 +46,6 @@ type Decoder struct {
 	pos   int
 	depth int
 	keys  [][]byte // names seen in the objects that are open
-	stack []byte   // how the containers that are skipped were opened
 }
 
 // NewDecoder starts reading data, which must not change meanwhile. A byte order mark is passed over.
@@ -135,7 +135,7 @@ func (d *Decoder) Array(item func(i int) error) error {
 }
 
 func prefix(err error, step string) error {
-	e, ok := err.(*Error) // made below and never wrapped on the way up
+	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}

@@ -51,7 +51,7 @@ func (n *notes) err(what string, err error) {
 	kind := "ok"
 	switch {
 	case err == nil:
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		kind = "EOF"
 	case errors.Is(err, fs.ErrNotExist):
 		kind = "does not exist"

@@ -198,14 +198,14 @@ func TestCrashOutcomes(t *testing.T) {
 		{"sync failed, written again", func(t *testing.T, fsys *crashfs.FS) {
 			f := create(t, fsys, "f", "gone")
 			fsys.FailAt(fsys.Ops()+1, syscall.EIO)
-			f.Sync()
+			_ = f.Sync()
 			_, err := f.WriteAt([]byte("next"), 0)
 			must(t, err, f.Sync())
 		}, []string{"next"}},
 		{"sync of directory failed, next one succeeds", func(t *testing.T, fsys *crashfs.FS) {
 			must(t, fsys.Remove("f"))
 			fsys.FailAt(fsys.Ops()+1, syscall.EIO)
-			fsys.SyncDir(".")
+			_ = fsys.SyncDir(".")
 			must(t, fsys.SyncDir("."))
 		}, []string{"base", "-"}},
 		{"crash at a sync", func(t *testing.T, fsys *crashfs.FS) {
