@@ -68,6 +68,7 @@ type daemon struct {
 	server    *grpc.Server
 	health    *health.Server
 	paused    atomic.Bool
+	stopping  chan struct{} // closed when the stop begins
 }
 
 // Run serves the data directory of cfg until ctx ends or a client asks for a stop, then finishes what is in progress, makes everything durable
@@ -77,7 +78,7 @@ type daemon struct {
 func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop}
+	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop, stopping: make(chan struct{})}
 	if d.now == nil {
 		d.now = time.Now //nolint:forbidigo // this is where the real clock comes in
 	}
@@ -163,9 +164,9 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: memories.New(d.store, local), Search: d.engine, Sessions: d.sessions,
 		Consolidator: consolidator.New(consolidator.Config{
-			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log,
+			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 		}),
-		Archiver: d.archiver, Admin: d.admin(), Monitor: d.monitor,
+		Archiver: d.archiver, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
 }
@@ -262,6 +263,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(st
 	}
 	d.log.Info("stopping", "cause", context.Cause(ctx))
 	d.health.Shutdown()
+	close(d.stopping)
 	stopWork()
 	err = errors.Join(err, group.Wait())
 	d.stopServer()

@@ -23,7 +23,8 @@ const defaultOperations = 50
 
 type operationServer struct {
 	pb.UnsafeOperationServiceServer
-	store *store.Store
+	store    *store.Store
+	stopping <-chan struct{}
 }
 
 func (s *operationServer) List(ctx context.Context, req *pb.OperationServiceListRequest) (*pb.OperationServiceListResponse, error) {
@@ -110,7 +111,18 @@ func (s *operationServer) Watch(req *pb.OperationServiceWatchRequest, stream grp
 	if err := stream.SendHeader(metadata.MD{}); err != nil {
 		return fmt.Errorf("send header: %w", errors.Join(stream.Context().Err(), err))
 	}
-	for rec, err := range s.store.Watch(stream.Context(), after) {
+	ctx, cancel := context.WithCancel(stream.Context())
+	watching := make(chan struct{})
+	defer func() { cancel(); <-watching }()
+	go func() {
+		defer close(watching)
+		select {
+		case <-s.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for rec, err := range s.store.Watch(ctx, after) {
 		if err != nil {
 			return err
 		}

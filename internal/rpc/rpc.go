@@ -27,7 +27,8 @@ type Deps struct {
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
 	Admin        Admin
-	Monitor      *Monitor // the one whose Options the server was made with
+	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
+	Monitor      *Monitor        // the one whose Options the server was made with
 }
 
 // Register adds all services to a server. The health server returned says SERVING for "" and for each service; the caller changes that.
@@ -38,7 +39,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
-	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store})
+	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
 	pb.RegisterAdminServiceServer(server, &adminServer{admin: deps.Admin, archiver: deps.Archiver})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {

@@ -126,7 +126,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	monitor := newMonitor(t)
 	server := newServer(monitor)
 	rpc.Register(server, rpc.Deps{
-		Store: st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor,
+		Store: st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions: session.New(session.Config{
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
@@ -381,6 +381,18 @@ func TestLogCalls(t *testing.T) {
 	}
 	if _, err := d.log.Get(t.Context(), &pb.LogServiceGetRequest{Date: "../memory"}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("not a date: %v, want InvalidArgument", err)
+	}
+}
+
+func TestWatchEndsWithTheDaemon(t *testing.T) {
+	d := start(t)
+	watch := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{}))
+	if _, err := watch.Header(); err != nil {
+		t.Fatal(err)
+	}
+	must[*pb.AdminServiceStopResponse](t)(d.admin.Stop(t.Context(), &pb.AdminServiceStopRequest{}))
+	if _, err := watch.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("the watch ended with %v, want Unavailable", err)
 	}
 }
 
