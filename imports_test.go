@@ -40,7 +40,7 @@ var arrows = []struct {
 	{from: []string{"internal/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "the file system layer knows nothing of what it stores"},
 	{from: []string{"internal/journal/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/durable"},
+		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson"},
 		why: "the journal writes records, it does not know who reads them"},
 	{from: []string{"internal/store/..."}, not: []string{"..."},
 		but: []string{"internal/memory/...", "internal/durable", "internal/journal/..."},

@@ -69,19 +69,6 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestCountSyncs(t *testing.T) {
-	const summary = `% time     seconds  usecs/call     calls    errors syscall
------- ----------- ----------- --------- --------- ----------------
- 90.00    0.042000         140       300           fdatasync
- 10.00    0.004000         200        20         1 fsync
------- ----------- ----------- --------- --------- ----------------
-100.00    0.046000         143       320         1 total
-`
-	if got := countSyncs(summary); got != 320 {
-		t.Errorf("%d syncs, want 320", got)
-	}
-}
-
 func TestWrittenLeavesOutReservedSpace(t *testing.T) {
 	dir := t.TempDir()
 	for file, text := range map[string]string{"1.jsonl": "abc\n", "2.jsonl": "de\n\x00\x00\x00\x00"} {

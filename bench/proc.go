@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
 // status reads a size from /proc/PID/status, in megabytes.
@@ -36,61 +33,26 @@ func forgetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
-// syncs counts the syncs of the daemon per acknowledged Add with 64 clients. Counting makes them slow, which makes
-// groups larger: the figure is that of a slow disk.
+// syncs counts how often the daemon syncs its journal per acknowledged Add with 64 clients.
 func (b *bench) syncs(ctx context.Context, d, _ *server, size int, _ []string) error {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		fmt.Fprintln(b.log, "  no strace: syncs are not counted")
-		return nil
-	}
-	out := filepath.Join(b.dir, "strace")
-	cmd := exec.CommandContext(ctx, strace, "-f", "-c", "-e", "trace=fsync,fdatasync,sync_file_range,syncfs", "-o", out, "-p", strconv.Itoa(d.cmd.Process.Pid))
-	stderr, err := cmd.StderrPipe()
+	clients, err := d.memories(1)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	first, err := bufio.NewReader(stderr).ReadString('\n')
-	if err != nil || !strings.Contains(first, "attached") {
-		fmt.Fprintf(b.log, "  strace cannot attach: syncs are not counted: %s\n", strings.TrimSpace(first))
-		return errors.Join(ignoreExit(cmd.Wait()), ctx.Err())
-	}
-	s, err := b.adding(ctx, d, 64, 1, mostAdds)
-	if err := errors.Join(err, cmd.Process.Signal(syscall.SIGINT), ignoreExit(cmd.Wait())); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(out)
+	before, err := clients[0].Stats(ctx, &pb.MemoryServiceStatsRequest{})
 	if err != nil {
 		return err
 	}
-	perAdd := float64(countSyncs(string(text))) / float64(len(s.calls)+64) // and the first call of each client
+	if _, err := b.adding(ctx, d, 64, 1, mostAdds); err != nil {
+		return err
+	}
+	after, err := clients[0].Stats(ctx, &pb.MemoryServiceStatsRequest{})
+	if err != nil {
+		return err
+	}
+	perAdd := float64(after.GetJournalSyncs()-before.GetJournalSyncs()) / float64(after.GetLsn()-before.GetLsn())
 	b.report.value("syncs per Add, 64 clients", size, perAdd, "").limit(perAdd, 0.1, "< 0.1")
 	return nil
-}
-
-// countSyncs adds up the calls in strace's summary: % time, seconds, usecs/call, calls, errors (may be empty), syscall.
-func countSyncs(summary string) int {
-	total := 0
-	for line := range strings.Lines(summary) {
-		f := strings.Fields(line)
-		if len(f) >= 5 && strings.Contains(f[len(f)-1], "sync") {
-			if n, err := strconv.Atoi(f[3]); err == nil {
-				total += n
-			}
-		}
-	}
-	return total
-}
-
-// ignoreExit drops the error that a process ended by our signal, or unsuccessfully.
-func ignoreExit(err error) error {
-	if _, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil
-	}
-	return err
 }
 
 // describe says what figures were taken on.

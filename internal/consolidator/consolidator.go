@@ -39,6 +39,10 @@ type Config struct {
 	Now      func() time.Time
 	Location *time.Location // of the daily logs; nil is UTC
 	Logger   *slog.Logger   // nil discards
+
+	// Disabled stores candidates as they are: nothing is compared with them but for an exact repeat. What guards every
+	// write (secrets, forgotten values, limits) stays.
+	Disabled bool
 }
 
 // Service is safe for concurrent use.
@@ -48,11 +52,12 @@ type Service struct {
 	now      func() time.Time
 	location *time.Location
 	logger   *slog.Logger
+	disabled bool
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	s := &Service{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger}
+	s := &Service{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Disabled}
 	if s.location == nil {
 		s.location = time.UTC
 	}
@@ -159,7 +164,12 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 	if req.Content = strings.TrimSpace(req.Content); req.Content == "" { // all of it was private
 		return Decision{Action: plan.Noop, Status: journal.Rejected, Reason: plan.ReasonSecret}, nil
 	}
-	for range attempts {
+	for i := range attempts {
+		if i > 0 {
+			if err := s.settle(ctx, req.Space); err != nil {
+				return Decision{}, err
+			}
+		}
 		d, err := s.once(ctx, req, meta)
 		if !errors.Is(err, errMoved) {
 			return d, err
@@ -168,13 +178,24 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 	return Decision{}, fmt.Errorf("memories near to the candidate keep changing: %w", memory.ErrBusy)
 }
 
+// settle waits until everything staged is durable: what made a plan stale may not be, and readers see only what is.
+func (s *Service) settle(ctx context.Context, space string) error {
+	_, err := s.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorConsolidate}, func(*store.Tx) error { return nil })
+	if err != nil {
+		return fmt.Errorf("wait for the change of a neighbour: %w", err)
+	}
+	return nil
+}
+
 func (s *Service) once(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
 	if req.WriteTo == ToDaily {
 		return s.daily(ctx, req, meta)
 	}
 	out := Decision{}
 	var err error
-	if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, neighbours); err != nil {
+	if s.disabled {
+		// no neighbours: the candidate is new unless it is an exact repeat
+	} else if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, neighbours); err != nil {
 		return Decision{}, fmt.Errorf("find similar memories: %w", err)
 	}
 	item := decide(req, out.Similar)

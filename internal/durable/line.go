@@ -15,15 +15,26 @@ const (
 )
 
 // AppendLine appends the JSON object of v as one line whose last field, "crc", is the CRC-32C of all before it. v must
-// encode to an object with at least one field.
+// encode to an object with at least one field, without newlines: by its method AppendJSON(dst []byte) ([]byte, error) when it has
+// one, else by encoding/json. After an error dst is as it was.
 func AppendLine(dst []byte, v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
+	start := len(dst)
+	line, err := appendJSON(dst, v)
 	if err != nil {
-		return dst, err
+		return dst[:start], err
 	}
-	raw = raw[:len(raw)-1]
-	dst = append(dst, raw...)
-	return fmt.Appendf(dst, "%s%08x\"}\n", crcField, crc32.Checksum(raw, castagnoli)), nil
+	line = line[:len(line)-1]
+	return fmt.Appendf(line, "%s%08x\"}\n", crcField, crc32.Checksum(line[start:], castagnoli)), nil
+}
+
+func appendJSON(dst []byte, v any) ([]byte, error) {
+	if a, ok := v.(interface {
+		AppendJSON(dst []byte) ([]byte, error)
+	}); ok {
+		return a.AppendJSON(dst)
+	}
+	raw, err := json.Marshal(v)
+	return append(dst, raw...), err
 }
 
 // LineGood reports whether line, without its newline, is one that AppendLine wrote.

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -83,7 +82,6 @@ type Journal struct {
 	closed    bool
 	advanced  chan struct{} // closed when synced advances; nil when nobody waits
 	lastGroup int           // records in the group before
-	syncTime  time.Duration // of the group before
 
 	background sync.WaitGroup // the flusher when it is not one of the writers
 }

@@ -165,5 +165,4 @@ func summaries(recs []*journal.Record) string {
 	return b.String()
 }
 
-
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }

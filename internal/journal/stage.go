@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
@@ -202,24 +201,26 @@ func (j *Journal) drain() {
 	j.flushing = false
 }
 
-// gatherLocked lets a group grow while other writers are arriving: with many writers one sync then serves many. It gives up
-// as soon as nobody arrives any more, and after two sync times at most.
+// gatherLocked lets a group grow while other writers are arriving: with many writers one sync then serves many, and as long as they
+// arrive the processor has better things to do. It gives up when nobody has arrived for a while, and after maxGather at most. A lone
+// writer never waits.
 func (j *Journal) gatherLocked() {
+	const (
+		maxGather = 3 * time.Millisecond
+		poll      = 40 * time.Microsecond
+		enough    = 3 // polls without an arrival
+	)
 	if j.lastGroup < 2 {
 		return
 	}
-	//nolint:forbidigo // how long a sync takes is measured; nothing recorded depends on it
-	start, limit := time.Now(), min(2*j.syncTime, 2*time.Millisecond)
-	for quiet := 0; quiet < 2 && time.Since(start) < limit; {
+	start := time.Now() //nolint:forbidigo // it bounds a wait; nothing recorded depends on it
+	for quiet := 0; quiet < enough && time.Since(start) < maxGather; quiet++ {
 		before := len(j.pending.recs)
 		j.mu.Unlock()
-		runtime.Gosched()
-		time.Sleep(20 * time.Microsecond)
+		time.Sleep(poll)
 		j.mu.Lock()
-		if len(j.pending.recs) == before {
-			quiet++
-		} else {
-			quiet = 0
+		if len(j.pending.recs) > before {
+			quiet = -1
 		}
 	}
 }
@@ -232,12 +233,10 @@ func (j *Journal) flushLocked() {
 	j.written += int64(len(b.buf)) // claimed, so that staging allocates behind it
 	j.mu.Unlock()
 
-	start := time.Now() //nolint:forbidigo // as in gatherLocked
 	_, err := file.WriteAt(b.buf, at)
 	if err == nil {
 		err = file.Datasync() // the commit point
 	}
-	took := time.Since(start)
 	if err == nil && j.durable != nil {
 		j.durable(b.recs)
 	}
@@ -252,7 +251,7 @@ func (j *Journal) flushLocked() {
 		j.synced = last.Last()
 		j.syncs++
 		j.bytes += int64(len(b.buf))
-		j.lastGroup, j.syncTime = len(b.recs), took
+		j.lastGroup = len(b.recs)
 		j.notifyLocked()
 	}
 	close(b.done)

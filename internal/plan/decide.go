@@ -2,9 +2,9 @@ package plan
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -77,6 +77,8 @@ func revise(c Item, mine reading, target *memory.Memory) (Item, bool) {
 			return settle(c, target, Noop, ReasonNearDuplicate, nil), true
 		case mine.value == "", mine.slot != "user.name" && other.value != "" && containsWord(other.value, mine.value):
 			return settle(c, target, Noop, ReasonNearDuplicate, nil), true // the old one says more
+		case other.value != "" && strings.HasPrefix(mine.slot, "project.") && kindOf(mine.value) != kindOf(other.value):
+			return c, false // "runs on Fly.io" and "runs on Tuesday" are not about the same
 		case mine.value != other.value:
 			return settle(c, target, Update, WhyChangedValue, missing(other.facts, mine.facts, other.value)), true
 		}
@@ -84,22 +86,50 @@ func revise(c Item, mine reading, target *memory.Memory) (Item, bool) {
 	if mine.facts.Negations != other.facts.Negations && slices.Equal(mine.words, other.words) && len(mine.words) > 1 {
 		return settle(c, target, Update, WhyContradicted, []string{negationAnchor}), true
 	}
-	if mine.facts.Negations == other.facts.Negations && len(other.words) > 2 && refines(c.Memory.Content, target.Content, mine, other) {
+	if repeats(mine, other) {
+		return settle(c, target, Noop, ReasonNearDuplicate, nil), true
+	}
+	if mine.facts.Negations == other.facts.Negations && len(other.words) > 1 && refines(c.Memory.Content, target.Content, mine, other) {
 		return settle(c, target, Update, WhyRefined, nil), true
 	}
 	return c, false
 }
 
+// repeatedWords a statement needs before being part of another one makes it a repetition.
+const repeatedWords = 4
+
+// repeats reports whether all of mine stands in other, in order: it says nothing new.
+func repeats(mine, other reading) bool {
+	if mine.slot != "" || mine.han || other.han || len(mine.words) < repeatedWords || 2*len(mine.words) < len(other.words) {
+		return false
+	}
+	for n := range mine.facts.Names {
+		if !other.facts.Names[n] {
+			return false
+		}
+	}
+	return mine.facts.Negations == other.facts.Negations && contains(other.words, mine.words)
+}
+
 // refines reports whether text says all that old says and not too much beside. Chinese has to hold the old text as it
 // stands: single characters in order prove nothing.
 func refines(text, old string, mine, other reading) bool {
-	if len(mine.words) <= len(other.words) || len(mine.words) > 3*len(other.words) {
+	if len(mine.words) <= len(other.words) || len(other.words) == 2 && !goesOn(text, old) || len(mine.words) > 3*len(other.words) {
 		return false
 	}
-	if strings.ContainsFunc(old, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if other.han {
 		return strings.Contains(memory.Normalize(text), memory.Normalize(old))
 	}
 	return contains(mine.words, other.words)
+}
+
+// going starts what is said beside an earlier, very short statement and leaves it true.
+var going = regexp.MustCompile(`^(?:,? (?:with|via|behind|and|on|in|as|from|since)\b|，)`)
+
+// goesOn reports whether text is old with something added to its end.
+func goesOn(text, old string) bool {
+	rest, ok := strings.CutPrefix(memory.Normalize(text), memory.Normalize(old))
+	return ok && going.MatchString(rest)
 }
 
 // missing lists what the value of the old statement has and the new statement has not: just that is what it replaces.

@@ -76,3 +76,65 @@ func TestDecideNeverReachesForInactiveMemories(t *testing.T) {
 		t.Errorf("got %s", got.Action)
 	}
 }
+
+// TestDecideRefinements: a statement about the same subject changes the memory that is there, one about another is new.
+func TestDecideRefinements(t *testing.T) {
+	for _, tt := range []struct {
+		old, candidate string
+		want           plan.Action
+	}{
+		{"The staging database is Postgres 15", "The staging database is Postgres 16", plan.Update},
+		{"The staging db is Postgres 15", "Our staging database is now Postgres 16", plan.Update},
+		{"The production database is Postgres 15", "The staging database is Postgres 15", plan.Add},
+		{"The production database is Postgres 15", "The database is Postgres 16", plan.Add},
+		{"The staging database is Postgres 15", "The staging database is down", plan.Add},
+		{"The staging database is Postgres 15", "The staging database is backed up every night", plan.Add},
+		{"The staging database is Postgres 15", "The staging server is eu-2", plan.Add},
+		{"The staging database is Postgres 15", "The staging database runs on perch", plan.Add},
+		{"deploys run on Tuesday", "deploys run on Thursday", plan.Update},
+		{"Deploys run on Tuesdays", "Deploys happen on Thursdays", plan.Update},
+		{"Deploys run on Fly.io", "Deploys run on Thursday", plan.Add},
+		{"Deploys run on Tuesday", "Backups run on Thursday", plan.Add},
+		{"The API port is 8443", "The API port is 9443", plan.Update},
+		{"The API listens on port 8443", "The API listens on port 9443", plan.Update},
+		{"The API port is 8443", "The metrics port is 9443", plan.Add},
+		{"We use Postgres", "We use Postgres 16 with pgvector", plan.Update},
+		{"We use Postgres", "We use Postgres with pgvector", plan.Update},
+		{"We use Postgres 16 with pgvector", "We use Postgres 16", plan.Noop},
+		{"We use Redis", "We use Redis Sentinel", plan.Add},
+		{"I prefer tabs", "I prefer spaces", plan.Update},
+		{"The user prefers tabs", "The user prefers spaces", plan.Update},
+		{"I prefer tabs", "My colleague prefers spaces", plan.Add},
+		{"The user lives in Berlin", "I moved to Lisbon", plan.Update},
+		{"The user prefers small commits with an imperative subject line, no emoji in commit messages",
+			"The user likes small commits with imperative subjects and no emoji in the commit messages", plan.Noop},
+		{"The user prefers small commits with an imperative subject line, no emoji in commit messages", "The user likes small commits with a long body", plan.Add},
+		{"The user likes tea", "The user likes tea ceremonies", plan.Add},
+
+		{"我住在北京", "我搬到上海了", plan.Update},
+		{"用户住在北京", "用户住在上海", plan.Update},
+		{"用户住在北京", "用户在上海出差", plan.Add},
+		{"测试环境的数据库是 Postgres 15", "测试环境的数据库是 Postgres 16", plan.Update},
+		{"测试数据库是 Postgres 15", "测试环境的数据库升级到 Postgres 16 了", plan.Update},
+		{"生产数据库是 Postgres 15", "测试数据库是 Postgres 15", plan.Add},
+		{"生产数据库是 Postgres 15", "生产数据库挂了", plan.Add},
+		{"我们周二发版", "我们周四发版", plan.Update},
+		{"接口端口是 8443", "接口端口是 9443", plan.Add}, // which port this is is not understood
+		{"我们的端口是 8443", "我们的端口改成了 9443", plan.Update},
+		{"我们用 Postgres", "我们用 Postgres 16，带 pgvector", plan.Update},
+		{"用户喜欢用空格", "用户喜欢用制表符", plan.Update},
+		{"用户喜欢用空格", "用户的同事喜欢用制表符", plan.Add},
+	} {
+		t.Run(tt.old+" / "+tt.candidate, func(t *testing.T) {
+			old := &memory.Memory{ID: "m1", Revision: 7, Category: memory.Facts, Content: tt.old, Status: memory.Active}
+			got := plan.Decide(plan.Item{Memory: memory.Memory{Content: tt.candidate, Category: memory.Facts}}, []plan.Neighbour{{Memory: old, Score: 0.8}})
+			if got.Action != tt.want || tt.want != plan.Add && (got.Target != "m1" || got.TargetRevision != 7) {
+				t.Fatalf("got %s %s of %q, want %s", got.Action, got.Why, got.Target, tt.want)
+			}
+			_, rejected := plan.Guard(plan.Plan{Items: []plan.Item{got}}, fakeView{"m1": old})
+			if len(rejected) != 0 {
+				t.Errorf("the guard refuses it: %+v", rejected)
+			}
+		})
+	}
+}

@@ -14,6 +14,7 @@ type reading struct {
 	value string // of the slot, lower case
 	words []string
 	facts anchors
+	han   bool // holds Chinese
 }
 
 // subject recognises a statement that gives one thing its one value. In its slot, $1 and $2 stand for groups; the value is the group "v".
@@ -25,11 +26,11 @@ type subject struct {
 const (
 	person    = `(?:the user|user|i)`
 	persons   = `(?:the user's|user's|my)`
-	project   = `(?:our|the project's|this project's|project's)`
+	project   = `(?:our|the|the project's|this project's|project's)`
 	team      = `(?:we|the team|our team|the project|this project|our project)`
-	single    = `(?:main |primary |production |prod |staging |test |default )?(?:database|db|backend|frontend|api|server|stack|orm|framework|language|package manager|branch|registry|message queue|queue|cache|build tool|test framework|test runner|ci|hosting|cloud provider|domain|repo|repository|linter|formatter|deploy target|port|base url|url|endpoint|editor|shell)`
-	singleZh  = `(?:主|生产|测试|默认|开发)?(?:数据库|后端|前端|接口|服务器|框架|语言|包管理器|主分支|分支|缓存|消息队列|构建工具|测试框架|域名|仓库|端口|编辑器|API|api|接口地址|API地址|api地址)`
-	projectZh = `(?:我们|咱们|本项目|这个项目|该项目|项目|团队)`
+	single    = `(?:[\p{L}\d-]+ ){0,2}?(?:database|db|backend|frontend|api|server|stack|orm|framework|language|package manager|branch|registry|message queue|queue|cache|build tool|test framework|test runner|ci|hosting|cloud provider|domain|repo|repository|linter|formatter|deploy target|port|base url|url|endpoint|editor|shell|domain name|version|timeout|time ?zone|timezone|region|service|cluster|owner|license|website|host)`
+	singleZh  = `(?:主|生产|线上|正式|测试|预发|默认|开发|本地)?(?:环境的?)?(?:数据库|后端|前端|接口|服务器|框架|语言|包管理器|主分支|分支|缓存|消息队列|构建工具|测试框架|域名|仓库|端口|编辑器|API|api|接口地址|api ?地址|地址|超时时间|时区|负责人|机房)`
+	projectZh = `(?:(?:我们|咱们|本项目|这个项目|该项目|项目|团队|公司)的?)?`
 	userZh    = `(?:用户|我)`
 )
 
@@ -38,8 +39,8 @@ var subjects = []subject{
 	about("user.name", `^`+persons+` (?:full )?name is (?P<v>.+)$`),
 	about("user.name", `^`+person+`(?: is| am|'m) (?:called|named) (?P<v>.+)$`),
 	about("user.name", `^`+userZh+`(?:的名字)?(?:叫做|名叫|叫)(?P<v>[\p{Han}·]{2,5}|[a-z][a-z .'-]*)$`),
-	about("user.home", `^`+person+` (?:(?:now |currently )?lives?|is based|am based|'m based) in (?P<v>.+?)(?: now)?$`),
-	about("user.home", `^`+userZh+`(?:现在|目前)?(?:住在|居住在|搬到了?)(?P<v>.+)$`),
+	about("user.home", `^`+person+` (?:(?:(?:have |'ve |has )?(?:now |currently |just |recently )?(?:lives?|moved|relocated)|is based|am based|'m based) (?:in|to)) (?P<v>.+?)(?: now)?$`),
+	about("user.home", `^`+userZh+`(?:现在|目前)?(?:已经|刚刚?)?(?:住在|居住在|住|搬家?(?:到|去|至)了?)(?P<v>.+?)了?$`),
 	about("user.employer", `^`+person+` (?:now |currently )?works? (?:at|for) (?P<v>.+?)(?: now)?$`),
 	about("user.employer", `^`+userZh+`(?:现在|目前)?在(?P<v>.+?)(?:工作|上班|任职|就职)$`),
 	about("user.job", `^`+person+` works? as (?:an? )?(?P<v>.+)$`),
@@ -48,18 +49,23 @@ var subjects = []subject{
 	about("user.$1", `^`+persons+` (birthday|e-?mail|email address|time ?zone|phone(?: number)?|job(?: title)?|role|native language|editor|shell|os|operating system|github(?: username)?|username|hometown) is (?P<v>.+)$`),
 	about("user.$1", `^`+userZh+`的(生日|邮箱|时区|电话|手机号|职业|职位|母语|编辑器|操作系统|用户名|家乡|昵称)(?:是|在)(?P<v>.+)$`),
 	about("prefers for $1", `^`+person+` (?:always |usually )?prefers? (?P<v>[^,]+?) (?:for|as) (.+)$`),
-	about("project.$1", `^`+project+` (`+single+`) (?:is|runs on|is at|lives at|is hosted on|is deployed (?:on|to)) (?P<v>.+)$`),
+	about("project.$1 port", `^`+project+` (`+single+`) (?:is|listens|runs) (?:now )?on port (?P<v>\d.*)$`),
+	about("project.$1", `^`+project+` (`+single+`) (?:is|are|is called|is named) (?:now )?(?P<v>.+)$`),
+	about("project.$1 on", `^`+project+` (`+single+`) (?:runs|lives|is hosted|is deployed|sits) (?:on|to|in) (?P<v>.+)$`),
 	about("project.$1 at", `^(?:the|our) ([\p{L} ]{2,30}?) (?:is|lives|runs) at (?P<v>.+)$`),
-	about("project.deploy", `^(?:(?:the|our) )?deploy(?:s|ment|ments)? (?:runs?|is|are|goes|go) (?:on|to|hosted on) (?P<v>.+)$`),
+	about("project.deploy", `^(?:(?:the|our) )?deploy(?:s|ment|ments)? (?:runs?|is|are|goes|go|happens?) (?:out )?(?:on|to|hosted on|every) (?P<v>.+)$`),
 	about("project.for $1", `^`+team+` (?:now )?uses? (?P<v>[^,]+?) (?:as|for) (?:(?:our|the|a|an|its) )?(.+)$`),
-	about("project.$1", `^`+projectZh+`的?(`+singleZh+`)(?:用的是|使用的是|部署在|跑在|运行在|是|在|为|用|改成了?|换成了?)(?P<v>.+)$`),
+	about("project.$1", `^`+projectZh+`(`+singleZh+`)(?:现在)?(?:用的是|使用的是|是|为|用|改成了?|换成了?|升级到了?)(?P<v>.+?)了?$`),
+	about("project.$1 on", `^`+projectZh+`(`+singleZh+`)(?:现在)?(?:部署在|跑在|运行在|放在|在)(?P<v>.+)$`),
+	about("project.deploy", `^`+projectZh+`(?:每)?(?P<v>(?:周|星期|礼拜)[一二三四五六日天])(?:发布|发版|部署|上线)$`),
+	about("project.deploy", `^`+projectZh+`(?:部署|发布|发版|上线)(?:时间)?(?:定)?(?:在|是|改到了?|改成了?|到)(?P<v>.+?)了?$`),
 }
 
 func about(slot, re string) subject { return subject{slot, regexp.MustCompile(re)} }
 
 var (
 	// A thing with its version: "we use postgres 14".
-	versioned   = regexp.MustCompile(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}][\p{L} .+#-]*?)[ -]*(?P<v>v?\d[\w.]*)$`)
+	versioned   = regexp.MustCompile(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}][\p{L} .+#-]*?)[ -]*(?P<v>v?\d[\w.]*(?:(?:,| (?:with|via|behind|and|on|plus|for|in)\b|，|加|和|带).*)?)$`)
 	unversioned = regexp.MustCompile(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}.+#-]+(?: [\p{L}.+#-]+)?)$`)
 	// "prefers tabs over spaces": of two things one.
 	versus  = regexp.MustCompile(`^` + person + ` prefers? (.+?) (?:over|to|rather than) (.+)$`)
@@ -86,7 +92,8 @@ func read(content string) reading {
 	s := strings.ToLower(norm.NFKC.String(content))
 	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "’", "'")), " ")
 	s = strings.TrimRight(s, ".!。！ ")
-	r := reading{facts: anchorsOf(content), words: contentWords(s)}
+	s = sameThing.Replace(s)
+	r := reading{facts: anchorsOf(content), words: contentWords(s), han: isHan(s)}
 	if m := versioned.FindStringSubmatch(s); m != nil {
 		r.slot, r.value = "project.version "+strings.TrimSpace(m[1]), m[2]
 		return r
@@ -112,6 +119,10 @@ func read(content string) reading {
 		}
 		v := 2 * p.re.SubexpIndex("v")
 		r.value = strings.TrimSpace(s[m[v]:m[v+1]])
+		if strings.HasPrefix(p.slot, "project.") && passing.MatchString(r.value) {
+			r.value = ""
+			continue // how something is at the moment replaces nothing
+		}
 		r.slot = p.slot
 		for i := 1; i < len(m)/2; i++ { // $1 is the first group that is not the value
 			if 2*i != v && m[2*i] >= 0 {
@@ -127,6 +138,32 @@ func read(content string) reading {
 	return r
 }
 
+// sameThing gives things with two names one.
+var sameThing = strings.NewReplacer(" db ", " database ", " prod ", " production ", "production's", "production", "timezone", "time zone", "正式环境", "生产环境", "线上环境", "生产环境",
+	"线上数据库", "生产数据库", "生产环境的数据库", "生产数据库", "生产环境数据库", "生产数据库", "测试环境的数据库", "测试数据库", "测试环境数据库", "测试数据库")
+
+// passing is what a project's part is for now, or what is done with it: no value that could replace another.
+var passing = regexp.MustCompile(`^(?:not|too|very|so|really|quite|currently|still|down|up|back|broken|slow|fast|full|empty|ready|done|fine|ok|great|good|bad|stuck|red|green|flaky|unstable|important|easy|hard|offline|online|under|about|almost|being|getting|(?:backed|hosted|deployed|located|managed|maintained|owned|written|built|used|shared|replicated|stored|mounted|configured|updated|upgraded|migrated|restored|running|failing|returning|throwing|crashing|working|timing|waiting)\b|on|in|at|behind|for|from|where|what|how|why|the (?:problem|issue|bottleneck|same|reason))\b|^(?:坏|挂|不|没|有问题|好|慢|快|错|空|正常|崩|满|满的|空的)`)
+
+// kindOf tells apart what two values of one thing may be without contradicting each other.
+func kindOf(v string) string {
+	switch {
+	case weekday.MatchString(v):
+		return "time"
+	case strings.Contains(v, "://") || strings.HasPrefix(v, "/"):
+		return "address"
+	case v != "" && v[0] >= '0' && v[0] <= '9':
+		return "number"
+	}
+	return "name"
+}
+
+var weekday = regexp.MustCompile(`^(?:(?:every|each) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|^(?:weekdays?|weekends?)\b|^每?(?:周|星期|礼拜)[一二三四五六日天]`)
+
+func isHan(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+}
+
 // group names the alternatives that thing is one of, "" when none.
 func group(thing string) string {
 	for _, g := range alternatives {
@@ -140,7 +177,10 @@ func group(thing string) string {
 }
 
 // fillers are left out of the words that two statements are compared by; negations too, they are counted apart.
-var fillers = set("the a an is am are was were be do does did to of in on at it its that this user users user's i i'm my me we our really very so just also not don't doesn't didn't never no cannot isn't aren't won't can't")
+var fillers = set("the a an is am are was were be do does did to of in on at it its that this user users user's i i'm my me we our really very so just also and not don't doesn't didn't never no cannot isn't aren't won't can't")
+
+// synonyms say the same to the rules.
+var synonyms = map[string]string{"prefers": "like", "prefer": "like", "loves": "like", "love": "like", "enjoys": "like", "enjoy": "like"}
 
 // contentWords splits s into what it says: Latin words without fillers, stripped of a closing s, and single CJK characters without negations.
 func contentWords(s string) (out []string) {
@@ -152,6 +192,9 @@ func contentWords(s string) (out []string) {
 			t := strings.Trim(latin.String(), "'.-:")
 			latin.Reset()
 			if t != "" && !fillers[t] {
+				if same := synonyms[t]; same != "" {
+					t = same
+				}
 				if len(t) > 3 && !strings.HasSuffix(t, "ss") {
 					t = strings.TrimSuffix(t, "s")
 				}

@@ -17,12 +17,16 @@ var (
 	small      = map[string]int{"a": 1, "one": 1, "two": 2, "three": 3, "一": 1, "二": 2, "两": 2, "三": 3}
 )
 
-// absolute replaces dates that are relative to day by the dates they mean. "every Monday" and the like stay.
-func absolute(s string, day time.Time) string {
+// weekly are days of the week that may come every week: "deploys run on Thursday".
+var weekly = regexp.MustCompile(`(?i)^(?:on |from |until |after |before )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
+
+// absolute replaces dates that are relative to day by the dates they mean. "every Monday" and the like stay, and with
+// recurring so does "on Monday".
+func absolute(s string, day time.Time, recurring bool) string {
 	s = relativeEn.ReplaceAllStringFunc(s, func(m string) string {
 		g := relativeEn.FindStringSubmatch(m)
 		prep, word := strings.ToLower(strings.TrimSpace(g[1])), strings.ToLower(g[2])
-		if prep == "every" || prep == "each" || prep == "last" {
+		if prep == "every" || prep == "each" || prep == "last" || recurring && weekly.MatchString(m) {
 			return m
 		}
 		date := relativeDate(word, g[3], g[4], day)
@@ -41,7 +45,7 @@ func absolute(s string, day time.Time) string {
 	})
 	return relativeZh.ReplaceAllStringFunc(s, func(m string) string {
 		g := relativeZh.FindStringSubmatch(m)
-		if g[1] != "" {
+		if g[1] != "" || recurring && weekly.MatchString(m) {
 			return m
 		}
 		return relativeDateZh(g, day)

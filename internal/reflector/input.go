@@ -96,7 +96,7 @@ func (r *reflection) keep(m *memory.Message, s *sentence, f finding, call, answe
 	day := r.day(m)
 	content := f.content
 	if f.category != memory.Preferences && f.category != memory.Procedural {
-		content = absolute(content, day)
+		content = absolute(content, day, f.category != memory.Tasks)
 	}
 	content = s.restore(content)
 	item := plan.Item{Why: f.rule, Said: s.restore(s.text), Memory: memory.Memory{

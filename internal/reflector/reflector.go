@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -75,22 +76,36 @@ const (
 )
 
 var (
-	errMoved  = errors.New("the session moved on")
+	errMoved  = errors.New("the session or a memory the plan is about moved on")
 	errDryRun = errors.New("dry run")
 )
 
 // Reflect learns from what is new in a session and marks it as reflected, in one operation. A session with nothing new
-// is left alone. When messages arrive while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
+// is left alone. When messages arrive or a memory it is about changes while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
 //
-// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when the session would not stand still, those of the store.
+// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when things would not stand still, those of the store.
 func (r *Reflector) Reflect(ctx context.Context, space, sessionID string, opts Options) (Result, error) {
-	for range attempts {
+	for i := range attempts {
+		if i > 0 {
+			if err := r.settle(ctx, space); err != nil {
+				return Result{}, err
+			}
+		}
 		res, err := r.once(ctx, space, sessionID, opts)
 		if !errors.Is(err, errMoved) {
 			return res, err
 		}
 	}
-	return Result{}, fmt.Errorf("session %q is still receiving messages: %w", sessionID, memory.ErrBusy)
+	return Result{}, fmt.Errorf("session %q or what it is about keeps changing: %w", sessionID, memory.ErrBusy)
+}
+
+// settle waits until everything staged is durable: what made a plan stale may not be, and readers see only what is.
+func (r *Reflector) settle(ctx context.Context, space string) error {
+	_, err := r.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorReflect}, func(*store.Tx) error { return nil })
+	if err != nil {
+		return fmt.Errorf("wait for what arrived meanwhile: %w", err)
+	}
+	return nil
 }
 
 func (r *Reflector) once(ctx context.Context, space, id string, opts Options) (Result, error) {
@@ -120,8 +135,14 @@ func (r *Reflector) once(ctx context.Context, space, id string, opts Options) (R
 		if current.ReflectedSeq != session.ReflectedSeq || current.NextSeq != session.NextSeq || current.ReflectedOp != session.ReflectedOp {
 			return errMoved
 		}
+		outcomes := plan.Preview(res.Plan, tx)
+		if slices.ContainsFunc(outcomes, func(o journal.Outcome) bool {
+			return o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive)
+		}) {
+			return errMoved // what was learnt is decided anew, not lost
+		}
 		if opts.DryRun {
-			res.Outcomes = plan.Preview(res.Plan, tx)
+			res.Outcomes = outcomes
 			return errDryRun
 		}
 		if err := plan.Apply(tx, res.Plan); err != nil {

@@ -71,7 +71,9 @@ func (b *bed) say(id string, messages ...*memory.Message) {
 		for i, m := range messages {
 			c := *m
 			c.Seq = first + int64(i)
-			tx.AppendMessage(id, &c)
+			if err := tx.AppendMessage(id, &c); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

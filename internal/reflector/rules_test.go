@@ -36,8 +36,8 @@ func TestStatements(t *testing.T) {
 		{"Remember that our staging server is eu-2.", "facts: Our staging server is eu-2"},
 		{"Please remember that I prefer short answers", "preferences: The user prefers short answers"},
 		{"Can you remember that my dog is called Rex?", "facts: The user's dog is called Rex"},
-		{"please note that the demo account expires in June", "general: The demo account expires in June"},
-		{"Please keep in mind that we never deploy on Fridays.", "general: We never deploy on Fridays"},
+		{"please note that the demo account expires in June", "facts: The demo account expires in June"},
+		{"Please keep in mind that we never deploy on Fridays.", "facts: We never deploy on Fridays"},
 		{"Please remember: always run the linter before committing", "procedural: The user's rule: always run the linter before committing"},
 		{"记住：我们的发布分支是 release", "facts: 我们的发布分支是 release"},
 		{"请记住我不吃香菜", "preferences: 用户不吃香菜"},
@@ -168,7 +168,7 @@ func TestNotStatements(t *testing.T) {
 
 func TestListToRemember(t *testing.T) {
 	got := learnt(user("Please remember the following:\n- The demo runs on port 9000\n- Bob owns billing\n\nNow fix the bug."))
-	want := []string{"facts: The demo runs on port 9000", "general: Bob owns billing"}
+	want := []string{"facts: The demo runs on port 9000", "facts: Bob owns billing"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -23,7 +23,7 @@ var (
 	suggestion = regexp.MustCompile(`吧$|试试|一下|看看|^(?:这|那|它|什么|了)`)
 	notName    = regexp.MustCompile(`^[你您他她它了不车外人醒出这那大谁什么做起得]`)
 	notPlaceZh = regexp.MustCompile(`^(?:努力|认真|家|家里|周末|晚上|白天|这|那|忙|专心|加班|一起|正常|线上|远程|哪|想)|时候|的时`)
-	dueDate    = regexp.MustCompile(`(?i)\b(?:by|before|until|due|on) (?:the )?(?:tomorrow|today|tonight|eod|eow|cob|noon|midnight|end of|next|this|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|\d)|\b(?:tomorrow|tonight|next (?:week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b`)
+	dueDate    = regexp.MustCompile(`(?i)\b(?:by|before|until|due|on) (?:the )?(?:tomorrow|today|tonight|eod|eow|cob|noon|midnight|end of|next|this|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|\d)|\b(?:by|before|until) (?:the )?(?:[\p{L}-]+ )?(?:release|launch|deadline|demo|meeting|sprint|freeze|holidays?|weekend|handover|audit|review|migration)\b|\b(?:tomorrow|tonight|next (?:week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b`)
 	proper     = regexp.MustCompile(`^(?:the )?\p{Lu}|^[\x{E000}-\x{F8FF}]`)
 	// Something outside the sentence, within its first words.
 	pointing    = regexp.MustCompile(`(?i)^(?:\S+ ){0,3}(?:them|him|this|these|those|his|her|hers|it)\b`)
@@ -56,7 +56,7 @@ func value(v string) string {
 
 // statementRules are tried in order against one clause.
 var statementRules = []rule{
-	on("USER_NAME", memory.Facts, 0.8, `^my (?:full |first |real )?name is (.+)$`, name),
+	on("USER_NAME", memory.Facts, 0.8, `^my (?:full |first |real )?name(?: is|'s) (.+)$`, name),
 	on("USER_NAME", memory.Facts, 0.8, `^(?:you can |please )?call me (.+)$`, name),
 	on("USER_NAME", memory.Facts, 0.8, `^我(?:的名字)?(?:叫做|名叫|叫|的名字是|名字是)\s*([\p{Han}·]{2,5}|[\p{Latin}][\p{Latin} .'-]{0,40})(?:[，,].*)?$`, func(m []string) string {
 		if notName.MatchString(m[1]) {
@@ -65,6 +65,20 @@ var statementRules = []rule{
 		return "用户叫" + m[1]
 	}),
 	on("USER_NAME", memory.Facts, 0.8, `^我的名字是\s*([\p{Han}·]{2,5}|[\p{Latin}][\p{Latin} .'-]{0,40})$`, func(m []string) string { return "用户叫" + m[1] }),
+	on("USER_NAME", memory.Facts, 0.8, `^i(?: am|'m) ((?-i:\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'.-]+){0,3}))(?:, (?:the|an?) (.+))?$`, introduced),
+	on("USER_WORK", memory.Facts, 0.7, `^i(?: also)? (maintain|own|lead|manage|run|develop|built|wrote|created|operate) (.+)$`, responsible),
+	on("USER_WORK", memory.Facts, 0.7, `^i(?: am|'m) ((?:mostly |mainly |also )?(?:responsible for|in charge of|on call for|the (?:owner|maintainer|author|lead) of) .+)$`, func(m []string) string {
+		if pointing.MatchString(m[1]) || transient.MatchString(m[1]) {
+			return ""
+		}
+		return their("The user is " + m[1])
+	}),
+	on("USER_NAME", memory.Facts, 0.8, `^this is ((?-i:\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'.-]+){0,2})) from (the .{1,40}?(?:team|department|office|group|desk))$`, func(m []string) string {
+		return "The user's name is " + m[1] + ", from " + m[2]
+	}),
+	on("USER_USES", memory.Facts, 0.65, `^i(?: mostly| mainly| usually| normally| always)? ?(use|work on|develop on|am on|'m on|code on|run) ((?-i:macOS|Mac|Linux|Windows|Ubuntu|Debian|Fedora|Arch|NixOS|WSL|FreeBSD|a Mac)\b.*)$`, func(m []string) string {
+		return their("The user " + map[string]string{"use": "uses", "work on": "works on", "develop on": "develops on", "am on": "is on", "'m on": "is on", "code on": "codes on", "run": "runs"}[strings.ToLower(m[1])] + " " + value(m[2]))
+	}),
 	on("USER_WORK", memory.Facts, 0.65, `^i(?: am|'m)?(?: currently| now)? (work|working) (at|for|as) (.+)$`, func(m []string) string {
 		v := value(m[3])
 		if v == "" || vagueTime.MatchString(v) || notEmployer.MatchString(v) {
@@ -99,6 +113,36 @@ var statementRules = []rule{
 		}
 		return their("The user " + strings.ToLower(m[1]) + verb + " " + v)
 	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^i(?:'m| am) (not (?:really )?an?|not (?:really )?much of an?|an?) (big |huge |great )?fan of (.+)$`, func(m []string) string {
+		if v := value(m[3]); v != "" && !pointing.MatchString(v) && !notLiked.MatchString(v) {
+			return their("The user is " + m[1] + " " + m[2] + "fan of " + v)
+		}
+		return ""
+	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:generally |usually |always )?find (.+?) ((?:really |very |too |more |quite )?(?:useless|useful|helpful|annoying|confusing|distracting|unreadable|noisy|ugly|hard to (?:read|follow)|easier to (?:read|follow|review)|readable|unhelpful))$`, func(m []string) string {
+		v := value(m[1])
+		if v == "" || pointing.MatchString(v) || strings.HasPrefix(strings.ToLower(v), "the ") {
+			return ""
+		}
+		return their("The user finds " + v + " " + m[2])
+	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^i(?:'d| would) (?:much |really |generally )?(prefer|rather (?:you |we )?(?:have|had|see|saw|keep|kept|use|used|write|wrote|avoid|avoided|not)) (.+)$`, func(m []string) string {
+		v := value(m[2])
+		if v == "" || pointing.MatchString(v) || regexp.MustCompile(`(?i)^(?:if|to (?:go|leave|do|wait)|the\b|not\b)`).MatchString(v) {
+			return ""
+		}
+		if strings.EqualFold(m[1], "prefer") {
+			return their("The user prefers " + v)
+		}
+		return their("The user would " + strings.ToLower(m[1]) + " " + v)
+	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:really )?(?:don't|do not) want ((?:any )?[\p{L}\p{N} -]+? (?:in|on|for|anywhere|as)\b.*)$`, func(m []string) string {
+		v := value(m[1])
+		if v == "" || pointing.MatchString(v) || transient.MatchString(v) || regexp.MustCompile(`(?i)^(?:the|to|you|a|an|my)\b`).MatchString(v) {
+			return ""
+		}
+		return their("The user does not want " + v)
+	}),
 	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:really )?(don't|do not|never) (?:really )?(like|enjoy|eat|drink|use|want to use) (.+)$`, func(m []string) string {
 		v := value(m[3])
 		if v == "" || strings.HasPrefix(strings.ToLower(v), "the ") {
@@ -119,20 +163,59 @@ var statementRules = []rule{
 	}),
 
 	on("PREFERENCE", memory.Preferences, 0.7, `^我((?:们)?(?:个人|平时|通常|一般|一直|其实|真的|也|都|还是|总是|比较|更|最|很|非常|特别|超级|挺)*)(喜欢|偏好|偏爱|习惯于|习惯用|习惯|讨厌|不喜欢|不太喜欢|不习惯|不爱吃|不爱喝|受不了|更倾向于|倾向于|不吃|不喝|从不用|只用|总是用|一直用|爱吃|爱喝|爱看|爱听|对)(.+)$`, preferenceZh),
+	on("PREFERENCE", memory.Preferences, 0.7, `^([^，,我]{1,8}我?[^，,我]{0,6}(?:的时候|时))[，,]?\s*我((?:个人|平时|通常|一般|也|都|还是|总是|比较|更|最|很)*)(喜欢|偏好|习惯|希望|不喜欢|讨厌)(.+)$`, func(m []string) string {
+		v := value(m[4])
+		if v == "" || suggestion.MatchString(v) {
+			return ""
+		}
+		return themZh(strings.ReplaceAll(m[1], "我", "用户") + "，用户" + m[2] + m[3] + v)
+	}),
+	on("PREFERENCE", memory.Preferences, 0.7, `^我(希望|要求)(?:你的?)?((?:回答|回复|解释|代码|注释|提交|文档|测试|函数|日志|输出|报告|命名).+)$`, func(m []string) string {
+		if suggestion.MatchString(m[2]) || transientZh.MatchString(m[2]) {
+			return ""
+		}
+		return themZh("用户" + m[1] + m[2])
+	}),
+	on("USER_WORK", memory.Facts, 0.7, `^我(主要|现在)?(负责|维护)(.+)$`, func(m []string) string {
+		v := value(m[3])
+		if v == "" || strings.Contains(v, "你") || suggestion.MatchString(v) || transientZh.MatchString(v) {
+			return ""
+		}
+		return themZh("用户" + m[1] + m[2] + v)
+	}),
+	on("USER_USES", memory.Facts, 0.65, `^我(?:现在|目前|平时)?用的是\s*(.+)$`, func(m []string) string {
+		v := value(m[1])
+		if v == "" || !concreteZh.MatchString(v) || transientZh.MatchString(v) {
+			return ""
+		}
+		return themZh("用户用的是 " + v)
+	}),
+	on("USER_USES", memory.Facts, 0.65, `^我(平时|通常|一般|日常|一直|主要|现在)*(用|使用)\s*((?:macOS|Mac|Linux|Windows|Ubuntu|Debian|Fedora|Arch|WSL|苹果|.{1,20}(?:开发|办公|写代码|电脑|笔记本|系统)).*)$`, func(m []string) string {
+		if suggestion.MatchString(m[3]) || vagueValue.MatchString(m[3]) || transientZh.MatchString(m[3]) {
+			return ""
+		}
+		return themZh("用户" + m[0][len("我"):])
+	}),
+	on("PREFERENCE", memory.Preferences, 0.65, `^我(平时|通常|一般|日常|一直|习惯|总是)+(?:都)?(用|使用|写|先写|先|只用|只写)\s*(.+)$`, func(m []string) string {
+		if suggestion.MatchString(m[3]) || vagueValue.MatchString(m[3]) || transientZh.MatchString(m[3]) {
+			return ""
+		}
+		return themZh("用户" + m[0][len("我"):])
+	}),
 	on("USER_FAVOURITE", memory.Preferences, 0.7, `^我最(?:喜欢|爱)的(\p{Han}{1,8}?)(?:是|就是)(.+)$`, func(m []string) string {
 		if v := value(m[2]); v != "" {
 			return themZh("用户最喜欢的" + m[1] + "是" + v)
 		}
 		return ""
 	}),
-	on("USER_WORK", memory.Facts, 0.65, `^我(?:现在|目前)?在(.+?)(工作|上班|任职|就职|上学|读书|读研|实习)(?:了)?$`, func(m []string) string {
+	on("USER_WORK", memory.Facts, 0.65, `^我(?:现在|目前)?在(.+?)(工作|上班|任职|就职|上学|读书|读研|实习|做(?:\p{Han}{0,4}(?:运维|开发|测试|设计|研究|产品|架构|数据|安全|运营|前端|后端|算法)))(?:了)?$`, func(m []string) string {
 		v := value(m[1])
 		if v == "" || notPlaceZh.MatchString(v) {
 			return ""
 		}
 		return "用户在" + v + m[2]
 	}),
-	on("USER_WORK", memory.Facts, 0.65, `^我(?:现在|目前)?是(?:一?[名个位]|做)?([^，,的]{0,12}(?:`+jobsZh+`))$`, func(m []string) string { return "用户是" + m[1] }),
+	on("USER_WORK", memory.Facts, 0.65, `^我(?:现在|目前)?是(?:一?[名个位]|做)?([^，,说想问指看要在]{0,12}(?:`+jobsZh+`))(?:[，,].*)?$`, func(m []string) string { return "用户是" + m[1] }),
 	on("USER_HOME", memory.Facts, 0.65, `^我(?:现在|目前|家)?(?:住在|居住在|家在|住)(.+)$`, placeZh("用户住在")),
 	on("USER_HOME", memory.Facts, 0.65, `^我(?:已经|刚)?搬到了?(.+?)(?:了)?$`, placeZh("用户住在")),
 	on("USER_HOME", memory.Facts, 0.6, `^我来自(.+)$`, placeZh("用户来自")),
@@ -171,114 +254,24 @@ var statementRules = []rule{
 	}),
 	on("PROJECT_IS", memory.Facts, 0.7, `^(?:api|接口|数据库|服务|测试环境|生产环境|文档|部署)(?:的)?(?:地址|部署|运行|跑)?(?:是|在)\s*([\x21-\x7E\x{E000}-\x{F8FF}].*)$`, func(m []string) string { return m[0] }),
 
-	on("TASK", memory.Tasks, 0.6, `^to-?do\s*[:：]\s*(.+)$`, task("To do: ")),
-	on("TASK", memory.Tasks, 0.7, `^(?:please |can you |could you )?remind me (?:to |about |that )(.+)$`, task("To do: ")),
-	on("TASK", memory.Tasks, 0.6, `^(?:please )?(?:remember|don't forget|do not forget) to (.+)$`, task("To do: ")),
-	on("TASK", memory.Tasks, 0.65, `^(?:i|we)(?: still| also)? (?:need|have|must|has|'ve got) (?:to )?(.+)$`, func(m []string) string {
-		if !dueDate.MatchString(m[1]) {
+	on("TASK", memory.Tasks, 0.6, `^(?:to[- ]?do|one more thing to do|another task|action item)\s*[:：]\s*(?:(?:i|we)(?:'ll)? (?:still )?(?:need|have|must|ought)(?: to)? )?(.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.65, `^(?:please )?(?:put|add|write) (?:(?:it|this|that|one) )?(?:on|to) (?:the|my|our) (?:to[- ]?do )?list\s*[:：]\s*(.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.7, `^(?:please |can you |could you )?remind me (?:(?:on|next|this|in|at) (?:[\p{L}\p{N}]+ ){1,3}?)?(?:to |about |that )(.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.6, `^(?:please )?(?:remember|don't forget|do not forget|don't let me forget|do not let me forget) to (.+)$`, task("To do: ")),
+	on("TASK", memory.Tasks, 0.65, `^(?:(?:tomorrow|tonight|next week|on monday|on tuesday|on wednesday|on thursday|on friday|this weekend),? )?(?:i|we)(?: still| also)?(?: need| have| must| has|'ve got| have got)(?: to)? (.+)$`, func(m []string) string {
+		if !dueDate.MatchString(m[0]) || pointing.MatchString(m[1]) {
 			return ""
 		}
 		return task("To do: ")(m)
 	}),
-	on("TASK", memory.Tasks, 0.6, `^(?:待办|待办事项|todo)\s*[:：]\s*(.+)$`, task("待办：")),
-	on("TASK", memory.Tasks, 0.7, `^(?:请|麻烦你?|到时候)?(?:你)?提醒我(.+)$`, task("待办：")),
+	on("TASK", memory.Tasks, 0.6, `^(?:待办|待办事项|todo|(?:还|另外)?有?一?[件个]?(?:事|事情|任务)(?:情)?(?:要|得|需要)(?:做|办|处理|完成))\s*[，,:：]\s*(.+)$`, task("待办：")),
+	on("TASK", memory.Tasks, 0.7, `^(?:请|麻烦你?|到时候|记得|别忘了|到时)?(?:你)?提醒我(.+)$`, task("待办：")),
 	on("TASK", memory.Tasks, 0.6, `^(?:请|你要)?(?:记得|别忘了|不要忘了|别忘记)(.+)$`, func(m []string) string {
 		if recalledZh.MatchString(m[1]) {
 			return ""
 		}
 		return task("待办：")(m)
 	}),
+	on("TASK", memory.Tasks, 0.65, `^(?:我|我们|咱们)还?(?:要|得|需要|必须)在?((?:\d{1,2}月\d{1,2}[日号]|\d{1,2}号|[^，,]{0,6}[周月年底初末][^，,]{0,3}|明天|后天|今晚|发版|上线|下班)(?:之前|以前|前).+)$`, task("待办：")),
 	on("TASK", memory.Tasks, 0.65, `^(?:我|我们|咱们)?((?:明天|后天|大后天|今晚|明晚|明早|下个?(?:周|星期)[一二三四五六日天]|(?:这|本)?周[一二三四五六日天]|下个月|\d{1,2}月\d{1,2}[日号])[^，,]{0,10}?(?:之前|前|我|我们)?(?:要|得|需要|必须).+)$`, task("待办：")),
 }
-
-func name(m []string) string {
-	v := strings.TrimSpace(strings.SplitN(value(m[1]), ",", 2)[0])
-	if words := strings.Fields(v); len(words) == 0 || len(words) > 4 || !proper.MatchString(v) || strings.Contains(v, " is ") {
-		return ""
-	}
-	return "The user's name is " + v
-}
-
-func personal(m []string) string {
-	v := value(m[2])
-	if v == "" || passingRe.MatchString(v) {
-		return ""
-	}
-	switch strings.ToLower(m[1]) {
-	case "wife", "husband", "partner", "son", "daughter", "dog", "cat", "girlfriend", "boyfriend", "boss", "manager":
-		if !proper.MatchString(v) { // "my dog is sick" is news, not a fact
-			return ""
-		}
-	}
-	return their("The user's " + m[0][len("my "):])
-}
-
-func place(prefix, v string) string {
-	if v = value(v); v == "" || !proper.MatchString(v) {
-		return ""
-	}
-	return their(prefix + v)
-}
-
-func placeZh(prefix string) func([]string) string {
-	return func(m []string) string {
-		v := value(m[1])
-		if v == "" || notPlaceZh.MatchString(v) || strings.HasPrefix(v, "校") || strings.HasPrefix(v, "院") || strings.HasPrefix(v, "得") || strings.HasPrefix(v, "了") {
-			return ""
-		}
-		return themZh(prefix + v)
-	}
-}
-
-func preferenceZh(m []string) string {
-	v := value(m[3])
-	if v == "" || strings.HasSuffix(v, "吗") || strings.HasPrefix(v, "上了") {
-		return ""
-	}
-	if m[2] == "对" {
-		if !strings.Contains(v, "过敏") {
-			return ""
-		}
-	}
-	if strings.HasPrefix(m[1], "们") {
-		return "" // of a group, not of the user
-	}
-	if strings.HasPrefix(m[3], " ") {
-		v = " " + v
-	}
-	return themZh("用户" + m[1] + m[2] + v)
-}
-
-func projectFact(m []string) string {
-	v := value(m[2])
-	if v == "" || passingRe.MatchString(v) || len(strings.Fields(v)) > 16 {
-		return ""
-	}
-	return capital(m[0])
-}
-
-func task(prefix string) func([]string) string {
-	return func(m []string) string {
-		v := strings.TrimSpace(m[1])
-		if v = strings.Trim(trailing.ReplaceAllString(v, ""), " ,，:："); weight(v) < 4 || vagueRest.MatchString(v) || suggestion.MatchString(v) && isHan(v) && !strings.HasSuffix(v, "一下") {
-			return ""
-		}
-		if isHan(prefix) {
-			return themZh(prefix + v)
-		}
-		return their(prefix + v)
-	}
-}
-
-var (
-	firstEn = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'll|i'd)\b`)
-	ownEn   = regexp.MustCompile(`\b(?:my|My|me|mine|myself)\b`)
-	ownWord = map[string]string{"my": "their", "My": "Their", "me": "them", "mine": "theirs", "myself": "themselves"}
-)
-
-// their turns the remaining first persons of a sentence about the user into third ones.
-func their(s string) string {
-	return ownEn.ReplaceAllStringFunc(s, func(w string) string { return ownWord[w] })
-}
-
-func themZh(s string) string { return strings.ReplaceAll(s, "我的", "自己的") }

@@ -204,9 +204,13 @@ func abbreviation(before string) bool {
 }
 
 var (
-	lead = regexp.MustCompile(`^(?i:hi|hello|hey|ok|okay|well|so|also|and|but|btw|by the way|actually|oh|yes|yeah|yep|sure|thanks|thank you|great|fyi|just so you know|for context|for the record|for your information|honestly|personally|in general|generally|one more thing|i think|你好|您好|大家好|嗨|哦|嗯|好的|好|对了|另外|顺便说一下|顺便说一句|顺便提一下|顺便|还有|其实|谢谢|总之|一般来说|而且|但是|不过|是的|说明一下)(?:[,，!！:：、\s]+)`)
+	// Words before a statement that say nothing themselves; some only when a mark follows, lest the statement lose its start.
+	lead = regexp.MustCompile(`^(?i:(?:hi|hello|hey|ok|okay|well|so|also|and|but|btw|by the way|actually|oh|yes|yeah|yep|right|sure|thanks|thank you|great|cool|fine|fyi|just so you know|so you know|for context|for background|for reference|for the record|for your information|` +
+		`honestly|personally|in general|generally|in general terms|one more thing|another thing|in addition|additionally|plus|oh and|i think|as i said|as i(?:'ve)? mentioned|as mentioned|like i said|as said|again|to be clear|just to be clear|to be precise|now|` +
+		`你好|您好|大家好|嗨|哦|嗯|好的|好|对了|另外|顺便说一下|顺便说一句|顺便提一下|顺便一提|顺便|还有|其实|谢谢|总之|一般来说|而且|但是|不过|是的|说明一下|补充一下|补充一点|补充|多说一句|再说一点|再说一下|说一下|背景|背景是|如前所述|我说过|前面说过|之前说过|再说一遍)(?:[,，!！:：、\s]+)` +
+		`|(?:(?:and|also|just|here's|here is|a|an|one|some|another|quick|little|small|bit of|my|more|general)\s+)*(?:preference|context|background|note|thing|info|information|fact|detail|point|reminder|heads[- ]up|correction|update)s?\s*[:：]\s*)`)
 	// Where a new statement starts inside a sentence; group 1 is its first word.
-	clauseStart = regexp.MustCompile(`(?:[,;]\s+(?:and\s+|but\s+|so\s+)?|\s+(?:and|but)\s+)((?i:I|I'm|my|we|our)\b)|[，,；;]\s*(?:而且|并且|另外|还有|但是|但|不过|同时)?(我|咱们|项目)`)
+	clauseStart = regexp.MustCompile(`(?:[,;]\s+(?:and\s+|but\s+|so\s+)?|\s+(?:and|but)\s+)((?i:I|I'm|my|we|our)\b)|[，,；;]\s*(?:而且|并且|另外|还有|但是|但|不过|同时)?(我|咱们|项目)|[，,；;]\s*(?:而且|并且|另外|还有|但是|但|不过|同时)([^，,；;])|[,;]\s+(?:and\s+|but\s+)?((?i:the|our) ` + modifiers + part + ` (?:there )?(?:is|are|runs?|lives?|uses?)\b)`)
 )
 
 // trimLead takes greetings and the like off the start of a sentence.
@@ -224,7 +228,7 @@ func trimLead(s string) string {
 func clauses(s string) (out []string) {
 	from := 0
 	for _, m := range clauseStart.FindAllStringSubmatchIndex(s, -1) {
-		start := max(m[2], m[4])
+		start := max(m[2], m[4], m[6], m[8])
 		out = append(out, s[from:m[0]])
 		from = start
 	}

@@ -26,6 +26,7 @@ var errorClasses = []struct {
 	class string
 	re    *regexp.Regexp
 }{
+	{classDynamic, regexp.MustCompile(`(?i)without javascript|enable javascript|(?:requires?|needs?) javascript|client-side render`)},
 	{"command_not_found", regexp.MustCompile(`(?i)command not found|is not recognized as|executable file not found|no such command|不是内部或外部命令|找不到命令`)},
 	{"missing_dependency", regexp.MustCompile(`(?i)ModuleNotFoundError|No module named|Cannot find (?:module|package)|no required module provides|could not resolve dependenc|shared object file`)},
 	{classTests, regexp.MustCompile(`(?m)--- FAIL|^FAIL\b|\bFAILED\b|(?i)AssertionError|tests? failed|failing tests?|expected .* (?:got|received|but)`)},
@@ -41,6 +42,7 @@ var errorClasses = []struct {
 	{"no_match", regexp.MustCompile(`(?i)no match|string to replace not found|old_str|not unique|multiple matches`)},
 	{"out_of_resources", regexp.MustCompile(`(?i)no space left|ENOSPC|out of memory|cannot allocate|disk quota|\bOOM\b|磁盘已满|内存不足`)},
 	{"type_error", regexp.MustCompile(`(?i)TypeError|type mismatch|cannot use .* as|undefined is not`)},
+	{classEmpty, regexp.MustCompile(`(?i)empty (?:content|response|body|page|result)|no (?:text|readable) content|内容为空|返回为空`)},
 	{"server_error", regexp.MustCompile(`(?i)internal server error|\b50[0234]\b|bad gateway|service unavailable`)},
 }
 
@@ -180,6 +182,7 @@ type failure struct {
 	message   *memory.Message // the first one
 	count     int64
 	fix       *memory.ToolCall // a later call of the same tool that worked with corrected arguments
+	remedy    *memory.ToolCall // a later call that worked and did the same with something before or after it
 }
 
 // fixable are the classes that other arguments can mend.
@@ -213,7 +216,24 @@ func failures(messages []*memory.Message) (out []*failure) {
 			f.fix = fixOf(m.Tool, calls[i+1:min(len(calls), i+1+fixWithin)])
 		}
 	}
+	for _, f := range out {
+		if f.fix == nil {
+			f.remedy = remedyOf(f.message.Tool, calls, f.message)
+		}
+	}
 	return out
+}
+
+// remedyOf finds the call that shows what else was needed: it worked and holds the failed command whole, with more to it.
+func remedyOf(failed *memory.ToolCall, calls []*memory.Message, at *memory.Message) *memory.ToolCall {
+	what := readable(failed.Arguments)
+	i := slices.Index(calls, at)
+	for _, m := range calls[i+1 : min(len(calls), i+1+fixWithin)] {
+		if c := readable(m.Tool.Arguments); m.Tool.Name == failed.Name && failureClass(m.Tool) == "" && len(what) > 3 && c != what && strings.Contains(c, what) {
+			return m.Tool
+		}
+	}
+	return nil
 }
 
 // fixOf finds the call that shows what the arguments should have been: the next one of the same tool, when it worked and
@@ -260,12 +280,22 @@ func firstLine(s string, n int) string {
 	return ""
 }
 
-// readable shows arguments to people: the only value of an object, else the whole.
+// telling are the arguments that say what a call does; the others say how or where.
+var telling = []string{"command", "cmd", "script", "query", "url"}
+
+// readable shows arguments to people: the one that tells or the only value of an object, else the whole.
 func readable(args string) string {
 	var object map[string]any
-	if json.Unmarshal([]byte(head(args, 4000)), &object) == nil && len(object) == 1 {
-		for _, v := range object {
-			args = flat(v)
+	if json.Unmarshal([]byte(head(args, 4000)), &object) == nil {
+		for _, k := range telling {
+			if v, ok := object[k].(string); ok && v != "" {
+				return firstLine(v, 160)
+			}
+		}
+		if len(object) == 1 {
+			for _, v := range object {
+				args = flat(v)
+			}
 		}
 	}
 	return firstLine(args, 160)
@@ -297,6 +327,9 @@ func ruleText(f *failure, chinese bool) string {
 		return fixText(f, chinese)
 	}
 	detail := firstLine(tc.Error, 160)
+	if f.remedy != nil {
+		hint = [2]string{"what worked: " + readable(f.remedy.Arguments), "可行的做法：" + readable(f.remedy.Arguments)}
+	}
 	if chinese {
 		return strings.TrimSpace(fmt.Sprintf("工具 %s 多次失败（%s）%s%s%s", tc.Name, f.class, prefixed("：", what), prefixed("，错误：", detail), prefixed("。", hint[1])))
 	}

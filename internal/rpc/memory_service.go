@@ -175,6 +175,8 @@ func (s *memoryServer) Stats(_ context.Context, req *pb.MemoryServiceStatsReques
 		AverageSalience: stats.AverageSalience, Accesses: stats.Accesses, Sessions: stats.Sessions, Days: stats.Days,
 		LogEntries: stats.LogEntries, Lsn: stats.LSN,
 	}
+	figures := s.reads.store.Journal()
+	res.JournalSyncs, res.JournalBytes = figures.Syncs, figures.Bytes
 	for status, n := range stats.ByStatus {
 		res.ByStatus[string(status)] = n
 	}

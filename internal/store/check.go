@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -44,7 +45,7 @@ func Check(fsys durable.FS) (Report, error) {
 	if report.add(err) != nil {
 		return report, err
 	}
-	damaged, err := journal.Check(fsys, m.LSN)
+	damaged, err := journal.Check(fsys, m.Store, m.LSN)
 	if err != nil {
 		return report, err
 	}
@@ -173,7 +174,7 @@ func Repair(fsys durable.FS, now time.Time) ([]string, error) {
 	if err != nil {
 		return done, err
 	}
-	repaired, err := journal.Repair(fsys, m.LSN, now)
+	repaired, err := journal.Repair(fsys, m.Store, m.LSN, now)
 	return append(done, repaired...), err
 }
 
@@ -191,10 +192,14 @@ func fallBack(fsys durable.FS, now time.Time, damage error) ([]string, manifest,
 	if err == nil {
 		err = errors.Join(view.load(previous), view.readAll())
 	}
+	remove := []string{manifestFile}
+	if _, corrupt := errors.AsType[*journal.CorruptError](err); corrupt {
+		previous, err, remove = manifest{}, nil, append(remove, previousFile)
+	}
 	if err == nil && previous.LSN == 0 {
 		var first int64
 		if first, err = journal.FirstKept(fsys); err == nil && first > 1 {
-			err = fmt.Errorf("%w; there is no earlier snapshot, and the journal begins only at operation %d", damage, first)
+			err = fmt.Errorf("%w; there is no earlier snapshot that is whole, and the journal begins only at operation %d", damage, first)
 		}
 	}
 	if err != nil {
@@ -204,10 +209,12 @@ func fallBack(fsys durable.FS, now time.Time, damage error) ([]string, manifest,
 		return nil, manifest{}, err
 	}
 	if previous.LSN == 0 {
-		if err := fsys.Remove(manifestFile); err != nil {
-			return nil, manifest{}, fmt.Errorf("repair: %w", err)
+		for _, name := range remove {
+			if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, manifest{}, fmt.Errorf("repair: %w", err)
+			}
 		}
-		return []string{"the only snapshot was damaged; everything is read from the journal"}, previous, nil
+		return []string{"no snapshot was whole; everything is read from the journal"}, previous, fsys.SyncDir(snapshotDir)
 	}
 	err = durable.WriteFile(fsys, manifestFile, func(w io.Writer) error {
 		line, err := durable.AppendLine(nil, previous)

@@ -297,7 +297,11 @@ func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
 		}
 	}
 	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file}
-	if err := writeLines(s.fs, f.File, c.header, c.memories); err != nil {
+	lines := make([]journal.MemoryLine, len(c.memories))
+	for i, m := range c.memories {
+		lines[i] = journal.MemoryLine{Memory: m}
+	}
+	if err := writeLines(s.fs, f.File, c.header, lines); err != nil {
 		return f, err
 	}
 	info, err := s.fs.Lstat(snapshotDir + "/" + f.File)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,7 @@ type undo struct {
 	rec     *journal.Record
 	days    map[string]int64 // revision at which the entries were read, 0 for no such day
 	entries map[string]map[string]*memory.Entry
+	touched []string // days
 	undone  int
 	left    int
 }
@@ -95,6 +97,7 @@ func (u *undo) run(tx *Tx) error {
 			return err
 		}
 	}
+	u.removeEmptyDays(tx)
 	if u.undone == 0 && u.left == 0 {
 		return fmt.Errorf("operation %d holds only accesses, messages or marks: %w", u.rec.Op, memory.ErrNotUndoable)
 	}
@@ -157,24 +160,32 @@ func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
 		u.report(tx, c.ID, ReasonChangedSince)
 	default:
 		tx.putEntry(c.Date, current, c.Before)
+		u.touched = append(u.touched, c.Date)
 		u.report(tx, c.ID, "")
 	}
 }
 
 func (u *undo) day(tx *Tx, c *journal.DayChange) {
-	current := tx.Day(c.Date)
-	switch {
-	case c.After == nil && c.Before != nil: // a removed day, whose entries are back by now
-		tx.SetDay(c.Before)
-	case current == nil || current.Summary != c.After.Summary || current.Archived != c.After.Archived:
+	// A day that is not there is the same as one of which nothing is said. The entries of a removed day are back by now.
+	u.touched = append(u.touched, c.Date)
+	none := &memory.Day{Date: c.Date}
+	current, before, after := cmp.Or(tx.Day(c.Date), none), cmp.Or(c.Before, none), cmp.Or(c.After, none)
+	if current.Summary != after.Summary || current.Archived != after.Archived {
 		u.report(tx, c.Date, ReasonChangedSince)
 		return
-	case c.Before == nil:
-		tx.SetDay(&memory.Day{Date: c.Date})
-	default:
-		tx.SetDay(c.Before)
 	}
+	tx.SetDay(before)
 	u.report(tx, c.Date, "")
+}
+
+// removeEmptyDays takes away the days of which nothing is left.
+func (u *undo) removeEmptyDays(tx *Tx) {
+	for _, date := range u.touched {
+		if d := tx.Day(date); d != nil && d.Entries == 0 && d.Summary == "" && !d.Archived && len(d.Extra) == 0 {
+			tx.changes = append(tx.changes, journal.Change{Day: &journal.DayChange{Date: date, Before: d}})
+			tx.setDay(date, nil)
+		}
+	}
 }
 
 func (u *undo) report(tx *Tx, id, reason string) {

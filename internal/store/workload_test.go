@@ -156,7 +156,9 @@ func (r *run) session() error {
 	return r.update(store.Meta{Key: "session"}, func(tx *store.Tx) error {
 		tx.PutSession(&memory.Session{ID: "s1", State: memory.SessionOpen, StartedAt: r.now(), LastAt: r.now(), Messages: 2, NextSeq: 3})
 		for seq := range int64(2) {
-			tx.AppendMessage("s1", &memory.Message{Seq: seq + 1, At: r.now(), Role: "user", Content: "remember the port"})
+			if err := tx.AppendMessage("s1", &memory.Message{Seq: seq + 1, At: r.now(), Role: "user", Content: "remember the port"}); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

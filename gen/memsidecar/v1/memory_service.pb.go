@@ -2297,7 +2297,11 @@ type MemoryServiceStatsResponse struct {
 	// Time that calls took, since the daemon started; by method.
 	Latencies []*MethodLatency `protobuf:"bytes,11,rep,name=latencies,proto3" json:"latencies,omitempty"`
 	// The spaces counted.
-	Spaces        []*SpaceStats `protobuf:"bytes,12,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	Spaces []*SpaceStats `protobuf:"bytes,12,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// Times the journal was written and synced since the daemon started; one time serves every write that was waiting.
+	JournalSyncs int64 `protobuf:"varint,13,opt,name=journal_syncs,json=journalSyncs,proto3" json:"journal_syncs,omitempty"`
+	// Bytes of the journal read at the start of the daemon and written since.
+	JournalBytes  int64 `protobuf:"varint,14,opt,name=journal_bytes,json=journalBytes,proto3" json:"journal_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2414,6 +2418,20 @@ func (x *MemoryServiceStatsResponse) GetSpaces() []*SpaceStats {
 		return x.Spaces
 	}
 	return nil
+}
+
+func (x *MemoryServiceStatsResponse) GetJournalSyncs() int64 {
+	if x != nil {
+		return x.JournalSyncs
+	}
+	return 0
+}
+
+func (x *MemoryServiceStatsResponse) GetJournalBytes() int64 {
+	if x != nil {
+		return x.JournalBytes
+	}
+	return 0
 }
 
 // SpaceStats counts one space.
@@ -2839,7 +2857,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"&MemoryServiceSetRollingSummaryResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"3\n" +
 	"\x19MemoryServiceStatsRequest\x12\x16\n" +
-	"\x06spaces\x18\x01 \x03(\tR\x06spaces\"\x8c\x06\n" +
+	"\x06spaces\x18\x01 \x03(\tR\x06spaces\"\xd6\x06\n" +
 	"\x1aMemoryServiceStatsResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12Z\n" +
 	"\vby_category\x18\x02 \x03(\v29.memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntryR\n" +
@@ -2855,7 +2873,9 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x03lsn\x18\n" +
 	" \x01(\x03R\x03lsn\x12:\n" +
 	"\tlatencies\x18\v \x03(\v2\x1c.memsidecar.v1.MethodLatencyR\tlatencies\x121\n" +
-	"\x06spaces\x18\f \x03(\v2\x19.memsidecar.v1.SpaceStatsR\x06spaces\x1a=\n" +
+	"\x06spaces\x18\f \x03(\v2\x19.memsidecar.v1.SpaceStatsR\x06spaces\x12#\n" +
+	"\rjournal_syncs\x18\r \x01(\x03R\fjournalSyncs\x12#\n" +
+	"\rjournal_bytes\x18\x0e \x01(\x03R\fjournalBytes\x1a=\n" +
 	"\x0fByCategoryEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +

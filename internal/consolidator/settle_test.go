@@ -1,0 +1,120 @@
+package consolidator_test
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// slow is a file system whose syncs of file contents wait while gate is not nil.
+type slow struct {
+	durable.FS
+	gate chan struct{}
+}
+
+func (s *slow) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := s.FS.OpenFile(name, flag, perm)
+	return slowFile{f, s}, err
+}
+
+type slowFile struct {
+	durable.File
+	fs *slow
+}
+
+func (f slowFile) Datasync() error {
+	if f.fs.gate != nil {
+		<-f.fs.gate
+	}
+	return f.File.Datasync()
+}
+
+func (f slowFile) Sync() error {
+	if f.fs.gate != nil {
+		<-f.fs.gate
+	}
+	return f.File.Sync()
+}
+
+// once runs do at the first look-up, after what was there has been found.
+type once struct {
+	engine *search.Engine
+	do     func()
+	calls  int
+}
+
+func (o *once) Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error) {
+	hits, err := o.engine.Similar(ctx, space, text, k)
+	if o.calls++; o.calls == 1 {
+		o.do()
+	}
+	return hits, err
+}
+
+// TestDecidesAnewOnWhatIsStaged: the change that makes a decision stale is not durable yet. Deciding again at once would see
+// the same old state, again and again; it waits for the sync instead and needs one more attempt.
+func TestDecidesAnewOnWhatIsStaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &slow{FS: crashfs.New()}
+		now := func() time.Time { return noon }
+		engine := search.New(search.Config{Now: now})
+		st, err := store.Open(store.Config{FS: disk, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{engine}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { st.Close(context.WithoutCancel(t.Context())) }()
+		near := &once{engine: engine}
+		s := consolidator.New(consolidator.Config{Store: st, Search: near, Now: now})
+		near.do = func() {}
+		first := must(t, s, consolidator.Request{Content: "We use Postgres 14"})
+
+		near.calls, near.do = 0, func() {
+			disk.gate = make(chan struct{})
+			go st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
+				c := tx.Memory(first.ID).Clone()
+				c.Content = "We use Postgres 15"
+				return tx.Put(c)
+			})
+			synctest.Wait() // staged, its sync waits
+			time.AfterFunc(time.Minute, func() { close(disk.gate) })
+		}
+		d := must(t, s, consolidator.Request{Content: "We use Postgres 15"})
+		if d.Action != plan.Noop || d.ID != first.ID || near.calls != 2 {
+			t.Errorf("%s %s after %d attempts", d.Action, d.Reason, near.calls)
+		}
+	})
+}
+
+// TestDisabled: candidates are stored as they are, exact repeats and what is never stored excepted.
+func TestDisabled(t *testing.T) {
+	st, _ := open(t)
+	s := consolidator.New(consolidator.Config{Store: st, Now: func() time.Time { return noon }, Disabled: true}) // it never searches
+	for _, tt := range []struct{ content, want string }{
+		{"We use Postgres 14", "ADD NEW"},
+		{"We use Postgres 15", "ADD NEW"},
+		{"We use Postgres 15 with pgvector", "ADD NEW"},
+		{"用户住在北京", "ADD NEW"},
+		{"用户住在上海", "ADD NEW"},
+		{"we use  Postgres 14.", "NOOP EXACT_DUPLICATE"},
+		{"password=hunter2", "NOOP SECRET"},
+	} {
+		d := must(t, s, consolidator.Request{Content: tt.content})
+		if got := string(d.Action) + " " + d.Reason; got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.content, got, tt.want)
+		}
+	}
+	if n := len(st.Space("").Memories()); n != 5 {
+		t.Errorf("%d memories", n)
+	}
+}

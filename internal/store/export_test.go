@@ -1,0 +1,4 @@
+package store
+
+// Trim is the periodic trim of old history.
+func (s *Store) Trim() error { return s.trim() }
