@@ -127,7 +127,7 @@ func crashAfter(ref *reference, n, fault int) (runs int64, err error) {
 		}
 		at++
 		if !*crashFull {
-			at += rng.IntN(60)
+			at += rng.IntN(100)
 		}
 	}
 	return runs, nil
