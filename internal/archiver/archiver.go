@@ -155,6 +155,9 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 		return run.report, err
 	}
 	run.postpone = wrong
+	if run.adopted, err = a.adoptedOn(ctx); err != nil {
+		return run.report, err
+	}
 	spaces := []string{opts.Space}
 	if opts.Space == "" {
 		spaces = a.store.Spaces()
@@ -176,8 +179,9 @@ type run struct {
 	a        *Archiver
 	opts     Options
 	today    time.Time
-	left     int    // logs that may yet be changed
-	postpone string // when set, why nothing may be changed
+	left     int       // logs that may yet be changed
+	postpone string    // when set, why nothing may be changed
+	adopted  time.Time // day on which the directory was taken over; zero when it was not, or that is forgotten
 	report   Report
 	errs     []error
 }
@@ -252,6 +256,7 @@ func (r *run) notDue(d *memory.Day, age int) string {
 // leaves an archived log, as on any other day.
 func (r *run) settle(ctx context.Context, out Day) error {
 	old := out.Age >= r.opts.DeleteDays
+	grace := r.graceEnd(out.Date)
 	archived, err := r.archive(ctx, out)
 	if err != nil {
 		return r.failed(out, fmt.Errorf("archive log %s: %w", out.Date, err))
@@ -265,6 +270,10 @@ func (r *run) settle(ctx context.Context, out Day) error {
 			return r.done(out)
 		}
 		return nil
+	}
+	if r.today.Before(grace) {
+		out.Action, out.Reason = Postponed, "it came from another tool; it is deleted from "+grace.Format(memory.DateLayout)+" on"
+		return r.done(out)
 	}
 	deleted, err := r.delete(ctx, out)
 	if err != nil {

@@ -31,6 +31,31 @@ func (a *Archiver) clockBehind(ctx context.Context, now time.Time) (string, erro
 	return "", nil
 }
 
+// adoptedOn returns the day on which the store took over a directory of another tool, the zero time when it did not or the journal has
+// forgotten.
+func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {
+	var at time.Time
+	for rec, err := range a.store.Operations(ctx, 1, a.store.LSN(), false, true) {
+		if err != nil {
+			return at, fmt.Errorf("read the oldest operations: %w", err)
+		}
+		if rec.Actor != journal.ActorAdopt {
+			break
+		}
+		at = dateOf(rec.At.In(a.loc))
+	}
+	return at, nil
+}
+
+// graceEnd is the first day on which a log of that date may be deleted. Whoever hands over a directory with old logs finds them archived, and has as
+// long to look as anybody has between archiving and deletion.
+func (r *run) graceEnd(date string) time.Time {
+	if day, ok := parseDate(date); !ok || r.adopted.IsZero() || !day.Before(r.adopted) {
+		return time.Time{}
+	}
+	return r.adopted.AddDate(0, 0, max(r.opts.DeleteDays-r.opts.ArchiveDays, 1))
+}
+
 // undone returns the operation that undid the archiving or deletion of a log, 0 when its last change was another one. What
 // a person took back is not done again, until the log changes or the journal has forgotten.
 func (a *Archiver) undone(ctx context.Context, d *memory.Day) (int64, error) {

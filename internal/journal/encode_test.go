@@ -39,8 +39,8 @@ func fillAll(v reflect.Value, depth int) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fillAll(v.Elem(), depth+1)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fillAll(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			fillAll(field, depth+1)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))

@@ -204,7 +204,9 @@ func threeSegments(t *testing.T) *crashfs.FS {
 				t.Fatal(err)
 			}
 		}
-		j := open(t, config(fs, nil))
+		cfg := config(fs, nil)
+		cfg.SegmentSize = 256 << 10
+		j := open(t, cfg)
 		for range count {
 			n++
 			group(t, j, record(n, 0))
@@ -220,7 +222,7 @@ func dump(t *testing.T, fs *crashfs.FS) string {
 	t.Helper()
 	var b strings.Builder
 	for _, name := range fs.Names() {
-		fmt.Fprintf(&b, "%s %q\n", name, read(t, fs, name))
+		fmt.Fprintf(&b, "%s %s\n", name, bytes.TrimRight(read(t, fs, name), "\x00"))
 	}
 	return b.String()
 }

@@ -244,7 +244,7 @@ func TestTidy(t *testing.T) {
 	notes := f.Tidy()
 	var check memory.Check
 	seen := map[string]bool{}
-	text := ""
+	var text strings.Builder
 	for _, m := range f.Memories {
 		check.Memory("", m)
 		if seen[m.ID] || m.CreatedAt.IsZero() || m.UpdatedAt.IsZero() {
@@ -252,14 +252,14 @@ func TestTidy(t *testing.T) {
 		}
 		seen[m.ID] = true
 		if m.Category == "facts" {
-			text += m.Content
+			text.WriteString(m.Content)
 		}
 	}
 	if err := check.Err(); err != nil {
 		t.Error(err)
 	}
-	if text != long || len(f.Memories) != 6 {
-		t.Errorf("%d memories; the long text is whole: %v", len(f.Memories), text == long)
+	if text.String() != long || len(f.Memories) != 6 {
+		t.Errorf("%d memories; the long text is whole: %v", len(f.Memories), text.String() == long)
 	}
 	first := f.Memories[0]
 	if first.Category != "my_category" || first.Salience != 1 || first.Status != memory.Active || first.Source != memory.SourceImport || len(first.Tags) != 1 {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -167,10 +168,8 @@ func isHan(s string) bool {
 // group names the alternatives that thing is one of, "" when none.
 func group(thing string) string {
 	for _, g := range alternatives {
-		for _, a := range g {
-			if a == thing {
-				return "prefers " + g[0]
-			}
+		if slices.Contains(g, thing) {
+			return "prefers " + g[0]
 		}
 	}
 	return ""

@@ -46,8 +46,8 @@ func drawNewMemory(t *rapid.T) *pb.NewMemory {
 	in := &pb.NewMemory{
 		Id: s.Draw(t, "id"), Category: s.Draw(t, "category"), Content: s.Draw(t, "content"), Title: s.Draw(t, "title"),
 		Source: s.Draw(t, "source"), Tags: rapid.SliceOfN(s, 0, 3).Draw(t, "tags"), Pinned: rapid.Bool().Draw(t, "pinned"),
-		AccessCount: rapid.Int64().Draw(t, "access"), Salience: proto.Float64(rapid.Float64().Draw(t, "salience")),
-		Confidence: proto.Float64(rapid.Float64().Draw(t, "confidence")), CreatedAt: drawTime(t, "created"),
+		AccessCount: rapid.Int64().Draw(t, "access"), Salience: new(rapid.Float64().Draw(t, "salience")),
+		Confidence: new(rapid.Float64().Draw(t, "confidence")), CreatedAt: drawTime(t, "created"),
 		LastAccessed: drawTime(t, "accessed"), ExpiresAt: drawTime(t, "expires"), StructuredData: drawStruct(t),
 	}
 	if rapid.Bool().Draw(t, "context set") {
@@ -58,7 +58,7 @@ func drawNewMemory(t *rapid.T) *pb.NewMemory {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "links") {
 		in.Relations = append(in.Relations, &pb.Relation{
-			Type: s.Draw(t, "type"), Target: s.Draw(t, "target"), Strength: proto.Float64(rapid.Float64().Draw(t, "strength")),
+			Type: s.Draw(t, "type"), Target: s.Draw(t, "target"), Strength: new(rapid.Float64().Draw(t, "strength")),
 		})
 		in.Evidence = append(in.Evidence, &pb.Evidence{Log: s.Draw(t, "log"), Entry: s.Draw(t, "entry"), Session: s.Draw(t, "session")})
 	}

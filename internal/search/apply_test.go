@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,11 +18,11 @@ import (
 var vocabulary = []string{"redis", "cache", "deploy", "get_user", "数据库", "迁移", "E0308", "coffee", "the", "not", "2026-02-21", "🚀", "node.js", "café"}
 
 func drawText(t *rapid.T, label string) string {
-	var s string
+	var s strings.Builder
 	for _, w := range rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 12).Draw(t, label) {
-		s += w + " "
+		s.WriteString(w + " ")
 	}
-	return s
+	return s.String()
 }
 
 // TestApplyEqualsRebuild: an index that followed any history equals the index of what is left.

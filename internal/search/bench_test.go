@@ -44,11 +44,11 @@ func zipf(r *rand.Rand, vocabulary int) func() string {
 	parts := strings.Fields(syllables)
 	words := make([]string, vocabulary)
 	for i := range words {
-		var w string
+		var w strings.Builder
 		for n := i + 7; n > 0; n /= len(parts) {
-			w += parts[n%len(parts)]
+			w.WriteString(parts[n%len(parts)])
 		}
-		words[i] = w
+		words[i] = w.String()
 	}
 	for i, w := range strings.Fields("the of and to in is that it was for on are as with his they at be this from have or by one had not but what all were we when") {
 		words[1+i] = w

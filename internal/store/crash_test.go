@@ -49,11 +49,12 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	if *crashFull {
 		torn = 16
 	}
-	var runs atomic.Int64
+	var points, runs atomic.Int64
 	parallel(t, len(ref.trace), func(n int) error {
 		if sampled(n) {
 			return nil
 		}
+		points.Add(1)
 		crashed := &run{fs: crashfs.New()}
 		crashed.fs.CrashAt(n)
 		err := crashed.open()
@@ -82,7 +83,8 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d operations, each crashed in %d variants; %d recoveries, 0 acknowledged writes missing, 0 half applied", len(ref.trace), 2+torn, runs.Load())
+	t.Logf("%d of %d operations, each crashed in %d variants; %d recoveries, 0 acknowledged writes missing, 0 half applied",
+		points.Load(), len(ref.trace), 2+torn, runs.Load())
 }
 
 // crash is one way to crash at one operation.

@@ -52,12 +52,13 @@ func failAt(ref *reference, n, fault int) (*run, error) {
 // what is durable, and that what was acknowledged is there after a crash, whether the store went on, refused or turned read-only.
 func TestErrorAtEveryOperation(t *testing.T) {
 	ref := newReference(t)
-	var runs atomic.Int64
+	var points, runs atomic.Int64
 	parallel(t, len(faults)*len(ref.trace), func(i int) error {
 		n, fault := (i-1)/len(faults)+1, (i-1)%len(faults)
 		if sampled(n) {
 			return nil
 		}
+		points.Add(1)
 		name := fmt.Sprintf("%s at %d (%s)", faults[fault].name, n, ref.trace[n-1])
 		failed, err := failAt(ref, n, fault)
 		if err != nil {
@@ -72,20 +73,21 @@ func TestErrorAtEveryOperation(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d operations, each failed in %d ways; %d recoveries, 0 acknowledged writes missing", len(ref.trace), len(faults), runs.Load())
+	t.Logf("%d failures of %d operations in %d ways; %d recoveries, 0 acknowledged writes missing", points.Load(), len(ref.trace), len(faults), runs.Load())
 }
 
 // TestCrashAfterError goes on after an operation failed, with a new process where the store turned read-only, and crashes later. The pages
 // of the failed sync are then still in memory, so that the new process reads them, but not on disk.
 func TestCrashAfterError(t *testing.T) {
 	ref := newReference(t)
-	var runs atomic.Int64
+	var points, runs atomic.Int64
 	parallel(t, len(faults)*len(ref.trace), func(i int) error {
 		n, fault := (i-1)/len(faults)+1, (i-1)%len(faults)
 		// The names of a directory whose sync failed never reach the disk again: a daemon can do nothing about that.
 		if sampled(n) || strings.HasPrefix(ref.trace[n-1], "syncdir") && !strings.HasSuffix(ref.trace[n-1], " snapshots") {
 			return nil
 		}
+		points.Add(1)
 		more, err := crashAfter(ref, n, fault)
 		runs.Add(more)
 		if err != nil {
@@ -93,7 +95,8 @@ func TestCrashAfterError(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d operations, each failed in %d ways, crashed later; %d recoveries, 0 acknowledged writes missing", len(ref.trace), len(faults), runs.Load())
+	t.Logf("%d failures of %d operations in %d ways, crashed later; %d recoveries, 0 acknowledged writes missing",
+		points.Load(), len(ref.trace), len(faults), runs.Load())
 }
 
 // crashAfter lets operation n fail, goes on, and crashes at some of the operations behind it.
