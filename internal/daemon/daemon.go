@@ -104,8 +104,8 @@ func openData(data string) (root *os.Root, release func() error, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make data directory: %w", err)
 	}
-	if err := os.Chmod(data, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("keep data directory %s from other users: %w", data, err)
+	if err := keepPrivate(data); err != nil {
+		return nil, nil, err
 	}
 	if err := durable.CheckFilesystem(data); err != nil {
 		return nil, nil, err
@@ -119,6 +119,21 @@ func openData(data string) (root *os.Root, release func() error, err error) {
 		return nil, nil, errors.Join(fmt.Errorf("open data directory: %w", err), release())
 	}
 	return root, release, nil
+}
+
+// keepPrivate takes the data directory from other users.
+func keepPrivate(data string) error {
+	info, err := os.Stat(data)
+	if err != nil {
+		return fmt.Errorf("look at data directory: %w", err)
+	}
+	if info.Mode().Perm() == 0o700 {
+		return nil
+	}
+	if err := os.Chmod(data, 0o700); err != nil {
+		return fmt.Errorf("data directory %s is open to others and its mode cannot be changed (%w); make it yours, or use another with --data", data, err)
+	}
+	return nil
 }
 
 // open builds everything from the bottom up. On an error nothing is left open.

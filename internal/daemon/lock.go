@@ -37,7 +37,7 @@ func Lock(data string) (release func() error, err error) {
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	got, err := lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock data directory: %w; it must be writable for you, or use another with --data", err)
 	}
 	if !got {
 		pid, _ := os.ReadFile(path)
