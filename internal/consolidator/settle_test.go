@@ -81,11 +81,16 @@ func TestDecidesAnewOnWhatIsStaged(t *testing.T) {
 
 		near.calls, near.do = 0, func() {
 			disk.gate = make(chan struct{})
-			go st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
-				c := tx.Memory(first.ID).Clone()
-				c.Content = "We use Postgres 15"
-				return tx.Put(c)
-			})
+			go func() {
+				_, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
+					c := tx.Memory(first.ID).Clone()
+					c.Content = "We use Postgres 15"
+					return tx.Put(c)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}()
 			synctest.Wait() // staged, its sync waits
 			time.AfterFunc(time.Minute, func() { close(disk.gate) })
 		}

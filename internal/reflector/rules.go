@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -261,11 +262,9 @@ func isHan(s string) bool {
 
 // capital makes the first letter a capital one.
 func capital(s string) string {
-	for i, r := range s {
-		if i == 0 && unicode.IsLower(r) && !strings.ContainsAny(firstWord(s), "._/0123456789") {
-			return string(unicode.ToUpper(r)) + s[len(string(r)):]
-		}
-		break
+	r, size := utf8.DecodeRuneInString(s)
+	if unicode.IsLower(r) && !strings.ContainsAny(firstWord(s), "._/0123456789") {
+		return string(unicode.ToUpper(r)) + s[size:]
 	}
 	return s
 }

@@ -72,11 +72,16 @@ func TestPlansAnewOnWhatIsStaged(t *testing.T) {
 				return
 			}
 			disk.gate = make(chan struct{})
-			go b.store.Update(t.Context(), store.Meta{Space: "p", Actor: journal.ActorClient}, func(tx *store.Tx) error {
-				c := tx.Memory("m1").Clone()
-				c.Content = "We use Postgres 15"
-				return tx.Put(c)
-			})
+			go func() {
+				_, err := b.store.Update(t.Context(), store.Meta{Space: "p", Actor: journal.ActorClient}, func(tx *store.Tx) error {
+					c := tx.Memory("m1").Clone()
+					c.Content = "We use Postgres 15"
+					return tx.Put(c)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}()
 			synctest.Wait() // staged, its sync waits
 			time.AfterFunc(time.Minute, func() { close(disk.gate) })
 		}
