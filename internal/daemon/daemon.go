@@ -314,12 +314,9 @@ func (d *daemon) stopServer() {
 func (d *daemon) close() error {
 	ctx := context.Background()
 	if d.store.Err() == nil {
-		for what, err := range map[string]error{
-			"accesses": d.store.FlushTouches(ctx), "memory.json": d.memories.PublishAll(ctx), "logs": d.logs.PublishAll(ctx), "index": d.engine.Save(d.fs),
-		} {
-			if err != nil {
-				d.log.Warn("not everything was published at the stop; the next start will do it", "what", what, "err", err)
-			}
+		err := d.store.FlushTouches(ctx)
+		if err = errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs)); err != nil {
+			d.log.Warn("not everything was published at the stop; the next start will do it", "err", err)
 		}
 	}
 	err := d.store.Close(ctx)
