@@ -34,7 +34,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
 
-// stopWait bounds how long a stop waits for requests in progress.
+// stopWait bounds how long a stop waits for requests in progress, and how long a client may take to say what it is: a stop waits for those who have
+// connected and said nothing.
 const stopWait = 5 * time.Second
 
 // Options of Run that are not configuration.
@@ -175,7 +176,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
-	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true))...)
+	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: memories.New(d.store, local), Search: d.engine, Sessions: d.sessions,
 		Consolidator: consolidator.New(consolidator.Config{
