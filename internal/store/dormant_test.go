@@ -1,0 +1,63 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// TestStartReplaysOnlyWhatTheSnapshotLacks: a space in which nothing has happened for months does not hold the snapshot back.
+func TestStartReplaysOnlyWhatTheSnapshotLacks(t *testing.T) {
+	r := &run{fs: crashfs.New()}
+	add := func(space string, n int) {
+		for i := range n {
+			id := fmt.Sprintf("%s-%d-%d", space, r.st.LSN(), i)
+			err := r.update(store.Meta{Space: space, Actor: journal.ActorClient}, func(tx *store.Tx) error {
+				return tx.Put(&memory.Memory{ID: id, Category: memory.Facts, Content: id + strings.Repeat(" and so on", 20), Source: memory.SourceUser, Confidence: 1})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	checkpoint := func() {
+		if _, err := r.st.Checkpoint(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	add("dormant", 3)
+	checkpoint()
+	for range 5 {
+		add("busy", 200)
+		checkpoint()
+	}
+	before := r.st.Journal().Bytes
+	add("busy", 4)
+	lacking := r.st.Journal().Bytes - before
+	digest, err := r.st.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r.fs = r.fs.Crash(crashfs.Lost, nil)
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	if replayed := r.st.Journal().Bytes; replayed != lacking {
+		t.Errorf("replayed %d bytes; the newest snapshot lacks %d of %d", replayed, lacking, before)
+	}
+	if n := r.st.Space("dormant").Count(); n != 3 {
+		t.Errorf("the dormant space has %d memories, want 3", n)
+	}
+	if got, err := r.st.Digest(); err != nil || got != digest {
+		t.Errorf("digest %s, want %s: %v", got, digest, err)
+	}
+}
