@@ -82,6 +82,7 @@ type Journal struct {
 	closed    bool
 	advanced  chan struct{} // closed when synced advances; nil when nobody waits
 	lastGroup int           // records in the group before
+	expected  int           // records that a group is likely to get; see gatherLocked
 
 	background sync.WaitGroup // the flusher when it is not one of the writers
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
@@ -202,8 +203,8 @@ func (j *Journal) drain() {
 }
 
 // gatherLocked lets a group grow while other writers are arriving: with many writers one sync then serves many, and as long as they
-// arrive the processor has better things to do. It gives up when nobody has arrived for a while, and after maxGather at most. A lone
-// writer never waits.
+// arrive the processor has better things to do. It ends when as many are there as came lately, when nobody has arrived for a while, and after
+// maxGather at most. A lone writer never waits.
 func (j *Journal) gatherLocked() {
 	const (
 		maxGather = 3 * time.Millisecond
@@ -213,8 +214,12 @@ func (j *Journal) gatherLocked() {
 	if j.lastGroup < 2 {
 		return
 	}
+	expected := j.expected
+	if j.syncs%16 == 0 {
+		expected = math.MaxInt // look how many there are now
+	}
 	start := time.Now() //nolint:forbidigo // it bounds a wait; nothing recorded depends on it
-	for quiet := 0; quiet < enough && time.Since(start) < maxGather; quiet++ {
+	for quiet := 0; quiet < enough && len(j.pending.recs) < expected && time.Since(start) < maxGather; quiet++ {
 		before := len(j.pending.recs)
 		j.mu.Unlock()
 		time.Sleep(poll)
@@ -223,6 +228,10 @@ func (j *Journal) gatherLocked() {
 			quiet = -1
 		}
 	}
+	if expected == math.MaxInt {
+		j.expected = 0
+	}
+	j.expected = max(j.expected, len(j.pending.recs))
 }
 
 // flushLocked writes and syncs the pending group, applies it and wakes its writers. The caller is the flusher; the lock is released meanwhile.
