@@ -6,6 +6,8 @@ package memories
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -56,12 +58,8 @@ func (s *Service) Add(ctx context.Context, meta store.Meta, drafts []Draft) (sto
 	if err := check.Err(); err != nil {
 		return store.Result{}, err
 	}
-	latest := s.now().Add(maxAhead)
-	redacted := make([]bool, len(drafts))
-	for i := range drafts {
-		redacted[i] = prepare(&check, fmt.Sprintf("items[%d].", i), &drafts[i], latest)
-	}
-	if err := check.Err(); err != nil {
+	redacted, err := prepareAll(drafts, s.now().Add(maxAhead))
+	if err != nil {
 		return store.Result{}, err
 	}
 	return s.store.Update(ctx, meta, func(tx *store.Tx) error {
@@ -77,6 +75,28 @@ func (s *Service) Add(ctx context.Context, meta store.Meta, drafts []Draft) (sto
 		}
 		return nil
 	})
+}
+
+// prepareAll prepares every draft, a large batch on all processors: looking for secrets is most of what a batch costs.
+func prepareAll(drafts []Draft, latest time.Time) (redacted []bool, err error) {
+	const share = 16 // drafts worth a goroutine
+	redacted = make([]bool, len(drafts))
+	checks := make([]memory.Check, len(drafts))
+	workers := min(runtime.GOMAXPROCS(0), (len(drafts)+share-1)/share)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(drafts); i += workers {
+				redacted[i] = prepare(&checks[i], fmt.Sprintf("items[%d].", i), &drafts[i], latest)
+			}
+		})
+	}
+	wg.Wait()
+	var all memory.Check
+	for i := range checks {
+		all.Join(&checks[i])
+	}
+	return redacted, all.Err()
 }
 
 // prepare fills in defaults, redacts and checks. It reports whether something was redacted.

@@ -34,6 +34,9 @@ func (c *Check) Add(field, reason, format string, args ...any) {
 	c.violations = append(c.violations, Violation{Field: field, Reason: reason, Detail: fmt.Sprintf(format, args...)})
 }
 
+// Join adds the violations of other behind those of c.
+func (c *Check) Join(other *Check) { c.violations = append(c.violations, other.violations...) }
+
 // Err returns nil, or an *InvalidError with everything added so far.
 func (c *Check) Err() error {
 	if len(c.violations) == 0 {
