@@ -132,20 +132,35 @@ func (s *Service) List(q Query) (Page, error) {
 	if err := check.Err(); err != nil {
 		return Page{}, err
 	}
-	now := s.now()
-	all := s.store.Space(q.Space).Memories()
-	matches := slices.DeleteFunc(all, func(m *memory.Memory) bool { return !q.Filter.Matches(m, now) })
-	page := Page{Total: len(matches)}
-	if start != nil {
-		matches = slices.DeleteFunc(matches, func(m *memory.Memory) bool { return q.compare(start.Key, start.ID, q.Order.key(m), m.ID) >= 0 })
-	}
-	slices.SortFunc(matches, func(a, b *memory.Memory) int { return q.compare(q.Order.key(a), a.ID, q.Order.key(b), b.ID) })
-	page.Memories = cut(matches, cmp.Or(q.Size, defaultPage))
+	size := cmp.Or(q.Size, defaultPage)
+	matches, total := q.first(s.store.Space(q.Space).Memories(), s.now(), start, size+1)
+	page := Page{Total: total, Memories: cut(matches, size)}
 	if n := len(page.Memories); n < len(matches) {
 		last := page.Memories[n-1]
 		page.Next = encodeToken(cursor{Query: q.hash(), Key: q.Order.key(last), ID: last.ID})
 	}
 	return page, nil
+}
+
+// first returns the first n matches behind start, in order, and how many there are in all. It sorts no more than it returns, and looks at each memory
+// once: in a large space, fetching them from RAM is what a page costs.
+func (q *Query) first(all []*memory.Memory, now time.Time, start *cursor, n int) (page []*memory.Memory, total int) {
+	worst := int64(0)                        // key of the last one of a full page
+	for _, m := range slices.Backward(all) { // newest first, as most lists are: then few have to move
+		if !q.Filter.Matches(m, now) {
+			continue
+		}
+		total++
+		key := q.Order.key(m)
+		if start != nil && q.compare(start.Key, start.ID, key, m.ID) >= 0 || len(page) == n && q.compare(key, m.ID, worst, page[n-1].ID) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(page, m, func(a, b *memory.Memory) int { return q.compare(q.Order.key(a), a.ID, key, b.ID) })
+		page = slices.Insert(page, at, m)
+		page = page[:min(len(page), n)]
+		worst = q.Order.key(page[len(page)-1])
+	}
+	return page, total
 }
 
 func (q *Query) compare(keyA int64, idA string, keyB int64, idB string) int {
