@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -39,7 +40,8 @@ type fake struct {
 	fail  func(id string) error // nil: never
 	mark  bool
 
-	calls  []string // id and minutes since start
+	mu     sync.Mutex // two sessions may be reflected at a time
+	calls  []string   // id and time since start
 	active map[string]bool
 	twice  bool // one session was reflected twice at a time
 }
@@ -49,10 +51,8 @@ func newFake(st *store.Store) *fake {
 }
 
 func (f *fake) Reflect(ctx context.Context, space, id string, opts reflector.Options) (reflector.Result, error) {
-	f.calls = append(f.calls, fmt.Sprintf("%s %v", id, time.Since(f.start)))
-	f.twice = f.twice || f.active[id]
-	f.active[id] = true
-	defer delete(f.active, id)
+	f.enter(id)
+	defer f.leave(id)
 	h, err := f.store.Space(space).Session(id)
 	if err != nil {
 		return reflector.Result{}, err
@@ -85,6 +85,20 @@ func (f *fake) Reflect(ctx context.Context, space, id string, opts reflector.Opt
 		return nil
 	})
 	return reflector.Result{Op: res.Op}, err
+}
+
+func (f *fake) enter(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf("%s %v", id, time.Since(f.start)))
+	f.twice = f.twice || f.active[id]
+	f.active[id] = true
+}
+
+func (f *fake) leave(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.active, id)
 }
 
 type bench struct {
