@@ -140,6 +140,116 @@ func (FindingLevel) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{1}
 }
 
+// EditKind says why an edit was not simply taken over.
+type EditKind int32
+
+const (
+	// Never sent.
+	EditKind_EDIT_KIND_UNSPECIFIED EditKind = 0
+	// It cannot be read as what the file should hold.
+	EditKind_EDIT_KIND_REFUSED EditKind = 1
+	// It can be read, but what it would do is too much, or what it was made from is not known: a person must say.
+	EditKind_EDIT_KIND_AMBIGUOUS EditKind = 2
+	// It was taken over, except for what the daemon had changed in the meantime and the edit too.
+	EditKind_EDIT_KIND_CONFLICT EditKind = 3
+)
+
+// Enum value maps for EditKind.
+var (
+	EditKind_name = map[int32]string{
+		0: "EDIT_KIND_UNSPECIFIED",
+		1: "EDIT_KIND_REFUSED",
+		2: "EDIT_KIND_AMBIGUOUS",
+		3: "EDIT_KIND_CONFLICT",
+	}
+	EditKind_value = map[string]int32{
+		"EDIT_KIND_UNSPECIFIED": 0,
+		"EDIT_KIND_REFUSED":     1,
+		"EDIT_KIND_AMBIGUOUS":   2,
+		"EDIT_KIND_CONFLICT":    3,
+	}
+)
+
+func (x EditKind) Enum() *EditKind {
+	p := new(EditKind)
+	*p = x
+	return p
+}
+
+func (x EditKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EditKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_admin_service_proto_enumTypes[2].Descriptor()
+}
+
+func (EditKind) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_admin_service_proto_enumTypes[2]
+}
+
+func (x EditKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EditKind.Descriptor instead.
+func (EditKind) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{2}
+}
+
+// ExportFormat says what is exported.
+type ExportFormat int32
+
+const (
+	// The same as EXPORT_FORMAT_JSONL.
+	ExportFormat_EXPORT_FORMAT_UNSPECIFIED ExportFormat = 0
+	// Everything, one thing a line.
+	ExportFormat_EXPORT_FORMAT_JSONL ExportFormat = 1
+	// The memory.json of one space.
+	ExportFormat_EXPORT_FORMAT_MEMORY_JSON ExportFormat = 2
+)
+
+// Enum value maps for ExportFormat.
+var (
+	ExportFormat_name = map[int32]string{
+		0: "EXPORT_FORMAT_UNSPECIFIED",
+		1: "EXPORT_FORMAT_JSONL",
+		2: "EXPORT_FORMAT_MEMORY_JSON",
+	}
+	ExportFormat_value = map[string]int32{
+		"EXPORT_FORMAT_UNSPECIFIED": 0,
+		"EXPORT_FORMAT_JSONL":       1,
+		"EXPORT_FORMAT_MEMORY_JSON": 2,
+	}
+)
+
+func (x ExportFormat) Enum() *ExportFormat {
+	p := new(ExportFormat)
+	*p = x
+	return p
+}
+
+func (x ExportFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_admin_service_proto_enumTypes[3].Descriptor()
+}
+
+func (ExportFormat) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_admin_service_proto_enumTypes[3]
+}
+
+func (x ExportFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExportFormat.Descriptor instead.
+func (ExportFormat) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{3}
+}
+
 // AdminServiceArchiveRequest says what to archive.
 type AdminServiceArchiveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1258,11 +1368,899 @@ func (*AdminServiceStopResponse) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{19}
 }
 
+// Edit is a change of a published file that somebody else made and that waits for a person.
+type Edit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names it in GetEdit and ResolveEdit.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Space of the file.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// Name of the file, relative to the data directory.
+	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	// Why it waits.
+	Kind EditKind `protobuf:"varint,4,opt,name=kind,proto3,enum=memsidecar.v1.EditKind" json:"kind,omitempty"`
+	// What was found, for people; holds no memory text.
+	Details []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
+	// Where its bytes are kept, relative to the data directory.
+	Copy string `protobuf:"bytes,6,opt,name=copy,proto3" json:"copy,omitempty"`
+	// When it was noticed.
+	NoticedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=noticed_at,json=noticedAt,proto3" json:"noticed_at,omitempty"`
+	// Operation that the file it was made from included; 0 when that is not known.
+	Base int64 `protobuf:"varint,8,opt,name=base,proto3" json:"base,omitempty"`
+	// The edited file still stands under its name, and is not published over until the edit is resolved.
+	InPlace       bool `protobuf:"varint,9,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Edit) Reset() {
+	*x = Edit{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Edit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Edit) ProtoMessage() {}
+
+func (x *Edit) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Edit.ProtoReflect.Descriptor instead.
+func (*Edit) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Edit) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Edit) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *Edit) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Edit) GetKind() EditKind {
+	if x != nil {
+		return x.Kind
+	}
+	return EditKind_EDIT_KIND_UNSPECIFIED
+}
+
+func (x *Edit) GetDetails() []string {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *Edit) GetCopy() string {
+	if x != nil {
+		return x.Copy
+	}
+	return ""
+}
+
+func (x *Edit) GetNoticedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NoticedAt
+	}
+	return nil
+}
+
+func (x *Edit) GetBase() int64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *Edit) GetInPlace() bool {
+	if x != nil {
+		return x.InPlace
+	}
+	return false
+}
+
+// AdminServiceListEditsRequest has no fields.
+type AdminServiceListEditsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceListEditsRequest) Reset() {
+	*x = AdminServiceListEditsRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceListEditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceListEditsRequest) ProtoMessage() {}
+
+func (x *AdminServiceListEditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceListEditsRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceListEditsRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
+}
+
+// AdminServiceListEditsResponse lists edits.
+type AdminServiceListEditsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first.
+	Edits         []*Edit `protobuf:"bytes,1,rep,name=edits,proto3" json:"edits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceListEditsResponse) Reset() {
+	*x = AdminServiceListEditsResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceListEditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceListEditsResponse) ProtoMessage() {}
+
+func (x *AdminServiceListEditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceListEditsResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceListEditsResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *AdminServiceListEditsResponse) GetEdits() []*Edit {
+	if x != nil {
+		return x.Edits
+	}
+	return nil
+}
+
+// AdminServiceGetEditRequest names an edit.
+type AdminServiceGetEditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the edit, or an unambiguous beginning of it.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceGetEditRequest) Reset() {
+	*x = AdminServiceGetEditRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceGetEditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceGetEditRequest) ProtoMessage() {}
+
+func (x *AdminServiceGetEditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceGetEditRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceGetEditRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *AdminServiceGetEditRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// AdminServiceGetEditResponse holds the edit.
+type AdminServiceGetEditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The edit.
+	Edit *Edit `protobuf:"bytes,1,opt,name=edit,proto3" json:"edit,omitempty"`
+	// What accepting it would change now; empty when it is refused.
+	Changes       []*Change `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceGetEditResponse) Reset() {
+	*x = AdminServiceGetEditResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceGetEditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceGetEditResponse) ProtoMessage() {}
+
+func (x *AdminServiceGetEditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceGetEditResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceGetEditResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *AdminServiceGetEditResponse) GetEdit() *Edit {
+	if x != nil {
+		return x.Edit
+	}
+	return nil
+}
+
+func (x *AdminServiceGetEditResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+// AdminServiceResolveEditRequest names an edit and says what to do with it.
+type AdminServiceResolveEditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the edit, or an unambiguous beginning of it.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// True: take it over. FAILED_PRECONDITION when it is refused; the details say what to mend. False: leave it and publish the file anew.
+	Accept        bool `protobuf:"varint,2,opt,name=accept,proto3" json:"accept,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceResolveEditRequest) Reset() {
+	*x = AdminServiceResolveEditRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceResolveEditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceResolveEditRequest) ProtoMessage() {}
+
+func (x *AdminServiceResolveEditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceResolveEditRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceResolveEditRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *AdminServiceResolveEditRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AdminServiceResolveEditRequest) GetAccept() bool {
+	if x != nil {
+		return x.Accept
+	}
+	return false
+}
+
+// AdminServiceResolveEditResponse says what was done.
+type AdminServiceResolveEditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the operation that took the edit over; 0 when nothing changed.
+	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceResolveEditResponse) Reset() {
+	*x = AdminServiceResolveEditResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceResolveEditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceResolveEditResponse) ProtoMessage() {}
+
+func (x *AdminServiceResolveEditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceResolveEditResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceResolveEditResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AdminServiceResolveEditResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// AdminServiceBackupRequest has no fields.
+type AdminServiceBackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceBackupRequest) Reset() {
+	*x = AdminServiceBackupRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceBackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceBackupRequest) ProtoMessage() {}
+
+func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceBackupRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceBackupRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
+}
+
+// AdminServiceBackupResponse is a piece of the archive.
+type AdminServiceBackupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes.
+	Chunk []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	// In the last message only: the position of the journal that the archive holds.
+	Lsn           int64 `protobuf:"varint,2,opt,name=lsn,proto3" json:"lsn,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceBackupResponse) Reset() {
+	*x = AdminServiceBackupResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceBackupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceBackupResponse) ProtoMessage() {}
+
+func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceBackupResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceBackupResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *AdminServiceBackupResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+func (x *AdminServiceBackupResponse) GetLsn() int64 {
+	if x != nil {
+		return x.Lsn
+	}
+	return 0
+}
+
+// AdminServiceExportRequest says what to export.
+type AdminServiceExportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Any of these; empty means all. EXPORT_FORMAT_MEMORY_JSON takes one, by default the default space.
+	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// How it is written.
+	Format        ExportFormat `protobuf:"varint,2,opt,name=format,proto3,enum=memsidecar.v1.ExportFormat" json:"format,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceExportRequest) Reset() {
+	*x = AdminServiceExportRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceExportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceExportRequest) ProtoMessage() {}
+
+func (x *AdminServiceExportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceExportRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceExportRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *AdminServiceExportRequest) GetSpaces() []string {
+	if x != nil {
+		return x.Spaces
+	}
+	return nil
+}
+
+func (x *AdminServiceExportRequest) GetFormat() ExportFormat {
+	if x != nil {
+		return x.Format
+	}
+	return ExportFormat_EXPORT_FORMAT_UNSPECIFIED
+}
+
+// AdminServiceExportResponse is a piece of the export.
+type AdminServiceExportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes.
+	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceExportResponse) Reset() {
+	*x = AdminServiceExportResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceExportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceExportResponse) ProtoMessage() {}
+
+func (x *AdminServiceExportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceExportResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceExportResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *AdminServiceExportResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// AdminServiceImportRequest is a piece of what is imported.
+type AdminServiceImportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the first message only: import everything into this space; empty means where each thing was.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// In the first message only: only say what would be done.
+	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// The next bytes.
+	Chunk         []byte `protobuf:"bytes,3,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceImportRequest) Reset() {
+	*x = AdminServiceImportRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceImportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceImportRequest) ProtoMessage() {}
+
+func (x *AdminServiceImportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceImportRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceImportRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *AdminServiceImportRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *AdminServiceImportRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *AdminServiceImportRequest) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// ImportCount says what became of the things of one kind.
+type ImportCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// memory, entry, day, summary, forgotten or session.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Space that they went to.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// Newly written.
+	Added int64 `protobuf:"varint,3,opt,name=added,proto3" json:"added,omitempty"`
+	// There already, equal.
+	Same int64 `protobuf:"varint,4,opt,name=same,proto3" json:"same,omitempty"`
+	// Left out; the reasons are in skipped.
+	Skipped       int64 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportCount) Reset() {
+	*x = ImportCount{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportCount) ProtoMessage() {}
+
+func (x *ImportCount) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportCount.ProtoReflect.Descriptor instead.
+func (*ImportCount) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ImportCount) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ImportCount) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ImportCount) GetAdded() int64 {
+	if x != nil {
+		return x.Added
+	}
+	return 0
+}
+
+func (x *ImportCount) GetSame() int64 {
+	if x != nil {
+		return x.Same
+	}
+	return 0
+}
+
+func (x *ImportCount) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+// SkippedImport is one thing that was not imported.
+type SkippedImport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Line of the import, from 1.
+	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	// What it is.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// UPPER_SNAKE: EXISTS (another thing has the id), FORGOTTEN, INVALID.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// For people; holds no memory text.
+	Detail        string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkippedImport) Reset() {
+	*x = SkippedImport{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkippedImport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkippedImport) ProtoMessage() {}
+
+func (x *SkippedImport) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkippedImport.ProtoReflect.Descriptor instead.
+func (*SkippedImport) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *SkippedImport) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *SkippedImport) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *SkippedImport) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SkippedImport) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SkippedImport) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// AdminServiceImportResponse says what was done.
+type AdminServiceImportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By space and kind.
+	Counts []*ImportCount `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty"`
+	// At most the first 1,000.
+	Skipped []*SkippedImport `protobuf:"bytes,2,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	// Operations that wrote it; empty in a dry run and when everything was there.
+	Operations    []int64 `protobuf:"varint,3,rep,packed,name=operations,proto3" json:"operations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceImportResponse) Reset() {
+	*x = AdminServiceImportResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceImportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceImportResponse) ProtoMessage() {}
+
+func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceImportResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceImportResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *AdminServiceImportResponse) GetCounts() []*ImportCount {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetSkipped() []*SkippedImport {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetOperations() []int64 {
+	if x != nil {
+		return x.Operations
+	}
+	return nil
+}
+
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
-	"!memsidecar/v1/admin_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaa\x01\n" +
+	"!memsidecar/v1/admin_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xaa\x01\n" +
 	"\x1aAdminServiceArchiveRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12!\n" +
 	"\farchive_days\x18\x02 \x01(\x05R\varchiveDays\x12\x1f\n" +
@@ -1329,7 +2327,62 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x19AdminServiceResumeRequest\"\x1c\n" +
 	"\x1aAdminServiceResumeResponse\"\x19\n" +
 	"\x17AdminServiceStopRequest\"\x1a\n" +
-	"\x18AdminServiceStopResponse*\x9d\x01\n" +
+	"\x18AdminServiceStopResponse\"\x85\x02\n" +
+	"\x04Edit\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12+\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x17.memsidecar.v1.EditKindR\x04kind\x12\x18\n" +
+	"\adetails\x18\x05 \x03(\tR\adetails\x12\x12\n" +
+	"\x04copy\x18\x06 \x01(\tR\x04copy\x129\n" +
+	"\n" +
+	"noticed_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tnoticedAt\x12\x12\n" +
+	"\x04base\x18\b \x01(\x03R\x04base\x12\x19\n" +
+	"\bin_place\x18\t \x01(\bR\ainPlace\"\x1e\n" +
+	"\x1cAdminServiceListEditsRequest\"J\n" +
+	"\x1dAdminServiceListEditsResponse\x12)\n" +
+	"\x05edits\x18\x01 \x03(\v2\x13.memsidecar.v1.EditR\x05edits\",\n" +
+	"\x1aAdminServiceGetEditRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"w\n" +
+	"\x1bAdminServiceGetEditResponse\x12'\n" +
+	"\x04edit\x18\x01 \x01(\v2\x13.memsidecar.v1.EditR\x04edit\x12/\n" +
+	"\achanges\x18\x02 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\"H\n" +
+	"\x1eAdminServiceResolveEditRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06accept\x18\x02 \x01(\bR\x06accept\"U\n" +
+	"\x1fAdminServiceResolveEditResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\x1b\n" +
+	"\x19AdminServiceBackupRequest\"D\n" +
+	"\x1aAdminServiceBackupResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x10\n" +
+	"\x03lsn\x18\x02 \x01(\x03R\x03lsn\"h\n" +
+	"\x19AdminServiceExportRequest\x12\x16\n" +
+	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x123\n" +
+	"\x06format\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.ExportFormatR\x06format\"2\n" +
+	"\x1aAdminServiceExportResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"`\n" +
+	"\x19AdminServiceImportRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05chunk\x18\x03 \x01(\fR\x05chunk\"{\n" +
+	"\vImportCount\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
+	"\x05added\x18\x03 \x01(\x03R\x05added\x12\x12\n" +
+	"\x04same\x18\x04 \x01(\x03R\x04same\x12\x18\n" +
+	"\askipped\x18\x05 \x01(\x03R\askipped\"w\n" +
+	"\rSkippedImport\x12\x12\n" +
+	"\x04line\x18\x01 \x01(\x03R\x04line\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06detail\x18\x05 \x01(\tR\x06detail\"\xa8\x01\n" +
+	"\x1aAdminServiceImportResponse\x122\n" +
+	"\x06counts\x18\x01 \x03(\v2\x1a.memsidecar.v1.ImportCountR\x06counts\x126\n" +
+	"\askipped\x18\x02 \x03(\v2\x1c.memsidecar.v1.SkippedImportR\askipped\x12\x1e\n" +
+	"\n" +
+	"operations\x18\x03 \x03(\x03R\n" +
+	"operations*\x9d\x01\n" +
 	"\rArchiveAction\x12\x1e\n" +
 	"\x1aARCHIVE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ARCHIVE_ACTION_ARCHIVE\x10\x01\x12\x19\n" +
@@ -1340,7 +2393,17 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x19FINDING_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10FINDING_LEVEL_OK\x10\x01\x12\x16\n" +
 	"\x12FINDING_LEVEL_WARN\x10\x02\x12\x16\n" +
-	"\x12FINDING_LEVEL_FAIL\x10\x032\x83\x06\n" +
+	"\x12FINDING_LEVEL_FAIL\x10\x03*m\n" +
+	"\bEditKind\x12\x19\n" +
+	"\x15EDIT_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11EDIT_KIND_REFUSED\x10\x01\x12\x17\n" +
+	"\x13EDIT_KIND_AMBIGUOUS\x10\x02\x12\x16\n" +
+	"\x12EDIT_KIND_CONFLICT\x10\x03*e\n" +
+	"\fExportFormat\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13EXPORT_FORMAT_JSONL\x10\x01\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_MEMORY_JSON\x10\x022\xde\n" +
+	"\n" +
 	"\fAdminService\x12`\n" +
 	"\aArchive\x12).memsidecar.v1.AdminServiceArchiveRequest\x1a*.memsidecar.v1.AdminServiceArchiveResponse\x12i\n" +
 	"\n" +
@@ -1349,7 +2412,13 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x06Doctor\x12(.memsidecar.v1.AdminServiceDoctorRequest\x1a).memsidecar.v1.AdminServiceDoctorResponse\x12W\n" +
 	"\x04Info\x12&.memsidecar.v1.AdminServiceInfoRequest\x1a'.memsidecar.v1.AdminServiceInfoResponse\x12Z\n" +
 	"\x05Pause\x12'.memsidecar.v1.AdminServicePauseRequest\x1a(.memsidecar.v1.AdminServicePauseResponse\x12]\n" +
-	"\x06Resume\x12(.memsidecar.v1.AdminServiceResumeRequest\x1a).memsidecar.v1.AdminServiceResumeResponse\x12W\n" +
+	"\x06Resume\x12(.memsidecar.v1.AdminServiceResumeRequest\x1a).memsidecar.v1.AdminServiceResumeResponse\x12f\n" +
+	"\tListEdits\x12+.memsidecar.v1.AdminServiceListEditsRequest\x1a,.memsidecar.v1.AdminServiceListEditsResponse\x12`\n" +
+	"\aGetEdit\x12).memsidecar.v1.AdminServiceGetEditRequest\x1a*.memsidecar.v1.AdminServiceGetEditResponse\x12l\n" +
+	"\vResolveEdit\x12-.memsidecar.v1.AdminServiceResolveEditRequest\x1a..memsidecar.v1.AdminServiceResolveEditResponse\x12_\n" +
+	"\x06Backup\x12(.memsidecar.v1.AdminServiceBackupRequest\x1a).memsidecar.v1.AdminServiceBackupResponse0\x01\x12_\n" +
+	"\x06Export\x12(.memsidecar.v1.AdminServiceExportRequest\x1a).memsidecar.v1.AdminServiceExportResponse0\x01\x12_\n" +
+	"\x06Import\x12(.memsidecar.v1.AdminServiceImportRequest\x1a).memsidecar.v1.AdminServiceImportResponse(\x01\x12W\n" +
 	"\x04Stop\x12&.memsidecar.v1.AdminServiceStopRequest\x1a'.memsidecar.v1.AdminServiceStopResponseB\xbc\x01\n" +
 	"\x11com.memsidecar.v1B\x11AdminServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
@@ -1365,62 +2434,102 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_admin_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
-	(ArchiveAction)(0),                     // 0: memsidecar.v1.ArchiveAction
-	(FindingLevel)(0),                      // 1: memsidecar.v1.FindingLevel
-	(*AdminServiceArchiveRequest)(nil),     // 2: memsidecar.v1.AdminServiceArchiveRequest
-	(*ArchivedDay)(nil),                    // 3: memsidecar.v1.ArchivedDay
-	(*PromotedEntry)(nil),                  // 4: memsidecar.v1.PromotedEntry
-	(*SkippedEntry)(nil),                   // 5: memsidecar.v1.SkippedEntry
-	(*AdminServiceArchiveResponse)(nil),    // 6: memsidecar.v1.AdminServiceArchiveResponse
-	(*AdminServiceCheckpointRequest)(nil),  // 7: memsidecar.v1.AdminServiceCheckpointRequest
-	(*AdminServiceCheckpointResponse)(nil), // 8: memsidecar.v1.AdminServiceCheckpointResponse
-	(*AdminServiceCheckRequest)(nil),       // 9: memsidecar.v1.AdminServiceCheckRequest
-	(*AdminServiceCheckResponse)(nil),      // 10: memsidecar.v1.AdminServiceCheckResponse
-	(*AdminServiceDoctorRequest)(nil),      // 11: memsidecar.v1.AdminServiceDoctorRequest
-	(*Finding)(nil),                        // 12: memsidecar.v1.Finding
-	(*AdminServiceDoctorResponse)(nil),     // 13: memsidecar.v1.AdminServiceDoctorResponse
-	(*AdminServiceInfoRequest)(nil),        // 14: memsidecar.v1.AdminServiceInfoRequest
-	(*AdminServiceInfoResponse)(nil),       // 15: memsidecar.v1.AdminServiceInfoResponse
-	(*AdminServicePauseRequest)(nil),       // 16: memsidecar.v1.AdminServicePauseRequest
-	(*AdminServicePauseResponse)(nil),      // 17: memsidecar.v1.AdminServicePauseResponse
-	(*AdminServiceResumeRequest)(nil),      // 18: memsidecar.v1.AdminServiceResumeRequest
-	(*AdminServiceResumeResponse)(nil),     // 19: memsidecar.v1.AdminServiceResumeResponse
-	(*AdminServiceStopRequest)(nil),        // 20: memsidecar.v1.AdminServiceStopRequest
-	(*AdminServiceStopResponse)(nil),       // 21: memsidecar.v1.AdminServiceStopResponse
-	(*timestamppb.Timestamp)(nil),          // 22: google.protobuf.Timestamp
+	(ArchiveAction)(0),                      // 0: memsidecar.v1.ArchiveAction
+	(FindingLevel)(0),                       // 1: memsidecar.v1.FindingLevel
+	(EditKind)(0),                           // 2: memsidecar.v1.EditKind
+	(ExportFormat)(0),                       // 3: memsidecar.v1.ExportFormat
+	(*AdminServiceArchiveRequest)(nil),      // 4: memsidecar.v1.AdminServiceArchiveRequest
+	(*ArchivedDay)(nil),                     // 5: memsidecar.v1.ArchivedDay
+	(*PromotedEntry)(nil),                   // 6: memsidecar.v1.PromotedEntry
+	(*SkippedEntry)(nil),                    // 7: memsidecar.v1.SkippedEntry
+	(*AdminServiceArchiveResponse)(nil),     // 8: memsidecar.v1.AdminServiceArchiveResponse
+	(*AdminServiceCheckpointRequest)(nil),   // 9: memsidecar.v1.AdminServiceCheckpointRequest
+	(*AdminServiceCheckpointResponse)(nil),  // 10: memsidecar.v1.AdminServiceCheckpointResponse
+	(*AdminServiceCheckRequest)(nil),        // 11: memsidecar.v1.AdminServiceCheckRequest
+	(*AdminServiceCheckResponse)(nil),       // 12: memsidecar.v1.AdminServiceCheckResponse
+	(*AdminServiceDoctorRequest)(nil),       // 13: memsidecar.v1.AdminServiceDoctorRequest
+	(*Finding)(nil),                         // 14: memsidecar.v1.Finding
+	(*AdminServiceDoctorResponse)(nil),      // 15: memsidecar.v1.AdminServiceDoctorResponse
+	(*AdminServiceInfoRequest)(nil),         // 16: memsidecar.v1.AdminServiceInfoRequest
+	(*AdminServiceInfoResponse)(nil),        // 17: memsidecar.v1.AdminServiceInfoResponse
+	(*AdminServicePauseRequest)(nil),        // 18: memsidecar.v1.AdminServicePauseRequest
+	(*AdminServicePauseResponse)(nil),       // 19: memsidecar.v1.AdminServicePauseResponse
+	(*AdminServiceResumeRequest)(nil),       // 20: memsidecar.v1.AdminServiceResumeRequest
+	(*AdminServiceResumeResponse)(nil),      // 21: memsidecar.v1.AdminServiceResumeResponse
+	(*AdminServiceStopRequest)(nil),         // 22: memsidecar.v1.AdminServiceStopRequest
+	(*AdminServiceStopResponse)(nil),        // 23: memsidecar.v1.AdminServiceStopResponse
+	(*Edit)(nil),                            // 24: memsidecar.v1.Edit
+	(*AdminServiceListEditsRequest)(nil),    // 25: memsidecar.v1.AdminServiceListEditsRequest
+	(*AdminServiceListEditsResponse)(nil),   // 26: memsidecar.v1.AdminServiceListEditsResponse
+	(*AdminServiceGetEditRequest)(nil),      // 27: memsidecar.v1.AdminServiceGetEditRequest
+	(*AdminServiceGetEditResponse)(nil),     // 28: memsidecar.v1.AdminServiceGetEditResponse
+	(*AdminServiceResolveEditRequest)(nil),  // 29: memsidecar.v1.AdminServiceResolveEditRequest
+	(*AdminServiceResolveEditResponse)(nil), // 30: memsidecar.v1.AdminServiceResolveEditResponse
+	(*AdminServiceBackupRequest)(nil),       // 31: memsidecar.v1.AdminServiceBackupRequest
+	(*AdminServiceBackupResponse)(nil),      // 32: memsidecar.v1.AdminServiceBackupResponse
+	(*AdminServiceExportRequest)(nil),       // 33: memsidecar.v1.AdminServiceExportRequest
+	(*AdminServiceExportResponse)(nil),      // 34: memsidecar.v1.AdminServiceExportResponse
+	(*AdminServiceImportRequest)(nil),       // 35: memsidecar.v1.AdminServiceImportRequest
+	(*ImportCount)(nil),                     // 36: memsidecar.v1.ImportCount
+	(*SkippedImport)(nil),                   // 37: memsidecar.v1.SkippedImport
+	(*AdminServiceImportResponse)(nil),      // 38: memsidecar.v1.AdminServiceImportResponse
+	(*timestamppb.Timestamp)(nil),           // 39: google.protobuf.Timestamp
+	(*Change)(nil),                          // 40: memsidecar.v1.Change
+	(*WriteResult)(nil),                     // 41: memsidecar.v1.WriteResult
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
-	4,  // 1: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
-	5,  // 2: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
-	3,  // 3: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
+	6,  // 1: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
+	7,  // 2: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
+	5,  // 3: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
 	1,  // 4: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
-	12, // 5: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	22, // 6: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
-	2,  // 7: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	7,  // 8: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
-	9,  // 9: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	11, // 10: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	14, // 11: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	16, // 12: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	18, // 13: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	20, // 14: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	6,  // 15: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	8,  // 16: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
-	10, // 17: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	13, // 18: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	15, // 19: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	17, // 20: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	19, // 21: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	21, // 22: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	15, // [15:23] is the sub-list for method output_type
-	7,  // [7:15] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	14, // 5: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
+	39, // 6: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	2,  // 7: memsidecar.v1.Edit.kind:type_name -> memsidecar.v1.EditKind
+	39, // 8: memsidecar.v1.Edit.noticed_at:type_name -> google.protobuf.Timestamp
+	24, // 9: memsidecar.v1.AdminServiceListEditsResponse.edits:type_name -> memsidecar.v1.Edit
+	24, // 10: memsidecar.v1.AdminServiceGetEditResponse.edit:type_name -> memsidecar.v1.Edit
+	40, // 11: memsidecar.v1.AdminServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
+	41, // 12: memsidecar.v1.AdminServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
+	3,  // 13: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
+	36, // 14: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
+	37, // 15: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
+	4,  // 16: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	9,  // 17: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
+	11, // 18: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	13, // 19: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	16, // 20: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	18, // 21: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	20, // 22: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	25, // 23: memsidecar.v1.AdminService.ListEdits:input_type -> memsidecar.v1.AdminServiceListEditsRequest
+	27, // 24: memsidecar.v1.AdminService.GetEdit:input_type -> memsidecar.v1.AdminServiceGetEditRequest
+	29, // 25: memsidecar.v1.AdminService.ResolveEdit:input_type -> memsidecar.v1.AdminServiceResolveEditRequest
+	31, // 26: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	33, // 27: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	35, // 28: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	22, // 29: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	8,  // 30: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	10, // 31: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
+	12, // 32: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	15, // 33: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	17, // 34: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	19, // 35: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	21, // 36: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	26, // 37: memsidecar.v1.AdminService.ListEdits:output_type -> memsidecar.v1.AdminServiceListEditsResponse
+	28, // 38: memsidecar.v1.AdminService.GetEdit:output_type -> memsidecar.v1.AdminServiceGetEditResponse
+	30, // 39: memsidecar.v1.AdminService.ResolveEdit:output_type -> memsidecar.v1.AdminServiceResolveEditResponse
+	32, // 40: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	34, // 41: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	38, // 42: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	23, // 43: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	30, // [30:44] is the sub-list for method output_type
+	16, // [16:30] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_admin_service_proto_init() }
@@ -1428,13 +2537,15 @@ func file_memsidecar_v1_admin_service_proto_init() {
 	if File_memsidecar_v1_admin_service_proto != nil {
 		return
 	}
+	file_memsidecar_v1_operation_proto_init()
+	file_memsidecar_v1_write_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   20,
+			NumEnums:      4,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

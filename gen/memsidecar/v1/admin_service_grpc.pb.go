@@ -19,14 +19,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_Archive_FullMethodName    = "/memsidecar.v1.AdminService/Archive"
-	AdminService_Checkpoint_FullMethodName = "/memsidecar.v1.AdminService/Checkpoint"
-	AdminService_Check_FullMethodName      = "/memsidecar.v1.AdminService/Check"
-	AdminService_Doctor_FullMethodName     = "/memsidecar.v1.AdminService/Doctor"
-	AdminService_Info_FullMethodName       = "/memsidecar.v1.AdminService/Info"
-	AdminService_Pause_FullMethodName      = "/memsidecar.v1.AdminService/Pause"
-	AdminService_Resume_FullMethodName     = "/memsidecar.v1.AdminService/Resume"
-	AdminService_Stop_FullMethodName       = "/memsidecar.v1.AdminService/Stop"
+	AdminService_Archive_FullMethodName     = "/memsidecar.v1.AdminService/Archive"
+	AdminService_Checkpoint_FullMethodName  = "/memsidecar.v1.AdminService/Checkpoint"
+	AdminService_Check_FullMethodName       = "/memsidecar.v1.AdminService/Check"
+	AdminService_Doctor_FullMethodName      = "/memsidecar.v1.AdminService/Doctor"
+	AdminService_Info_FullMethodName        = "/memsidecar.v1.AdminService/Info"
+	AdminService_Pause_FullMethodName       = "/memsidecar.v1.AdminService/Pause"
+	AdminService_Resume_FullMethodName      = "/memsidecar.v1.AdminService/Resume"
+	AdminService_ListEdits_FullMethodName   = "/memsidecar.v1.AdminService/ListEdits"
+	AdminService_GetEdit_FullMethodName     = "/memsidecar.v1.AdminService/GetEdit"
+	AdminService_ResolveEdit_FullMethodName = "/memsidecar.v1.AdminService/ResolveEdit"
+	AdminService_Backup_FullMethodName      = "/memsidecar.v1.AdminService/Backup"
+	AdminService_Export_FullMethodName      = "/memsidecar.v1.AdminService/Export"
+	AdminService_Import_FullMethodName      = "/memsidecar.v1.AdminService/Import"
+	AdminService_Stop_FullMethodName        = "/memsidecar.v1.AdminService/Stop"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -49,6 +55,18 @@ type AdminServiceClient interface {
 	Pause(ctx context.Context, in *AdminServicePauseRequest, opts ...grpc.CallOption) (*AdminServicePauseResponse, error)
 	// Resume ends a pause.
 	Resume(ctx context.Context, in *AdminServiceResumeRequest, opts ...grpc.CallOption) (*AdminServiceResumeResponse, error)
+	// ListEdits lists edits of published files, made by hand or by other programs, that wait for a person.
+	ListEdits(ctx context.Context, in *AdminServiceListEditsRequest, opts ...grpc.CallOption) (*AdminServiceListEditsResponse, error)
+	// GetEdit returns one edit with the changes that accepting it would make now.
+	GetEdit(ctx context.Context, in *AdminServiceGetEditRequest, opts ...grpc.CallOption) (*AdminServiceGetEditResponse, error)
+	// ResolveEdit accepts an edit, as one operation, or discards it. Its bytes stay in quarantine/ either way.
+	ResolveEdit(ctx context.Context, in *AdminServiceResolveEditRequest, opts ...grpc.CallOption) (*AdminServiceResolveEditResponse, error)
+	// Backup streams an archive of everything at one position of the journal. Writes go on meanwhile.
+	Backup(ctx context.Context, in *AdminServiceBackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceBackupResponse], error)
+	// Export streams what spaces hold, for other programs.
+	Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error)
+	// Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
+	Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error)
 	// Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
 	Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error)
 }
@@ -131,6 +149,87 @@ func (c *adminServiceClient) Resume(ctx context.Context, in *AdminServiceResumeR
 	return out, nil
 }
 
+func (c *adminServiceClient) ListEdits(ctx context.Context, in *AdminServiceListEditsRequest, opts ...grpc.CallOption) (*AdminServiceListEditsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdminServiceListEditsResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListEdits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetEdit(ctx context.Context, in *AdminServiceGetEditRequest, opts ...grpc.CallOption) (*AdminServiceGetEditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdminServiceGetEditResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetEdit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ResolveEdit(ctx context.Context, in *AdminServiceResolveEditRequest, opts ...grpc.CallOption) (*AdminServiceResolveEditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdminServiceResolveEditResponse)
+	err := c.cc.Invoke(ctx, AdminService_ResolveEdit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) Backup(ctx context.Context, in *AdminServiceBackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceBackupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdminServiceBackupRequest, AdminServiceBackupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_BackupClient = grpc.ServerStreamingClient[AdminServiceBackupResponse]
+
+func (c *adminServiceClient) Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[1], AdminService_Export_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdminServiceExportRequest, AdminServiceExportResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ExportClient = grpc.ServerStreamingClient[AdminServiceExportResponse]
+
+func (c *adminServiceClient) Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[2], AdminService_Import_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdminServiceImportRequest, AdminServiceImportResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ImportClient = grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse]
+
 func (c *adminServiceClient) Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AdminServiceStopResponse)
@@ -161,6 +260,18 @@ type AdminServiceServer interface {
 	Pause(context.Context, *AdminServicePauseRequest) (*AdminServicePauseResponse, error)
 	// Resume ends a pause.
 	Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error)
+	// ListEdits lists edits of published files, made by hand or by other programs, that wait for a person.
+	ListEdits(context.Context, *AdminServiceListEditsRequest) (*AdminServiceListEditsResponse, error)
+	// GetEdit returns one edit with the changes that accepting it would make now.
+	GetEdit(context.Context, *AdminServiceGetEditRequest) (*AdminServiceGetEditResponse, error)
+	// ResolveEdit accepts an edit, as one operation, or discards it. Its bytes stay in quarantine/ either way.
+	ResolveEdit(context.Context, *AdminServiceResolveEditRequest) (*AdminServiceResolveEditResponse, error)
+	// Backup streams an archive of everything at one position of the journal. Writes go on meanwhile.
+	Backup(*AdminServiceBackupRequest, grpc.ServerStreamingServer[AdminServiceBackupResponse]) error
+	// Export streams what spaces hold, for other programs.
+	Export(*AdminServiceExportRequest, grpc.ServerStreamingServer[AdminServiceExportResponse]) error
+	// Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
+	Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error
 	// Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
 	Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
@@ -193,6 +304,24 @@ func (UnimplementedAdminServiceServer) Pause(context.Context, *AdminServicePause
 }
 func (UnimplementedAdminServiceServer) Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
+}
+func (UnimplementedAdminServiceServer) ListEdits(context.Context, *AdminServiceListEditsRequest) (*AdminServiceListEditsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEdits not implemented")
+}
+func (UnimplementedAdminServiceServer) GetEdit(context.Context, *AdminServiceGetEditRequest) (*AdminServiceGetEditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEdit not implemented")
+}
+func (UnimplementedAdminServiceServer) ResolveEdit(context.Context, *AdminServiceResolveEditRequest) (*AdminServiceResolveEditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveEdit not implemented")
+}
+func (UnimplementedAdminServiceServer) Backup(*AdminServiceBackupRequest, grpc.ServerStreamingServer[AdminServiceBackupResponse]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
+}
+func (UnimplementedAdminServiceServer) Export(*AdminServiceExportRequest, grpc.ServerStreamingServer[AdminServiceExportResponse]) error {
+	return status.Error(codes.Unimplemented, "method Export not implemented")
+}
+func (UnimplementedAdminServiceServer) Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error {
+	return status.Error(codes.Unimplemented, "method Import not implemented")
 }
 func (UnimplementedAdminServiceServer) Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stop not implemented")
@@ -344,6 +473,89 @@ func _AdminService_Resume_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_ListEdits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdminServiceListEditsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListEdits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListEdits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListEdits(ctx, req.(*AdminServiceListEditsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetEdit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdminServiceGetEditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetEdit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetEdit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetEdit(ctx, req.(*AdminServiceGetEditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ResolveEdit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdminServiceResolveEditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ResolveEdit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ResolveEdit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ResolveEdit(ctx, req.(*AdminServiceResolveEditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(AdminServiceBackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Backup(m, &grpc.GenericServerStream[AdminServiceBackupRequest, AdminServiceBackupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_BackupServer = grpc.ServerStreamingServer[AdminServiceBackupResponse]
+
+func _AdminService_Export_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(AdminServiceExportRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Export(m, &grpc.GenericServerStream[AdminServiceExportRequest, AdminServiceExportResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ExportServer = grpc.ServerStreamingServer[AdminServiceExportResponse]
+
+func _AdminService_Import_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(AdminServiceServer).Import(&grpc.GenericServerStream[AdminServiceImportRequest, AdminServiceImportResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ImportServer = grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]
+
 func _AdminService_Stop_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AdminServiceStopRequest)
 	if err := dec(in); err != nil {
@@ -398,10 +610,38 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdminService_Resume_Handler,
 		},
 		{
+			MethodName: "ListEdits",
+			Handler:    _AdminService_ListEdits_Handler,
+		},
+		{
+			MethodName: "GetEdit",
+			Handler:    _AdminService_GetEdit_Handler,
+		},
+		{
+			MethodName: "ResolveEdit",
+			Handler:    _AdminService_ResolveEdit_Handler,
+		},
+		{
 			MethodName: "Stop",
 			Handler:    _AdminService_Stop_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Backup",
+			Handler:       _AdminService_Backup_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Export",
+			Handler:       _AdminService_Export_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Import",
+			Handler:       _AdminService_Import_Handler,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "memsidecar/v1/admin_service.proto",
 }

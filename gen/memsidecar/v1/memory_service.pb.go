@@ -2681,6 +2681,207 @@ func (x *MemoryServiceHotResponse) GetMemories() []*Memory {
 	return nil
 }
 
+// MemoryServicePurgeRequest says what to erase.
+type MemoryServicePurgeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space. Text is erased in all spaces.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// At most 1,000 memories, in any state, also removed ones.
+	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Further text to erase wherever it occurs, at most 100 pieces of 4 to 8,000 characters.
+	Texts []string `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
+	// Also erase the messages of the sessions that the memories were learnt from.
+	Transcripts bool `protobuf:"varint,4,opt,name=transcripts,proto3" json:"transcripts,omitempty"`
+	// Only say what would be erased.
+	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServicePurgeRequest) Reset() {
+	*x = MemoryServicePurgeRequest{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServicePurgeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServicePurgeRequest) ProtoMessage() {}
+
+func (x *MemoryServicePurgeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServicePurgeRequest.ProtoReflect.Descriptor instead.
+func (*MemoryServicePurgeRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *MemoryServicePurgeRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *MemoryServicePurgeRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeRequest) GetTexts() []string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeRequest) GetTranscripts() bool {
+	if x != nil {
+		return x.Transcripts
+	}
+	return false
+}
+
+func (x *MemoryServicePurgeRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *MemoryServicePurgeRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// MemoryServicePurgeResponse says what was erased.
+type MemoryServicePurgeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the operation; 0 in a dry run.
+	Operation int64 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	// By kind of place.
+	Places        []*PurgedPlace `protobuf:"bytes,2,rep,name=places,proto3" json:"places,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServicePurgeResponse) Reset() {
+	*x = MemoryServicePurgeResponse{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServicePurgeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServicePurgeResponse) ProtoMessage() {}
+
+func (x *MemoryServicePurgeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServicePurgeResponse.ProtoReflect.Descriptor instead.
+func (*MemoryServicePurgeResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *MemoryServicePurgeResponse) GetOperation() int64 {
+	if x != nil {
+		return x.Operation
+	}
+	return 0
+}
+
+func (x *MemoryServicePurgeResponse) GetPlaces() []*PurgedPlace {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+// PurgedPlace says how much was erased in one kind of place.
+type PurgedPlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// memory, version, log_entry, message, summary, session, receipt, journal, snapshot, published, quarantine or index.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How many.
+	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PurgedPlace) Reset() {
+	*x = PurgedPlace{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PurgedPlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PurgedPlace) ProtoMessage() {}
+
+func (x *PurgedPlace) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PurgedPlace.ProtoReflect.Descriptor instead.
+func (*PurgedPlace) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *PurgedPlace) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *PurgedPlace) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 var File_memsidecar_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
@@ -2900,7 +3101,20 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x05R\x05limit\"M\n" +
 	"\x18MemoryServiceHotResponse\x121\n" +
-	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories*\x93\x01\n" +
+	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\"\xac\x01\n" +
+	"\x19MemoryServicePurgeRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
+	"\x03ids\x18\x02 \x03(\tR\x03ids\x12\x14\n" +
+	"\x05texts\x18\x03 \x03(\tR\x05texts\x12 \n" +
+	"\vtranscripts\x18\x04 \x01(\bR\vtranscripts\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"n\n" +
+	"\x1aMemoryServicePurgeResponse\x12\x1c\n" +
+	"\toperation\x18\x01 \x01(\x03R\toperation\x122\n" +
+	"\x06places\x18\x02 \x03(\v2\x1a.memsidecar.v1.PurgedPlaceR\x06places\"7\n" +
+	"\vPurgedPlace\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count*\x93\x01\n" +
 	"\vMemoryOrder\x12\x1c\n" +
 	"\x18MEMORY_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14MEMORY_ORDER_CREATED\x10\x01\x12\x18\n" +
@@ -2916,13 +3130,14 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\fDECISION_ADD\x10\x01\x12\x13\n" +
 	"\x0fDECISION_UPDATE\x10\x02\x12\x13\n" +
 	"\x0fDECISION_DELETE\x10\x03\x12\x11\n" +
-	"\rDECISION_NOOP\x10\x042\x8c\v\n" +
+	"\rDECISION_NOOP\x10\x042\xea\v\n" +
 	"\rMemoryService\x12V\n" +
 	"\x03Add\x12&.memsidecar.v1.MemoryServiceAddRequest\x1a'.memsidecar.v1.MemoryServiceAddResponse\x12V\n" +
 	"\x03Get\x12&.memsidecar.v1.MemoryServiceGetRequest\x1a'.memsidecar.v1.MemoryServiceGetResponse\x12Y\n" +
 	"\x04List\x12'.memsidecar.v1.MemoryServiceListRequest\x1a(.memsidecar.v1.MemoryServiceListResponse\x12_\n" +
 	"\x06Update\x12).memsidecar.v1.MemoryServiceUpdateRequest\x1a*.memsidecar.v1.MemoryServiceUpdateResponse\x12_\n" +
-	"\x06Delete\x12).memsidecar.v1.MemoryServiceDeleteRequest\x1a*.memsidecar.v1.MemoryServiceDeleteResponse\x12b\n" +
+	"\x06Delete\x12).memsidecar.v1.MemoryServiceDeleteRequest\x1a*.memsidecar.v1.MemoryServiceDeleteResponse\x12\\\n" +
+	"\x05Purge\x12(.memsidecar.v1.MemoryServicePurgeRequest\x1a).memsidecar.v1.MemoryServicePurgeResponse\x12b\n" +
 	"\aRestore\x12*.memsidecar.v1.MemoryServiceRestoreRequest\x1a+.memsidecar.v1.MemoryServiceRestoreResponse\x12Y\n" +
 	"\x04Link\x12'.memsidecar.v1.MemoryServiceLinkRequest\x1a(.memsidecar.v1.MemoryServiceLinkResponse\x12_\n" +
 	"\x06Unlink\x12).memsidecar.v1.MemoryServiceUnlinkRequest\x1a*.memsidecar.v1.MemoryServiceUnlinkResponse\x12n\n" +
@@ -2947,7 +3162,7 @@ func file_memsidecar_v1_memory_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memsidecar_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_memsidecar_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_memsidecar_v1_memory_service_proto_goTypes = []any{
 	(MemoryOrder)(0),                               // 0: memsidecar.v1.MemoryOrder
 	(WriteTo)(0),                                   // 1: memsidecar.v1.WriteTo
@@ -2984,98 +3199,104 @@ var file_memsidecar_v1_memory_service_proto_goTypes = []any{
 	(*MethodLatency)(nil),                          // 32: memsidecar.v1.MethodLatency
 	(*MemoryServiceHotRequest)(nil),                // 33: memsidecar.v1.MemoryServiceHotRequest
 	(*MemoryServiceHotResponse)(nil),               // 34: memsidecar.v1.MemoryServiceHotResponse
-	nil,                                            // 35: memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	nil,                                            // 36: memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
-	nil,                                            // 37: memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	(*MemoryContext)(nil),                          // 38: memsidecar.v1.MemoryContext
-	(*timestamppb.Timestamp)(nil),                  // 39: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                        // 40: google.protobuf.Struct
-	(*Relation)(nil),                               // 41: memsidecar.v1.Relation
-	(*Evidence)(nil),                               // 42: memsidecar.v1.Evidence
-	(*WriteResult)(nil),                            // 43: memsidecar.v1.WriteResult
-	(*Memory)(nil),                                 // 44: memsidecar.v1.Memory
-	(*MemoryFilter)(nil),                           // 45: memsidecar.v1.MemoryFilter
-	(*fieldmaskpb.FieldMask)(nil),                  // 46: google.protobuf.FieldMask
-	(*Operation)(nil),                              // 47: memsidecar.v1.Operation
-	(*durationpb.Duration)(nil),                    // 48: google.protobuf.Duration
+	(*MemoryServicePurgeRequest)(nil),              // 35: memsidecar.v1.MemoryServicePurgeRequest
+	(*MemoryServicePurgeResponse)(nil),             // 36: memsidecar.v1.MemoryServicePurgeResponse
+	(*PurgedPlace)(nil),                            // 37: memsidecar.v1.PurgedPlace
+	nil,                                            // 38: memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	nil,                                            // 39: memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
+	nil,                                            // 40: memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	(*MemoryContext)(nil),                          // 41: memsidecar.v1.MemoryContext
+	(*timestamppb.Timestamp)(nil),                  // 42: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                        // 43: google.protobuf.Struct
+	(*Relation)(nil),                               // 44: memsidecar.v1.Relation
+	(*Evidence)(nil),                               // 45: memsidecar.v1.Evidence
+	(*WriteResult)(nil),                            // 46: memsidecar.v1.WriteResult
+	(*Memory)(nil),                                 // 47: memsidecar.v1.Memory
+	(*MemoryFilter)(nil),                           // 48: memsidecar.v1.MemoryFilter
+	(*fieldmaskpb.FieldMask)(nil),                  // 49: google.protobuf.FieldMask
+	(*Operation)(nil),                              // 50: memsidecar.v1.Operation
+	(*durationpb.Duration)(nil),                    // 51: google.protobuf.Duration
 }
 var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
-	38, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
-	39, // 1: memsidecar.v1.NewMemory.created_at:type_name -> google.protobuf.Timestamp
-	39, // 2: memsidecar.v1.NewMemory.last_accessed:type_name -> google.protobuf.Timestamp
-	39, // 3: memsidecar.v1.NewMemory.expires_at:type_name -> google.protobuf.Timestamp
-	40, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
-	41, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
-	42, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
+	41, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
+	42, // 1: memsidecar.v1.NewMemory.created_at:type_name -> google.protobuf.Timestamp
+	42, // 2: memsidecar.v1.NewMemory.last_accessed:type_name -> google.protobuf.Timestamp
+	42, // 3: memsidecar.v1.NewMemory.expires_at:type_name -> google.protobuf.Timestamp
+	43, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
+	44, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
+	45, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
 	3,  // 7: memsidecar.v1.MemoryServiceAddRequest.items:type_name -> memsidecar.v1.NewMemory
-	43, // 8: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
-	44, // 9: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
-	45, // 10: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	46, // 8: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
+	47, // 9: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
+	48, // 10: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
 	0,  // 11: memsidecar.v1.MemoryServiceListRequest.order:type_name -> memsidecar.v1.MemoryOrder
-	44, // 12: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
-	38, // 13: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
-	39, // 14: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
-	40, // 15: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
-	41, // 16: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
-	42, // 17: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
+	47, // 12: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
+	41, // 13: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
+	42, // 14: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
+	43, // 15: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
+	44, // 16: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
+	45, // 17: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
 	10, // 18: memsidecar.v1.MemoryServiceUpdateRequest.patch:type_name -> memsidecar.v1.MemoryPatch
-	46, // 19: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
-	43, // 20: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
-	44, // 21: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
-	43, // 22: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
-	43, // 23: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
-	41, // 24: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
-	43, // 25: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	44, // 26: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
-	41, // 27: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
-	43, // 28: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	44, // 29: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
+	49, // 19: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
+	46, // 20: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
+	47, // 21: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
+	46, // 22: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
+	46, // 23: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
+	44, // 24: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
+	46, // 25: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	47, // 26: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
+	44, // 27: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
+	46, // 28: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	47, // 29: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
 	1,  // 30: memsidecar.v1.MemoryServiceConsolidateRequest.write_to:type_name -> memsidecar.v1.WriteTo
-	43, // 31: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
+	46, // 31: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
 	2,  // 32: memsidecar.v1.MemoryServiceConsolidateResponse.decision:type_name -> memsidecar.v1.Decision
-	47, // 33: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
-	43, // 34: memsidecar.v1.MemoryServiceSetRollingSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	35, // 35: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	36, // 36: memsidecar.v1.MemoryServiceStatsResponse.by_status:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
-	37, // 37: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	50, // 33: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
+	46, // 34: memsidecar.v1.MemoryServiceSetRollingSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	38, // 35: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	39, // 36: memsidecar.v1.MemoryServiceStatsResponse.by_status:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
+	40, // 37: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
 	32, // 38: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
 	31, // 39: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
-	48, // 40: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
-	48, // 41: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
-	44, // 42: memsidecar.v1.MemoryServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
-	4,  // 43: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
-	6,  // 44: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
-	8,  // 45: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
-	11, // 46: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
-	13, // 47: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
-	15, // 48: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
-	17, // 49: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
-	19, // 50: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
-	21, // 51: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
-	23, // 52: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
-	25, // 53: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
-	27, // 54: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
-	29, // 55: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
-	33, // 56: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
-	5,  // 57: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
-	7,  // 58: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
-	9,  // 59: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
-	12, // 60: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
-	14, // 61: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
-	16, // 62: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
-	18, // 63: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
-	20, // 64: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
-	22, // 65: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
-	24, // 66: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
-	26, // 67: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
-	28, // 68: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
-	30, // 69: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
-	34, // 70: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
-	57, // [57:71] is the sub-list for method output_type
-	43, // [43:57] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	51, // 40: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
+	51, // 41: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
+	47, // 42: memsidecar.v1.MemoryServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
+	37, // 43: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
+	4,  // 44: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
+	6,  // 45: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
+	8,  // 46: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
+	11, // 47: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
+	13, // 48: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
+	35, // 49: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
+	15, // 50: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
+	17, // 51: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
+	19, // 52: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
+	21, // 53: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
+	23, // 54: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
+	25, // 55: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
+	27, // 56: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
+	29, // 57: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
+	33, // 58: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
+	5,  // 59: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
+	7,  // 60: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
+	9,  // 61: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
+	12, // 62: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
+	14, // 63: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
+	36, // 64: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
+	16, // 65: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
+	18, // 66: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
+	20, // 67: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
+	22, // 68: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
+	24, // 69: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
+	26, // 70: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
+	28, // 71: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
+	30, // 72: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
+	34, // 73: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
+	59, // [59:74] is the sub-list for method output_type
+	44, // [44:59] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_service_proto_init() }
@@ -3096,7 +3317,7 @@ func file_memsidecar_v1_memory_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_memory_service_proto_rawDesc), len(file_memsidecar_v1_memory_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   35,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	MemoryService_List_FullMethodName              = "/memsidecar.v1.MemoryService/List"
 	MemoryService_Update_FullMethodName            = "/memsidecar.v1.MemoryService/Update"
 	MemoryService_Delete_FullMethodName            = "/memsidecar.v1.MemoryService/Delete"
+	MemoryService_Purge_FullMethodName             = "/memsidecar.v1.MemoryService/Purge"
 	MemoryService_Restore_FullMethodName           = "/memsidecar.v1.MemoryService/Restore"
 	MemoryService_Link_FullMethodName              = "/memsidecar.v1.MemoryService/Link"
 	MemoryService_Unlink_FullMethodName            = "/memsidecar.v1.MemoryService/Unlink"
@@ -56,6 +57,9 @@ type MemoryServiceClient interface {
 	// Delete retires memories: they are no longer found, and Restore or Undo brings them back. NOT_FOUND when none of the
 	// ids is known.
 	Delete(ctx context.Context, in *MemoryServiceDeleteRequest, opts ...grpc.CallOption) (*MemoryServiceDeleteResponse, error)
+	// Purge erases memories for good: every version of them, and the same text wherever else it is kept, the journal's history included. There is no
+	// undo. What is left is a salted hash that keeps the value from being learnt again. NOT_FOUND when none of the ids was ever known.
+	Purge(ctx context.Context, in *MemoryServicePurgeRequest, opts ...grpc.CallOption) (*MemoryServicePurgeResponse, error)
 	// Restore makes retired or superseded memories active again. NOT_FOUND when none of the ids is known.
 	Restore(ctx context.Context, in *MemoryServiceRestoreRequest, opts ...grpc.CallOption) (*MemoryServiceRestoreResponse, error)
 	// Link adds a relation to a memory, or changes its strength.
@@ -129,6 +133,16 @@ func (c *memoryServiceClient) Delete(ctx context.Context, in *MemoryServiceDelet
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(MemoryServiceDeleteResponse)
 	err := c.cc.Invoke(ctx, MemoryService_Delete_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) Purge(ctx context.Context, in *MemoryServicePurgeRequest, opts ...grpc.CallOption) (*MemoryServicePurgeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemoryServicePurgeResponse)
+	err := c.cc.Invoke(ctx, MemoryService_Purge_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -246,6 +260,9 @@ type MemoryServiceServer interface {
 	// Delete retires memories: they are no longer found, and Restore or Undo brings them back. NOT_FOUND when none of the
 	// ids is known.
 	Delete(context.Context, *MemoryServiceDeleteRequest) (*MemoryServiceDeleteResponse, error)
+	// Purge erases memories for good: every version of them, and the same text wherever else it is kept, the journal's history included. There is no
+	// undo. What is left is a salted hash that keeps the value from being learnt again. NOT_FOUND when none of the ids was ever known.
+	Purge(context.Context, *MemoryServicePurgeRequest) (*MemoryServicePurgeResponse, error)
 	// Restore makes retired or superseded memories active again. NOT_FOUND when none of the ids is known.
 	Restore(context.Context, *MemoryServiceRestoreRequest) (*MemoryServiceRestoreResponse, error)
 	// Link adds a relation to a memory, or changes its strength.
@@ -289,6 +306,9 @@ func (UnimplementedMemoryServiceServer) Update(context.Context, *MemoryServiceUp
 }
 func (UnimplementedMemoryServiceServer) Delete(context.Context, *MemoryServiceDeleteRequest) (*MemoryServiceDeleteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Delete not implemented")
+}
+func (UnimplementedMemoryServiceServer) Purge(context.Context, *MemoryServicePurgeRequest) (*MemoryServicePurgeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Purge not implemented")
 }
 func (UnimplementedMemoryServiceServer) Restore(context.Context, *MemoryServiceRestoreRequest) (*MemoryServiceRestoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Restore not implemented")
@@ -424,6 +444,24 @@ func _MemoryService_Delete_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).Delete(ctx, req.(*MemoryServiceDeleteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_Purge_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryServicePurgeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).Purge(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_Purge_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).Purge(ctx, req.(*MemoryServicePurgeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -616,6 +654,10 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Delete",
 			Handler:    _MemoryService_Delete_Handler,
+		},
+		{
+			MethodName: "Purge",
+			Handler:    _MemoryService_Purge_Handler,
 		},
 		{
 			MethodName: "Restore",
