@@ -15,7 +15,7 @@ func (a *app) archiveCommand() *cobra.Command {
 		Use:   "archive",
 		Short: "Archive old daily logs now, and delete those archived long ago",
 		Long: `Archive old daily logs now: each is summarised and what is worth it becomes memories. A log that was archived long ago is
-deleted. The daemon does this by itself every day; each day is an operation that can be taken back.`,
+deleted. Memories whose expiry has passed are retired. The daemon does this by itself; each log is an operation that can be taken back.`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -40,7 +40,7 @@ func (a *app) printArchive(r *pb.AdminServiceArchiveResponse, dry bool) {
 		return d.GetAction() == pb.ArchiveAction_ARCHIVE_ACTION_KEEP
 	})
 	switch {
-	case len(days) == 0:
+	case len(days)+len(r.GetExpired()) == 0:
 		a.out.printf("Nothing is due; the logs are young or archived. \"memsidecar log list\" shows them all.\n")
 		return
 	case dry:
@@ -58,5 +58,10 @@ func (a *app) printArchive(r *pb.AdminServiceArchiveResponse, dry bool) {
 		}
 		rows = append(rows, []string{d.GetSpace(), d.GetDate(), word(d.GetAction()), itoa(int64(d.GetEntryCount())), itoa(int64(len(d.GetPromoted()))), op, text})
 	}
-	a.out.table([]string{"SPACE", "DATE", "ACTION", "ENTRIES", "MEMORIES", "OPERATION", "SUMMARY"}, rows)
+	if len(rows) > 0 {
+		a.out.table([]string{"SPACE", "DATE", "ACTION", "ENTRIES", "MEMORIES", "OPERATION", "SUMMARY"}, rows)
+	}
+	for _, m := range r.GetExpired() {
+		a.out.printf("%s: the expiry of memory %s has passed; it is retired.\n", m.GetSpace(), m.GetMemoryId())
+	}
 }

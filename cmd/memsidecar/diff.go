@@ -45,6 +45,9 @@ func (a *app) printChange(ch *pb.Change) {
 		}
 	case ch.GetMessage() != nil:
 		a.out.printf("%s\n", a.out.colour(green, "  + message "+itoa(ch.GetMessage().GetMessage().GetSeq())+" of session "+ch.GetMessage().GetSession()))
+	case ch.GetArchive() != nil:
+		c := ch.GetArchive()
+		a.printDiff("archive record "+c.GetId(), message(c.GetBefore()), message(c.GetAfter()))
 	case ch.GetTouch() != nil:
 		a.out.printf("  ~ memory %s was found %s\n", ch.GetTouch().GetId(), plural(ch.GetTouch().GetCount(), "time", "times"))
 	}

@@ -12,11 +12,11 @@ import (
 func (a *app) logCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Daily logs: add, get, list",
+		Short: "Daily logs: add, get, list, restore",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  a.groupRun,
 	}
-	cmd.AddCommand(a.logAdd(), a.logGet(), a.logList())
+	cmd.AddCommand(a.logAdd(), a.logGet(), a.logList(), a.logRestore())
 	return cmd
 }
 
@@ -57,9 +57,10 @@ func (a *app) logAdd() *cobra.Command {
 
 func (a *app) logGet() *cobra.Command {
 	return &cobra.Command{
-		Use:   "get [DATE]",
-		Short: "Show the log of a day; without a date of today",
-		Args:  cobra.MaximumNArgs(1),
+		Use:     "get [DATE]",
+		Aliases: []string{"show"},
+		Short:   "Show the log of a day, or what is left of it; without a date of today",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 			resp, err := c.logs.Get(ctx, &pb.LogServiceGetRequest{Space: a.flags.space, Date: strings.Join(args, "")})
 			if err != nil {
@@ -73,12 +74,22 @@ func (a *app) logGet() *cobra.Command {
 func (a *app) printLog(r *pb.LogServiceGetResponse) {
 	d := r.GetDay()
 	head := d.GetDate()
-	if d.GetArchived() {
+	records := r.GetArchived()
+	deleted := len(r.GetEntries()) == 0 && len(records) > 0 && records[len(records)-1].GetDeletedAt() != nil
+	switch {
+	case deleted:
+		head += "  (archived and deleted)"
+	case d.GetArchived():
 		head += "  (archived)"
 	}
 	a.out.printf("%s\n", a.out.colour(bold, head))
 	if d.GetSummary() != "" {
 		a.out.printf("Summary: %s\n", printable(d.GetSummary()))
+	}
+	a.printArchived(records)
+	if deleted {
+		a.out.printf("Bring it back: memsidecar log restore %s\n", d.GetDate())
+		return
 	}
 	if len(r.GetEntries()) == 0 {
 		a.out.printf("No entries. Write one: memsidecar log add \"What happened\"\n")

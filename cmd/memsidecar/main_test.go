@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,12 +25,13 @@ func TestMain(m *testing.M) {
 //	daysago NAME N       sets a variable to the local date N days ago
 //	lacks DIR TEXT       fails if any file below DIR holds the text
 //	damage FILE OLD NEW  replaces the first OLD in a file
+//	await PATTERN CMD…   runs a command until its output matches, for at most ten seconds
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage,
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait,
 		},
 	})
 }
@@ -127,4 +129,21 @@ func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("none of %d files %s holds %q", len(files), args[0], args[1])
+}
+
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: await PATTERN COMMAND...")
+	}
+	pattern := regexp.MustCompile(args[0])
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		out := ts.ReadFile("stdout")
+		if pattern.MatchString(out) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("no %q in:\n%s", args[0], out)
+		}
+	}
 }

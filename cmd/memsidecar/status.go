@@ -63,8 +63,24 @@ func (a *app) printInfo(in *instance, info *pb.AdminServiceInfoResponse) {
 	a.out.fields([][2]string{
 		{"daemon", state}, {"version", info.GetVersion() + ", interface " + info.GetApiVersion()}, {"process", itoa(info.GetPid())},
 		{"started", a.when(info.GetStartedAt())}, {"data", info.GetDataDir()}, {"socket", info.GetSocket()},
-		{"log", in.logFile()}, {"journal", "position " + itoa(info.GetLsn())},
+		{"log", in.logFile()}, {"journal", "position " + itoa(info.GetLsn())}, {"clock", oneLine(info.GetClockDoubt())},
 	})
+	a.printJobs(info.GetJobs())
+}
+
+func (a *app) printJobs(jobs []*pb.Job) {
+	var rows [][]string
+	for _, j := range jobs {
+		result := oneLine(j.GetLastResult())
+		if j.GetLastError() != "" {
+			result = a.out.colour(amber, oneLine("failed: "+j.GetLastError()))
+		}
+		rows = append(rows, []string{j.GetName(), a.when(j.GetLastRun()), stamp(j.GetNextRun()), result})
+	}
+	if len(rows) > 0 {
+		a.out.printf("\n")
+		a.out.table([]string{"JOB", "LAST RUN", "NEXT RUN", "RESULT"}, rows)
+	}
 }
 
 func (a *app) pauseCommand() *cobra.Command {

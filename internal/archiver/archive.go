@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -21,12 +22,19 @@ const (
 	markField = "archived_entries"
 	// replans bounds how often a log that changes while being planned is planned again.
 	replans = 3
+	// batchDays and batchBytes bound what is summed up at a time, and with it what a run holds in memory.
+	batchDays  = 7
+	batchBytes = 1 << 20
 	// summarySalience keeps the summary of a log findable without pushing aside what was learnt from it.
 	summarySalience = 0.3
 )
 
-// errDryRun ends a transaction that was only tried.
-var errDryRun = errors.New("dry run")
+var (
+	// errDryRun ends a transaction that was only tried.
+	errDryRun = errors.New("dry run")
+	// errNoSummary leaves a log for a later run.
+	errNoSummary = errors.New("the log could not be summed up")
+)
 
 // mark says what an archived log held, so that entries which came later are noticed before it is deleted.
 type mark struct {
@@ -69,26 +77,50 @@ type plan struct {
 	space    string
 	day      *memory.Day // the snapshot's header
 	mark     mark
-	digest   digest
-	keep     string         // summary written by somebody else, kept as it is
-	pick     []candidate    // entries to promote, best first
-	skip     []Skipped      // decided on the snapshot
-	knownLog *memory.Memory // the summary memory of an earlier archiving, in whatever state
+	log      Log         // what is summed up
+	summary  string      // of the log
+	found    []candidate // entries worth a memory
+	pick     []candidate // of them, those to promote, best first
+	skip     []Skipped   // of them, the others
+	knownLog *memory.Memory
+}
+
+// known is what a space knew when a run came to it, and what the run adds.
+type known struct {
+	index *similar
+	logs  map[string]*memory.Memory // memories that hold the summary of a log, in whatever state, by title
+}
+
+func knownOf(memories []*memory.Memory) *known {
+	k := &known{index: newSimilar(memories), logs: map[string]*memory.Memory{}}
+	for _, m := range memories {
+		if isLogSummary(m) {
+			k.logs[m.Title] = m
+		}
+	}
+	return k
 }
 
 // archive archives a log. It returns nil when that was done before.
 func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 	for attempt := 1; ; attempt++ {
-		day, entries, err := r.a.store.Space(out.Space).Log(out.Date)
-		if err != nil {
-			return nil, err
-		}
-		if settled(day, entries) {
+		p := r.prepared[out.Date]
+		if p == nil {
 			return nil, nil
 		}
-		p := r.a.plan(out.Space, day, entries)
+		if p.summary == "" && len(p.log.Entries) > 0 {
+			delete(r.prepared, out.Date)
+			return nil, errNoSummary
+		}
+		p.pick, p.skip = choose(p.found, r.known.index)
 		done, err := r.apply(ctx, p, out)
+		if err == nil {
+			for _, c := range p.pick {
+				r.known.index.add(c.content, c.context)
+			}
+		}
 		if !errors.Is(err, memory.ErrStale) || attempt == replans {
+			delete(r.prepared, out.Date)
 			return done, err
 		}
 		// What made the plan stale may not be durable yet, and so not be seen by the next one. A transaction that
@@ -96,26 +128,103 @@ func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 		if _, err := r.a.store.Update(ctx, store.Meta{Space: out.Space}, func(*store.Tx) error { return nil }); err != nil {
 			return nil, err
 		}
+		if err := r.prepare(ctx, out.Space, []string{out.Date}); err != nil {
+			return nil, err
+		}
 	}
 }
 
-// plan decides what archiving would do. It takes no lock and reads only what was durable.
-func (a *Archiver) plan(space string, day *memory.Day, entries []*memory.Entry) *plan {
-	known := a.store.Space(space).Memories()
-	p := &plan{space: space, day: day, mark: markOf(entries), digest: digestOf(day.Date, entries)}
-	if _, ours := readMark(day); day.Archived && !ours {
-		p.keep = day.Summary
-	}
-	for _, m := range known {
-		if m.Source == memory.SourceArchive && m.Title == logTitle(day.Date) {
-			p.knownLog = m
+// prepare plans the archiving of logs, and has them summed up together. Logs that are archived already get no plan. It takes no lock for longer
+// than a look and reads only what was durable. When the logs could not be summed up, they get plans without a summary.
+func (r *run) prepare(ctx context.Context, space string, dates []string) error {
+	var wanting []*plan
+	size := 0
+	for _, date := range dates {
+		delete(r.prepared, date)
+		r.looked[date] = true
+		day, entries, err := r.a.store.Space(space).Log(date)
+		if errors.Is(err, memory.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if settled(day, entries) {
+			continue
+		}
+		p, err := r.plan(ctx, space, day, entries)
+		if err != nil {
+			return err
+		}
+		r.prepared[date] = p
+		if p.summary == "" && len(p.log.Entries) > 0 {
+			wanting = append(wanting, p)
+		}
+		for _, e := range p.log.Entries {
+			size += len(e.Content)
+		}
+		if size > batchBytes {
+			break
 		}
 	}
-	p.pick, p.skip = choose(candidates(day.Date, entries), known)
-	return p
+	return r.summarise(ctx, wanting)
+}
+
+// summarise sums up the logs of plans, unless that failed in this run before.
+func (r *run) summarise(ctx context.Context, plans []*plan) error {
+	if len(plans) == 0 || r.down {
+		return nil
+	}
+	logs := make([]Log, len(plans))
+	for i, p := range plans {
+		logs[i] = p.log
+	}
+	summaries, err := r.a.summarise(ctx, logs)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil && len(summaries) != len(logs) {
+		err = fmt.Errorf("%d summaries of %d logs", len(summaries), len(logs))
+	}
+	if err != nil {
+		r.down = true
+		r.errs = append(r.errs, fmt.Errorf("sum up logs: %w", err))
+		return nil
+	}
+	for i, p := range plans {
+		p.summary = clip(strings.TrimSpace(summaries[i]), maxSummary)
+	}
+	return nil
+}
+
+// plan decides what archiving would do, but for the summary.
+func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries []*memory.Entry) (*plan, error) {
+	p := &plan{space: space, day: day, mark: markOf(entries), log: Log{Date: day.Date}, found: candidates(day.Date, entries)}
+	if _, ours := readMark(day); day.Archived && !ours {
+		p.summary = day.Summary // somebody else's words are kept
+	}
+	records := r.a.store.Space(space).ArchivedOn(day.Date)
+	if n := len(records); n == 0 || !records[n-1].Deleted() {
+		p.knownLog = r.known.logs[logTitle(day.Date)]
+	}
+	// A look into the newest state; nothing is changed by it.
+	_, err := r.a.store.Update(ctx, store.Meta{Space: space}, func(tx *store.Tx) error {
+		for _, e := range entries {
+			if strings.TrimSpace(e.Content) != "" && !tx.IsForgotten(e.Content) {
+				p.log.Entries = append(p.log.Entries, e)
+			}
+		}
+		return nil
+	})
+	return p, err
 }
 
 func logTitle(date string) string { return "Log " + date }
+
+// isLogSummary reports whether a memory holds the summary of a daily log.
+func isLogSummary(m *memory.Memory) bool {
+	return m.Source == memory.SourceArchive && strings.HasPrefix(m.Title, logTitle(""))
+}
 
 // entryTime is when an entry was written; of one without an instant, the wall clock of its day.
 func entryTime(date string, e *memory.Entry, loc *time.Location) time.Time {
@@ -141,6 +250,11 @@ func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
 		}
 		if now.Revision != p.day.Revision {
 			return &memory.StaleError{Kind: "log", Name: p.day.Date, Expected: p.day.Revision, Current: now.Revision}
+		}
+		for _, e := range p.log.Entries { // forgotten since it was summed up
+			if tx.IsForgotten(e.Content) {
+				return &memory.StaleError{Kind: "log", Name: p.day.Date, Expected: p.day.Revision, Current: now.Revision}
+			}
 		}
 		if err := p.promote(tx, &out, r.a.loc); err != nil {
 			return err
@@ -200,18 +314,14 @@ func (p *plan) forgotten(tx *store.Tx, c candidate) bool {
 
 // sumUp writes the summary into the log and beside it as a memory, which outlives the log.
 func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location) error {
-	summary, lines := p.digest.compose(tx.IsForgotten)
-	if p.keep != "" {
-		summary, lines = p.keep, 1
-	}
-	out.Summary = summary
-	if lines > 0 {
-		if err := p.putLog(tx, summary, out, loc); err != nil {
+	out.Summary = p.summary
+	if p.summary != "" {
+		if err := p.putLog(tx, p.summary, out, loc); err != nil {
 			return err
 		}
 	}
 	day := *now
-	day.Summary, day.Archived = summary, true
+	day.Summary, day.Archived = p.summary, true
 	raw, err := json.Marshal(p.mark)
 	if err != nil {
 		return fmt.Errorf("encode the mark of an archived log: %w", err)
@@ -221,6 +331,11 @@ func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location
 	}
 	day.Extra[markField] = raw
 	tx.SetDay(&day)
+	record := memory.Archived{Date: day.Date, Entries: p.mark.Count, Summary: p.summary}
+	for _, m := range out.Promoted {
+		record.Promoted = append(record.Promoted, m.ID)
+	}
+	tx.LogArchived(record)
 	return nil
 }
 

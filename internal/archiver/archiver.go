@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -29,6 +30,8 @@ type Config struct {
 	Location *time.Location // decides when a day ends; the zone the logs are dated in
 	Logger   *slog.Logger
 
+	// Summarise sums up logs; nil is by rules. While it fails, logs are neither archived nor, unless they were before, deleted.
+	Summarise   Summarise
 	ArchiveDays int // for Options that name none; 0 is DefaultArchiveDays
 	DeleteDays  int // for Options that name none; 0 is DefaultDeleteDays
 }
@@ -41,13 +44,18 @@ type Archiver struct {
 	loc    *time.Location
 	logger *slog.Logger
 
+	summarise               Summarise
 	archiveDays, deleteDays int
 }
 
 // New returns an Archiver.
 func New(c Config) *Archiver {
+	if c.Summarise == nil {
+		c.Summarise = byRules
+	}
 	return &Archiver{
-		store: c.Store, now: c.Now, loc: c.Location, logger: c.Logger,
+		summarise: c.Summarise,
+		store:     c.Store, now: c.Now, loc: c.Location, logger: c.Logger,
 		archiveDays: cmp.Or(c.ArchiveDays, DefaultArchiveDays), deleteDays: cmp.Or(c.DeleteDays, DefaultDeleteDays),
 	}
 }
@@ -150,11 +158,10 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	now := a.now().In(a.loc)
 	run := &run{a: a, opts: opts, today: dateOf(now), left: opts.MaxDays}
 	run.report = Report{Today: now.Format(memory.DateLayout), DryRun: opts.DryRun}
-	wrong, err := a.clockBehind(ctx, now)
-	if err != nil {
+	var err error
+	if run.postpone, err = a.store.ClockDoubt(ctx); err != nil {
 		return run.report, err
 	}
-	run.postpone = wrong
 	if run.adopted, err = a.adoptedOn(ctx); err != nil {
 		return run.report, err
 	}
@@ -179,64 +186,98 @@ type run struct {
 	a        *Archiver
 	opts     Options
 	today    time.Time
-	left     int       // logs that may yet be changed
-	postpone string    // when set, why nothing may be changed
-	adopted  time.Time // day on which the directory was taken over; zero when it was not, or that is forgotten
+	left     int              // logs that may yet be changed
+	postpone string           // when set, why nothing may be changed
+	adopted  time.Time        // day on which the directory was taken over; zero when it was not, or that is forgotten
+	known    *known           // of the space being handled; nil until needed
+	prepared map[string]*plan // of logs to be archived, by date
+	looked   map[string]bool  // dates of the logs that are, or need not be, in prepared
+	down     bool             // summing up failed
 	report   Report
 	errs     []error
 }
 
 // space handles all logs of a space. It returns only errors that end the run.
 func (r *run) space(ctx context.Context, name string) error {
-	days := r.a.store.Space(name).Days()
-	postpone := r.postpone
-	if n := len(days); n > 0 && postpone == "" {
-		if newest, ok := parseDate(days[n-1].Date); ok && r.today.Before(newest.AddDate(0, 0, -1)) {
-			postpone = "the clock is behind the newest log, of " + days[n-1].Date
+	r.known, r.prepared, r.looked = nil, map[string]*plan{}, map[string]bool{}
+	var days []Day
+	for _, d := range r.a.store.Space(name).Days() {
+		out, err := r.decide(ctx, name, d)
+		if err != nil {
+			return err
 		}
+		days = append(days, out)
 	}
-	for _, d := range days {
+	for i, d := range days {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.day(ctx, name, d, postpone); err != nil {
+		if err := r.day(ctx, d, days[i:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// day decides about one log and does it.
-func (r *run) day(ctx context.Context, space string, d *memory.Day, postpone string) error {
+// due is the action of a day that is not decided by looking at it.
+const due Action = ""
+
+// decide says what is to be done about a log.
+func (r *run) decide(ctx context.Context, space string, d *memory.Day) (Day, error) {
 	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep}
 	date, ok := parseDate(d.Date)
 	if !ok {
 		out.Reason = "its name is not a date"
-		return r.done(out)
+		return out, nil
 	}
 	out.Age = int(r.today.Sub(date) / (24 * time.Hour))
 	if out.Reason = r.notDue(d, out.Age); out.Reason != "" {
-		return r.done(out)
+		return out, nil
 	}
 	undone, err := r.a.undone(ctx, d)
 	switch {
 	case err != nil:
-		return r.failed(out, err)
+		return out, err
 	case undone != 0:
 		out.Reason = fmt.Sprintf("its archiving was undone by operation %d", undone)
-		return r.done(out)
+		return out, nil
 	}
-	out.Action = Postponed
-	if postpone != "" {
-		out.Reason = postpone
+	out.Action, out.Reason = Postponed, r.postpone
+	if out.Reason == "" {
+		out.Action = due
+	}
+	return out, nil
+}
+
+// day does what is due about a log. The logs to come are summed up together with it.
+func (r *run) day(ctx context.Context, out Day, coming []Day) error {
+	if out.Action != due {
 		return r.done(out)
 	}
 	if r.left == 0 {
-		out.Reason = fmt.Sprintf("%d logs were changed in this run already", r.opts.MaxDays)
+		out.Action, out.Reason = Postponed, fmt.Sprintf("%d logs were changed in this run already", r.opts.MaxDays)
 		return r.done(out)
 	}
-	r.left--
-	return r.settle(ctx, out)
+	if r.known == nil {
+		r.known = knownOf(r.a.store.Space(out.Space).Memories())
+	}
+	if !r.looked[out.Date] {
+		var dates []string
+		for _, d := range coming {
+			if d.Action == due && len(dates) < min(batchDays, r.left) {
+				dates = append(dates, d.Date)
+			}
+		}
+		if err := r.prepare(ctx, out.Space, dates); err != nil {
+			return r.failed(out, err)
+		}
+	}
+	before := len(r.report.Days)
+	err := r.settle(ctx, out)
+	if slices.ContainsFunc(r.report.Days[before:], func(d Day) bool { return d.Action == Archive || d.Action == Delete }) {
+		r.left--
+	}
+	return err
 }
 
 // notDue says why nothing is to be done about a log, "" when something is.
@@ -292,6 +333,10 @@ func (r *run) done(d Day) error {
 func (r *run) failed(d Day, err error) error {
 	if errors.Is(err, memory.ErrNotFound) {
 		d.Action, d.Reason = Keep, "it was deleted meanwhile"
+		return r.done(d)
+	}
+	if errors.Is(err, errNoSummary) {
+		d.Action, d.Reason = Postponed, "it could not be summed up; it will be tried again"
 		return r.done(d)
 	}
 	if errors.Is(err, memory.ErrStale) {

@@ -28,6 +28,7 @@ func (r *run) delete(ctx context.Context, out Day) (Day, error) {
 		if tx.Day(day.Date) == nil {
 			return &memory.NotFoundError{Kind: "log", Name: day.Date}
 		}
+		tx.LogDeleted(memory.Archived{Date: day.Date, Entries: len(entries), Summary: day.Summary})
 		return tx.RemoveDay(day, entries)
 	})
 	if err != nil {

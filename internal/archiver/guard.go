@@ -10,27 +10,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// clockSlack is how far the clock may lie behind the newest journal record before it is taken to be wrong. Corrections by
-// a time service are smaller, and an hour decides about no log.
-const clockSlack = time.Hour
-
-// clockBehind returns a reason to postpone everything when the clock lies before the newest record of the journal.
-func (a *Archiver) clockBehind(ctx context.Context, now time.Time) (string, error) {
-	lsn := a.store.LSN()
-	for rec, err := range a.store.Operations(ctx, max(1, lsn-1000), lsn, true, true) {
-		switch {
-		case errors.Is(err, memory.ErrTrimmed):
-			return "", nil
-		case err != nil:
-			return "", fmt.Errorf("read the newest operation: %w", err)
-		case now.Before(rec.At.Add(-clockSlack)):
-			return "the clock is behind the newest operation, of " + rec.At.In(a.loc).Format(time.RFC3339), nil
-		}
-		break
-	}
-	return "", nil
-}
-
 // adoptedOn returns the day on which the store took over a directory of another tool, the zero time when it did not or the journal has
 // forgotten.
 func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {

@@ -207,12 +207,12 @@ func (c candidate) memory(date string, at time.Time) *memory.Memory {
 
 // choose splits candidates into those to promote and those that say what is known already, on the evidence of a snapshot.
 // Memories in any state count: what was superseded or retired must not come back as news from an old log.
-func choose(found []candidate, known []*memory.Memory) (pick []candidate, skip []Skipped) {
-	index := newSimilar(known)
+func choose(found []candidate, known *similar) (pick []candidate, skip []Skipped) {
+	index := newSimilar(nil)
 	for _, c := range found {
 		reason := ""
 		switch {
-		case index.has(c):
+		case known.has(c) || index.has(c):
 			reason = "DUPLICATE"
 		case len(pick) == maxPromoted:
 			reason = "LIMIT"

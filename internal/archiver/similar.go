@@ -1,6 +1,8 @@
 package archiver
 
 import (
+	"hash/maphash"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,36 +13,42 @@ import (
 // negation.
 const nearlySame = 0.85
 
-// similar finds texts that say what another one says.
+// similar finds texts that say what another one says. It keeps hashes, not texts: there may be a hundred thousand.
 type similar struct {
-	exact    map[string]bool // normalised contents
-	texts    []text
-	byWord   map[string][]int   // texts by word
+	exact    map[uint64]bool    // normalised contents
+	texts    []text             // by ordinal
+	byWord   map[uint64][]int32 // ordinals by word
 	failures map[[2]string]bool // by tool and class of error
 }
 
+// text is what comparison keeps of a text.
 type text struct {
-	words  map[string]bool
-	strict string // numbers and negations, in order
+	words  []uint64 // distinct, sorted
+	strict string   // numbers and negations, in order
 }
 
+// seed of all hashes; they never leave the process.
+var seed = maphash.MakeSeed()
+
 func newSimilar(known []*memory.Memory) *similar {
-	s := &similar{exact: map[string]bool{}, byWord: map[string][]int{}, failures: map[[2]string]bool{}}
+	s := &similar{exact: map[uint64]bool{}, byWord: map[uint64][]int32{}, failures: map[[2]string]bool{}}
 	for _, m := range known {
 		s.add(m.Content, m.Context)
 	}
 	return s
 }
 
+func exactly(content string) uint64 { return maphash.String(seed, memory.Normalize(content)) }
+
 // add adds what a memory says; context may be nil.
 func (s *similar) add(content string, context *memory.Context) {
 	if context != nil && context.Tool != "" && context.ErrorType != "" {
 		s.failures[[2]string{context.Tool, context.ErrorType}] = true
 	}
-	s.exact[memory.Normalize(content)] = true
+	s.exact[exactly(content)] = true
 	t := textOf(content)
-	for w := range t.words {
-		s.byWord[w] = append(s.byWord[w], len(s.texts))
+	for _, w := range t.words {
+		s.byWord[w] = append(s.byWord[w], int32(len(s.texts)))
 	}
 	s.texts = append(s.texts, t)
 }
@@ -50,24 +58,46 @@ func (s *similar) has(c candidate) bool {
 	if x := c.context; x != nil && s.failures[[2]string{x.Tool, x.ErrorType}] {
 		return true
 	}
-	if s.exact[memory.Normalize(c.content)] {
+	if s.exact[exactly(c.content)] {
 		return true
 	}
 	t := textOf(c.content)
-	common := map[int]int{}
-	for w := range t.words {
-		for _, i := range s.byWord[w] {
-			common[i]++
-		}
-	}
-	for i, n := range common {
-		o := s.texts[i]
-		union := len(t.words) + len(o.words) - n
-		if float64(n) >= nearlySame*float64(union) && t.strict == o.strict {
+	for i, n := range s.common(t) {
+		if o := s.texts[i]; n >= nearlySame*float64(len(t.words)+len(o.words)-int(n)) && t.strict == o.strict {
 			return true
 		}
 	}
 	return false
+}
+
+// common counts the words that the texts share with t, for those that share any.
+func (s *similar) common(t text) map[int32]float64 {
+	common := map[int32]float64{}
+	for _, w := range t.words {
+		for _, i := range s.byWord[w] {
+			common[i]++
+		}
+	}
+	return common
+}
+
+// overlap is the share of common words, 0 to 1.
+func (t text) overlap(o text) float64 {
+	n, i, j := 0, 0, 0
+	for i < len(t.words) && j < len(o.words) {
+		switch a, b := t.words[i], o.words[j]; {
+		case a == b:
+			n, i, j = n+1, i+1, j+1
+		case a < b:
+			i++
+		default:
+			j++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return float64(n) / float64(len(t.words)+len(o.words)-n)
 }
 
 // negations turn a sentence round; leaving one out is a small difference in words and a large one in meaning.
@@ -79,16 +109,17 @@ var negations = map[string]bool{
 
 // textOf cuts a text into words: runs of letters and digits, and pairs of neighbouring Han characters.
 func textOf(s string) text {
-	t := text{words: map[string]bool{}}
+	var t text
 	var strict []string
 	var word strings.Builder
+	add := func(w string) { t.words = append(t.words, maphash.String(seed, w)) }
 	flush := func() {
 		w := word.String()
 		word.Reset()
 		if w == "" {
 			return
 		}
-		t.words[w] = true
+		add(w)
 		if negations[w] || strings.ContainsFunc(w, unicode.IsDigit) {
 			strict = append(strict, w)
 		}
@@ -101,9 +132,9 @@ func textOf(s string) text {
 				strict = append(strict, string(r))
 			}
 			if previous != 0 {
-				t.words[string([]rune{previous, r})] = true
+				add(string([]rune{previous, r}))
 			} else {
-				t.words[string(r)] = true
+				add(string(r))
 			}
 			previous = r
 			continue
@@ -116,6 +147,8 @@ func textOf(s string) text {
 		}
 	}
 	flush()
+	slices.Sort(t.words)
+	t.words = slices.Compact(t.words)
 	t.strict = strings.Join(strict, " ")
 	return t
 }

@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,27 @@ const (
 	maxLine    = 160  // characters of one line of it
 )
 
-// digest is what a summary is composed of. It is made of the entries alone, never of an earlier summary, so that nothing
-// fades by being summed up twice.
+// Log is a daily log to be summed up.
+type Log struct {
+	Date    string
+	Entries []*memory.Entry // in order of time; those that the user asked to forget are left out
+}
+
+// Summarise sums logs up, one summary for each log in their order, of at most 1,000 characters. An error says that it cannot be done now: all of
+// the logs are then left as they are, until a later run. It is given entries, never earlier summaries, so that nothing fades by being summed up
+// twice.
+type Summarise func(ctx context.Context, logs []Log) ([]string, error)
+
+// byRules is the Summarise that needs nothing.
+func byRules(_ context.Context, logs []Log) ([]string, error) {
+	out := make([]string, len(logs))
+	for i, l := range logs {
+		out[i] = digestOf(l.Date, l.Entries).compose()
+	}
+	return out, nil
+}
+
+// digest is what a summary is composed of.
 type digest struct {
 	head  string
 	lines []line // the most important first
@@ -25,7 +45,6 @@ type digest struct {
 
 type line struct {
 	text   string // one line
-	source string // the whole content it was cut from
 	pos    int    // of the entry in its log
 	weight float64
 }
@@ -45,23 +64,22 @@ func digestOf(date string, entries []*memory.Entry) digest {
 		} else {
 			seen[key] = true
 		}
-		d.lines = append(d.lines, line{text: text, source: e.Content, pos: i, weight: weigh(e)})
+		d.lines = append(d.lines, line{text: text, pos: i, weight: weigh(e)})
 	}
 	slices.SortStableFunc(d.lines, func(a, b line) int { return cmp.Compare(b.weight, a.weight) })
 	return d
 }
 
-// compose writes the summary and says how many lines it has beside its head. Lines whose content forgotten knows are left
-// out. The lines stand in the order of the day.
-func (d digest) compose(forgotten func(string) bool) (summary string, lines int) {
+// compose writes the summary. The lines stand in the order of the day.
+func (d digest) compose() string {
 	if d.head == "" {
-		return "", 0
+		return ""
 	}
 	room := maxSummary - utf8.RuneCountInString(d.head)
 	var chosen []line
 	for _, l := range d.lines {
 		n := utf8.RuneCountInString(l.text) + len("\n- ")
-		if n > room || forgotten(l.source) {
+		if n > room {
 			continue
 		}
 		room -= n
@@ -74,7 +92,7 @@ func (d digest) compose(forgotten func(string) bool) (summary string, lines int)
 		b.WriteString("\n- ")
 		b.WriteString(l.text)
 	}
-	return b.String(), len(chosen)
+	return b.String()
 }
 
 // typeNames are the Chinese names of the entry types the daemon writes.

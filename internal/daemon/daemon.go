@@ -51,6 +51,7 @@ type daemon struct {
 	cfg     Config
 	log     *slog.Logger
 	now     func() time.Time
+	elapsed func() time.Duration // nil with a clock that is not the real one
 	version string
 	started time.Time
 	stop    context.CancelFunc // ends Run
@@ -81,7 +82,7 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	defer stop()
 	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop, stopping: make(chan struct{})}
 	if d.now == nil {
-		d.now = time.Now //nolint:forbidigo // this is where the real clock comes in
+		d.now, d.elapsed = time.Now, elapsed //nolint:forbidigo // this is where the real clock comes in
 	}
 	d.started = d.now()
 	root, release, err := openData(cfg.Data)
@@ -149,7 +150,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log})
 	d.failed = make(chan error, 1)
 	d.store, err = store.Open(store.Config{
-		FS: d.fs, Now: d.now, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
+		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
 		Projections: []store.Projection{d.engine, d.memories, d.logs},
 		Failed:      func(err error) { d.failed <- err },
 	})
@@ -220,23 +221,6 @@ func (d *daemon) adopt(ctx context.Context) error {
 		d.log.Warn("files of the oldest layout (MEMORY.md, logs/*.md) were found and left alone; they are not read yet")
 	}
 	return nil
-}
-
-// schedule sets up the periodic jobs.
-func (d *daemon) schedule() error {
-	d.scheduler = schedule.New(d.now, d.log)
-	return errors.Join(
-		d.scheduler.Add(schedule.Job{Name: "archive", Every: 24 * time.Hour, Run: func(ctx context.Context) error {
-			report, err := d.archiver.Run(ctx, archiver.Options{})
-			if done := report.Count(archiver.Archive) + report.Count(archiver.Delete); done > 0 {
-				d.log.Info("archived old logs", "archived", report.Count(archiver.Archive), "deleted", report.Count(archiver.Delete))
-			}
-			return err
-		}}),
-		d.scheduler.Add(schedule.Job{Name: "save-index", Every: 10 * time.Minute, Last: d.now(), Run: func(context.Context) error {
-			return d.engine.Save(d.fs)
-		}}),
-	)
 }
 
 // watchFailure tells health checks when nothing can be written any more. Reads go on.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -15,10 +16,10 @@ import (
 )
 
 // doctor looks at everything that may need a person.
-func (d *daemon) doctor(context.Context) ([]rpc.Finding, error) {
+func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 	findings := []rpc.Finding{d.findStore(), d.findModes()}
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
-	return append(findings, d.findSnapshot(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findJobs()), nil
+	return append(findings, d.findSnapshot(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findClock(ctx), d.findJobs()), nil
 }
 
 func ok(name, format string, args ...any) rpc.Finding {
@@ -105,6 +106,18 @@ func (d *daemon) findSessions() rpc.Finding {
 	return ok("sessions", "%d open, %d waiting to be reflected", open, waiting)
 }
 
+func (d *daemon) findClock(ctx context.Context) rpc.Finding {
+	doubt, err := d.store.ClockDoubt(ctx)
+	switch {
+	case err != nil:
+		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: err.Error()}
+	case doubt != "":
+		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: doubt,
+			Remedy: "if the time of this machine is wrong, set it right; archiving, deletion, expiry and trimming wait meanwhile, nothing else does"}
+	}
+	return ok("clock", "runs evenly; ages are trusted")
+}
+
 func (d *daemon) findJobs() rpc.Finding {
 	for _, s := range d.scheduler.Status() {
 		if s.Err != nil {
@@ -112,5 +125,9 @@ func (d *daemon) findJobs() rpc.Finding {
 				Remedy: "it is tried again " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)}
 		}
 	}
-	return ok("jobs", "%d scheduled, none failing", len(d.scheduler.Status()))
+	var next []string
+	for _, s := range d.scheduler.Status() {
+		next = append(next, s.Name+" at "+s.NextRun.In(d.cfg.Location()).Format(time.DateTime))
+	}
+	return ok("jobs", "none failing; next %s", strings.Join(next, ", "))
 }

@@ -30,6 +30,8 @@ type Source interface {
 type View interface {
 	Days() []*memory.Day
 	Log(date string) (*memory.Day, []*memory.Entry, error)
+	Archived() []*memory.Archived
+	ArchiveRevision() int64
 }
 
 // FromStore returns st as a Source.
@@ -51,7 +53,7 @@ type Config struct {
 	Share    float64       // of the time that publishing one day may take; 0.03 when 0. It goes before MaxDelay.
 }
 
-// Publisher keeps the files of all daily logs up to date, in the background. It is a store.Projection. It is safe for concurrent use.
+// Publisher keeps the files of all daily logs, and the index of those that were archived, up to date, in the background. It is a store.Projection. It is safe for concurrent use.
 //
 // A file that somebody else changed is copied to quarantine/ before it is replaced. The file of a day that the store does not
 // have any more is removed, or moved to quarantine/ when somebody else changed it.
@@ -84,6 +86,8 @@ func (p *Publisher) Apply(rec *journal.Record) {
 			date = c.Entry.Date
 		case c.Day != nil:
 			date = c.Day.Date
+		case c.Archive != nil:
+			date = archive
 		}
 		if date != "" && date != marked {
 			p.publisher.Mark(key(rec.Space, date))
@@ -100,7 +104,7 @@ func (p *Publisher) Run(ctx context.Context) error { return p.publisher.Run(ctx)
 func (p *Publisher) PublishAll(ctx context.Context) error { return p.publisher.PublishAll(ctx) }
 
 // Status says how the publication of each day stands that was published or changed since the start, sorted by Key,
-// which is SPACE/DATE.
+// which is SPACE/DATE, or SPACE/archive for the index.
 func (p *Publisher) Status() []publish.Status { return p.publisher.Status() }
 
 func key(space, date string) string { return space + "/" + date }
@@ -119,6 +123,12 @@ func (p *Publisher) behind() ([]string, error) {
 				keys = append(keys, key(space, d.Date))
 			}
 		}
+		have[ArchivePath(space)] = true
+		published, err := p.files.Revision(ArchivePath(space))
+		errs = append(errs, err)
+		if published != p.source.Space(space).ArchiveRevision() {
+			keys = append(keys, key(space, archive))
+		}
 	}
 	names, err := p.files.Names()
 	errs = append(errs, err)
@@ -136,12 +146,17 @@ func parsePath(name string) (space, date string, ok bool) {
 	if rest, below := strings.CutPrefix(name, "spaces/"); below {
 		space, _, _ = strings.Cut(rest, "/")
 	}
-	date, ok = DateOf(path.Base(name))
+	if date, ok = DateOf(path.Base(name)); path.Base(name) == ArchiveName {
+		date, ok = archive, true
+	}
 	return space, date, ok && Path(space, date) == name
 }
 
 func (p *Publisher) publish(key string) (publish.Written, error) {
 	space, date, _ := strings.Cut(key, "/")
+	if date == archive && memory.IsSlug(space) {
+		return p.publishArchive(space)
+	}
 	if _, err := time.Parse(memory.DateLayout, date); err != nil || !memory.IsSlug(space) {
 		return publish.Written{}, fmt.Errorf("%q cannot be a file's name", key)
 	}
@@ -156,4 +171,15 @@ func (p *Publisher) publish(key string) (publish.Written, error) {
 	f := &File{Day: *day, Entries: entries}
 	size, err := p.files.Replace(name, day.Revision, false, func(w io.Writer) error { return Encode(w, f) })
 	return publish.Written{Revision: day.Revision, Bytes: size}, err
+}
+
+// publishArchive writes the index of the archived logs of a space; none when there are none.
+func (p *Publisher) publishArchive(space string) (publish.Written, error) {
+	v := p.source.Space(space)
+	a := &Archive{Revision: v.ArchiveRevision(), Logs: v.Archived()}
+	if len(a.Logs) == 0 {
+		return publish.Written{}, p.files.Remove(ArchivePath(space))
+	}
+	size, err := p.files.Replace(ArchivePath(space), a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
+	return publish.Written{Revision: a.Revision, Bytes: size}, err
 }

@@ -72,6 +72,7 @@ type Change struct {
 	Session   *SessionChange   `json:"session,omitempty"`
 	Message   *MessageChange   `json:"message,omitempty"`
 	Touch     *TouchChange     `json:"touch,omitempty"`
+	Archive   *ArchiveChange   `json:"archive,omitempty"`
 }
 
 // MemoryChange creates (no Before), changes or removes (no After) a memory.
@@ -129,4 +130,11 @@ type TouchChange struct {
 	ID    string    `json:"id"`
 	Count int64     `json:"count"`
 	At    time.Time `json:"at"` // of the newest access
+}
+
+// ArchiveChange creates, changes or removes the record of an archived log.
+type ArchiveChange struct {
+	ID     string           `json:"id"`
+	Before *memory.Archived `json:"before,omitempty"`
+	After  *memory.Archived `json:"after,omitempty"`
 }

@@ -164,6 +164,12 @@ func (a *adoption) space(ctx context.Context, st *store.Store, s *FoundSpace) er
 		a.report.Days++
 		a.report.Entries += len(day.Entries)
 	}
+	for _, r := range s.Archived {
+		steps = append(steps, step{items: 1, bytes: len(r.Summary) + 256, do: func(tx *store.Tx) error {
+			tx.PutArchived(r)
+			return nil
+		}})
+	}
 	if s.File != nil {
 		a.report.Memories += len(s.File.Memories)
 	}

@@ -27,6 +27,8 @@ type FoundSpace struct {
 	Name string
 	File *File            // nil when there is no memory.json
 	Days []*dailylog.File // oldest first
+	// Archived are the records of logs that were archived.
+	Archived []*memory.Archived
 
 	sums map[string][sha256.Size]byte // of the files that were read, by name
 }
@@ -79,13 +81,15 @@ func (r *reader) space(name string) {
 			if day := r.day(&s, file, date); day != nil {
 				s.Days = append(s.Days, day)
 			}
+		case e.Name() == dailylog.ArchiveName && e.Type().IsRegular():
+			s.Archived = r.archive(&s, file)
 		case strings.HasSuffix(e.Name(), ".md"):
 			r.v1(file)
 		default:
 			r.found.LeftAlone = append(r.found.LeftAlone, file)
 		}
 	}
-	if s.File != nil || len(s.Days) > 0 {
+	if s.File != nil || len(s.Days)+len(s.Archived) > 0 {
 		r.found.Spaces = append(r.found.Spaces, s)
 	}
 }
@@ -157,4 +161,22 @@ func (r *reader) day(s *FoundSpace, file, date string) *dailylog.File {
 	}
 	s.sums[file] = sha256.Sum256(data)
 	return f
+}
+
+// archive reads the index of archived logs. The numbers of operations in it are those of a journal that is not there any more.
+func (r *reader) archive(s *FoundSpace, file string) []*memory.Archived {
+	data, err := durable.ReadFile(r.fsys, file)
+	var a *dailylog.Archive
+	if err == nil {
+		a, err = dailylog.DecodeArchive(data, r.loc)
+	}
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", file, err))
+		return nil
+	}
+	s.sums[file] = sha256.Sum256(data)
+	for _, l := range a.Logs {
+		l.Op, l.DeletedOp = 0, 0
+	}
+	return a.Logs
 }

@@ -3,6 +3,7 @@ package memories
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -34,8 +35,8 @@ func (s *Service) Delete(ctx context.Context, meta store.Meta, ids []string, exp
 	})
 }
 
-// Restore makes retired and superseded memories active again, and their values no longer forgotten. There is one outcome per id; one that
-// equals an active memory is rejected. Error: *memory.NotFoundError when no id is known. Durable on return.
+// Restore makes retired and superseded memories active again, and their values no longer forgotten; an expiry that has passed is taken from them.
+// There is one outcome per id; one that equals an active memory is rejected. Error: *memory.NotFoundError when no id is known. Durable on return.
 func (s *Service) Restore(ctx context.Context, meta store.Meta, ids []string) (store.Result, error) {
 	var check memory.Check
 	return s.changeMany(ctx, meta, &check, ids, func(tx *store.Tx, m *memory.Memory) (journal.Outcome, error) {
@@ -47,6 +48,9 @@ func (s *Service) Restore(ctx context.Context, meta store.Meta, ids []string) (s
 		}
 		c := m.Clone()
 		c.Status, c.SupersededBy = memory.Active, ""
+		if c.Expired(tx.Now()) {
+			c.ExpiresAt = time.Time{}
+		}
 		tx.Forget(c.Content, true)
 		if err := detach(tx, m); err != nil {
 			return journal.Outcome{}, err

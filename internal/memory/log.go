@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -43,3 +44,28 @@ type Day struct {
 
 // DateLayout is the time layout of a daily log's date.
 const DateLayout = time.DateOnly
+
+// Archived is what is left of a daily log: the record of its archiving and, when that happened too, of its deletion. It outlives the log and
+// the journal's history of it. Values in the store are immutable.
+type Archived struct {
+	ID        string    `json:"id"` // the date; DATE.2 and so on for a log begun anew after the one before was deleted
+	Date      string    `json:"date"`
+	Entries   int       `json:"entries"` // number of entries archived
+	Summary   string    `json:"summary,omitempty"`
+	Promoted  []string  `json:"promoted,omitempty"` // memories made of it, that of its summary among them
+	At        time.Time `json:"archived_at"`
+	Op        int64     `json:"archive_operation"`
+	DeletedAt time.Time `json:"deleted_at,omitzero"`
+	DeletedOp int64     `json:"delete_operation,omitempty"`
+}
+
+// Deleted reports whether the log is gone.
+func (a *Archived) Deleted() bool { return !a.DeletedAt.IsZero() }
+
+// ArchivedID is the id of the nth record of a date, n counting from 1.
+func ArchivedID(date string, n int) string {
+	if n == 1 {
+		return date
+	}
+	return date + "." + strconv.Itoa(n)
+}

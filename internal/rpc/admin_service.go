@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/schedule"
 )
 
 // Admin is how the daemon is looked after. All functions are required and safe for concurrent use.
@@ -26,6 +27,8 @@ type Info struct {
 	LSN                      int64
 	ReadOnly                 string // why the store is read-only, "" when it is not
 	Paused                   bool
+	Jobs                     []schedule.Status
+	ClockDoubt               string // why ages are not trusted, "" when they are
 }
 
 // Level says how bad a finding is.
@@ -63,7 +66,15 @@ func (s *adminServer) Archive(ctx context.Context, req *pb.AdminServiceArchiveRe
 	if err != nil {
 		return nil, err
 	}
-	return archiveToProto(&report), nil
+	expired, err := s.archiver.Expire(ctx, archiver.ExpireOptions{Space: req.GetSpace(), DryRun: req.GetDryRun()})
+	if err != nil {
+		return nil, err
+	}
+	res := archiveToProto(&report)
+	for _, e := range expired.Expired {
+		res.Expired = append(res.Expired, &pb.ExpiredMemory{Space: e.Space, MemoryId: e.ID, Category: e.Category, Operation: e.Op})
+	}
+	return res, nil
 }
 
 var archiveActions = map[archiver.Action]pb.ArchiveAction{
@@ -130,6 +141,7 @@ func (s *adminServer) Info(context.Context, *pb.AdminServiceInfoRequest) (*pb.Ad
 	return &pb.AdminServiceInfoResponse{
 		Version: info.Version, ApiVersion: apiVersion, Pid: int64(info.PID), DataDir: info.DataDir, Socket: info.Socket,
 		StartedAt: timeToProto(info.StartedAt), Lsn: info.LSN, ReadOnlyReason: info.ReadOnly, Paused: info.Paused,
+		Jobs: jobsToProto(info.Jobs), ClockDoubt: info.ClockDoubt,
 	}, nil
 }
 

@@ -22,6 +22,16 @@ func dayToProto(d *memory.Day) *pb.LogDay {
 	return &pb.LogDay{Date: d.Date, Summary: d.Summary, Archived: d.Archived, Revision: d.Revision, EntryCount: int32(d.Entries)}
 }
 
+func archivedToProto(r *memory.Archived) *pb.ArchivedLog {
+	if r == nil {
+		return nil
+	}
+	return &pb.ArchivedLog{
+		Id: r.ID, Date: r.Date, EntryCount: int32(r.Entries), Summary: r.Summary, PromotedMemoryIds: r.Promoted,
+		ArchivedAt: timeToProto(r.At), ArchiveOperation: r.Op, DeletedAt: timeToProto(r.DeletedAt), DeleteOperation: r.DeletedOp,
+	}
+}
+
 func entryFromProto(check *memory.Check, prefix string, in *pb.NewLogEntry) *memory.Entry {
 	return &memory.Entry{
 		At: timeFromProto(check, prefix+"at", in.GetAt()), Type: in.GetType(), Content: in.GetContent(), Category: in.GetCategory(),

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -53,10 +54,17 @@ func (s *logServer) Get(_ context.Context, req *pb.LogServiceGetRequest) (*pb.Lo
 		return nil, err
 	}
 	day, entries, err := s.store.Space(space).Log(date)
-	if err != nil {
+	archived := s.store.Space(space).ArchivedOn(date)
+	switch {
+	case errors.Is(err, memory.ErrNotFound) && len(archived) > 0: // deleted: its summary is left
+		day = &memory.Day{Date: date, Archived: true, Summary: archived[len(archived)-1].Summary}
+	case err != nil:
 		return nil, err
 	}
 	res := &pb.LogServiceGetResponse{Day: dayToProto(day)}
+	for _, r := range archived {
+		res.Archived = append(res.Archived, archivedToProto(r))
+	}
 	for _, e := range entries {
 		res.Entries = append(res.Entries, entryToProto(e))
 	}

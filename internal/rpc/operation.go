@@ -49,6 +49,10 @@ func changeToProto(c *journal.Change) *pb.Change {
 		return &pb.Change{Subject: &pb.Change_Message{Message: &pb.MessageChange{
 			Session: c.Message.Session, Message: messageToProto(c.Message.Message),
 		}}}
+	case c.Archive != nil:
+		return &pb.Change{Subject: &pb.Change_Archive{Archive: &pb.ArchiveChange{
+			Id: c.Archive.ID, Before: archivedToProto(c.Archive.Before), After: archivedToProto(c.Archive.After),
+		}}}
 	case c.Touch != nil:
 		return &pb.Change{Subject: &pb.Change_Touch{Touch: &pb.TouchChange{
 			Id: c.Touch.ID, Count: c.Touch.Count, At: timeToProto(c.Touch.At),

@@ -24,10 +24,10 @@ const (
 
 // Job is a piece of periodic work.
 type Job struct {
-	Name  string                      // unique within a Runner
-	Every time.Duration               // from the start of one successful run to the next
-	Run   func(context.Context) error // returns soon after its context ends
-	Last  time.Time                   // start of the last successful run of an earlier process; zero runs the job at once
+	Name  string                                           // unique within a Runner
+	Every time.Duration                                    // from the start of one successful run to the next
+	Run   func(context.Context) (result string, err error) // result is for people; returns soon after its context ends
+	Last  time.Time                                        // start of the last successful run of an earlier process; zero runs the job at once
 }
 
 // Status is what is known of a job.
@@ -37,6 +37,7 @@ type Status struct {
 	Running  bool
 	LastRun  time.Time     // start of the newest run, of this process or as Job.Last had it
 	Took     time.Duration // length of the newest finished run of this process
+	Result   string        // what it came to
 	Err      error         // of the newest finished run, nil when it succeeded
 	Failures int           // failed runs since the last success
 	NextRun  time.Time     // when the job is due next
@@ -164,7 +165,7 @@ func (r *Runner) runOnce(ctx context.Context, t *task) {
 	t.status.LastRun = began.Round(0)
 	r.mu.Unlock()
 
-	err := t.job.Run(ctx)
+	result, err := t.job.Run(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = nil // told to stop, which is no failure; there is no next run to plan either
 	}
@@ -172,7 +173,7 @@ func (r *Runner) runOnce(ctx context.Context, t *task) {
 
 	r.mu.Lock()
 	s := &t.status
-	s.Running, s.Took, s.Err = false, took, err
+	s.Running, s.Took, s.Result, s.Err = false, took, result, err
 	if err == nil {
 		s.Failures = 0
 		// Not earlier than the end of this run plus a little: work that takes longer than its interval must not
@@ -189,7 +190,7 @@ func (r *Runner) runOnce(ctx context.Context, t *task) {
 		r.logger.WarnContext(ctx, "job failed", "job", t.job.Name, "error", err, "failures", failures, "next", next)
 		return
 	}
-	r.logger.DebugContext(ctx, "job done", "job", t.job.Name, "took", took, "next", next)
+	r.logger.DebugContext(ctx, "job done", "job", t.job.Name, "result", result, "took", took, "next", next)
 }
 
 // backoff is the delay after the nth failure in a row: a minute, doubled each time, never longer than the job's own

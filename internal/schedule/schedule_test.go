@@ -21,16 +21,16 @@ type record struct {
 	took     time.Duration
 }
 
-func (r *record) run(ctx context.Context) error {
+func (r *record) run(context.Context) (string, error) {
 	r.ran = append(r.ran, time.Since(r.start))
 	if r.took > 0 {
 		time.Sleep(r.took)
 	}
 	if r.failures > 0 {
 		r.failures--
-		return errors.New("no luck")
+		return "nothing", errors.New("no luck")
 	}
-	return nil
+	return "something", nil
 }
 
 func runFor(t *testing.T, r *schedule.Runner, d time.Duration) {
@@ -116,12 +116,12 @@ func TestClockSetBack(t *testing.T) {
 		now := func() time.Time { return time.Now().Add(-back) }
 		rec := &record{start: start}
 		r := schedule.New(now, slog.New(slog.DiscardHandler))
-		err := r.Add(schedule.Job{Name: "job", Every: time.Hour, Run: func(ctx context.Context) error {
-			err := rec.run(ctx)
+		err := r.Add(schedule.Job{Name: "job", Every: time.Hour, Run: func(ctx context.Context) (string, error) {
+			result, err := rec.run(ctx)
 			if len(rec.ran) == 1 {
 				back = 365 * 24 * time.Hour // after the first run the clock loses a year
 			}
-			return err
+			return result, err
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -137,11 +137,11 @@ func TestRunWaitsForJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := false
 		r := schedule.New(time.Now, slog.New(slog.DiscardHandler))
-		err := r.Add(schedule.Job{Name: "slow", Every: time.Hour, Run: func(ctx context.Context) error {
+		err := r.Add(schedule.Job{Name: "slow", Every: time.Hour, Run: func(ctx context.Context) (string, error) {
 			<-ctx.Done()
 			time.Sleep(5 * time.Second) // tidying up
 			stopped = true
-			return ctx.Err()
+			return "", ctx.Err()
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestStatus(t *testing.T) {
 		}
 		runFor(t, r, 30*time.Minute)
 		want := []schedule.Status{
-			{Name: "a", Every: time.Hour, LastRun: start, Took: time.Minute, NextRun: start.Add(time.Hour)},
+			{Name: "a", Every: time.Hour, LastRun: start, Took: time.Minute, Result: "something", NextRun: start.Add(time.Hour)},
 			{Name: "b", Every: 2 * time.Hour, LastRun: start.Add(-time.Hour), NextRun: start.Add(time.Hour)},
 		}
 		if diff := cmp.Diff(want, r.Status()); diff != "" {
@@ -181,7 +181,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestAddRefuses(t *testing.T) {
-	ok := func(context.Context) error { return nil }
+	ok := func(context.Context) (string, error) { return "", nil }
 	for _, tt := range []struct {
 		name string
 		job  schedule.Job

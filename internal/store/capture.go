@@ -57,7 +57,7 @@ func (sp *spaceState) capture(stamp string) *captured {
 	c := &captured{memories: sp.memories(), file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
 	c.header = spaceHeader{
 		Version: snapshotVersion, Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: len(c.memories), Summary: sp.summary,
-		Forgotten: maps.Clone(sp.forgotten), Removed: maps.Clone(sp.removed),
+		Forgotten: maps.Clone(sp.forgotten), Removed: maps.Clone(sp.removed), Archive: sp.archived(), ArchiveRevision: sp.archiveRevision,
 	}
 	for _, r := range sp.receipts {
 		c.header.Receipts = append(c.header.Receipts, r)

@@ -106,6 +106,11 @@ func (s *Store) Digest() (string, error) {
 				return "", err
 			}
 		}
+		if archived := v.Archived(); len(archived) > 0 {
+			if err := feed(sum, "archived", archived...); err != nil {
+				return "", err
+			}
+		}
 		if err := s.digestDocs(sum, v); err != nil {
 			return "", err
 		}

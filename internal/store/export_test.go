@@ -1,4 +1,6 @@
 package store
 
+import "context"
+
 // Trim is the periodic trim of old history.
-func (s *Store) Trim() error { return s.trim() }
+func (s *Store) Trim() error { return s.trim(context.Background()) }

@@ -30,6 +30,7 @@ func Open(cfg Config) (*Store, error) {
 	if s.historyDays == 0 {
 		s.historyDays = DefaultHistoryDays
 	}
+	s.clock = newClock(cfg.Now, cfg.Elapsed)
 	s.snapshots.docFiles = map[string][]string{}
 	m, err := readManifest(cfg.FS, manifestFile)
 	if err != nil {
@@ -115,6 +116,10 @@ func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState 
 	}
 	for _, d := range h.Days {
 		sp.days[d.Header.Date] = &day{header: d.Header, doc: doc{file: d.File, items: d.Items}}
+	}
+	sp.archiveRevision = h.ArchiveRevision
+	for _, r := range h.Archive {
+		sp.archive[r.ID] = r
 	}
 	for _, se := range h.Sessions {
 		sp.sessions[se.Header.ID] = &session{header: se.Header, doc: doc{file: se.File, items: se.Items}}

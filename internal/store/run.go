@@ -37,7 +37,7 @@ func (s *Store) Run(ctx context.Context) error {
 				}
 			}
 		case <-trim.C:
-			err = s.trim()
+			err = s.trim(ctx)
 		}
 		// None of this loses anything: what failed is tried again with the next tick.
 		if err != nil && ctx.Err() == nil && !errors.Is(err, memory.ErrReadOnly) {
@@ -55,8 +55,11 @@ func (s *Store) snapshotDue() bool {
 	return since > max(snapshotEvery, info.Bytes/2)
 }
 
-// trim removes history older than is kept. What it removes is in the newest snapshot, and in the previous one.
-func (s *Store) trim() error {
+// trim removes history older than is kept, unless the clock is in doubt. What it removes is in the newest snapshot, and in the previous one.
+func (s *Store) trim(ctx context.Context) error {
+	if doubt, err := s.ClockDoubt(ctx); doubt != "" || err != nil {
+		return err
+	}
 	previous, err := readManifest(s.fs, previousFile)
 	if err != nil || previous.LSN == 0 {
 		return err

@@ -56,7 +56,10 @@ type spaceHeader struct {
 	Removed   map[string]int64     `json:"removed,omitempty"`
 	Receipts  []receipt            `json:"receipts,omitempty"`
 	Days      []dayInFile          `json:"days,omitempty"`
-	Sessions  []sessionInFile      `json:"sessions,omitempty"`
+	Archive   []*memory.Archived   `json:"archive,omitempty"`
+	// ArchiveRevision is the newest operation that changed Archive.
+	ArchiveRevision int64           `json:"archive_revision,omitempty"`
+	Sessions        []sessionInFile `json:"sessions,omitempty"`
 }
 
 type docInFile struct {

@@ -35,11 +35,14 @@ type spaceState struct {
 	summary   string
 	forgotten map[string]time.Time
 	days      map[string]*day
+	archive   map[string]*memory.Archived // by id
 	sessions  map[string]*session
 	receipts  map[string]receipt
 	revision  int64 // newest operation that changed a memory, the summary or a forgotten value
 	changed   int64 // newest record of any kind
-	keepDocs  bool
+	// archiveRevision is the newest operation that changed archive.
+	archiveRevision int64
+	keepDocs        bool
 }
 
 // day is a daily log; its doc is kept in the readers' state only.
@@ -70,7 +73,7 @@ func newState(docs bool) *state {
 func (st *state) newSpace(name string) *spaceState {
 	sp := &spaceState{
 		name: name, byID: map[string]int32{}, removed: map[string]int64{}, forgotten: map[string]time.Time{},
-		days: map[string]*day{}, sessions: map[string]*session{}, receipts: map[string]receipt{}, keepDocs: st.docs, seed: st.seed,
+		days: map[string]*day{}, archive: map[string]*memory.Archived{}, sessions: map[string]*session{}, receipts: map[string]receipt{}, keepDocs: st.docs, seed: st.seed,
 	}
 	if !st.docs {
 		sp.equal = map[uint64]int32{}
@@ -134,6 +137,8 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 		sp.revision = rec.Op
 	case c.Entry != nil || c.Day != nil:
 		sp.applyLog(rec, c)
+	case c.Archive != nil:
+		sp.setArchived(c.Archive, rec.Op)
 	case c.Session != nil:
 		sp.setSession(c.Session)
 	case c.Message != nil:

@@ -30,8 +30,11 @@ type Config struct {
 	Logger      *slog.Logger
 	Projections []Projection
 	Failed      func(error) // called once when the store turns read-only; must not block or call the store; may be nil
-	HistoryDays int         // 0 is DefaultHistoryDays
-	SegmentSize int64       // of the journal, in bytes; 0 is 8 MiB. Tests use small ones.
+	// Elapsed is the time since any fixed moment, counting also while the machine sleeps, and not following when the wall clock is set. It may be
+	// nil: then Now is taken to be right while the store is open.
+	Elapsed     func() time.Duration
+	HistoryDays int   // 0 is DefaultHistoryDays
+	SegmentSize int64 // of the journal, in bytes; 0 is 8 MiB. Tests use small ones.
 }
 
 // Store is safe for concurrent use.
@@ -42,6 +45,7 @@ type Store struct {
 	projections []Projection
 	historyDays int
 	journal     *journal.Journal
+	clock       *clock
 
 	stage  sync.Mutex // held while a transaction runs; taken before mu
 	staged *state     // what is durable and what is about to be; guarded by stage

@@ -19,6 +19,7 @@ type Tx struct {
 	now      time.Time
 	lsn      int64
 	salt     string
+	salts    []string // of all forgotten values, once somebody asked
 	changes  []journal.Change
 	outcomes []journal.Outcome
 
@@ -26,6 +27,7 @@ type Tx struct {
 	memories map[string]*memory.Memory // nil: removed
 	equal    map[string]string         // id by category and normalised content
 	days     map[string]*memory.Day    // nil: removed
+	archive  map[string]*memory.Archived
 	sessions map[string]*memory.Session
 	forgot   map[string]time.Time // zero: taken back
 	summary  *string
@@ -151,14 +153,16 @@ func (tx *Tx) IsForgotten(content string) bool { return len(tx.forgottenAs(conte
 
 // forgottenAs returns the hashes under which content is forgotten. Hashes adopted from another store carry its salt.
 func (tx *Tx) forgottenAs(content string) []string {
-	salts := []string{tx.salt}
-	for hash := range tx.space.forgotten {
-		if salt, _, ok := strings.Cut(hash, ":"); ok && !slices.Contains(salts, salt) {
-			salts = append(salts, salt)
+	if tx.salts == nil {
+		tx.salts = []string{tx.salt}
+		for hash := range tx.space.forgotten {
+			if salt, _, ok := strings.Cut(hash, ":"); ok && !slices.Contains(tx.salts, salt) {
+				tx.salts = append(tx.salts, salt)
+			}
 		}
 	}
 	var out []string
-	for _, salt := range salts {
+	for _, salt := range tx.salts {
 		hash := forgottenHash(salt, content)
 		if _, ok := tx.forgottenAt(hash); ok {
 			out = append(out, hash)

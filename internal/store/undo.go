@@ -110,6 +110,8 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 		return u.memory(tx, c.Memory)
 	case c.Day != nil:
 		u.day(tx, c.Day)
+	case c.Archive != nil:
+		u.archived(tx, c.Archive)
 	case c.Summary != nil:
 		if tx.Summary() != c.Summary.After {
 			u.report(tx, "rolling_summary", ReasonChangedSince)
@@ -176,6 +178,13 @@ func (u *undo) day(tx *Tx, c *journal.DayChange) {
 	}
 	tx.SetDay(before)
 	u.report(tx, c.Date, "")
+}
+
+// archived takes the record of an archived log back. It is derived from what else the operation did, and goes with it.
+func (u *undo) archived(tx *Tx, c *journal.ArchiveChange) {
+	if same(tx.ArchivedAs(c.ID), c.After) {
+		tx.setArchived(c.ID, c.Before)
+	}
 }
 
 // removeEmptyDays takes away the days of which nothing is left.

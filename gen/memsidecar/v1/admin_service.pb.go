@@ -611,7 +611,9 @@ type AdminServiceArchiveResponse struct {
 	// One per daily log, oldest first within each space. A log that is both archived and deleted is there twice, in that order.
 	Days []*ArchivedDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
 	// The local date that all ages were counted from.
-	Today         string `protobuf:"bytes,2,opt,name=today,proto3" json:"today,omitempty"`
+	Today string `protobuf:"bytes,2,opt,name=today,proto3" json:"today,omitempty"`
+	// Memories whose expiry has passed and that were, or in a dry run would be, retired.
+	Expired       []*ExpiredMemory `protobuf:"bytes,3,rep,name=expired,proto3" json:"expired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -658,6 +660,13 @@ func (x *AdminServiceArchiveResponse) GetToday() string {
 		return x.Today
 	}
 	return ""
+}
+
+func (x *AdminServiceArchiveResponse) GetExpired() []*ExpiredMemory {
+	if x != nil {
+		return x.Expired
+	}
+	return nil
 }
 
 // AdminServiceCheckpointRequest has no fields.
@@ -1048,7 +1057,11 @@ type AdminServiceInfoResponse struct {
 	// Why the store is read-only; empty when it is not.
 	ReadOnlyReason string `protobuf:"bytes,8,opt,name=read_only_reason,json=readOnlyReason,proto3" json:"read_only_reason,omitempty"`
 	// Capture is paused.
-	Paused        bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
+	Paused bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
+	// The periodic jobs.
+	Jobs []*Job `protobuf:"bytes,10,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	// Why the clock is not trusted, and everything that goes by age waits; empty when it is.
+	ClockDoubt    string `protobuf:"bytes,11,opt,name=clock_doubt,json=clockDoubt,proto3" json:"clock_doubt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1144,6 +1157,20 @@ func (x *AdminServiceInfoResponse) GetPaused() bool {
 		return x.Paused
 	}
 	return false
+}
+
+func (x *AdminServiceInfoResponse) GetJobs() []*Job {
+	if x != nil {
+		return x.Jobs
+	}
+	return nil
+}
+
+func (x *AdminServiceInfoResponse) GetClockDoubt() string {
+	if x != nil {
+		return x.ClockDoubt
+	}
+	return ""
 }
 
 // AdminServicePauseRequest has no fields.
@@ -2256,6 +2283,471 @@ func (x *AdminServiceImportResponse) GetOperations() []int64 {
 	return nil
 }
 
+// AdminServiceCompressRequest says what to compress.
+type AdminServiceCompressRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One space; empty means all.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Only memories created and changed more than this many days ago, 1 or more; 0 means 90.
+	Days int32 `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	// Merge at most this many groups, those with the oldest memories first; 0 means the daemon's own limit.
+	MaxGroups int32 `protobuf:"varint,3,opt,name=max_groups,json=maxGroups,proto3" json:"max_groups,omitempty"`
+	// Only say what would be done.
+	DryRun        bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceCompressRequest) Reset() {
+	*x = AdminServiceCompressRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceCompressRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceCompressRequest) ProtoMessage() {}
+
+func (x *AdminServiceCompressRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceCompressRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceCompressRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *AdminServiceCompressRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *AdminServiceCompressRequest) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *AdminServiceCompressRequest) GetMaxGroups() int32 {
+	if x != nil {
+		return x.MaxGroups
+	}
+	return 0
+}
+
+func (x *AdminServiceCompressRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+// CompressedGroup is a group of memories that were, or in a dry run would be, merged.
+type CompressedGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Space of the memories.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Their category.
+	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
+	// The memories merged, the one whose text was kept first.
+	Originals []string `protobuf:"bytes,3,rep,name=originals,proto3" json:"originals,omitempty"`
+	// What they became, 1 to 3 and fewer than there were.
+	Results []*MergedMemory `protobuf:"bytes,4,rep,name=results,proto3" json:"results,omitempty"`
+	// Why it was left alone; empty when it was not.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Operation number; 0 in a dry run and when nothing was changed.
+	Operation     int64 `protobuf:"varint,6,opt,name=operation,proto3" json:"operation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompressedGroup) Reset() {
+	*x = CompressedGroup{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompressedGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompressedGroup) ProtoMessage() {}
+
+func (x *CompressedGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompressedGroup.ProtoReflect.Descriptor instead.
+func (*CompressedGroup) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *CompressedGroup) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *CompressedGroup) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *CompressedGroup) GetOriginals() []string {
+	if x != nil {
+		return x.Originals
+	}
+	return nil
+}
+
+func (x *CompressedGroup) GetResults() []*MergedMemory {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *CompressedGroup) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *CompressedGroup) GetOperation() int64 {
+	if x != nil {
+		return x.Operation
+	}
+	return 0
+}
+
+// MergedMemory is what memories were merged into.
+type MergedMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memory; empty in a dry run.
+	MemoryId string `protobuf:"bytes,1,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
+	// Its content.
+	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	// The memories that it supersedes.
+	Supersedes    []string `protobuf:"bytes,3,rep,name=supersedes,proto3" json:"supersedes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergedMemory) Reset() {
+	*x = MergedMemory{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergedMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergedMemory) ProtoMessage() {}
+
+func (x *MergedMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergedMemory.ProtoReflect.Descriptor instead.
+func (*MergedMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *MergedMemory) GetMemoryId() string {
+	if x != nil {
+		return x.MemoryId
+	}
+	return ""
+}
+
+func (x *MergedMemory) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *MergedMemory) GetSupersedes() []string {
+	if x != nil {
+		return x.Supersedes
+	}
+	return nil
+}
+
+// AdminServiceCompressResponse says what was done.
+type AdminServiceCompressResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By space, the groups with the oldest memories first.
+	Groups []*CompressedGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Why nothing was done although something may be due; empty otherwise.
+	Postponed string `protobuf:"bytes,2,opt,name=postponed,proto3" json:"postponed,omitempty"`
+	// Memories old enough and used little enough to be looked at.
+	Candidates    int32 `protobuf:"varint,3,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceCompressResponse) Reset() {
+	*x = AdminServiceCompressResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceCompressResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceCompressResponse) ProtoMessage() {}
+
+func (x *AdminServiceCompressResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceCompressResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceCompressResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *AdminServiceCompressResponse) GetGroups() []*CompressedGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *AdminServiceCompressResponse) GetPostponed() string {
+	if x != nil {
+		return x.Postponed
+	}
+	return ""
+}
+
+func (x *AdminServiceCompressResponse) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+// Job is a periodic job of the daemon.
+type Job struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the job.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// When its newest run began; absent when there was none since the start.
+	LastRun *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_run,json=lastRun,proto3" json:"last_run,omitempty"`
+	// What that run came to, for people; empty when nothing was to do.
+	LastResult string `protobuf:"bytes,3,opt,name=last_result,json=lastResult,proto3" json:"last_result,omitempty"`
+	// Why it failed; empty when it did not.
+	LastError string `protobuf:"bytes,4,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// Failed runs since the last success.
+	Failures int32 `protobuf:"varint,5,opt,name=failures,proto3" json:"failures,omitempty"`
+	// When it is due next.
+	NextRun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=next_run,json=nextRun,proto3" json:"next_run,omitempty"`
+	// It is running now.
+	Running       bool `protobuf:"varint,7,opt,name=running,proto3" json:"running,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Job) Reset() {
+	*x = Job{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Job) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Job) ProtoMessage() {}
+
+func (x *Job) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Job.ProtoReflect.Descriptor instead.
+func (*Job) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *Job) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Job) GetLastRun() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastRun
+	}
+	return nil
+}
+
+func (x *Job) GetLastResult() string {
+	if x != nil {
+		return x.LastResult
+	}
+	return ""
+}
+
+func (x *Job) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
+func (x *Job) GetFailures() int32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *Job) GetNextRun() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NextRun
+	}
+	return nil
+}
+
+func (x *Job) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+// ExpiredMemory is a memory whose expiry has passed.
+type ExpiredMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Space of the memory.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The memory.
+	MemoryId string `protobuf:"bytes,2,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
+	// Its category.
+	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	// Operation that retired it; 0 in a dry run.
+	Operation     int64 `protobuf:"varint,4,opt,name=operation,proto3" json:"operation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExpiredMemory) Reset() {
+	*x = ExpiredMemory{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExpiredMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExpiredMemory) ProtoMessage() {}
+
+func (x *ExpiredMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExpiredMemory.ProtoReflect.Descriptor instead.
+func (*ExpiredMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ExpiredMemory) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ExpiredMemory) GetMemoryId() string {
+	if x != nil {
+		return x.MemoryId
+	}
+	return ""
+}
+
+func (x *ExpiredMemory) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *ExpiredMemory) GetOperation() int64 {
+	if x != nil {
+		return x.Operation
+	}
+	return 0
+}
+
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
@@ -2290,10 +2782,11 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\bentry_id\x18\x01 \x01(\tR\aentryId\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
 	"\acontent\x18\x03 \x01(\tR\acontent\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"c\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x9b\x01\n" +
 	"\x1bAdminServiceArchiveResponse\x12.\n" +
 	"\x04days\x18\x01 \x03(\v2\x1a.memsidecar.v1.ArchivedDayR\x04days\x12\x14\n" +
-	"\x05today\x18\x02 \x01(\tR\x05today\"\x1f\n" +
+	"\x05today\x18\x02 \x01(\tR\x05today\x126\n" +
+	"\aexpired\x18\x03 \x03(\v2\x1c.memsidecar.v1.ExpiredMemoryR\aexpired\"\x1f\n" +
 	"\x1dAdminServiceCheckpointRequest\"2\n" +
 	"\x1eAdminServiceCheckpointResponse\x12\x10\n" +
 	"\x03lsn\x18\x01 \x01(\x03R\x03lsn\"\x1a\n" +
@@ -2309,7 +2802,7 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"P\n" +
 	"\x1aAdminServiceDoctorResponse\x122\n" +
 	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\"\x19\n" +
-	"\x17AdminServiceInfoRequest\"\xa9\x02\n" +
+	"\x17AdminServiceInfoRequest\"\xf2\x02\n" +
 	"\x18AdminServiceInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1f\n" +
 	"\vapi_version\x18\x02 \x01(\tR\n" +
@@ -2321,7 +2814,11 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"started_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x10\n" +
 	"\x03lsn\x18\a \x01(\x03R\x03lsn\x12(\n" +
 	"\x10read_only_reason\x18\b \x01(\tR\x0ereadOnlyReason\x12\x16\n" +
-	"\x06paused\x18\t \x01(\bR\x06paused\"\x1a\n" +
+	"\x06paused\x18\t \x01(\bR\x06paused\x12&\n" +
+	"\x04jobs\x18\n" +
+	" \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12\x1f\n" +
+	"\vclock_doubt\x18\v \x01(\tR\n" +
+	"clockDoubt\"\x1a\n" +
 	"\x18AdminServicePauseRequest\"\x1b\n" +
 	"\x19AdminServicePauseResponse\"\x1b\n" +
 	"\x19AdminServiceResumeRequest\"\x1c\n" +
@@ -2382,7 +2879,47 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\askipped\x18\x02 \x03(\v2\x1c.memsidecar.v1.SkippedImportR\askipped\x12\x1e\n" +
 	"\n" +
 	"operations\x18\x03 \x03(\x03R\n" +
-	"operations*\x9d\x01\n" +
+	"operations\"\x7f\n" +
+	"\x1bAdminServiceCompressRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\x05R\x04days\x12\x1d\n" +
+	"\n" +
+	"max_groups\x18\x03 \x01(\x05R\tmaxGroups\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\"\xce\x01\n" +
+	"\x0fCompressedGroup\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1a\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x1c\n" +
+	"\toriginals\x18\x03 \x03(\tR\toriginals\x125\n" +
+	"\aresults\x18\x04 \x03(\v2\x1b.memsidecar.v1.MergedMemoryR\aresults\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
+	"\toperation\x18\x06 \x01(\x03R\toperation\"e\n" +
+	"\fMergedMemory\x12\x1b\n" +
+	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\tR\acontent\x12\x1e\n" +
+	"\n" +
+	"supersedes\x18\x03 \x03(\tR\n" +
+	"supersedes\"\x94\x01\n" +
+	"\x1cAdminServiceCompressResponse\x126\n" +
+	"\x06groups\x18\x01 \x03(\v2\x1e.memsidecar.v1.CompressedGroupR\x06groups\x12\x1c\n" +
+	"\tpostponed\x18\x02 \x01(\tR\tpostponed\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x03 \x01(\x05R\n" +
+	"candidates\"\xfd\x01\n" +
+	"\x03Job\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
+	"\blast_run\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\alastRun\x12\x1f\n" +
+	"\vlast_result\x18\x03 \x01(\tR\n" +
+	"lastResult\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\x04 \x01(\tR\tlastError\x12\x1a\n" +
+	"\bfailures\x18\x05 \x01(\x05R\bfailures\x125\n" +
+	"\bnext_run\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\anextRun\x12\x18\n" +
+	"\arunning\x18\a \x01(\bR\arunning\"|\n" +
+	"\rExpiredMemory\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1b\n" +
+	"\tmemory_id\x18\x02 \x01(\tR\bmemoryId\x12\x1a\n" +
+	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x1c\n" +
+	"\toperation\x18\x04 \x01(\x03R\toperation*\x9d\x01\n" +
 	"\rArchiveAction\x12\x1e\n" +
 	"\x1aARCHIVE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ARCHIVE_ACTION_ARCHIVE\x10\x01\x12\x19\n" +
@@ -2402,8 +2939,7 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\fExportFormat\x12\x1d\n" +
 	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13EXPORT_FORMAT_JSONL\x10\x01\x12\x1d\n" +
-	"\x19EXPORT_FORMAT_MEMORY_JSON\x10\x022\xde\n" +
-	"\n" +
+	"\x19EXPORT_FORMAT_MEMORY_JSON\x10\x022\xc3\v\n" +
 	"\fAdminService\x12`\n" +
 	"\aArchive\x12).memsidecar.v1.AdminServiceArchiveRequest\x1a*.memsidecar.v1.AdminServiceArchiveResponse\x12i\n" +
 	"\n" +
@@ -2418,7 +2954,8 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\vResolveEdit\x12-.memsidecar.v1.AdminServiceResolveEditRequest\x1a..memsidecar.v1.AdminServiceResolveEditResponse\x12_\n" +
 	"\x06Backup\x12(.memsidecar.v1.AdminServiceBackupRequest\x1a).memsidecar.v1.AdminServiceBackupResponse0\x01\x12_\n" +
 	"\x06Export\x12(.memsidecar.v1.AdminServiceExportRequest\x1a).memsidecar.v1.AdminServiceExportResponse0\x01\x12_\n" +
-	"\x06Import\x12(.memsidecar.v1.AdminServiceImportRequest\x1a).memsidecar.v1.AdminServiceImportResponse(\x01\x12W\n" +
+	"\x06Import\x12(.memsidecar.v1.AdminServiceImportRequest\x1a).memsidecar.v1.AdminServiceImportResponse(\x01\x12c\n" +
+	"\bCompress\x12*.memsidecar.v1.AdminServiceCompressRequest\x1a+.memsidecar.v1.AdminServiceCompressResponse\x12W\n" +
 	"\x04Stop\x12&.memsidecar.v1.AdminServiceStopRequest\x1a'.memsidecar.v1.AdminServiceStopResponseB\xbc\x01\n" +
 	"\x11com.memsidecar.v1B\x11AdminServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
@@ -2435,7 +2972,7 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(ArchiveAction)(0),                      // 0: memsidecar.v1.ArchiveAction
 	(FindingLevel)(0),                       // 1: memsidecar.v1.FindingLevel
@@ -2476,60 +3013,74 @@ var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(*ImportCount)(nil),                     // 36: memsidecar.v1.ImportCount
 	(*SkippedImport)(nil),                   // 37: memsidecar.v1.SkippedImport
 	(*AdminServiceImportResponse)(nil),      // 38: memsidecar.v1.AdminServiceImportResponse
-	(*timestamppb.Timestamp)(nil),           // 39: google.protobuf.Timestamp
-	(*Change)(nil),                          // 40: memsidecar.v1.Change
-	(*WriteResult)(nil),                     // 41: memsidecar.v1.WriteResult
+	(*AdminServiceCompressRequest)(nil),     // 39: memsidecar.v1.AdminServiceCompressRequest
+	(*CompressedGroup)(nil),                 // 40: memsidecar.v1.CompressedGroup
+	(*MergedMemory)(nil),                    // 41: memsidecar.v1.MergedMemory
+	(*AdminServiceCompressResponse)(nil),    // 42: memsidecar.v1.AdminServiceCompressResponse
+	(*Job)(nil),                             // 43: memsidecar.v1.Job
+	(*ExpiredMemory)(nil),                   // 44: memsidecar.v1.ExpiredMemory
+	(*timestamppb.Timestamp)(nil),           // 45: google.protobuf.Timestamp
+	(*Change)(nil),                          // 46: memsidecar.v1.Change
+	(*WriteResult)(nil),                     // 47: memsidecar.v1.WriteResult
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
 	6,  // 1: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
 	7,  // 2: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
 	5,  // 3: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
-	1,  // 4: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
-	14, // 5: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	39, // 6: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
-	2,  // 7: memsidecar.v1.Edit.kind:type_name -> memsidecar.v1.EditKind
-	39, // 8: memsidecar.v1.Edit.noticed_at:type_name -> google.protobuf.Timestamp
-	24, // 9: memsidecar.v1.AdminServiceListEditsResponse.edits:type_name -> memsidecar.v1.Edit
-	24, // 10: memsidecar.v1.AdminServiceGetEditResponse.edit:type_name -> memsidecar.v1.Edit
-	40, // 11: memsidecar.v1.AdminServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
-	41, // 12: memsidecar.v1.AdminServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
-	3,  // 13: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
-	36, // 14: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
-	37, // 15: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
-	4,  // 16: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	9,  // 17: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
-	11, // 18: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	13, // 19: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	16, // 20: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	18, // 21: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	20, // 22: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	25, // 23: memsidecar.v1.AdminService.ListEdits:input_type -> memsidecar.v1.AdminServiceListEditsRequest
-	27, // 24: memsidecar.v1.AdminService.GetEdit:input_type -> memsidecar.v1.AdminServiceGetEditRequest
-	29, // 25: memsidecar.v1.AdminService.ResolveEdit:input_type -> memsidecar.v1.AdminServiceResolveEditRequest
-	31, // 26: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
-	33, // 27: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
-	35, // 28: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
-	22, // 29: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	8,  // 30: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	10, // 31: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
-	12, // 32: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	15, // 33: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	17, // 34: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	19, // 35: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	21, // 36: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	26, // 37: memsidecar.v1.AdminService.ListEdits:output_type -> memsidecar.v1.AdminServiceListEditsResponse
-	28, // 38: memsidecar.v1.AdminService.GetEdit:output_type -> memsidecar.v1.AdminServiceGetEditResponse
-	30, // 39: memsidecar.v1.AdminService.ResolveEdit:output_type -> memsidecar.v1.AdminServiceResolveEditResponse
-	32, // 40: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
-	34, // 41: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
-	38, // 42: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
-	23, // 43: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	30, // [30:44] is the sub-list for method output_type
-	16, // [16:30] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	44, // 4: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
+	1,  // 5: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
+	14, // 6: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
+	45, // 7: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	43, // 8: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
+	2,  // 9: memsidecar.v1.Edit.kind:type_name -> memsidecar.v1.EditKind
+	45, // 10: memsidecar.v1.Edit.noticed_at:type_name -> google.protobuf.Timestamp
+	24, // 11: memsidecar.v1.AdminServiceListEditsResponse.edits:type_name -> memsidecar.v1.Edit
+	24, // 12: memsidecar.v1.AdminServiceGetEditResponse.edit:type_name -> memsidecar.v1.Edit
+	46, // 13: memsidecar.v1.AdminServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
+	47, // 14: memsidecar.v1.AdminServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
+	3,  // 15: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
+	36, // 16: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
+	37, // 17: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
+	41, // 18: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
+	40, // 19: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
+	45, // 20: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
+	45, // 21: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
+	4,  // 22: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	9,  // 23: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
+	11, // 24: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	13, // 25: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	16, // 26: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	18, // 27: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	20, // 28: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	25, // 29: memsidecar.v1.AdminService.ListEdits:input_type -> memsidecar.v1.AdminServiceListEditsRequest
+	27, // 30: memsidecar.v1.AdminService.GetEdit:input_type -> memsidecar.v1.AdminServiceGetEditRequest
+	29, // 31: memsidecar.v1.AdminService.ResolveEdit:input_type -> memsidecar.v1.AdminServiceResolveEditRequest
+	31, // 32: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	33, // 33: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	35, // 34: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	39, // 35: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
+	22, // 36: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	8,  // 37: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	10, // 38: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
+	12, // 39: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	15, // 40: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	17, // 41: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	19, // 42: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	21, // 43: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	26, // 44: memsidecar.v1.AdminService.ListEdits:output_type -> memsidecar.v1.AdminServiceListEditsResponse
+	28, // 45: memsidecar.v1.AdminService.GetEdit:output_type -> memsidecar.v1.AdminServiceGetEditResponse
+	30, // 46: memsidecar.v1.AdminService.ResolveEdit:output_type -> memsidecar.v1.AdminServiceResolveEditResponse
+	32, // 47: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	34, // 48: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	38, // 49: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	42, // 50: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
+	23, // 51: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	37, // [37:52] is the sub-list for method output_type
+	22, // [22:37] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_admin_service_proto_init() }
@@ -2545,7 +3096,7 @@ func file_memsidecar_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   35,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

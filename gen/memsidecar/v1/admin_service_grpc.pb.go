@@ -32,6 +32,7 @@ const (
 	AdminService_Backup_FullMethodName      = "/memsidecar.v1.AdminService/Backup"
 	AdminService_Export_FullMethodName      = "/memsidecar.v1.AdminService/Export"
 	AdminService_Import_FullMethodName      = "/memsidecar.v1.AdminService/Import"
+	AdminService_Compress_FullMethodName    = "/memsidecar.v1.AdminService/Compress"
 	AdminService_Stop_FullMethodName        = "/memsidecar.v1.AdminService/Stop"
 )
 
@@ -41,7 +42,7 @@ const (
 //
 // AdminService looks after the daemon and its files.
 type AdminServiceClient interface {
-	// Archive summarises old daily logs, keeps what is worth it as memories, and deletes logs archived long ago.
+	// Archive summarises old daily logs, keeps what is worth it as memories, deletes logs archived long ago, and retires expired memories.
 	Archive(ctx context.Context, in *AdminServiceArchiveRequest, opts ...grpc.CallOption) (*AdminServiceArchiveResponse, error)
 	// Checkpoint writes memory.json and all other files that people read, now.
 	Checkpoint(ctx context.Context, in *AdminServiceCheckpointRequest, opts ...grpc.CallOption) (*AdminServiceCheckpointResponse, error)
@@ -67,6 +68,8 @@ type AdminServiceClient interface {
 	Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error)
 	// Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
 	Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error)
+	// Compress merges old memories that are hardly used and say similar things. The originals stay, superseded, and can be restored.
+	Compress(ctx context.Context, in *AdminServiceCompressRequest, opts ...grpc.CallOption) (*AdminServiceCompressResponse, error)
 	// Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
 	Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error)
 }
@@ -230,6 +233,16 @@ func (c *adminServiceClient) Import(ctx context.Context, opts ...grpc.CallOption
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_ImportClient = grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse]
 
+func (c *adminServiceClient) Compress(ctx context.Context, in *AdminServiceCompressRequest, opts ...grpc.CallOption) (*AdminServiceCompressResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdminServiceCompressResponse)
+	err := c.cc.Invoke(ctx, AdminService_Compress_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AdminServiceStopResponse)
@@ -246,7 +259,7 @@ func (c *adminServiceClient) Stop(ctx context.Context, in *AdminServiceStopReque
 //
 // AdminService looks after the daemon and its files.
 type AdminServiceServer interface {
-	// Archive summarises old daily logs, keeps what is worth it as memories, and deletes logs archived long ago.
+	// Archive summarises old daily logs, keeps what is worth it as memories, deletes logs archived long ago, and retires expired memories.
 	Archive(context.Context, *AdminServiceArchiveRequest) (*AdminServiceArchiveResponse, error)
 	// Checkpoint writes memory.json and all other files that people read, now.
 	Checkpoint(context.Context, *AdminServiceCheckpointRequest) (*AdminServiceCheckpointResponse, error)
@@ -272,6 +285,8 @@ type AdminServiceServer interface {
 	Export(*AdminServiceExportRequest, grpc.ServerStreamingServer[AdminServiceExportResponse]) error
 	// Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
 	Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error
+	// Compress merges old memories that are hardly used and say similar things. The originals stay, superseded, and can be restored.
+	Compress(context.Context, *AdminServiceCompressRequest) (*AdminServiceCompressResponse, error)
 	// Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
 	Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
@@ -322,6 +337,9 @@ func (UnimplementedAdminServiceServer) Export(*AdminServiceExportRequest, grpc.S
 }
 func (UnimplementedAdminServiceServer) Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error {
 	return status.Error(codes.Unimplemented, "method Import not implemented")
+}
+func (UnimplementedAdminServiceServer) Compress(context.Context, *AdminServiceCompressRequest) (*AdminServiceCompressResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Compress not implemented")
 }
 func (UnimplementedAdminServiceServer) Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stop not implemented")
@@ -556,6 +574,24 @@ func _AdminService_Import_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AdminService_ImportServer = grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]
 
+func _AdminService_Compress_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdminServiceCompressRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).Compress(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_Compress_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).Compress(ctx, req.(*AdminServiceCompressRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_Stop_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AdminServiceStopRequest)
 	if err := dec(in); err != nil {
@@ -620,6 +656,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResolveEdit",
 			Handler:    _AdminService_ResolveEdit_Handler,
+		},
+		{
+			MethodName: "Compress",
+			Handler:    _AdminService_Compress_Handler,
 		},
 		{
 			MethodName: "Stop",

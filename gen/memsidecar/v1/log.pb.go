@@ -222,6 +222,124 @@ func (x *LogEntry) GetSession() string {
 	return ""
 }
 
+// ArchivedLog says what became of a daily log: it was archived, and perhaps deleted since.
+type ArchivedLog struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names the record: the date, or the date, a dot and a number when a log of that date was begun anew after it had been deleted.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Date of the log.
+	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	// Number of entries that were archived.
+	EntryCount int32 `protobuf:"varint,3,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
+	// The summary written then; may be empty.
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Memories made of it, that of its summary among them.
+	PromotedMemoryIds []string `protobuf:"bytes,5,rep,name=promoted_memory_ids,json=promotedMemoryIds,proto3" json:"promoted_memory_ids,omitempty"`
+	// When it was archived last.
+	ArchivedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=archived_at,json=archivedAt,proto3" json:"archived_at,omitempty"`
+	// The operation that did that.
+	ArchiveOperation int64 `protobuf:"varint,7,opt,name=archive_operation,json=archiveOperation,proto3" json:"archive_operation,omitempty"`
+	// When it was deleted; absent while the log is there.
+	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	// The operation that did that; undoing it brings the log back.
+	DeleteOperation int64 `protobuf:"varint,9,opt,name=delete_operation,json=deleteOperation,proto3" json:"delete_operation,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ArchivedLog) Reset() {
+	*x = ArchivedLog{}
+	mi := &file_memsidecar_v1_log_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchivedLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchivedLog) ProtoMessage() {}
+
+func (x *ArchivedLog) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_log_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchivedLog.ProtoReflect.Descriptor instead.
+func (*ArchivedLog) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_log_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ArchivedLog) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ArchivedLog) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *ArchivedLog) GetEntryCount() int32 {
+	if x != nil {
+		return x.EntryCount
+	}
+	return 0
+}
+
+func (x *ArchivedLog) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *ArchivedLog) GetPromotedMemoryIds() []string {
+	if x != nil {
+		return x.PromotedMemoryIds
+	}
+	return nil
+}
+
+func (x *ArchivedLog) GetArchivedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ArchivedAt
+	}
+	return nil
+}
+
+func (x *ArchivedLog) GetArchiveOperation() int64 {
+	if x != nil {
+		return x.ArchiveOperation
+	}
+	return 0
+}
+
+func (x *ArchivedLog) GetDeletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeletedAt
+	}
+	return nil
+}
+
+func (x *ArchivedLog) GetDeleteOperation() int64 {
+	if x != nil {
+		return x.DeleteOperation
+	}
+	return 0
+}
+
 var File_memsidecar_v1_log_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_log_proto_rawDesc = "" +
@@ -243,7 +361,20 @@ const file_memsidecar_v1_log_proto_rawDesc = "" +
 	"\bcategory\x18\x06 \x01(\tR\bcategory\x12\x12\n" +
 	"\x04tool\x18\a \x01(\tR\x04tool\x12\x14\n" +
 	"\x05error\x18\b \x01(\tR\x05error\x12\x18\n" +
-	"\asession\x18\t \x01(\tR\asessionB\xb3\x01\n" +
+	"\asession\x18\t \x01(\tR\asession\"\xec\x02\n" +
+	"\vArchivedLog\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04date\x18\x02 \x01(\tR\x04date\x12\x1f\n" +
+	"\ventry_count\x18\x03 \x01(\x05R\n" +
+	"entryCount\x12\x18\n" +
+	"\asummary\x18\x04 \x01(\tR\asummary\x12.\n" +
+	"\x13promoted_memory_ids\x18\x05 \x03(\tR\x11promotedMemoryIds\x12;\n" +
+	"\varchived_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"archivedAt\x12+\n" +
+	"\x11archive_operation\x18\a \x01(\x03R\x10archiveOperation\x129\n" +
+	"\n" +
+	"deleted_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12)\n" +
+	"\x10delete_operation\x18\t \x01(\x03R\x0fdeleteOperationB\xb3\x01\n" +
 	"\x11com.memsidecar.v1B\bLogProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -258,19 +389,22 @@ func file_memsidecar_v1_log_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_log_proto_rawDescData
 }
 
-var file_memsidecar_v1_log_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_memsidecar_v1_log_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_memsidecar_v1_log_proto_goTypes = []any{
 	(*LogDay)(nil),                // 0: memsidecar.v1.LogDay
 	(*LogEntry)(nil),              // 1: memsidecar.v1.LogEntry
-	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
+	(*ArchivedLog)(nil),           // 2: memsidecar.v1.ArchivedLog
+	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 }
 var file_memsidecar_v1_log_proto_depIdxs = []int32{
-	2, // 0: memsidecar.v1.LogEntry.at:type_name -> google.protobuf.Timestamp
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	3, // 0: memsidecar.v1.LogEntry.at:type_name -> google.protobuf.Timestamp
+	3, // 1: memsidecar.v1.ArchivedLog.archived_at:type_name -> google.protobuf.Timestamp
+	3, // 2: memsidecar.v1.ArchivedLog.deleted_at:type_name -> google.protobuf.Timestamp
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_log_proto_init() }
@@ -284,7 +418,7 @@ func file_memsidecar_v1_log_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_log_proto_rawDesc), len(file_memsidecar_v1_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

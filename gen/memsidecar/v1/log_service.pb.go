@@ -293,7 +293,9 @@ type LogServiceGetResponse struct {
 	// What is known of the day.
 	Day *LogDay `protobuf:"bytes,1,opt,name=day,proto3" json:"day,omitempty"`
 	// In the order they were written.
-	Entries       []*LogEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	Entries []*LogEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	// What became of logs of this date, oldest first; empty while none was archived.
+	Archived      []*ArchivedLog `protobuf:"bytes,3,rep,name=archived,proto3" json:"archived,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +340,13 @@ func (x *LogServiceGetResponse) GetDay() *LogDay {
 func (x *LogServiceGetResponse) GetEntries() []*LogEntry {
 	if x != nil {
 		return x.Entries
+	}
+	return nil
+}
+
+func (x *LogServiceGetResponse) GetArchived() []*ArchivedLog {
+	if x != nil {
+		return x.Archived
 	}
 	return nil
 }
@@ -500,10 +509,11 @@ const file_memsidecar_v1_log_service_proto_rawDesc = "" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"@\n" +
 	"\x14LogServiceGetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
-	"\x04date\x18\x02 \x01(\tR\x04date\"s\n" +
+	"\x04date\x18\x02 \x01(\tR\x04date\"\xab\x01\n" +
 	"\x15LogServiceGetResponse\x12'\n" +
 	"\x03day\x18\x01 \x01(\v2\x15.memsidecar.v1.LogDayR\x03day\x121\n" +
-	"\aentries\x18\x02 \x03(\v2\x17.memsidecar.v1.LogEntryR\aentries\"\x8d\x01\n" +
+	"\aentries\x18\x02 \x03(\v2\x17.memsidecar.v1.LogEntryR\aentries\x126\n" +
+	"\barchived\x18\x03 \x03(\v2\x1a.memsidecar.v1.ArchivedLogR\barchived\"\x8d\x01\n" +
 	"\x15LogServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
@@ -546,6 +556,7 @@ var file_memsidecar_v1_log_service_proto_goTypes = []any{
 	(*WriteResult)(nil),              // 8: memsidecar.v1.WriteResult
 	(*LogDay)(nil),                   // 9: memsidecar.v1.LogDay
 	(*LogEntry)(nil),                 // 10: memsidecar.v1.LogEntry
+	(*ArchivedLog)(nil),              // 11: memsidecar.v1.ArchivedLog
 }
 var file_memsidecar_v1_log_service_proto_depIdxs = []int32{
 	7,  // 0: memsidecar.v1.NewLogEntry.at:type_name -> google.protobuf.Timestamp
@@ -553,18 +564,19 @@ var file_memsidecar_v1_log_service_proto_depIdxs = []int32{
 	8,  // 2: memsidecar.v1.LogServiceAppendResponse.result:type_name -> memsidecar.v1.WriteResult
 	9,  // 3: memsidecar.v1.LogServiceGetResponse.day:type_name -> memsidecar.v1.LogDay
 	10, // 4: memsidecar.v1.LogServiceGetResponse.entries:type_name -> memsidecar.v1.LogEntry
-	9,  // 5: memsidecar.v1.LogServiceListResponse.days:type_name -> memsidecar.v1.LogDay
-	1,  // 6: memsidecar.v1.LogService.Append:input_type -> memsidecar.v1.LogServiceAppendRequest
-	3,  // 7: memsidecar.v1.LogService.Get:input_type -> memsidecar.v1.LogServiceGetRequest
-	5,  // 8: memsidecar.v1.LogService.List:input_type -> memsidecar.v1.LogServiceListRequest
-	2,  // 9: memsidecar.v1.LogService.Append:output_type -> memsidecar.v1.LogServiceAppendResponse
-	4,  // 10: memsidecar.v1.LogService.Get:output_type -> memsidecar.v1.LogServiceGetResponse
-	6,  // 11: memsidecar.v1.LogService.List:output_type -> memsidecar.v1.LogServiceListResponse
-	9,  // [9:12] is the sub-list for method output_type
-	6,  // [6:9] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	11, // 5: memsidecar.v1.LogServiceGetResponse.archived:type_name -> memsidecar.v1.ArchivedLog
+	9,  // 6: memsidecar.v1.LogServiceListResponse.days:type_name -> memsidecar.v1.LogDay
+	1,  // 7: memsidecar.v1.LogService.Append:input_type -> memsidecar.v1.LogServiceAppendRequest
+	3,  // 8: memsidecar.v1.LogService.Get:input_type -> memsidecar.v1.LogServiceGetRequest
+	5,  // 9: memsidecar.v1.LogService.List:input_type -> memsidecar.v1.LogServiceListRequest
+	2,  // 10: memsidecar.v1.LogService.Append:output_type -> memsidecar.v1.LogServiceAppendResponse
+	4,  // 11: memsidecar.v1.LogService.Get:output_type -> memsidecar.v1.LogServiceGetResponse
+	6,  // 12: memsidecar.v1.LogService.List:output_type -> memsidecar.v1.LogServiceListResponse
+	10, // [10:13] is the sub-list for method output_type
+	7,  // [7:10] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_log_service_proto_init() }

@@ -32,7 +32,7 @@ const (
 type LogServiceClient interface {
 	// Append adds entries to the logs of their days. One invalid entry refuses the whole request. Secrets are redacted.
 	Append(ctx context.Context, in *LogServiceAppendRequest, opts ...grpc.CallOption) (*LogServiceAppendResponse, error)
-	// Get returns one day with its entries.
+	// Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
 	Get(ctx context.Context, in *LogServiceGetRequest, opts ...grpc.CallOption) (*LogServiceGetResponse, error)
 	// List returns the days that have a log, newest first.
 	List(ctx context.Context, in *LogServiceListRequest, opts ...grpc.CallOption) (*LogServiceListResponse, error)
@@ -84,7 +84,7 @@ func (c *logServiceClient) List(ctx context.Context, in *LogServiceListRequest, 
 type LogServiceServer interface {
 	// Append adds entries to the logs of their days. One invalid entry refuses the whole request. Secrets are redacted.
 	Append(context.Context, *LogServiceAppendRequest) (*LogServiceAppendResponse, error)
-	// Get returns one day with its entries.
+	// Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
 	Get(context.Context, *LogServiceGetRequest) (*LogServiceGetResponse, error)
 	// List returns the days that have a log, newest first.
 	List(context.Context, *LogServiceListRequest) (*LogServiceListResponse, error)

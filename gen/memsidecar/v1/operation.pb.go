@@ -164,6 +164,7 @@ type Change struct {
 	//	*Change_Session
 	//	*Change_Message
 	//	*Change_Touch
+	//	*Change_Archive
 	Subject       isChange_Subject `protobuf_oneof:"subject"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -278,6 +279,15 @@ func (x *Change) GetTouch() *TouchChange {
 	return nil
 }
 
+func (x *Change) GetArchive() *ArchiveChange {
+	if x != nil {
+		if x, ok := x.Subject.(*Change_Archive); ok {
+			return x.Archive
+		}
+	}
+	return nil
+}
+
 type isChange_Subject interface {
 	isChange_Subject()
 }
@@ -322,6 +332,11 @@ type Change_Touch struct {
 	Touch *TouchChange `protobuf:"bytes,8,opt,name=touch,proto3,oneof"`
 }
 
+type Change_Archive struct {
+	// The record of an archived log.
+	Archive *ArchiveChange `protobuf:"bytes,9,opt,name=archive,proto3,oneof"`
+}
+
 func (*Change_Memory) isChange_Subject() {}
 
 func (*Change_Entry) isChange_Subject() {}
@@ -337,6 +352,8 @@ func (*Change_Session) isChange_Subject() {}
 func (*Change_Message) isChange_Subject() {}
 
 func (*Change_Touch) isChange_Subject() {}
+
+func (*Change_Archive) isChange_Subject() {}
 
 // MemoryChange creates (no before), changes or removes (no after) a memory.
 type MemoryChange struct {
@@ -841,6 +858,70 @@ func (x *TouchChange) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// ArchiveChange creates (no before), changes or removes (no after) the record of an archived log.
+type ArchiveChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The record.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// As it was.
+	Before *ArchivedLog `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
+	// As it is since.
+	After         *ArchivedLog `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveChange) Reset() {
+	*x = ArchiveChange{}
+	mi := &file_memsidecar_v1_operation_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveChange) ProtoMessage() {}
+
+func (x *ArchiveChange) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_operation_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveChange.ProtoReflect.Descriptor instead.
+func (*ArchiveChange) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_operation_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ArchiveChange) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ArchiveChange) GetBefore() *ArchivedLog {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *ArchiveChange) GetAfter() *ArchivedLog {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 var File_memsidecar_v1_operation_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_operation_proto_rawDesc = "" +
@@ -857,7 +938,7 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\x06origin\x18\b \x01(\tR\x06origin\x12/\n" +
 	"\achanges\x18\t \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12!\n" +
 	"\fchange_count\x18\n" +
-	" \x01(\x05R\vchangeCount\"\xce\x03\n" +
+	" \x01(\x05R\vchangeCount\"\x88\x04\n" +
 	"\x06Change\x125\n" +
 	"\x06memory\x18\x01 \x01(\v2\x1b.memsidecar.v1.MemoryChangeH\x00R\x06memory\x122\n" +
 	"\x05entry\x18\x02 \x01(\v2\x1a.memsidecar.v1.EntryChangeH\x00R\x05entry\x12,\n" +
@@ -866,7 +947,8 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\tforgotten\x18\x05 \x01(\v2\x1e.memsidecar.v1.ForgottenChangeH\x00R\tforgotten\x128\n" +
 	"\asession\x18\x06 \x01(\v2\x1c.memsidecar.v1.SessionChangeH\x00R\asession\x128\n" +
 	"\amessage\x18\a \x01(\v2\x1c.memsidecar.v1.MessageChangeH\x00R\amessage\x122\n" +
-	"\x05touch\x18\b \x01(\v2\x1a.memsidecar.v1.TouchChangeH\x00R\x05touchB\t\n" +
+	"\x05touch\x18\b \x01(\v2\x1a.memsidecar.v1.TouchChangeH\x00R\x05touch\x128\n" +
+	"\aarchive\x18\t \x01(\v2\x1c.memsidecar.v1.ArchiveChangeH\x00R\aarchiveB\t\n" +
 	"\asubject\"z\n" +
 	"\fMemoryChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
@@ -898,7 +980,11 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\vTouchChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12*\n" +
-	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02atB\xb9\x01\n" +
+	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x85\x01\n" +
+	"\rArchiveChange\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
+	"\x06before\x18\x02 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x06before\x120\n" +
+	"\x05after\x18\x03 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x05afterB\xb9\x01\n" +
 	"\x11com.memsidecar.v1B\x0eOperationProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -913,7 +999,7 @@ func file_memsidecar_v1_operation_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_operation_proto_rawDescData
 }
 
-var file_memsidecar_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_memsidecar_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_memsidecar_v1_operation_proto_goTypes = []any{
 	(*Operation)(nil),             // 0: memsidecar.v1.Operation
 	(*Change)(nil),                // 1: memsidecar.v1.Change
@@ -925,15 +1011,17 @@ var file_memsidecar_v1_operation_proto_goTypes = []any{
 	(*SessionChange)(nil),         // 7: memsidecar.v1.SessionChange
 	(*MessageChange)(nil),         // 8: memsidecar.v1.MessageChange
 	(*TouchChange)(nil),           // 9: memsidecar.v1.TouchChange
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
-	(*Memory)(nil),                // 11: memsidecar.v1.Memory
-	(*LogEntry)(nil),              // 12: memsidecar.v1.LogEntry
-	(*LogDay)(nil),                // 13: memsidecar.v1.LogDay
-	(*Session)(nil),               // 14: memsidecar.v1.Session
-	(*SessionMessage)(nil),        // 15: memsidecar.v1.SessionMessage
+	(*ArchiveChange)(nil),         // 10: memsidecar.v1.ArchiveChange
+	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*Memory)(nil),                // 12: memsidecar.v1.Memory
+	(*LogEntry)(nil),              // 13: memsidecar.v1.LogEntry
+	(*LogDay)(nil),                // 14: memsidecar.v1.LogDay
+	(*Session)(nil),               // 15: memsidecar.v1.Session
+	(*SessionMessage)(nil),        // 16: memsidecar.v1.SessionMessage
+	(*ArchivedLog)(nil),           // 17: memsidecar.v1.ArchivedLog
 }
 var file_memsidecar_v1_operation_proto_depIdxs = []int32{
-	10, // 0: memsidecar.v1.Operation.at:type_name -> google.protobuf.Timestamp
+	11, // 0: memsidecar.v1.Operation.at:type_name -> google.protobuf.Timestamp
 	1,  // 1: memsidecar.v1.Operation.changes:type_name -> memsidecar.v1.Change
 	2,  // 2: memsidecar.v1.Change.memory:type_name -> memsidecar.v1.MemoryChange
 	3,  // 3: memsidecar.v1.Change.entry:type_name -> memsidecar.v1.EntryChange
@@ -943,23 +1031,26 @@ var file_memsidecar_v1_operation_proto_depIdxs = []int32{
 	7,  // 7: memsidecar.v1.Change.session:type_name -> memsidecar.v1.SessionChange
 	8,  // 8: memsidecar.v1.Change.message:type_name -> memsidecar.v1.MessageChange
 	9,  // 9: memsidecar.v1.Change.touch:type_name -> memsidecar.v1.TouchChange
-	11, // 10: memsidecar.v1.MemoryChange.before:type_name -> memsidecar.v1.Memory
-	11, // 11: memsidecar.v1.MemoryChange.after:type_name -> memsidecar.v1.Memory
-	12, // 12: memsidecar.v1.EntryChange.before:type_name -> memsidecar.v1.LogEntry
-	12, // 13: memsidecar.v1.EntryChange.after:type_name -> memsidecar.v1.LogEntry
-	13, // 14: memsidecar.v1.DayChange.before:type_name -> memsidecar.v1.LogDay
-	13, // 15: memsidecar.v1.DayChange.after:type_name -> memsidecar.v1.LogDay
-	10, // 16: memsidecar.v1.ForgottenChange.before:type_name -> google.protobuf.Timestamp
-	10, // 17: memsidecar.v1.ForgottenChange.after:type_name -> google.protobuf.Timestamp
-	14, // 18: memsidecar.v1.SessionChange.before:type_name -> memsidecar.v1.Session
-	14, // 19: memsidecar.v1.SessionChange.after:type_name -> memsidecar.v1.Session
-	15, // 20: memsidecar.v1.MessageChange.message:type_name -> memsidecar.v1.SessionMessage
-	10, // 21: memsidecar.v1.TouchChange.at:type_name -> google.protobuf.Timestamp
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	10, // 10: memsidecar.v1.Change.archive:type_name -> memsidecar.v1.ArchiveChange
+	12, // 11: memsidecar.v1.MemoryChange.before:type_name -> memsidecar.v1.Memory
+	12, // 12: memsidecar.v1.MemoryChange.after:type_name -> memsidecar.v1.Memory
+	13, // 13: memsidecar.v1.EntryChange.before:type_name -> memsidecar.v1.LogEntry
+	13, // 14: memsidecar.v1.EntryChange.after:type_name -> memsidecar.v1.LogEntry
+	14, // 15: memsidecar.v1.DayChange.before:type_name -> memsidecar.v1.LogDay
+	14, // 16: memsidecar.v1.DayChange.after:type_name -> memsidecar.v1.LogDay
+	11, // 17: memsidecar.v1.ForgottenChange.before:type_name -> google.protobuf.Timestamp
+	11, // 18: memsidecar.v1.ForgottenChange.after:type_name -> google.protobuf.Timestamp
+	15, // 19: memsidecar.v1.SessionChange.before:type_name -> memsidecar.v1.Session
+	15, // 20: memsidecar.v1.SessionChange.after:type_name -> memsidecar.v1.Session
+	16, // 21: memsidecar.v1.MessageChange.message:type_name -> memsidecar.v1.SessionMessage
+	11, // 22: memsidecar.v1.TouchChange.at:type_name -> google.protobuf.Timestamp
+	17, // 23: memsidecar.v1.ArchiveChange.before:type_name -> memsidecar.v1.ArchivedLog
+	17, // 24: memsidecar.v1.ArchiveChange.after:type_name -> memsidecar.v1.ArchivedLog
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_operation_proto_init() }
@@ -979,6 +1070,7 @@ func file_memsidecar_v1_operation_proto_init() {
 		(*Change_Session)(nil),
 		(*Change_Message)(nil),
 		(*Change_Touch)(nil),
+		(*Change_Archive)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -986,7 +1078,7 @@ func file_memsidecar_v1_operation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_operation_proto_rawDesc), len(file_memsidecar_v1_operation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Archived lists the records of archived logs, by date and, of one date, oldest first.
+func (v *Space) Archived() (out []*memory.Archived) {
+	v.read(func(sp *spaceState) { out = sp.archived() })
+	return out
+}
+
+// ArchivedOn lists the records of one date, oldest first.
+func (v *Space) ArchivedOn(date string) []*memory.Archived {
+	return slices.DeleteFunc(v.Archived(), func(r *memory.Archived) bool { return r.Date != date })
+}
+
+// ArchiveRevision is the LSN of the newest operation that changed a record of an archived log, 0 when none did.
+func (v *Space) ArchiveRevision() (lsn int64) {
+	v.read(func(sp *spaceState) { lsn = sp.archiveRevision })
+	return lsn
+}
+
+// ArchivedAs returns the newest state of a record, nil when there is none.
+func (tx *Tx) ArchivedAs(id string) *memory.Archived {
+	if r, ok := tx.archive[id]; ok {
+		return r
+	}
+	return tx.space.archive[id]
+}
+
+// LogArchived records that a log was archived with this operation. The record of a log that is there is renewed; that of a log that was
+// deleted stays, and another one begins beside it.
+func (tx *Tx) LogArchived(r memory.Archived) {
+	n := 1
+	for last := tx.ArchivedAs(memory.ArchivedID(r.Date, n)); last != nil && last.Deleted(); last = tx.ArchivedAs(memory.ArchivedID(r.Date, n)) {
+		n++
+	}
+	r.ID, r.At, r.Op = memory.ArchivedID(r.Date, n), tx.now, tx.lsn
+	if last := tx.ArchivedAs(r.ID); last != nil {
+		r.Promoted = slices.Concat(last.Promoted, slices.DeleteFunc(slices.Clone(r.Promoted), func(id string) bool {
+			return slices.Contains(last.Promoted, id)
+		}))
+	}
+	tx.setArchived(r.ID, &r)
+}
+
+// LogDeleted records that an archived log is deleted by this operation. found is the record it gets when it was archived elsewhere and has none.
+func (tx *Tx) LogDeleted(found memory.Archived) {
+	known := false
+	mark := func(r memory.Archived) {
+		known = true
+		r.DeletedAt, r.DeletedOp = tx.now, tx.lsn
+		tx.setArchived(r.ID, &r)
+	}
+	n := 1
+	for last := tx.ArchivedAs(memory.ArchivedID(found.Date, n)); last != nil; last = tx.ArchivedAs(memory.ArchivedID(found.Date, n)) {
+		if !last.Deleted() {
+			mark(*last)
+		}
+		n++
+	}
+	if !known {
+		found.ID, found.At, found.Op = memory.ArchivedID(found.Date, n), tx.now, tx.lsn
+		mark(found)
+	}
+}
+
+// PutArchived adds a record as it was found in a file; one that is known already is left as it is.
+func (tx *Tx) PutArchived(r *memory.Archived) {
+	if tx.ArchivedAs(r.ID) == nil {
+		tx.setArchived(r.ID, r)
+	}
+}
+
+func (tx *Tx) setArchived(id string, after *memory.Archived) {
+	tx.changes = append(tx.changes, journal.Change{Archive: &journal.ArchiveChange{ID: id, Before: tx.ArchivedAs(id), After: after}})
+	if tx.archive == nil {
+		tx.archive = map[string]*memory.Archived{}
+	}
+	tx.archive[id] = after
+}
+
+func (sp *spaceState) setArchived(c *journal.ArchiveChange, op int64) {
+	sp.archiveRevision = op
+	if c.After == nil {
+		delete(sp.archive, c.ID)
+		return
+	}
+	sp.archive[c.ID] = c.After
+}
+
+func (sp *spaceState) archived() []*memory.Archived {
+	out := make([]*memory.Archived, 0, len(sp.archive))
+	for _, r := range sp.archive {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *memory.Archived) int {
+		return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
