@@ -339,6 +339,14 @@ func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location
 	return nil
 }
 
+// begin is when the first entry of the log was written, which does not depend on the zone that the daemon is in now.
+func (p *plan) begin(loc *time.Location) time.Time {
+	if len(p.log.Entries) == 0 {
+		return entryTime(p.day.Date, &memory.Entry{}, loc)
+	}
+	return entryTime(p.day.Date, p.log.Entries[0], loc)
+}
+
 // putLog creates the memory that holds a log's summary, or renews the one of an earlier archiving unless somebody
 // changed or removed it since.
 func (p *plan) putLog(tx *store.Tx, summary string, out *Day, loc *time.Location) error {
@@ -361,7 +369,7 @@ func (p *plan) putLog(tx *store.Tx, summary string, out *Day, loc *time.Location
 		m = &memory.Memory{
 			ID: store.NewID(), Category: memory.General, Title: logTitle(p.day.Date), Content: content,
 			Salience: summarySalience, Confidence: 1, Status: memory.Active, Source: memory.SourceArchive,
-			CreatedAt: entryTime(p.day.Date, &memory.Entry{}, loc),
+			CreatedAt: p.begin(loc),
 			Evidence:  []memory.Evidence{{Log: p.day.Date}},
 		}
 	}
