@@ -1,0 +1,268 @@
+package archiver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/memories"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// model is a summariser that can be down.
+type model struct {
+	down  error
+	calls []string // dates of each
+	says  func(logs []archiver.Log) []string
+}
+
+func (m *model) summarise(_ context.Context, logs []archiver.Log) ([]string, error) {
+	var dates []string
+	for _, l := range logs {
+		dates = append(dates, l.Date)
+	}
+	m.calls = append(m.calls, strings.Join(dates, " "))
+	if m.down != nil {
+		return nil, m.down
+	}
+	if m.says != nil {
+		return m.says(logs), nil
+	}
+	for i, l := range logs {
+		dates[i] = fmt.Sprintf("the model's words on %s, %d entries", l.Date, len(l.Entries))
+	}
+	return dates, nil
+}
+
+func (b *bench) with(m *model) *archiver.Archiver {
+	return archiver.New(archiver.Config{Store: b.store, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler), Summarise: m.summarise})
+}
+
+func TestSummariserIsDown(t *testing.T) {
+	b := newBench(t)
+	for _, ago := range []int{70, 65, 40} {
+		b.log(b.date(ago), event("user prefers tea number "+b.date(ago)))
+	}
+	m := &model{}
+	if _, err := b.with(m).Run(t.Context(), archiver.Options{ArchiveDays: 66, DeleteDays: 100}); err != nil { // the oldest is archived before
+		t.Fatal(err)
+	}
+	m.down, m.calls = errors.New("connection refused"), nil
+	r, err := b.with(m).Run(t.Context(), archiver.Options{})
+	if err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("err = %v: the schedule must know, to try again", err)
+	}
+	// What was archived can be deleted: nothing is to be summed up for that.
+	if diff := cmp.Diff([]string{"70 delete", "65 postponed", "40 postponed"}, actions(r)); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+	if len(m.calls) != 1 {
+		t.Errorf("called %d times: it must not be tried for every log", len(m.calls))
+	}
+	if n := b.store.Space("").Count(); n != 2 {
+		t.Errorf("%d memories, want those of the first log only", n)
+	}
+	m.down = nil
+	r, err = b.with(m).Run(t.Context(), archiver.Options{})
+	if diff := cmp.Diff([]string{"65 archive", "65 delete", "40 archive"}, actions(r)); diff != "" || err != nil {
+		t.Errorf("when it is back (-want +got):\n%s%v", diff, err)
+	}
+}
+
+func TestSummariesInBatches(t *testing.T) {
+	b := newBench(t)
+	for ago := 50; ago > 40; ago-- {
+		b.log(b.date(ago), event("x"))
+	}
+	m := &model{}
+	if _, err := b.with(m).Run(t.Context(), archiver.Options{MaxDays: 9}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		strings.Join([]string{b.date(50), b.date(49), b.date(48), b.date(47), b.date(46), b.date(45), b.date(44)}, " "),
+		b.date(43) + " " + b.date(42),
+	}
+	if diff := cmp.Diff(want, m.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if _, err := b.with(m).Run(t.Context(), archiver.Options{}); err != nil || len(m.calls) != 3 || m.calls[2] != b.date(41) {
+		t.Errorf("then %q, %v", m.calls, err)
+	}
+}
+
+// TestSummaryOfChangedLog: a log that gets an entry while the model thinks is summed up again, with it.
+func TestSummaryOfChangedLog(t *testing.T) {
+	b := newBench(t)
+	b.log(b.date(40), event("x"))
+	b.update("", func(tx *store.Tx) error { tx.Forget("the user's secret", false); return nil })
+	m := &model{}
+	m.says = func(logs []archiver.Log) []string {
+		if len(m.calls) == 1 {
+			b.log(b.date(40), event("y"), event("The user's secret"))
+		}
+		var all []string
+		for _, e := range logs[0].Entries {
+			all = append(all, e.Content)
+		}
+		return []string{strings.Join(all, " and ")}
+	}
+	r, err := b.with(m).Run(t.Context(), archiver.Options{})
+	if err != nil || len(r.Days) != 1 || r.Days[0].Summary != "x and y" || r.Days[0].Entries != 3 {
+		t.Errorf("%+v, %v", r.Days, err)
+	}
+}
+
+func TestNonsenseOfSummariser(t *testing.T) {
+	for name, says := range map[string][]string{"none": {}, "too many": {"a", "b"}, "blank": {" \n"}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.log(b.date(65), event("x"))
+			m := &model{says: func([]archiver.Log) []string { return says }}
+			r, _ := b.with(m).Run(t.Context(), archiver.Options{})
+			if diff := cmp.Diff([]string{"65 postponed"}, actions(r)); diff != "" || b.store.LSN() != 1 {
+				t.Errorf("(-want +got):\n%s LSN %d", diff, b.store.LSN())
+			}
+		})
+	}
+}
+
+// records writes the records of a date, one a line.
+func (b *bench) records(date string) (out []string) {
+	for _, r := range b.store.Space("").ArchivedOn(date) {
+		out = append(out, fmt.Sprintf("%s %d %d promoted, deleted %v", r.ID, r.Entries, len(r.Promoted), r.Deleted()))
+	}
+	return out
+}
+
+func TestRecords(t *testing.T) {
+	b := newBench(t)
+	date := b.date(61)
+	wants := func(when string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, b.records(date)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	b.log(date, event("user prefers tea"))
+	b.run(archiver.Options{DeleteDays: 100})
+	wants("archived", date+" 1 2 promoted, deleted false")
+	b.log(date, event("user hates coffee"))
+	b.run(archiver.Options{DeleteDays: 100})
+	wants("a late entry", date+" 2 3 promoted, deleted false")
+	deleted := b.run(archiver.Options{}).Days[0]
+	wants("deleted", date+" 2 3 promoted, deleted true")
+	r := b.store.Space("").ArchivedOn(date)[0]
+	if r.DeletedOp != deleted.Op || !r.DeletedAt.Equal(noon) || !strings.Contains(r.Summary, "tea") || !strings.Contains(r.Summary, "coffee") {
+		t.Errorf("record %+v", r)
+	}
+
+	// Another log of that date: a record of its own, and a summary of its own.
+	b.log(date, event("the pump was repaired"))
+	b.run(archiver.Options{})
+	wants("begun anew", date+" 2 3 promoted, deleted true", date+".2 1 1 promoted, deleted true")
+	n := 0
+	for _, m := range b.store.Space("").Memories() {
+		if m.Title == "Log "+date {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d summaries in the memories, want one of each log", n)
+	}
+
+	b.undo(deleted.Op)
+	wants("undone", date+" 2 3 promoted, deleted false", date+".2 1 1 promoted, deleted true")
+	b.run(archiver.Options{})
+	wants("not deleted again", date+" 2 3 promoted, deleted false", date+".2 1 1 promoted, deleted true")
+	if err := b.store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRecordsSurviveARestart(t *testing.T) {
+	b := newBench(t)
+	fsys := crashfs.New()
+	b.store = b.open(fsys)
+	b.log(b.date(70), event("user prefers tea"))
+	b.run(archiver.Options{})
+	want := b.store.Space("").Archived()
+	digest, err := b.store.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.Close(t.Context()); err != nil { // writes a snapshot
+		t.Fatal(err)
+	}
+	b.store = b.open(fsys)
+	if diff := cmp.Diff(want, b.store.Space("").Archived()); diff != "" || len(want) != 1 {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+	if after, err := b.store.Digest(); err != nil || after != digest {
+		t.Errorf("digest %s, %v, was %s", after, err, digest)
+	}
+	if b.store.Space("").ArchiveRevision() != want[0].DeletedOp {
+		t.Errorf("revision %d", b.store.Space("").ArchiveRevision())
+	}
+}
+
+func TestExpire(t *testing.T) {
+	b := newBench(t)
+	for _, m := range []*memory.Memory{
+		{ID: "passed", Content: "a", ExpiresAt: noon},
+		{ID: "comes", Content: "b", ExpiresAt: noon.Add(1)},
+		{ID: "pinned", Content: "c", ExpiresAt: noon, Pinned: true},
+		{ID: "never", Content: "d"},
+	} {
+		m.Category, m.Source = memory.Facts, memory.SourceUser
+		b.put(m)
+	}
+	a := b.with(&model{})
+	expire := func(dry bool) (out []string) {
+		t.Helper()
+		r, err := a.Expire(t.Context(), archiver.ExpireOptions{DryRun: dry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range r.Expired {
+			out = append(out, e.ID)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{"passed"}, expire(true)); diff != "" || b.store.LSN() != 4 {
+		t.Errorf("dry run (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"passed"}, expire(false)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if m, err := b.store.Space("").Get("passed"); err != nil || m.Status != memory.Retired {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if again := expire(false); again != nil {
+		t.Errorf("again %q", again)
+	}
+	b.undo(b.store.LSN())
+	if again := expire(false); again != nil {
+		t.Errorf("in spite of the undo %q", again)
+	}
+	b.now = noon.AddDate(0, 0, 1)
+	if diff := cmp.Diff([]string{"comes"}, expire(false)); diff != "" {
+		t.Errorf("a day later (-want +got):\n%s", diff)
+	}
+	if _, err := memories.New(b.store, b.clock).Restore(t.Context(), store.Meta{}, []string{"comes"}); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := b.store.Space("").Get("comes"); err != nil || !m.IsActive() || !m.ExpiresAt.IsZero() {
+		t.Errorf("restored: %+v, %v", m, err)
+	}
+	if again := expire(false); again != nil {
+		t.Errorf("in spite of the restoration %q", again)
+	}
+}
