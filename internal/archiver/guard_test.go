@@ -255,6 +255,10 @@ func checkWhole(b *bench, date string, ago int) {
 		summary = summary || m.Title == "Log "+date
 	}
 	archived := day == nil || day.Archived
+	records := b.store.Space("").ArchivedOn(date)
+	if recorded := len(records) == 1; recorded != archived || recorded && records[0].Deleted() != (day == nil) {
+		b.Errorf("log %s: day %+v, records %+v", date, day, records)
+	}
 	if promoted != archived || summary != archived || day != nil && len(entries) != 2 {
 		b.Errorf("log %s: day %+v with %d entries, promoted %v, summary %v", date, day, len(entries), promoted, summary)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	proposal "github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -45,6 +47,10 @@ var cues = []cue{
 		`|决定|选定|敲定|改用|确定(使用|采用|用)|最终(选择|采用|选用)|一致同意`)},
 }
 
+// ofUser recognises entries written about the user, by somebody who has judged already. What people say themselves may be about a colleague, a
+// quotation or the text before them.
+var ofUser = regexp.MustCompile(`(?i)^(the )?user\b|^用户`)
+
 // byCategory weighs entries that somebody gave a category. Tasks and general notes of a month ago are worth a memory only
 // when their words say so.
 var byCategory = map[string]float64{
@@ -63,22 +69,43 @@ func candidates(date string, entries []*memory.Entry) []candidate {
 		if isFailure(e) {
 			continue
 		}
-		if category, weight := judge(e); weight > 0 {
-			out = append(out, candidate{at: e, category: category, content: clip(strings.TrimSpace(e.Content), memory.MaxContent), weight: weight})
+		category, weight, sure := judge(e)
+		var stated []candidate
+		if !sure {
+			stated = statements(e)
 		}
+		if weight > 0 && (sure || len(stated) > 0) {
+			stated = []candidate{{at: e, category: category, content: clip(strings.TrimSpace(e.Content), memory.MaxContent), weight: weight}}
+		}
+		out = append(out, stated...)
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
 	return out
 }
 
-// judge says which category of memory an entry is worth, and how much; 0 when none.
-func judge(e *memory.Entry) (category string, weight float64) {
+// statements finds what an entry states among other things, as a session's reflection would have found it. Tasks of a month ago are done or in vain.
+func statements(e *memory.Entry) (out []candidate) {
+	if e.Type == memory.EntrySessionSummary {
+		return nil
+	}
+	for _, item := range reflector.Reflect(reflector.Input{
+		Messages: []*memory.Message{{Seq: 1, At: e.At, Role: "user", Content: e.Content}}, Now: e.At, Location: e.At.Location(),
+	}).Items {
+		if m := &item.Memory; item.Action == proposal.Add && m.Category != memory.Tasks {
+			out = append(out, candidate{at: e, category: m.Category, content: m.Content, weight: m.Salience})
+		}
+	}
+	return out
+}
+
+// judge says which category of memory an entry is worth, and how much; 0 when none. It is not sure when it goes by words that others use too.
+func judge(e *memory.Entry) (category string, weight float64, sure bool) {
 	if strings.TrimSpace(e.Content) == "" || e.Type == memory.EntrySessionSummary {
-		return "", 0
+		return "", 0, true
 	}
 	category = slug(e.Category)
 	if e.Type == memory.EntryCorrection {
-		return cmp.Or(category, memory.Procedural), 0.85
+		return cmp.Or(category, memory.Procedural), 0.85, true
 	}
 	if category != "" {
 		w, published := byCategory[category]
@@ -86,21 +113,22 @@ func judge(e *memory.Entry) (category string, weight float64) {
 			w = 0.5
 		}
 		if w > 0 {
-			return category, w
+			return category, w, true
 		}
 	}
 	if c, ok := matchCue(e.Content); ok {
-		return c.category, c.weight
+		return c.category, c.weight, c.category == memory.Facts || e.Type == memory.EntryAutoExtract || ofUser.MatchString(e.Content)
 	}
 	if e.Type == memory.EntryAutoExtract {
-		return cmp.Or(category, memory.General), 0.5
+		return cmp.Or(category, memory.General), 0.5, true
 	}
-	return "", 0
+	return "", 0, false
 }
 
-// matchCue finds the first cue in s. A question states nothing.
+// matchCue finds the first cue in s, an entry that is a statement as a whole. A question states nothing.
 func matchCue(s string) (cue, bool) {
-	if s = strings.TrimSpace(s); strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") {
+	// What runs over several lines is more than the statement in it.
+	if s = strings.TrimSpace(s); strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || strings.Contains(s, "\n") {
 		return cue{}, false
 	}
 	for _, c := range cues {
@@ -113,7 +141,7 @@ func matchCue(s string) (cue, bool) {
 
 // weigh says how much an entry matters for the summary of its log.
 func weigh(e *memory.Entry) float64 {
-	if _, w := judge(e); w > 0 {
+	if _, w, _ := judge(e); w > 0 {
 		return w
 	}
 	switch {

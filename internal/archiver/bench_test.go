@@ -1,0 +1,187 @@
+package archiver_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// fill writes logs of n days, the newest of them from days ago, with so many entries each.
+func fill(t testing.TB, st *store.Store, n, from, entries int) {
+	t.Helper()
+	for day := range n {
+		date := noon.AddDate(0, 0, -from-day).Format(memory.DateLayout)
+		_, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
+			for i := range entries {
+				text := fmt.Sprintf("looked at file %d of the timetable service and moved on to the next one, as on day %d", i, day)
+				if i == 7 {
+					text = fmt.Sprintf("We decided to use berth %d for line %d", day, i)
+				}
+				e := &memory.Entry{ID: fmt.Sprint("e", i), Time: "09:00:00", Type: memory.EntryEvent, Content: text}
+				if err := tx.AppendEntry(date, e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// counting counts the files opened whose name has a part.
+type counting struct {
+	durable.FS
+	part string
+	n    atomic.Int64
+}
+
+func (c *counting) OpenFile(name string, flag int, perm os.FileMode) (durable.File, error) {
+	if strings.Contains(name, c.part) {
+		c.n.Add(1)
+	}
+	return c.FS.OpenFile(name, flag, perm)
+}
+
+// TestStartReadsNoLogs: neither the store nor the publisher of the logs reads what is in them.
+func TestStartReadsNoLogs(t *testing.T) {
+	fsys := crashfs.New()
+	open := func(fsys durable.FS) (*store.Store, *dailylog.Publisher) {
+		t.Helper()
+		now := func() time.Time { return noon }
+		p := dailylog.NewPublisher(dailylog.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler)})
+		st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Attach(dailylog.FromStore(st))
+		if err := p.PublishAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return st, p
+	}
+	st, p := open(fsys)
+	fill(t, st, 100, 0, 3)
+	if err := p.PublishAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	watched := &counting{FS: fsys, part: "log"} // logs/DATE.json and snapshots/SPACE.log-DATE…
+	st, _ = open(watched)
+	if n := watched.n.Load(); n > 1 { // what was published is remembered in a file of that name
+		t.Errorf("%d files of logs were opened at the start", n)
+	}
+	if n := len(st.Space("").Days()); n != 100 {
+		t.Errorf("%d logs", n)
+	}
+	if _, _, err := st.Space("").Log(noon.Format(memory.DateLayout)); err != nil || watched.n.Load() == 1 {
+		t.Errorf("a log was read without its file: %v", err)
+	}
+	if err := st.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openDir(b *testing.B, root *os.Root) *store.Store {
+	b.Helper()
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return st
+}
+
+// adds adds memories one after another until ctx ends, and returns how long each took.
+func adds(ctx context.Context, b *testing.B, st *store.Store) (took []time.Duration) {
+	for i := 0; ctx.Err() == nil; i++ {
+		began := time.Now()
+		_, err := st.Update(b.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
+			return tx.Put(&memory.Memory{ID: store.NewID(), Category: memory.Facts, Content: fmt.Sprint("a fact numbered ", i), Source: memory.SourceUser, Confidence: 1})
+		})
+		if err != nil {
+			b.Error(err)
+			return took
+		}
+		took = append(took, time.Since(began))
+	}
+	return took
+}
+
+func report(b *testing.B, name string, took []time.Duration) {
+	slices.Sort(took)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(took[len(took)/2]), name+"-p50-ms")
+	b.ReportMetric(ms(took[len(took)*99/100]), name+"-p99-ms")
+	b.ReportMetric(ms(took[len(took)-1]), name+"-max-ms")
+}
+
+// BenchmarkArchive opens a store of 3,650 logs of 200 entries each and archives 300 of them while somebody adds memories one by one. It reports
+// the start, the run, the growth of the heap during it, and what an Add took beside the run and without one. Run it with -benchtime 1x.
+func BenchmarkArchive(b *testing.B) {
+	const logs, due, entries = 3650, 300, 200
+	root, err := os.OpenRoot(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer root.Close()
+	st := openDir(b, root)
+	fill(b, st, logs, 30, entries)
+	if err := st.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		began := time.Now()
+		st = openDir(b, root)
+		b.ReportMetric(float64(time.Since(began).Milliseconds()), "open-ms")
+		alone, stop := context.WithTimeout(b.Context(), 3*time.Second)
+		report(b, "add-alone", adds(alone, b, st))
+		stop()
+
+		heap := heapOf()
+		ctx, done := context.WithCancel(b.Context())
+		var peak atomic.Uint64
+		a := archiver.New(archiver.Config{Store: st, Now: func() time.Time { return noon }, Location: shanghai, Logger: slog.New(slog.DiscardHandler)})
+		began = time.Now()
+		go func() {
+			defer done()
+			for range due / 60 {
+				r, err := a.Run(ctx, archiver.Options{DeleteDays: 100000})
+				if n := r.Count(archiver.Archive); err != nil || n != 60 {
+					b.Errorf("%d archived, %v", n, err)
+				}
+				peak.Store(max(peak.Load(), heapOf()))
+			}
+		}()
+		report(b, "add-beside", adds(ctx, b, st))
+		b.ReportMetric(float64(time.Since(began).Milliseconds())/due, "ms/log")
+		b.ReportMetric(float64(int64(peak.Load()-heap))/(1<<20), "heap-MiB")
+		if err := st.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func heapOf() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
