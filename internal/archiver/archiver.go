@@ -89,65 +89,6 @@ func (o *Options) fill(archiveDays, deleteDays int) error {
 	return c.Err()
 }
 
-// Action is what became of a log.
-type Action string
-
-// The actions. A log that is both archived and deleted in one run is reported twice, in that order.
-const (
-	Archive   Action = "archive"
-	Delete    Action = "delete"
-	Keep      Action = "keep"      // nothing is due
-	Postponed Action = "postponed" // something is due, and Reason says why it has to wait
-)
-
-// Report of a run, or of what a run would do.
-type Report struct {
-	Today  string // the local date all ages were counted from
-	DryRun bool
-	Days   []Day // by space, oldest first
-}
-
-// Count returns how many of the reported days had action a.
-func (r *Report) Count(a Action) int {
-	n := 0
-	for i := range r.Days {
-		if r.Days[i].Action == a {
-			n++
-		}
-	}
-	return n
-}
-
-// Day reports on one daily log.
-type Day struct {
-	Space    string
-	Date     string
-	Age      int // whole local days; negative for a log dated in the future
-	Action   Action
-	Reason   string // why it was kept or postponed; no memory text
-	Entries  int
-	Summary  string     // of a log being archived
-	Promoted []Promoted // entries that became memories
-	Skipped  []Skipped  // entries worth a memory that got none
-	Op       int64      // the operation; 0 in a dry run and when nothing was changed
-}
-
-// Promoted is a log entry that became a memory.
-type Promoted struct {
-	ID       string // of the memory; empty in a dry run
-	Entry    string // id of the entry, the first one when several of a kind became one memory; empty for the log's summary
-	Category string
-	Content  string
-}
-
-// Skipped is a log entry that was worth a memory and did not become one.
-type Skipped struct {
-	Entry    string
-	Category string
-	Content  string
-	Reason   string // DUPLICATE, FORGOTTEN, LIMIT or INVALID
-}
-
 // Run archives and deletes what is due. The report tells all that was done, also beside an error. Days that cannot be
 // handled are postponed, their errors are joined, and the others go on; only a store that takes no writes and the end of
 // ctx stop a run early. Durable on return.
@@ -202,17 +143,13 @@ func (r *run) space(ctx context.Context, name string) error {
 	r.known, r.prepared, r.looked = nil, map[string]*plan{}, map[string]bool{}
 	var days []Day
 	for _, d := range r.a.store.Space(name).Days() {
-		out, err := r.decide(ctx, name, d)
-		if err != nil {
-			return err
-		}
-		days = append(days, out)
+		days = append(days, r.decide(name, d))
 	}
-	for i, d := range days {
+	for i := range days {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.day(ctx, d, days[i:]); err != nil {
+		if err := r.day(ctx, days[i:]); err != nil {
 			return err
 		}
 	}
@@ -222,35 +159,52 @@ func (r *run) space(ctx context.Context, name string) error {
 // due is the action of a day that is not decided by looking at it.
 const due Action = ""
 
-// decide says what is to be done about a log.
-func (r *run) decide(ctx context.Context, space string, d *memory.Day) (Day, error) {
-	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep}
+// decide says what is to be done about a log, as far as its header tells.
+func (r *run) decide(space string, d *memory.Day) Day {
+	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep, revision: d.Revision}
 	date, ok := parseDate(d.Date)
 	if !ok {
 		out.Reason = "its name is not a date"
-		return out, nil
+		return out
 	}
 	out.Age = int(r.today.Sub(date) / (24 * time.Hour))
 	if out.Reason = r.notDue(d, out.Age); out.Reason != "" {
-		return out, nil
-	}
-	undone, err := r.a.undone(ctx, d)
-	switch {
-	case err != nil:
-		return out, err
-	case undone != 0:
-		out.Reason = fmt.Sprintf("its archiving was undone by operation %d", undone)
-		return out, nil
+		return out
 	}
 	out.Action, out.Reason = Postponed, r.postpone
 	if out.Reason == "" {
 		out.Action = due
 	}
-	return out, nil
+	return out
 }
 
-// day does what is due about a log. The logs to come are summed up together with it.
-func (r *run) day(ctx context.Context, out Day, coming []Day) error {
+// batch lists the dates of the next logs that are to be archived or deleted, as many as are summed up together. Those whose archiving was undone
+// are kept from here on.
+func (r *run) batch(ctx context.Context, coming []Day) (dates []string, err error) {
+	for i := range coming {
+		d := &coming[i]
+		if d.Action != due {
+			continue
+		}
+		if len(dates) == min(batchDays, r.left) {
+			break
+		}
+		undone, err := r.a.undone(ctx, d.revision)
+		if err != nil {
+			return nil, err
+		}
+		if undone != 0 {
+			d.Action, d.Reason = Keep, fmt.Sprintf("its archiving was undone by operation %d", undone)
+			continue
+		}
+		dates = append(dates, d.Date)
+	}
+	return dates, nil
+}
+
+// day does what is due about the first of the coming logs. Those after it are summed up together with it.
+func (r *run) day(ctx context.Context, coming []Day) error {
+	out := coming[0]
 	if out.Action != due {
 		return r.done(out)
 	}
@@ -262,14 +216,15 @@ func (r *run) day(ctx context.Context, out Day, coming []Day) error {
 		r.known = knownOf(r.a.store.Space(out.Space).Memories())
 	}
 	if !r.looked[out.Date] {
-		var dates []string
-		for _, d := range coming {
-			if d.Action == due && len(dates) < min(batchDays, r.left) {
-				dates = append(dates, d.Date)
-			}
+		dates, err := r.batch(ctx, coming)
+		if err == nil {
+			err = r.prepare(ctx, out.Space, dates)
 		}
-		if err := r.prepare(ctx, out.Space, dates); err != nil {
+		if err != nil {
 			return r.failed(out, err)
+		}
+		if out = coming[0]; out.Action != due {
+			return r.done(out)
 		}
 	}
 	before := len(r.report.Days)

@@ -137,7 +137,7 @@ func TestAges(t *testing.T) {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
 	ignore := cmp.Options{
-		cmpopts.IgnoreFields(archiver.Day{}, "Op"), cmpopts.IgnoreFields(archiver.Promoted{}, "ID"), cmpopts.IgnoreFields(archiver.Report{}, "DryRun"),
+		cmpopts.IgnoreUnexported(archiver.Day{}), cmpopts.IgnoreFields(archiver.Day{}, "Op"), cmpopts.IgnoreFields(archiver.Promoted{}, "ID"), cmpopts.IgnoreFields(archiver.Report{}, "DryRun"),
 	}
 	if diff := cmp.Diff(dry, real, ignore); diff != "" {
 		t.Errorf("the dry run did not foretell the run (-dry +real):\n%s", diff)

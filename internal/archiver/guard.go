@@ -35,13 +35,13 @@ func (r *run) graceEnd(date string) time.Time {
 	return r.adopted.AddDate(0, 0, max(r.opts.DeleteDays-r.opts.ArchiveDays, 1))
 }
 
-// undone returns the operation that undid the archiving or deletion of a log, 0 when its last change was another one. What
+// undone returns the operation that undid the archiving or deletion of a log at a revision, 0 when its last change was another one. What
 // a person took back is not done again, until the log changes or the journal has forgotten.
-func (a *Archiver) undone(ctx context.Context, d *memory.Day) (int64, error) {
-	if d.Revision == 0 {
+func (a *Archiver) undone(ctx context.Context, revision int64) (int64, error) {
+	if revision == 0 {
 		return 0, nil
 	}
-	last, err := a.operation(ctx, d.Revision)
+	last, err := a.operation(ctx, revision)
 	if last == nil || last.Undoes == 0 {
 		return 0, err
 	}
