@@ -117,7 +117,11 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 		}
 	}
 	r := &run.report
-	a.logger.InfoContext(ctx, "daily logs archived", "archived", r.Count(Archive), "deleted", r.Count(Delete),
+	level := slog.LevelInfo
+	if r.Count(Archive)+r.Count(Delete) == 0 {
+		level = slog.LevelDebug // most runs find nothing to do
+	}
+	a.logger.Log(ctx, level, "daily logs archived", "archived", r.Count(Archive), "deleted", r.Count(Delete),
 		"postponed", r.Count(Postponed), "kept", r.Count(Keep), "dry_run", r.DryRun)
 	return run.report, errors.Join(run.errs...)
 }

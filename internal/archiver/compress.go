@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -30,6 +31,8 @@ type CompressOptions struct {
 	Days      int    // only memories created and changed at least this many days ago; 0 is DefaultCompressDays
 	MaxGroups int    // merged at most in one run; 0 is DefaultMaxGroups
 	DryRun    bool   // report exactly what would happen and change nothing
+	// Unasked is a run that no person asked for: in an adopted directory it waits for as long as logs wait there to be deleted.
+	Unasked bool
 }
 
 func (o *CompressOptions) fill() error {
@@ -95,6 +98,16 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 	if report.Postponed, err = a.store.ClockDoubt(ctx); err != nil || report.Postponed != "" {
 		return report, err
 	}
+	if opts.Unasked {
+		adopted, err := a.adoptedOn(ctx)
+		if err != nil {
+			return report, err
+		}
+		if grace := a.grace(adopted, a.archiveDays, a.deleteDays); dateOf(a.now().In(a.loc)).Before(grace) {
+			report.Postponed = "the directory was taken over; its memories are compressed from " + grace.Format(memory.DateLayout) + " on"
+			return report, nil
+		}
+	}
 	spaces := []string{opts.Space}
 	if opts.Space == "" {
 		spaces = a.store.Spaces()
@@ -104,7 +117,11 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 			return report, err
 		}
 	}
-	a.logger.InfoContext(ctx, "memories compressed", "candidates", report.Candidates, "groups", report.Merged(), "dry_run", opts.DryRun)
+	level := slog.LevelInfo
+	if report.Merged() == 0 {
+		level = slog.LevelDebug
+	}
+	a.logger.Log(ctx, level, "memories compressed", "candidates", report.Candidates, "groups", report.Merged(), "dry_run", opts.DryRun)
 	return report, nil
 }
 

@@ -26,13 +26,21 @@ func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {
 	return at, nil
 }
 
-// graceEnd is the first day on which a log of that date may be deleted. Whoever hands over a directory with old logs finds them archived, and has as
-// long to look as anybody has between archiving and deletion.
+// graceEnd is the first day on which a log of that date may be deleted.
 func (r *run) graceEnd(date string) time.Time {
-	if day, ok := parseDate(date); !ok || r.adopted.IsZero() || !day.Before(r.adopted) {
+	if day, ok := parseDate(date); !ok || !day.Before(r.adopted) {
 		return time.Time{}
 	}
-	return r.adopted.AddDate(0, 0, max(r.opts.DeleteDays-r.opts.ArchiveDays, 1))
+	return r.a.grace(r.adopted, r.opts.ArchiveDays, r.opts.DeleteDays)
+}
+
+// grace is the day on which what was taken over with a directory begins to age as the rest does; the zero time when none was taken over. Whoever
+// hands over a directory with old logs finds them archived, and has as long to look as anybody has between archiving and deletion.
+func (a *Archiver) grace(adopted time.Time, archiveDays, deleteDays int) time.Time {
+	if adopted.IsZero() {
+		return adopted
+	}
+	return adopted.AddDate(0, 0, max(deleteDays-archiveDays, 1))
 }
 
 // undone returns the operation that undid the archiving or deletion of a log at a revision, 0 when its last change was another one. What

@@ -31,10 +31,8 @@ func (d *daemon) admin() rpc.Admin {
 func (d *daemon) info() rpc.Info {
 	info := rpc.Info{
 		Version: d.version, DataDir: d.cfg.Data, Socket: d.cfg.Socket, PID: os.Getpid(), StartedAt: d.started,
-		LSN: d.store.LSN(), Paused: d.paused.Load(), Jobs: d.scheduler.Status(),
+		LSN: d.store.LSN(), Paused: d.paused.Load(), Jobs: d.scheduler.Status(), ClockDoubt: d.store.ClockDoubtSeen(),
 	}
-	// What cannot be read is a matter of Doctor.
-	info.ClockDoubt, _ = d.store.ClockDoubt(context.Background())
 	if err := d.store.Err(); err != nil {
 		info.ReadOnly = err.Error()
 	}

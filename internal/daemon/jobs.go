@@ -38,7 +38,7 @@ func (d *daemon) expireJob(ctx context.Context) (string, error) {
 }
 
 func (d *daemon) compressJob(ctx context.Context) (string, error) {
-	r, err := d.archiver.Compress(ctx, archiver.CompressOptions{})
+	r, err := d.archiver.Compress(ctx, archiver.CompressOptions{Unasked: true})
 	if r.Postponed != "" {
 		return "postponed", err
 	}
