@@ -165,7 +165,7 @@ const due Action = ""
 
 // decide says what is to be done about a log, as far as its header tells.
 func (r *run) decide(space string, d *memory.Day) Day {
-	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep, revision: d.Revision}
+	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep, revision: d.Revision, archived: d.Archived && !grown(d)}
 	date, ok := parseDate(d.Date)
 	if !ok {
 		out.Reason = "its name is not a date"
@@ -175,10 +175,15 @@ func (r *run) decide(space string, d *memory.Day) Day {
 	if out.Reason = r.notDue(d, out.Age); out.Reason != "" {
 		return out
 	}
-	out.Action, out.Reason = Postponed, r.postpone
-	if out.Reason == "" {
-		out.Action = due
+	if out.Action, out.Reason = Postponed, r.postpone; out.Reason != "" {
+		return out
 	}
+	if _, ours := readMark(d); ours && out.archived {
+		if out.Reason = r.inGrace(d.Date); out.Reason != "" {
+			return out
+		}
+	}
+	out.Action = due
 	return out
 }
 
@@ -211,6 +216,9 @@ func (r *run) day(ctx context.Context, coming []Day) error {
 	out := coming[0]
 	if out.Action != due {
 		return r.done(out)
+	}
+	if r.down && !out.archived {
+		return r.failed(out, errNoSummary)
 	}
 	if r.left == 0 {
 		out.Action, out.Reason = Postponed, fmt.Sprintf("%d logs were changed in this run already", r.opts.MaxDays)
@@ -256,7 +264,6 @@ func (r *run) notDue(d *memory.Day, age int) string {
 // leaves an archived log, as on any other day.
 func (r *run) settle(ctx context.Context, out Day) error {
 	old := out.Age >= r.opts.DeleteDays
-	grace := r.graceEnd(out.Date)
 	archived, err := r.archive(ctx, out)
 	if err != nil {
 		return r.failed(out, fmt.Errorf("archive log %s: %w", out.Date, err))
@@ -271,8 +278,8 @@ func (r *run) settle(ctx context.Context, out Day) error {
 		}
 		return nil
 	}
-	if r.today.Before(grace) {
-		out.Action, out.Reason = Postponed, "it came from another tool; it is deleted from "+grace.Format(memory.DateLayout)+" on"
+	if reason := r.inGrace(out.Date); reason != "" {
+		out.Action, out.Reason = Postponed, reason
 		return r.done(out)
 	}
 	deleted, err := r.delete(ctx, out)

@@ -26,12 +26,13 @@ func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {
 	return at, nil
 }
 
-// graceEnd is the first day on which a log of that date may be deleted.
-func (r *run) graceEnd(date string) time.Time {
-	if day, ok := parseDate(date); !ok || !day.Before(r.adopted) {
-		return time.Time{}
+// inGrace says why a log of that date must not be deleted yet, "" when it may be.
+func (r *run) inGrace(date string) string {
+	grace := r.a.grace(r.adopted, r.opts.ArchiveDays, r.opts.DeleteDays)
+	if day, ok := parseDate(date); !ok || !day.Before(r.adopted) || !r.today.Before(grace) {
+		return ""
 	}
-	return r.a.grace(r.adopted, r.opts.ArchiveDays, r.opts.DeleteDays)
+	return "it came from another tool; it is deleted from " + grace.Format(memory.DateLayout) + " on"
 }
 
 // grace is the day on which what was taken over with a directory begins to age as the rest does; the zero time when none was taken over. Whoever

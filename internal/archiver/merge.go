@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -218,9 +217,7 @@ func sentences(s string) []string {
 func saying(s string) string {
 	var b strings.Builder
 	for w := range strings.FieldsSeq(strings.ToLower(s)) {
-		w = strings.TrimFunc(w, func(r rune) bool {
-			return strings.ContainsRune(`.,;:!?"'“”‘’()。，；：！？（）「」`, r) || unicode.IsSpace(r)
-		})
+		w = strings.TrimLeft(strings.TrimRight(w, `.,;:!?"'“”‘’)。，；：！？）」`), `"'“‘(（「`)
 		if w != "" && w != "the" && w != "a" && w != "an" {
 			b.WriteString(w + " ")
 		}

@@ -43,6 +43,7 @@ type Day struct {
 	Op       int64      // the operation; 0 in a dry run and when nothing was changed
 
 	revision int64 // of the log when it was looked at
+	archived bool  // everything in it is, as far as its header tells
 }
 
 // Promoted is a log entry that became a memory.

@@ -206,6 +206,7 @@ func (m *machine) Log(t *rapid.T) {
 			m.set(op, op.space+"/entry/"+date+"/"+e.ID, "")
 		}
 		m.set(op, day, "")
+		tx.LogDeleted(memory.Archived{Date: date, Entries: len(entries)})
 		return tx.RemoveDay(tx.Day(date), entries)
 	})
 }

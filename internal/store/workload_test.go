@@ -190,6 +190,7 @@ func (r *run) reflect() error {
 func (r *run) archive() error {
 	return r.update(store.Meta{Actor: journal.ActorArchive, Key: "archive"}, func(tx *store.Tx) error {
 		tx.SetDay(&memory.Day{Date: "2026-01-20", Summary: "finished two things", Archived: true})
+		tx.LogArchived(memory.Archived{Date: "2026-01-20", Entries: 2, Summary: "finished two things"})
 		return tx.Put(memtest.Fact("p1", "promoted"))
 	})
 }
@@ -202,7 +203,10 @@ func (r *run) removeDay() error {
 	if err != nil {
 		return err
 	}
-	return r.update(store.Meta{Actor: journal.ActorArchive}, func(tx *store.Tx) error { return tx.RemoveDay(d, entries) })
+	return r.update(store.Meta{Actor: journal.ActorArchive}, func(tx *store.Tx) error {
+		tx.LogDeleted(memory.Archived{Date: d.Date})
+		return tx.RemoveDay(d, entries)
+	})
 }
 
 func (r *run) restart() error {
