@@ -25,13 +25,14 @@ func TestMain(m *testing.M) {
 //	daysago NAME N       sets a variable to the local date N days ago
 //	lacks DIR TEXT       fails if any file below DIR holds the text
 //	damage FILE OLD NEW  replaces the first OLD in a file
+//	log FILE DATE TEXT   writes a daily log with one entry
 //	await PATTERN CMD…   runs a command until its output matches, for at most ten seconds
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait,
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
 		},
 	})
 }
@@ -146,4 +147,12 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no %q in:\n%s", args[0], out)
 		}
 	}
+}
+
+func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: log FILE DATE TEXT")
+	}
+	text := fmt.Sprintf(`{"date": %q, "entries": [{"time": "10:00:00", "type": "event", "content": %q}], "summary": null, "archived": false}`, args[1], args[2])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
