@@ -72,16 +72,8 @@ func oldest(group []*memory.Memory) *memory.Memory {
 // gather lists the memories that may join a leader, itself first, the others from the oldest on.
 func gather(all []member, index *similar, taken []bool, leader int32) []int32 {
 	group := []int32{leader}
-	common := index.common(all[leader].text)
-	near := make([]int32, 0, len(common))
-	for i := range common {
-		if i != leader && !taken[i] && all[leader].text.overlap(all[i].text) >= alike {
-			near = append(near, i)
-		}
-	}
-	slices.Sort(near)
-	for _, i := range near {
-		if !slices.ContainsFunc(group, func(j int32) bool { return contradict(&all[i], &all[j]) }) {
+	for _, i := range index.near(all[leader].text, alike) {
+		if i != leader && !taken[i] && !slices.ContainsFunc(group, func(j int32) bool { return contradict(&all[i], &all[j]) }) {
 			group = append(group, i)
 		}
 	}

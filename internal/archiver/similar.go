@@ -1,7 +1,9 @@
 package archiver
 
 import (
+	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -62,23 +64,25 @@ func (s *similar) has(c candidate) bool {
 		return true
 	}
 	t := textOf(c.content)
-	for i, n := range s.common(t) {
-		if o := s.texts[i]; n >= nearlySame*float64(len(t.words)+len(o.words)-int(n)) && t.strict == o.strict {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.near(t, nearlySame), func(i int32) bool { return s.texts[i].strict == t.strict })
 }
 
-// common counts the words that the texts share with t, for those that share any.
-func (s *similar) common(t text) map[int32]float64 {
-	common := map[int32]float64{}
-	for _, w := range t.words {
+// near lists the texts whose overlap with t is at least so much, in order. Such a text shares so much of t's words; so it has one of the rarest of
+// them, all but that share, and only the texts of these are looked at.
+func (s *similar) near(t text, least float64) (out []int32) {
+	words := slices.Clone(t.words)
+	slices.SortFunc(words, func(a, b uint64) int { return cmp.Compare(len(s.byWord[a]), len(s.byWord[b])) })
+	looked := map[int32]bool{}
+	for _, w := range words[:len(words)-max(int(math.Ceil(least*float64(len(words)))), 1)+1] {
 		for _, i := range s.byWord[w] {
-			common[i]++
+			if !looked[i] && s.texts[i].overlap(t) >= least {
+				out = append(out, i)
+			}
+			looked[i] = true
 		}
 	}
-	return common
+	slices.Sort(out)
+	return out
 }
 
 // overlap is the share of common words, 0 to 1.
