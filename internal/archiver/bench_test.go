@@ -206,3 +206,35 @@ func heapOf() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// BenchmarkCompress looks for groups among 5,000 memories of one category, as many as are compared in one run.
+func BenchmarkCompress(b *testing.B) {
+	now := func() time.Time { return noon }
+	st, err := store.Open(store.Config{FS: crashfs.New(), Now: now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	subjects, verbs := []string{"ferry", "crane", "tug", "pilot", "berth", "buoy", "gate"}, []string{"leaves", "waits", "turns", "was repaired", "is closed"}
+	_, err = st.Update(b.Context(), store.Meta{}, func(tx *store.Tx) error {
+		for i := range 5000 {
+			m := old(fmt.Sprint("m", i), fmt.Sprintf("The %s of the %s harbour %s in the morning, says the %s from house %d",
+				subjects[i%7], subjects[i/7%7], verbs[i%5], subjects[i/49%7], i%300))
+			if err := tx.Put(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := archiver.New(archiver.Config{Store: st, Now: now, Location: shanghai, Logger: slog.New(slog.DiscardHandler)})
+	for b.Loop() {
+		r, err := a.Compress(b.Context(), archiver.CompressOptions{DryRun: true})
+		if err != nil || r.Candidates != 5000 {
+			b.Fatalf("%d candidates, %v", r.Candidates, err)
+		}
+		b.ReportMetric(float64(len(r.Groups)), "groups")
+	}
+	_ = st.Close(context.Background())
+}
