@@ -1,6 +1,6 @@
-// Package archiver keeps the daily logs short without losing what they taught: a log of a month is summed up and its
-// lasting entries become memories; a log of two months is deleted, its summary staying searchable. It decides by rules, in
-// English and Chinese; every step is one operation that can be listed and undone. It does not decide when it runs.
+// Package archiver does what age does to logs and memories: a log of a month is summed up and its lasting entries become memories; a log of two
+// months is deleted, its summary staying answerable; old memories that are alike become one; expired ones retire. It decides by rules, in English
+// and Chinese; every step is one operation that can be listed and undone. It does not decide when it runs, nor whether the clock is right.
 package archiver
 
 import (
@@ -23,10 +23,9 @@ const (
 	DefaultMaxDays     = 60
 )
 
-// Config of an Archiver. Store, Now, Location and Logger are required.
+// Config of an Archiver. Store, Location and Logger are required. The store's clock is the one that counts.
 type Config struct {
 	Store    *store.Store
-	Now      func() time.Time
 	Location *time.Location // decides when a day ends; the zone the logs are dated in
 	Logger   *slog.Logger
 
@@ -40,7 +39,6 @@ type Config struct {
 // deleted by one.
 type Archiver struct {
 	store  *store.Store
-	now    func() time.Time
 	loc    *time.Location
 	logger *slog.Logger
 
@@ -55,7 +53,7 @@ func New(c Config) *Archiver {
 	}
 	return &Archiver{
 		summarise: c.Summarise,
-		store:     c.Store, now: c.Now, loc: c.Location, logger: c.Logger,
+		store:     c.Store, loc: c.Location, logger: c.Logger,
 		archiveDays: cmp.Or(c.ArchiveDays, DefaultArchiveDays), deleteDays: cmp.Or(c.DeleteDays, DefaultDeleteDays),
 	}
 }
@@ -96,13 +94,13 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	if err := opts.fill(a.archiveDays, a.deleteDays); err != nil {
 		return Report{}, err
 	}
-	now := a.now().In(a.loc)
-	run := &run{a: a, opts: opts, today: dateOf(now), left: opts.MaxDays}
-	run.report = Report{Today: now.Format(memory.DateLayout), DryRun: opts.DryRun}
-	var err error
-	if run.postpone, err = a.store.ClockDoubt(ctx); err != nil {
-		return run.report, err
+	now, doubt, err := a.store.TrustedNow(ctx)
+	if err != nil {
+		return Report{}, err
 	}
+	now = now.In(a.loc)
+	run := &run{a: a, opts: opts, today: dateOf(now), left: opts.MaxDays, postpone: doubt}
+	run.report = Report{Today: now.Format(memory.DateLayout), DryRun: opts.DryRun}
 	if run.adopted, err = a.adoptedOn(ctx); err != nil {
 		return run.report, err
 	}

@@ -79,7 +79,7 @@ func (b *bench) log(date string, entries ...memory.Entry) {
 
 func (b *bench) run(opts archiver.Options) archiver.Report {
 	b.Helper()
-	a := archiver.New(archiver.Config{Store: b.store, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
+	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	r, err := a.Run(b.Context(), opts)
 	if err != nil {
 		b.Fatalf("Run: %v", err)

@@ -166,8 +166,8 @@ func BenchmarkRetention(b *testing.B) {
 		}()
 		report(b, "busy", adds(busy, b, st))
 		stop()
-		retain(b, st, clock, "archive", due, archiver.Archive, archiver.Options{DeleteDays: 100000})
-		retain(b, st, clock, "delete", due, archiver.Delete, archiver.Options{})
+		retain(b, st, "archive", due, archiver.Archive, archiver.Options{DeleteDays: 100000})
+		retain(b, st, "delete", due, archiver.Delete, archiver.Options{})
 		if err := st.Close(b.Context()); err != nil {
 			b.Fatal(err)
 		}
@@ -175,12 +175,12 @@ func BenchmarkRetention(b *testing.B) {
 }
 
 // retain does what is due in runs of 60 logs while memories are added.
-func retain(b *testing.B, st *store.Store, now func() time.Time, name string, due int, action archiver.Action, opts archiver.Options) {
+func retain(b *testing.B, st *store.Store, name string, due int, action archiver.Action, opts archiver.Options) {
 	heap := heapOf()
 	ctx, done := context.WithCancel(b.Context())
 	var peak atomic.Uint64
 	var took time.Duration
-	a := archiver.New(archiver.Config{Store: st, Now: now, Location: shanghai, Logger: slog.New(slog.DiscardHandler)})
+	a := archiver.New(archiver.Config{Store: st, Location: shanghai, Logger: slog.New(slog.DiscardHandler)})
 	go func() {
 		defer done()
 		began := time.Now()
@@ -228,7 +228,7 @@ func BenchmarkCompress(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := archiver.New(archiver.Config{Store: st, Now: now, Location: shanghai, Logger: slog.New(slog.DiscardHandler)})
+	a := archiver.New(archiver.Config{Store: st, Location: shanghai, Logger: slog.New(slog.DiscardHandler)})
 	for b.Loop() {
 		r, err := a.Compress(b.Context(), archiver.CompressOptions{DryRun: true})
 		if err != nil || r.Candidates != 5000 {

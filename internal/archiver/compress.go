@@ -94,8 +94,8 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		return CompressReport{}, err
 	}
 	report := CompressReport{DryRun: opts.DryRun}
-	var err error
-	if report.Postponed, err = a.store.ClockDoubt(ctx); err != nil || report.Postponed != "" {
+	now, doubt, err := a.store.TrustedNow(ctx)
+	if report.Postponed = doubt; err != nil || doubt != "" {
 		return report, err
 	}
 	if opts.Unasked {
@@ -103,7 +103,7 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		if err != nil {
 			return report, err
 		}
-		if grace := a.grace(adopted, a.archiveDays, a.deleteDays); dateOf(a.now().In(a.loc)).Before(grace) {
+		if grace := a.grace(adopted, a.archiveDays, a.deleteDays); dateOf(now.In(a.loc)).Before(grace) {
 			report.Postponed = "the directory was taken over; its memories are compressed from " + grace.Format(memory.DateLayout) + " on"
 			return report, nil
 		}
@@ -113,7 +113,7 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		spaces = a.store.Spaces()
 	}
 	for _, space := range spaces {
-		if err := a.compressSpace(ctx, space, opts, &report); err != nil {
+		if err := a.compressSpace(ctx, space, now.AddDate(0, 0, -opts.Days), opts, &report); err != nil {
 			return report, err
 		}
 	}
@@ -125,8 +125,7 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 	return report, nil
 }
 
-func (a *Archiver) compressSpace(ctx context.Context, space string, opts CompressOptions, report *CompressReport) error {
-	before := a.now().AddDate(0, 0, -opts.Days)
+func (a *Archiver) compressSpace(ctx context.Context, space string, before time.Time, opts CompressOptions, report *CompressReport) error {
 	kinds := map[kind][]*memory.Memory{}
 	for _, m := range a.store.Space(space).Memories() {
 		if compressible(m, before) {

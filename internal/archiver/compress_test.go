@@ -38,7 +38,7 @@ func (b *bench) put(list ...*memory.Memory) {
 
 func (b *bench) compress(opts archiver.CompressOptions) archiver.CompressReport {
 	b.Helper()
-	a := archiver.New(archiver.Config{Store: b.store, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
+	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	r, err := a.Compress(b.Context(), opts)
 	if err != nil {
 		b.Fatalf("Compress: %v", err)
@@ -237,7 +237,7 @@ func TestCompressLimits(t *testing.T) {
 	if r := b.compress(archiver.CompressOptions{}); r.Merged() != 1 {
 		t.Errorf("then %d groups", r.Merged())
 	}
-	a := archiver.New(archiver.Config{Store: b.store, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
+	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	if _, err := a.Compress(t.Context(), archiver.CompressOptions{Space: "No Slug", Days: -1, MaxGroups: -1}); err == nil {
 		t.Error("bad options accepted")
 	}

@@ -3,6 +3,7 @@ package archiver
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -33,7 +34,8 @@ type Expired struct {
 // Expire retires the memories whose expiry has passed, those of a space in one operation; searches leave them out from the moment itself. What a
 // person took back is left alone. Durable on return.
 func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report ExpireReport, err error) {
-	if report.Postponed, err = a.store.ClockDoubt(ctx); err != nil || report.Postponed != "" {
+	now, doubt, err := a.store.TrustedNow(ctx)
+	if report.Postponed = doubt; err != nil || doubt != "" {
 		return report, err
 	}
 	spaces := []string{opts.Space}
@@ -41,7 +43,7 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 		spaces = a.store.Spaces()
 	}
 	for _, space := range spaces {
-		expired, err := a.expireSpace(ctx, space, opts.DryRun)
+		expired, err := a.expireSpace(ctx, space, now, opts.DryRun)
 		report.Expired = append(report.Expired, expired...)
 		if err != nil {
 			return report, fmt.Errorf("retire expired memories of space %s: %w", space, err)
@@ -50,8 +52,7 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 	return report, nil
 }
 
-func (a *Archiver) expireSpace(ctx context.Context, space string, dry bool) (out []Expired, err error) {
-	now := a.now()
+func (a *Archiver) expireSpace(ctx context.Context, space string, now time.Time, dry bool) (out []Expired, err error) {
 	for _, m := range a.store.Space(space).Memories() {
 		if !m.IsActive() || !m.Expired(now) || len(out) == maxExpired {
 			continue
@@ -71,7 +72,7 @@ func (a *Archiver) expireSpace(ctx context.Context, space string, dry bool) (out
 	res, err := a.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorArchive, Reason: "expired"}, func(tx *store.Tx) error {
 		for _, e := range out {
 			m := tx.Memory(e.ID)
-			if m == nil || !m.IsActive() || !m.Expired(tx.Now()) {
+			if m == nil || !m.IsActive() || !m.Expired(now) {
 				continue
 			}
 			c := m.Clone()

@@ -165,7 +165,7 @@ func TestTwoRunsAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range reports {
 		wg.Go(func() {
-			a := archiver.New(archiver.Config{Store: b.store, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
+			a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 			var err error
 			if reports[i], err = a.Run(t.Context(), archiver.Options{}); err != nil {
 				t.Error(err)
@@ -182,7 +182,7 @@ func TestTwoRunsAtATime(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	b := newBench(t)
-	a := archiver.New(archiver.Config{Store: b.store, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
+	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	_, err := a.Run(t.Context(), archiver.Options{Space: "No Slug", ArchiveDays: 30, DeleteDays: 20, MaxDays: -1})
 	invalid, ok := errors.AsType[*memory.InvalidError](err)
 	if !ok || len(invalid.Violations) != 3 {
@@ -207,7 +207,7 @@ func TestCrash(t *testing.T) {
 		if err != nil {
 			return // crashed while opening
 		}
-		a := archiver.New(archiver.Config{Store: st, Now: b.clock, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
+		a := archiver.New(archiver.Config{Store: st, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 		_, _ = a.Run(ctx, archiver.Options{}) // an error is the crash
 		_ = st.Close(ctx)
 	}

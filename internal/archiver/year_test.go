@@ -137,7 +137,7 @@ func (y *year) summarise(_ context.Context, logs []archiver.Log) ([]string, erro
 // retain runs everything that goes by age.
 func (y *year) retain(compress bool) {
 	y.t.Helper()
-	a := archiver.New(archiver.Config{Store: y.store, Now: y.wall, Location: y.loc, Logger: slog.New(slog.DiscardHandler), Summarise: y.summarise})
+	a := archiver.New(archiver.Config{Store: y.store, Location: y.loc, Logger: slog.New(slog.DiscardHandler), Summarise: y.summarise})
 	before := y.store.LSN()
 	if doubt, err := y.store.ClockDoubt(y.t.Context()); err != nil {
 		y.t.Fatal(err)

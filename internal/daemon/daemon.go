@@ -170,7 +170,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Paused: d.paused.Load,
 	})
 	d.archiver = archiver.New(archiver.Config{
-		Store: d.store, Now: d.now, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
+		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
 	})
 	if err := d.schedule(); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))

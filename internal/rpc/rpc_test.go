@@ -131,7 +131,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Sessions: session.New(session.Config{
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
 		}),
-		Archiver: archiver.New(archiver.Config{Store: st, Now: time.Now, Location: time.UTC, Logger: quiet}),
+		Archiver: archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
 		Admin: rpc.Admin{
 			Info: func() rpc.Info { return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused} },
 			Doctor: func(context.Context) ([]rpc.Finding, error) {

@@ -25,7 +25,8 @@ const (
 // until it is back in line with the time before the step, or has run for settleFor without another step.
 //
 // Across restarts the times of the newest records are what is known. The clock is in doubt while it, or any record of the last settleFor by its
-// own count, lies more than clockSlack before the record before it, or more than longAbsence behind it.
+// own count, lies more than clockSlack before the record before it, or more than longAbsence behind it. In
+// the latter case, which may be an absence, ages are counted from the record before.
 type clock struct {
 	now     func() time.Time
 	elapsed func() time.Duration
@@ -85,7 +86,7 @@ func off(a, b time.Duration) bool { return a-b > clockSlack || b-a > clockSlack 
 
 func (s *step) String() string {
 	if s.away {
-		return fmt.Sprintf("nothing was recorded from %s to %s: either the daemon was away or the clock is wrong; ages are trusted again when it has run evenly for %d hours",
+		return fmt.Sprintf("nothing was recorded from %s to %s: either the daemon was away or the clock is wrong; until it has run evenly for %d hours, ages are counted as of the former",
 			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339), settleFor/time.Hour)
 	}
 	return fmt.Sprintf("the clock went from %s to %s; ages are trusted again when it is set right or has run evenly for %d hours",
@@ -106,6 +107,24 @@ func (s *Store) ClockDoubt(ctx context.Context) (string, error) {
 		c.began, c.history = true, found
 	}
 	return c.doubt(), nil
+}
+
+// TrustedNow is the time to count ages from: the wall clock, or after a long absence, as long as that may be a clock that is wrong, the newest record
+// before it. So somebody who is here for an hour every other week has things age too. With a doubt nothing may be done by age.
+func (s *Store) TrustedNow(ctx context.Context) (now time.Time, doubt string, err error) {
+	if _, err := s.ClockDoubt(ctx); err != nil {
+		return now, "", err
+	}
+	c := s.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.stepped == nil && c.history == nil:
+		return c.wall, "", nil
+	case c.stepped == nil && c.history.away:
+		return c.history.from, "", nil
+	}
+	return c.wall, c.doubt(), nil
 }
 
 // ClockDoubtSeen is what ClockDoubt would say as far as that is known without reading anything: it never waits.

@@ -57,14 +57,15 @@ func (s *Store) snapshotDue() bool {
 
 // trim removes history older than is kept, unless the clock is in doubt. What it removes is in the newest snapshot, and in the previous one.
 func (s *Store) trim(ctx context.Context) error {
-	if doubt, err := s.ClockDoubt(ctx); doubt != "" || err != nil {
+	now, doubt, err := s.TrustedNow(ctx)
+	if doubt != "" || err != nil {
 		return err
 	}
 	previous, err := readManifest(s.fs, previousFile)
 	if err != nil || previous.LSN == 0 {
 		return err
 	}
-	removed, err := s.journal.Trim(s.now().AddDate(0, 0, -s.historyDays), previous.LSN)
+	removed, err := s.journal.Trim(now.AddDate(0, 0, -s.historyDays), previous.LSN)
 	if removed > 0 {
 		s.log.Info("trimmed old history", "segments", removed)
 	}
