@@ -200,7 +200,7 @@ func (d *daemon) clean() error {
 	return nil
 }
 
-// adopt takes over a directory in the published layout, once: when the journal is new, or when a crash interrupted it.
+// adopt takes over a directory in the published layout or the oldest one, once: when the journal is new, or when a crash interrupted it.
 func (d *daemon) adopt(ctx context.Context) error {
 	unfinished, err := jsonstore.Unfinished(d.fs)
 	if err != nil {
@@ -213,11 +213,9 @@ func (d *daemon) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if report.Memories+report.Days > 0 {
-		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "notes", len(report.Notes))
-	}
-	if report.V1 {
-		d.log.Warn("files of the oldest layout (MEMORY.md, logs/*.md) were found and left alone; they are not read yet")
+	if len(report.Spaces) > 0 {
+		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "entries", report.Entries,
+			"migrated", len(report.Migrated), "notes", report.Places(), "report", d.path(jsonstore.ReportName))
 	}
 	return nil
 }

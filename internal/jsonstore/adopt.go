@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -21,9 +20,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
-
-// adopting exists from before the first operation of an adoption until all of it is durable.
-const adopting = "adopting"
 
 // One operation adopts at most so much; a day is never divided.
 const (
@@ -40,11 +36,15 @@ type Report struct {
 	Notes     []Note   // what was not taken over exactly as it stood
 	Kept      []string // copies in quarantine/ of the files that have notes
 	LeftAlone []string // files that were found and not read
-	V1        bool     // files of the oldest layout are there; they were left alone
+	Migrated  []Migrated
 }
 
 // Note is one thing in a file that was not taken over exactly as it stood.
-type Note struct{ File, Detail string }
+type Note struct {
+	File   string
+	Line   int // 0 when the detail says where
+	Detail string
+}
 
 // Unfinished reports whether an adoption was interrupted by a crash. Then Adopt must be called again, before anything else is written.
 func Unfinished(fsys durable.FS) (bool, error) {
@@ -60,13 +60,20 @@ func Unfinished(fsys durable.FS) (bool, error) {
 // publishers run. What is in the store already is not taken twice, so it may be called again after any error or crash.
 //
 // Nothing is journaled unless every file is whole (see ReadDir). A file with something that could not be taken
-// over as it stood is copied to quarantine/ first. Files of the oldest layout are reported and left alone. Durable on return.
+// over as it stood is copied to quarantine/ first. Files of the oldest layout are renamed to NAME.migrated when everything in them is
+// durable; where they say what the others say too, the others have the word. What was done is written to ReportName. Durable on return.
 func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Location) (Report, error) {
+	if renames, err := readMark(fsys); err != nil {
+		return Report{}, err
+	} else if len(renames) > 0 {
+		a := &adoption{fsys: fsys} // everything was taken and reported before the crash
+		return a.report, a.rename(renames)
+	}
 	found, err := ReadDir(fsys, loc)
 	if err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
-	a := &adoption{fsys: fsys, report: Report{LeftAlone: found.LeftAlone, V1: found.V1}}
+	a := &adoption{fsys: fsys, report: Report{LeftAlone: found.LeftAlone}}
 	if len(found.Spaces) == 0 {
 		return a.report, a.finish()
 	}
@@ -78,11 +85,7 @@ func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Loca
 	if err := a.keepAside(found.Spaces); err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
-	err = durable.WriteFile(fsys, adopting, func(w io.Writer) error {
-		_, err := io.WriteString(w, "An adoption is under way. memsidecar goes on with it at the next start.\n")
-		return err
-	})
-	if err != nil {
+	if err := a.mark(nil); err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
 	for i := range found.Spaces {
@@ -93,7 +96,16 @@ func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Loca
 	if err := a.claim(found.Spaces); err != nil {
 		return a.report, fmt.Errorf("adopt the files found: %w", err)
 	}
-	return a.report, a.finish()
+	if err := a.writeReport(found.Spaces); err != nil {
+		return a.report, fmt.Errorf("report on the adoption: %w", err)
+	}
+	if len(a.report.Migrated) == 0 {
+		return a.report, a.finish()
+	}
+	if err := a.mark(a.report.Migrated); err != nil {
+		return a.report, fmt.Errorf("adopt the files found: %w", err)
+	}
+	return a.report, a.rename(a.report.Migrated)
 }
 
 type adoption struct {
@@ -101,18 +113,25 @@ type adoption struct {
 	report Report
 }
 
-// tidy brings a space within the limits and refuses what is outside them even so.
+// tidy brings a space within the limits, adds what only the oldest files hold, and refuses what is outside the limits even so.
 func (a *adoption) tidy(s *FoundSpace, loc *time.Location) error {
 	var check memory.Check
 	if s.File != nil {
 		a.note(Path(s.Name), s.File.Tidy())
+	}
+	for _, day := range s.Days {
+		a.note(dailylog.Path(s.Name, day.Day.Date), append(tidyLog(day), day.Complete(loc)...))
+	}
+	if err := a.merge(s); err != nil {
+		return err
+	}
+	if s.File != nil {
 		for i, m := range s.File.Memories {
 			check.Memory(fmt.Sprintf("%s: memories[%d].", Path(s.Name), i), m)
 		}
 	}
 	for _, day := range s.Days {
 		name := dailylog.Path(s.Name, day.Day.Date)
-		a.note(name, append(tidyLog(day), day.Complete(loc)...))
 		for i, e := range day.Entries {
 			check.Entry(fmt.Sprintf("%s: entries[%d].", name, i), e)
 		}
@@ -258,6 +277,9 @@ func fingerprint(s *FoundSpace) string {
 	for _, name := range slices.Sorted(maps.Keys(s.sums)) {
 		of := s.sums[name]
 		fmt.Fprintf(sum, "%s\x00%x\n", name, of)
+	}
+	for _, f := range s.old {
+		fmt.Fprintf(sum, "%s\x00%x\n", f.name, f.sum)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }

@@ -1,0 +1,367 @@
+package legacy
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// extraSection is the unknown field of an entry that holds the heading it stood below.
+const extraSection = "section"
+
+var fileDate = regexp.MustCompile(`^(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})(?:\D.*)?$`)
+
+// DateOf returns the day that a log is of, from its base name (2026-02-21.md, 20260221.md, 2026_02_21-work.md) or the first
+// date among its headings, and false when neither says.
+func DateOf(base string, data []byte) (date string, ok bool) {
+	if m := fileDate.FindStringSubmatch(strings.TrimSuffix(base, path.Ext(base))); m != nil {
+		date := m[1] + "-" + m[2] + "-" + m[3]
+		if _, err := time.Parse(memory.DateLayout, date); err == nil {
+			return date, true
+		}
+	}
+	if data == nil {
+		return "", false
+	}
+	s := scan(data)
+	if st, _, ok := takeStamp(s.front["date"]); ok && st.date != "" {
+		return st.date, true
+	}
+	for _, b := range s.blocks {
+		if b.kind != heading {
+			continue
+		}
+		if date, _ := dateIn(b.text); date != "" {
+			return date, true
+		}
+	}
+	return "", false
+}
+
+// ReadLog reads the log of date. Times without a zone are times in loc.
+//
+// A heading or a line that begins with a time begins an entry; so does an item of a list. What has no time of its own takes the one
+// of its heading, or of the entry before. Words such as "tool failure" or "反思" in a heading, or behind the time, say the type;
+// anything else is an event. A heading that is neither a time, a type, a category nor the name of the day is kept with its entries as
+// the unknown field "section".
+func ReadLog(data []byte, date string, loc *time.Location) Log {
+	s := scan(data)
+	r := &logReader{date: date, loc: loc, ids: map[string]bool{}, notes: s.notes, last: stamp{clock: "00:00:00"}}
+	for _, b := range s.blocks {
+		if b.kind == heading {
+			r.heading(b)
+		} else {
+			r.block(b)
+		}
+	}
+	r.finish()
+	r.close(1)
+	slices.SortStableFunc(r.notes, func(a, b Note) int { return cmp.Compare(a.First, b.First) })
+	r.out.Notes = r.notes
+	return r.out
+}
+
+// part is a heading that is in force.
+type part struct {
+	level, line int
+	label       label
+	time        stamp
+	text        string // to be kept in the entries, with that of the headings around it
+	named       bool   // some of it is its own
+	used        bool
+}
+
+// label is what words beside an entry say of it.
+type label struct{ kind, category string }
+
+// draft is an entry that may still grow.
+type draft struct {
+	first, last int
+	lines       []string
+	label       label
+	time        stamp
+	extra       string
+	open        bool // goes on until the next heading
+	dated       bool // has a date of its own
+	parts       []*part
+}
+
+type logReader struct {
+	date  string
+	loc   *time.Location
+	parts []*part
+	cur   *draft
+	last  stamp // of the entry before
+	ids   map[string]bool
+	notes []Note
+	out   Log
+}
+
+func (r *logReader) note(first, last int, detail string) {
+	r.notes = append(r.notes, Note{First: first, Last: last, Detail: detail})
+}
+
+func (r *logReader) close(level int) {
+	for len(r.parts) > 0 {
+		p := r.parts[len(r.parts)-1]
+		if p.level < level {
+			return
+		}
+		if !p.used && p.named {
+			r.note(p.line, p.line, "nothing stands below this heading; it was not taken over")
+		}
+		r.parts = r.parts[:len(r.parts)-1]
+	}
+}
+
+var weekday = regexp.MustCompile(`(?i)(?:星期|周|礼拜)[一二三四五六日天]|\b(?:mon|tues?|wed(?:nes)?|thur?s?|fri|satur|sat|sun)(?:day)?\b`)
+
+func (r *logReader) heading(b *block) {
+	r.finish()
+	r.close(b.level)
+	p := &part{level: b.level, line: b.first}
+	if n := len(r.parts); n > 0 {
+		p.label, p.time, p.text = r.parts[n-1].label, r.parts[n-1].time, r.parts[n-1].text
+	}
+	text := unbold(b.text)
+	if date, rest := dateIn(text); date == r.date {
+		if _, _, timed := takeStamp(strings.TrimSpace(rest)); !timed {
+			text = rest
+		}
+		rest = weekday.ReplaceAllString(rest, "")
+		if m, whole := classify(rest); blank(rest) || m == title && whole {
+			r.parts = append(r.parts, p)
+			return
+		}
+	}
+	s, rest, timed := leadingStamp(text, true)
+	if timed = timed && s.clock != ""; timed {
+		p.time, text = s, rest
+	}
+	text = r.label(&p.label, text)
+	m, whole := classify(text)
+	switch {
+	case blank(text) || m == title && whole:
+	case timed:
+		r.cur = &draft{first: b.first, last: b.last, lines: []string{text}, label: p.label, time: p.time, extra: p.text, open: true, dated: s.date != "", parts: slices.Clone(r.parts)}
+	case whole && m != summary:
+		p.label.category = m
+	default:
+		p.named = true
+		if p.text != "" {
+			p.text += " / "
+		}
+		p.text += strings.TrimSpace(text)
+	}
+	r.parts = append(r.parts, p)
+}
+
+// label takes the words off the beginning of text that say the type and the category.
+func (r *logReader) label(l *label, text string) string {
+	for {
+		text = strings.TrimSpace(text)
+		word, n := "", 0
+		for _, form := range []*regexp.Regexp{inBrackets, inMarks} {
+			if m := form.FindStringSubmatch(text); m != nil && n == 0 {
+				word, n = strings.Join(m[1:], ""), len(m[0])
+			}
+		}
+		bracketed := n > 0
+		if !bracketed {
+			if i := strings.IndexAny(text, ":："); i > 0 {
+				word, n = text[:i], i
+			} else {
+				word, n = text, len(text)
+			}
+			if kindOf(word) == "" && strings.Contains(text, "_") { // tool_failure fetch_url …
+				word, _, _ = strings.Cut(text, " ")
+				n = len(word)
+			}
+		}
+		switch kind, c := kindOf(word), category(word); {
+		case kind != "":
+			l.kind = kind
+		case c != "" && bracketed:
+			l.category = c
+		default:
+			return text
+		}
+		text = text[n:]
+		text = text[len(behind.FindString(text)):]
+	}
+}
+
+// kindOf returns the type of entry that a word stands for, "" for none.
+func kindOf(word string) string {
+	word = plain(word)
+	return cmp.Or(types[word], types[strings.ReplaceAll(word, " ", "_")])
+}
+
+// block makes entries of an item or a paragraph.
+func (r *logReader) block(b *block) {
+	if blank(b.content()) {
+		if strings.Trim(b.content(), "-*_=—| \n") != "" {
+			r.note(b.first, b.last, "has no words; it was not taken over")
+		}
+		return
+	}
+	grows := r.cur != nil && r.cur.open
+	box := ""
+	if b.box != "" {
+		box = "[" + b.box + "] "
+	}
+	switch {
+	case r.begin(b.first, b.text, !grows, b.code):
+		r.cur.lines[0] = box + r.cur.lines[0]
+	case b.kind == item:
+		r.grow(b.first, "- "+box+b.text)
+	default:
+		r.grow(b.first, b.text)
+	}
+	lines := b.rest
+	fence := b.code
+	for i, line := range lines {
+		if fenceForm.MatchString(strings.TrimSpace(line)) {
+			fence = !fence
+		}
+		if fence || b.kind != paragraph || !r.begin(b.first+i+1, line, false, false) {
+			r.grow(min(b.first+i+1, b.last), line)
+		}
+	}
+}
+
+// begin begins an entry with text if that begins with a time, or if it must. Otherwise, text goes on with the entry that is open.
+func (r *logReader) begin(line int, text string, must, code bool) bool {
+	s, rest, timed := leadingStamp(text, true)
+	timed = timed && s.clock != "" && !code
+	if !timed && !must {
+		return false
+	}
+	r.finish()
+	d := &draft{first: line, last: line, time: r.last, parts: slices.Clone(r.parts)}
+	if n := len(r.parts); n > 0 {
+		p := r.parts[n-1]
+		d.label, d.extra = p.label, p.text
+		if p.time.clock != "" {
+			d.time = p.time
+		}
+	}
+	if timed {
+		d.time, d.dated, text = s, s.date != "", rest
+	}
+	if !code {
+		text = r.label(&d.label, text)
+	}
+	d.lines = []string{unbold(text)}
+	r.cur = d
+	return true
+}
+
+// grow adds a line to the present entry. One that names a property of it sets that.
+func (r *logReader) grow(line int, text string) {
+	d := r.cur
+	d.lines, d.last = append(d.lines, text), max(d.last, line)
+}
+
+// finish puts the present entry into the result.
+func (r *logReader) finish() {
+	d := r.cur
+	r.cur = nil
+	if d == nil {
+		return
+	}
+	e := &memory.Entry{Type: cmp.Or(d.label.kind, memory.EntryEvent), Category: d.label.category}
+	lines := d.lines[:1:1]
+	fence := false
+	for _, line := range d.lines[1:] {
+		if fenceForm.MatchString(strings.TrimSpace(line)) {
+			fence = !fence
+		}
+		if fence || !field(e, line) {
+			lines = append(lines, line)
+		}
+	}
+	content := strings.TrimSpace(strings.Join(lines, "\n"))
+	if blank(content) { // properties alone say something too
+		e.Tool, e.Error, e.Session = "", "", ""
+		content = strings.TrimSpace(strings.Join(d.lines, "\n"))
+	}
+	if blank(content) {
+		r.note(d.first, d.last, "has no words; it was not taken over")
+		return
+	}
+	for _, p := range d.parts {
+		p.used = true
+	}
+	e.At = d.time.at(r.date, r.loc).In(r.loc)
+	e.Time = e.At.Format(time.TimeOnly)
+	if day := e.At.Format(time.DateOnly); d.dated && day != r.date {
+		r.note(d.first, d.last, "has the date of another day; it was kept in this log")
+	}
+	if d.extra != "" {
+		raw, _ := json.Marshal(d.extra) // a string: cannot fail
+		e.Extra = map[string]json.RawMessage{extraSection: raw}
+	}
+	if d.time.date == "" || d.time.date == r.date {
+		r.last = d.time
+	}
+	parts := memory.Split(content)
+	if len(parts) > 1 {
+		r.note(d.first, d.last, fmt.Sprintf("has more than %d characters; it became %d entries", memory.MaxContent, len(parts)))
+	}
+	for i, part := range parts {
+		one := *e
+		if i > 0 {
+			one.Extra = nil
+		}
+		one.Content = part
+		one.ID = r.id(one.Time, part)
+		r.out.Entries = append(r.out.Entries, &one)
+	}
+}
+
+func (r *logReader) id(clock, content string) string {
+	for salt := 0; ; salt++ {
+		if id := derive(salt, "entry", r.date, clock, content); !r.ids[id] {
+			r.ids[id] = true
+			return id
+		}
+	}
+}
+
+// field takes in a line that names a property of an entry. It reports whether it did.
+func field(e *memory.Entry, line string) bool {
+	name, value, ok := cutField(line)
+	if !ok || value == "" {
+		return false
+	}
+	var check memory.Check
+	set := func(to *string, valid func()) bool {
+		if valid(); *to != "" || check.Err() != nil {
+			return false
+		}
+		*to = value
+		return true
+	}
+	switch name {
+	case "tool", "工具":
+		return set(&e.Tool, func() { check.Text("", value, memory.MaxTitle, true) })
+	case "error", "错误", "报错":
+		return set(&e.Error, func() { check.Text("", value, memory.MaxContent, true) })
+	case "session", "session id", "会话":
+		return set(&e.Session, func() { check.ID("", value) })
+	case "category", "分类", "类别":
+		if c := category(value); c != "" && e.Category == "" {
+			e.Category = c
+			return true
+		}
+	}
+	return false
+}
