@@ -213,7 +213,10 @@ func (d *daemon) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(report.Spaces) > 0 {
+	switch {
+	case unfinished && len(report.Spaces) == 0:
+		d.log.Info("ended an adoption that a crash had interrupted", "migrated", len(report.Migrated))
+	case len(report.Spaces) > 0:
 		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "entries", report.Entries,
 			"migrated", len(report.Migrated), "notes", report.Places(), "report", d.path(jsonstore.ReportName))
 	}

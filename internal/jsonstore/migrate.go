@@ -71,7 +71,7 @@ func (a *adoption) migratedName(name string) (string, error) {
 // rename gives the files of the oldest layout their new names and ends the adoption. It may be called again after a crash.
 func (a *adoption) rename(list []Migrated) error {
 	dirs := map[string]bool{}
-	for _, m := range list {
+	for i, m := range list {
 		dirs[path.Dir(m.From)] = true
 		if _, err := a.fsys.Lstat(m.From); errors.Is(err, fs.ErrNotExist) {
 			continue // before the crash
@@ -85,6 +85,7 @@ func (a *adoption) rename(list []Migrated) error {
 		if err := a.fsys.Rename(m.From, to); err != nil {
 			return fmt.Errorf("rename %s: %w", m.From, err)
 		}
+		list[i].To = to
 	}
 	for dir := range dirs {
 		if err := a.fsys.SyncDir(dir); err != nil {

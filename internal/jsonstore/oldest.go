@@ -94,16 +94,21 @@ func LeftOver(fsys durable.FS) ([]string, error) {
 		}
 	}
 	for _, space := range spaces {
-		if name := path.Join(publish.SpaceDir(space), oldMemoryFile); r.exists(name) {
+		if name := path.Join(publish.SpaceDir(space), oldMemoryFile); r.isRegular(name) {
 			names = append(names, name)
 		}
 		for _, e := range r.list(dailylog.Dir(space)) {
-			if _, ok := legacy.DateOf(e.Name(), nil); ok && path.Ext(e.Name()) == ".md" {
+			if _, ok := legacy.DateOf(e.Name(), nil); ok && e.Type().IsRegular() && path.Ext(e.Name()) == ".md" {
 				names = append(names, path.Join(dailylog.Dir(space), e.Name()))
 			}
 		}
 	}
 	return names, errors.Join(r.errs...)
+}
+
+func (r *reader) isRegular(name string) bool {
+	info, err := r.fsys.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // merge adds to a space what only its oldest files hold.

@@ -114,6 +114,9 @@ func TestAdoptOldest(t *testing.T) {
 			t.Errorf("created at %v", got)
 		}
 		checkOldest(t, fsys, files)
+		if text, err := durable.ReadFile(fsys, jsonstore.ReportName); err == nil {
+			golden(t, "report.golden.txt", text)
+		}
 		lsn := st.LSN()
 		if again := adopt(t, st, fsys); len(again.Spaces) != 0 || st.LSN() != lsn {
 			t.Errorf("adopted again: %+v", again)

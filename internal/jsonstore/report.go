@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
@@ -29,30 +31,8 @@ func (a *adoption) writeReport(spaces []FoundSpace) error {
 	for _, m := range r.Migrated {
 		to[m.From] = m.To
 	}
-	for _, s := range spaces {
-		if _, ok := s.sums[Path(s.Name)]; ok {
-			fmt.Fprintf(&b, "  %s\n", Path(s.Name))
-		}
-		logs := len(s.sums)
-		if s.sums[Path(s.Name)] != [32]byte{} {
-			logs--
-		}
-		if logs > 0 {
-			fmt.Fprintf(&b, "  %d logs beside it\n", logs)
-		}
-		for _, f := range s.old {
-			what, done := "memories", ""
-			if f.date != "" {
-				what = "entries of " + f.date
-			}
-			if f.memories.Summary != "" {
-				done += ", a rolling summary"
-			}
-			if f.memories.Done > 0 {
-				done += fmt.Sprintf("; finished tasks among them: %d, see `memsidecar list --status retired`", f.memories.Done)
-			}
-			fmt.Fprintf(&b, "  %s: %d %s, %d more known from other files%s; now %s\n", f.name, f.taken, what, f.known, done, to[f.name])
-		}
+	for i := range spaces {
+		spaces[i].describe(&b, to)
 	}
 	if len(r.Notes) > 0 {
 		b.WriteString("\nNot taken over, or not as it stood:\n")
@@ -79,6 +59,30 @@ func (a *adoption) writeReport(spaces []FoundSpace) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	})
+}
+
+// describe lists the files of a space. to holds the new names of those of the oldest layout.
+func (s *FoundSpace) describe(b *strings.Builder, to map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(s.sums)) {
+		fmt.Fprintf(b, "  %s\n", name)
+	}
+	for _, f := range s.old {
+		what := "memories"
+		if f.date != "" {
+			what = "entries of " + f.date
+		}
+		fmt.Fprintf(b, "  %s: %s: %d", f.name, what, f.taken)
+		if f.known > 0 {
+			fmt.Fprintf(b, ", in other files too: %d", f.known)
+		}
+		if f.memories.Done > 0 {
+			fmt.Fprintf(b, ", finished tasks (see `memsidecar list --status retired`): %d", f.memories.Done)
+		}
+		if f.memories.Summary != "" {
+			b.WriteString(", a rolling summary")
+		}
+		fmt.Fprintf(b, "; now %s\n", to[f.name])
+	}
 }
 
 // ReadReport returns how many places the report of an adoption names, and false when there is no report.

@@ -78,9 +78,6 @@ type part struct {
 	used        bool
 }
 
-// label is what words beside an entry say of it.
-type label struct{ kind, category string }
-
 // draft is an entry that may still grow.
 type draft struct {
 	first, last int
@@ -145,7 +142,7 @@ func (r *logReader) heading(b *block) {
 	if timed = timed && s.clock != ""; timed {
 		p.time, text = s, rest
 	}
-	text = r.label(&p.label, text)
+	text = takeLabel(&p.label, text)
 	m, whole := classify(text)
 	switch {
 	case blank(text) || m == title && whole:
@@ -161,47 +158,6 @@ func (r *logReader) heading(b *block) {
 		p.text += strings.TrimSpace(text)
 	}
 	r.parts = append(r.parts, p)
-}
-
-// label takes the words off the beginning of text that say the type and the category.
-func (r *logReader) label(l *label, text string) string {
-	for {
-		text = strings.TrimSpace(text)
-		word, n := "", 0
-		for _, form := range []*regexp.Regexp{inBrackets, inMarks} {
-			if m := form.FindStringSubmatch(text); m != nil && n == 0 {
-				word, n = strings.Join(m[1:], ""), len(m[0])
-			}
-		}
-		bracketed := n > 0
-		if !bracketed {
-			if i := strings.IndexAny(text, ":："); i > 0 {
-				word, n = text[:i], i
-			} else {
-				word, n = text, len(text)
-			}
-			if kindOf(word) == "" && strings.Contains(text, "_") { // tool_failure fetch_url …
-				word, _, _ = strings.Cut(text, " ")
-				n = len(word)
-			}
-		}
-		switch kind, c := kindOf(word), category(word); {
-		case kind != "":
-			l.kind = kind
-		case c != "" && bracketed:
-			l.category = c
-		default:
-			return text
-		}
-		text = text[n:]
-		text = text[len(behind.FindString(text)):]
-	}
-}
-
-// kindOf returns the type of entry that a word stands for, "" for none.
-func kindOf(word string) string {
-	word = plain(word)
-	return cmp.Or(types[word], types[strings.ReplaceAll(word, " ", "_")])
 }
 
 // block makes entries of an item or a paragraph.
@@ -225,14 +181,13 @@ func (r *logReader) block(b *block) {
 	default:
 		r.grow(b.first, b.text)
 	}
-	lines := b.rest
 	fence := b.code
-	for i, line := range lines {
+	for i, line := range b.rest {
 		if fenceForm.MatchString(strings.TrimSpace(line)) {
 			fence = !fence
 		}
-		if fence || b.kind != paragraph || !r.begin(b.first+i+1, line, false, false) {
-			r.grow(min(b.first+i+1, b.last), line)
+		if fence || b.kind != paragraph || !r.begin(b.lines[i], line, false, false) {
+			r.grow(b.lines[i], line)
 		}
 	}
 }
@@ -257,7 +212,7 @@ func (r *logReader) begin(line int, text string, must, code bool) bool {
 		d.time, d.dated, text = s, s.date != "", rest
 	}
 	if !code {
-		text = r.label(&d.label, text)
+		text = takeLabel(&d.label, text)
 	}
 	d.lines = []string{unbold(text)}
 	r.cur = d
@@ -284,7 +239,7 @@ func (r *logReader) finish() {
 		if fenceForm.MatchString(strings.TrimSpace(line)) {
 			fence = !fence
 		}
-		if fence || !field(e, line) {
+		if fence || !entryField(e, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -334,34 +289,4 @@ func (r *logReader) id(clock, content string) string {
 			return id
 		}
 	}
-}
-
-// field takes in a line that names a property of an entry. It reports whether it did.
-func field(e *memory.Entry, line string) bool {
-	name, value, ok := cutField(line)
-	if !ok || value == "" {
-		return false
-	}
-	var check memory.Check
-	set := func(to *string, valid func()) bool {
-		if valid(); *to != "" || check.Err() != nil {
-			return false
-		}
-		*to = value
-		return true
-	}
-	switch name {
-	case "tool", "工具":
-		return set(&e.Tool, func() { check.Text("", value, memory.MaxTitle, true) })
-	case "error", "错误", "报错":
-		return set(&e.Error, func() { check.Text("", value, memory.MaxContent, true) })
-	case "session", "session id", "会话":
-		return set(&e.Session, func() { check.ID("", value) })
-	case "category", "分类", "类别":
-		if c := category(value); c != "" && e.Category == "" {
-			e.Category = c
-			return true
-		}
-	}
-	return false
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -183,7 +182,7 @@ func (r *memoryReader) memory(b *block) bool {
 	}
 	r.task(b, m)
 	own := r.stamp(b)
-	b.rest = slices.DeleteFunc(b.rest, func(line string) bool { return r.field(m, line) })
+	b.rest = slices.DeleteFunc(b.rest, func(line string) bool { return memoryField(m, line, r.past) })
 	content := b.content()
 	if blank(content) {
 		return false
@@ -222,50 +221,6 @@ func (r *memoryReader) stamp(b *block) time.Time {
 		return r.past(s)
 	}
 	return time.Time{}
-}
-
-// field takes in a line below an item that names a property of the memory. It reports whether it did.
-func (r *memoryReader) field(m *memory.Memory, line string) bool {
-	name, value, ok := cutField(line)
-	if !ok {
-		return false
-	}
-	switch name {
-	case "created", "created at", "date", "time", "创建时间", "创建", "日期", "时间":
-		s, rest, ok := takeStamp(value)
-		if at := r.past(s); ok && rest == "" && s.date != "" && !at.IsZero() {
-			m.CreatedAt = at
-			return true
-		}
-	case "salience", "importance", "重要性", "重要度", "显著性":
-		v, err := strconv.ParseFloat(value, 64)
-		if err == nil && v >= 0 && v <= 1 {
-			m.Salience = v
-			return true
-		}
-	case "tags", "tag", "标签":
-		tags := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",，、;；", r) })
-		for i, t := range tags {
-			tags[i] = strings.TrimSpace(t)
-		}
-		var check memory.Check
-		for _, t := range tags {
-			check.Text("", t, memory.MaxTag, true)
-		}
-		if check.Err() == nil && len(m.Tags)+len(tags) < memory.MaxTags {
-			m.Tags = append(m.Tags, tags...)
-			return true
-		}
-	}
-	return false
-}
-
-// cutField splits a line such as "- **Tool**: fetch_url".
-func cutField(line string) (name, value string, ok bool) {
-	line = strings.TrimSpace(line)
-	line = unbold(strings.TrimSpace(line[len(itemForm.FindString(line)):]))
-	name, value, ok = strings.Cut(strings.Replace(line, "：", ":", 1), ":")
-	return plain(name), strings.TrimSpace(value), ok
 }
 
 // add puts m into the result, in parts when its content is too long.

@@ -22,7 +22,8 @@ type block struct {
 	box   string // of an item: " " for an open checkbox, "x" for a ticked one, "" for none
 	text  string // of the first line, without its marker
 	rest  []string
-	first int // line numbers
+	lines []int // where each of rest stands
+	first int   // line numbers
 	last  int
 
 	indent int  // of its first line
@@ -33,6 +34,11 @@ type block struct {
 // content is the whole text of a block.
 func (b *block) content() string {
 	return strings.TrimSpace(strings.Join(append([]string{b.text}, b.rest...), "\n"))
+}
+
+// grow adds line n of the file, which is text.
+func (b *block) grow(n int, text string) {
+	b.rest, b.lines, b.last = append(b.rest, text), append(b.lines, n), n
 }
 
 // scanner cuts a file into blocks.
@@ -104,8 +110,7 @@ func (s *scanner) line(n int, line string) {
 		return
 	}
 	if s.fence != "" {
-		s.cur.rest = append(s.cur.rest, outdent(line, s.cur.inner))
-		s.cur.last = n
+		s.cur.grow(n, outdent(line, s.cur.inner))
 		if t := strings.TrimSpace(line); strings.HasPrefix(t, s.fence) && strings.Trim(t, s.fence[:1]) == "" {
 			s.fence = ""
 		}
@@ -257,13 +262,13 @@ func (s *scanner) pseudo(b *block) bool {
 
 func (s *scanner) goOn(n int, line string) {
 	if s.gap {
-		s.cur.rest = append(s.cur.rest, "")
+		s.cur.grow(n-1, "")
 	}
 	if s.cur.inner == 0 {
 		s.cur.inner = indentOf(line)
 	}
-	s.cur.rest = append(s.cur.rest, outdent(line, s.cur.inner))
-	s.cur.last, s.gap = n, false
+	s.cur.grow(n, outdent(line, s.cur.inner))
+	s.gap = false
 }
 
 func indentOf(line string) int {
