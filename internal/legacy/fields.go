@@ -13,25 +13,31 @@ import (
 // label is what words beside an entry say of it.
 type label struct{ kind, category string }
 
+// maxLabel is how many bytes of a text are looked at for a label.
+const maxLabel = 100
+
+var labelEnd = regexp.MustCompile(`\s*[:：|]|\s+[-–—]\s`)
+
 // takeLabel takes the words off the beginning of text that say the type and the category.
 func takeLabel(l *label, text string) string {
 	for {
 		text = strings.TrimSpace(text)
+		head := text[:min(len(text), maxLabel)]
 		word, n := "", 0
 		for _, form := range []*regexp.Regexp{inBrackets, inMarks} {
-			if m := form.FindStringSubmatch(text); m != nil && n == 0 {
+			if m := form.FindStringSubmatch(head); m != nil && n == 0 {
 				word, n = strings.Join(m[1:], ""), len(m[0])
 			}
 		}
 		bracketed := n > 0
 		if !bracketed {
-			if i := strings.IndexAny(text, ":："); i > 0 {
-				word, n = text[:i], i
+			if at := labelEnd.FindStringIndex(head); at != nil {
+				word, n = head[:at[0]], at[0]
 			} else {
-				word, n = text, len(text)
+				word, n = head, len(head)
 			}
-			if kindOf(word) == "" && strings.Contains(text, "_") { // tool_failure fetch_url …
-				word, _, _ = strings.Cut(text, " ")
+			if kindOf(word) == "" && strings.Contains(head, "_") { // tool_failure fetch_url …
+				word, _, _ = strings.Cut(head, " ")
 				n = len(word)
 			}
 		}

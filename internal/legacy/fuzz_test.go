@@ -45,7 +45,7 @@ func lossless(t *testing.T, data []byte, got string, list []legacy.Note) {
 	all := strings.ToLower(got + strings.Join(legacy.Vocabulary(), " ") +
 		" user's user’s users my the known current 我的 用户的 已知 list section entries 列表 部分 created at date time salience importance tags tag " +
 		" 创建时间 创建 日期 时间 重要性 重要度 显著性 标签 tool 工具 error 错误 报错 session id 会话 category 分类 类别 " +
-		" t z utc x a p am pm 上午 下午 晚上 凌晨 中午 年 月 日 时 点 分 秒 周 星期 礼拜 一 二 三 四 五 六 七 八 九 十 天 e inf nan " +
+		" last updated modified 最后更新 最后更新时间 更新时间 更新于 t z utc x a p am pm 上午 下午 晚上 凌晨 中午 年 月 日 时 点 分 秒 周 星期 礼拜 一 二 三 四 五 六 七 八 九 十 天 e inf nan " +
 		" 星期一 星期二 星期三 星期四 星期五 星期六 星期日 星期天 礼拜一 礼拜二 礼拜三 礼拜四 礼拜五 礼拜六 礼拜日 礼拜天 周一 周二 周三 周四 周五 周六 周日 周天 " +
 		" monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun and 和 与 及 ")
 	text := strings.ReplaceAll(strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n"), "\r", "\n")

@@ -53,7 +53,7 @@ func DateOf(base string, data []byte) (date string, ok bool) {
 // the unknown field "section".
 func ReadLog(data []byte, date string, loc *time.Location) Log {
 	s := scan(data)
-	r := &logReader{date: date, loc: loc, ids: map[string]bool{}, notes: s.notes, last: stamp{clock: "00:00:00"}}
+	r := &logReader{date: date, loc: loc, ids: map[string]bool{}, same: map[string]int{}, notes: s.notes, last: stamp{clock: "00:00:00"}}
 	for _, b := range s.blocks {
 		if b.kind == heading {
 			r.heading(b)
@@ -97,6 +97,7 @@ type logReader struct {
 	cur   *draft
 	last  stamp // of the entry before
 	ids   map[string]bool
+	same  map[string]int // how many entries there are of a time and content
 	notes []Note
 	out   Log
 }
@@ -283,10 +284,13 @@ func (r *logReader) finish() {
 }
 
 func (r *logReader) id(clock, content string) string {
-	for salt := 0; ; salt++ {
-		if id := derive(salt, "entry", r.date, clock, content); !r.ids[id] {
-			r.ids[id] = true
-			return id
-		}
+	key := clock + "\x00" + content
+	id := derive(r.same[key], "entry", r.date, clock, content)
+	for r.ids[id] {
+		r.same[key]++
+		id = derive(r.same[key], "entry", r.date, clock, content)
 	}
+	r.ids[id] = true
+	r.same[key]++
+	return id
 }

@@ -31,7 +31,7 @@ func ReadMemories(data []byte, written time.Time, loc *time.Location) Memories {
 			r.front = r.past(st)
 		}
 	}
-	for _, b := range s.blocks {
+	for _, b := range dropTitle(s.blocks, r) {
 		r.block(b)
 	}
 	r.close(1)
@@ -39,6 +39,32 @@ func ReadMemories(data []byte, written time.Time, loc *time.Location) Memories {
 	slices.SortStableFunc(r.notes, func(a, b Note) int { return cmp.Compare(a.First, b.First) })
 	r.out.Notes = r.notes
 	return r.out
+}
+
+// dropTitle leaves out the heading that is the title of the whole file: the only one of the first level, with others below it.
+func dropTitle(blocks []*block, r *memoryReader) []*block {
+	at, first, deeper := -1, 0, false
+	for i, b := range blocks {
+		switch {
+		case b.kind != heading:
+		case b.level == 1:
+			at = i
+			first++
+		case first > 0:
+			deeper = true
+		}
+	}
+	if first != 1 || !deeper {
+		return blocks
+	}
+	b := blocks[at]
+	date, rest := dateIn(b.text)
+	m, whole := classify(rest)
+	if date != "" || blank(b.text) || m != "" && (m != title || whole) {
+		return blocks
+	}
+	r.note(b, "is the title of the file; it was not taken over")
+	return slices.Delete(blocks, at, at+1)
 }
 
 // section is a heading that is in force.
@@ -83,6 +109,9 @@ func (r *memoryReader) block(b *block) {
 		return
 	}
 	content := b.content()
+	if r.updated(b, content) {
+		return
+	}
 	if blank(content) {
 		if strings.Trim(content, "-*_=—| \n") != "" {
 			r.note(b, "has no words; it was not taken over")
@@ -98,6 +127,23 @@ func (r *memoryReader) block(b *block) {
 	for _, s := range r.sections {
 		s.used = true
 	}
+}
+
+// updated takes in a line before all others that says when the file was changed. It reports whether it did.
+func (r *memoryReader) updated(b *block, content string) bool {
+	if b.kind != paragraph || len(b.rest) > 0 || len(r.out.Memories)+len(r.summaries) > 0 {
+		return false
+	}
+	name, value, ok := cutField(content)
+	switch name {
+	case "last updated", "updated", "last modified", "最后更新", "最后更新时间", "更新时间", "更新于":
+		s, rest, isStamp := takeStamp(value)
+		if at := r.past(s); ok && isStamp && s.date != "" && strings.Trim(rest, "*_ ") == "" && !at.IsZero() {
+			r.front = at
+			return true
+		}
+	}
+	return false
 }
 
 // summarise adds a block to the rolling summary, below the headings within it that say something of their own.

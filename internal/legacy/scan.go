@@ -57,7 +57,7 @@ var (
 	headingForm = regexp.MustCompile(`^(#{1,6})\s*(.*?)\s*#*\s*$`)
 	fenceForm   = regexp.MustCompile("^(`{3,}|~{3,})")
 	ruleForm    = regexp.MustCompile(`^(?:[-*_=—]\s*){3,}$`)
-	itemForm    = regexp.MustCompile(`^(?:[-*+–—]\s+|-(?:[\p{Han}]|\[[ xX]\])|[•·・‣◦○●■□▪▫►▸➤→]\s*|\(?\d{1,3}[.)]\s+|\d{1,3}[.)]\p{Han}|\d{1,3}、|[（(]\d{1,3}[）)]\s*|[①-⑳]\s*)`)
+	itemForm    = regexp.MustCompile(`^(?:[-*+–—]\s+|-(?:[\p{Han}\p{Lu}]|\*\*|\[[ xX]\])|[•·・‣◦○●■□▪▫►▸➤→]\s*|\(?\d{1,3}[.)]\s+|\d{1,3}[.)]\p{Han}|\d{1,3}、|[（(]\d{1,3}[）)]\s*|[①-⑳]\s*)`)
 	boxForm     = regexp.MustCompile(`^(?:\[([ xX✓✔√]?)\](?:\s+|$)|([☐☑✅✔✓])\x{FE0F}?\s*)`)
 	boldForm    = regexp.MustCompile(`^(?:\*\*([^*]+)\*\*|__([^_]+)__)`)
 )
@@ -77,7 +77,10 @@ func scan(data []byte) *scanner {
 }
 
 func (s *scanner) note(first, last int, detail string) {
-	s.notes = append(s.notes, Note{First: first, Last: last, Detail: detail})
+	n := Note{First: first, Last: last, Detail: detail}
+	if len(s.notes) == 0 || s.notes[len(s.notes)-1] != n {
+		s.notes = append(s.notes, n)
+	}
 }
 
 // frontMatter reads what stands between two lines "---" at the very beginning, and returns how many lines that is.
@@ -272,20 +275,25 @@ func (s *scanner) goOn(n int, line string) {
 }
 
 func indentOf(line string) int {
-	n := 0
+	column := 0
 	for _, r := range line {
-		switch {
-		case r == '\t':
-			n += 4 - n%4
-		case r == '\u3000':
-			n += 2
-		case unicode.IsSpace(r):
-			n++
-		default:
-			return n
+		if !unicode.IsSpace(r) {
+			break
 		}
+		column = beyond(column, r)
 	}
-	return n
+	return column
+}
+
+// beyond returns the column behind a white space.
+func beyond(column int, r rune) int {
+	switch r {
+	case '\t':
+		return column + 4 - column%4
+	case '\u3000':
+		return column + 2
+	}
+	return column + 1
 }
 
 // outdent removes up to n columns of white space, and what stands at the end of the line.
@@ -295,7 +303,7 @@ func outdent(line string, n int) string {
 		if column >= n || !unicode.IsSpace(r) {
 			return strings.TrimRightFunc(line[i:], unicode.IsSpace)
 		}
-		column = indentOf(line[:i+utf8.RuneLen(r)])
+		column = beyond(column, r)
 	}
 	return ""
 }

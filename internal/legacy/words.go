@@ -76,8 +76,14 @@ func meaning(word string) string {
 	return ""
 }
 
+// maxHeading is how many bytes a heading may have that says what stands below it.
+const maxHeading = 300
+
 // classify returns what a heading stands for, "" when that is not known. whole is false when that takes in only a part of it.
 func classify(heading string) (m string, whole bool) {
+	if len(heading) > maxHeading {
+		return "", false
+	}
 	heading = numbering.ReplaceAllString(strings.TrimFunc(heading, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) && !strings.ContainsRune(`()（）[]【】`, r) || unicode.IsSymbol(r)
 	}), "")

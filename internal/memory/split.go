@@ -9,11 +9,14 @@ import (
 // short enough is one part. Blank parts are left out.
 func Split(text string) []string {
 	var parts []string
-	for utf8.RuneCountInString(text) > MaxContent {
+	for {
 		end := 0
 		for range MaxContent {
 			_, n := utf8.DecodeRuneInString(text[end:])
 			end += n
+		}
+		if end == len(text) {
+			break
 		}
 		late := end - end/8 // a cut before that would waste too much
 		if i := strings.LastIndexByte(text[:end], '\n'); i >= late {
