@@ -115,6 +115,10 @@ func (k Known) over() Known {
 func (f *Files) resolveLocked(t *turn) (backup bool, err error) {
 	next := t.name + nextSuffix
 	p, err := f.lstat(next)
+	if errors.Is(err, ErrNotRegular) {
+		_, backErr := f.giveBackLocked(t.name)
+		return false, errors.Join(err, backErr)
+	}
 	if err != nil || !p.exists {
 		return false, err
 	}
@@ -138,6 +142,19 @@ func (f *Files) resolveLocked(t *turn) (backup bool, err error) {
 		}
 	}
 	return backup, f.syncDirOf(t.name)
+}
+
+// giveBackLocked puts what came out from under name and is not a regular file, a symbolic link say, back there. It returns what is
+// under name.next instead.
+func (f *Files) giveBackLocked(name string) (present, error) {
+	next := name + nextSuffix
+	if err := f.fsys.Exchange(next, name); err != nil {
+		return present{}, fmt.Errorf("%s %w: %w", next, ErrNotRegular, err)
+	}
+	if err := f.syncDirOf(name); err != nil {
+		return present{}, err
+	}
+	return f.lstat(next)
 }
 
 // recognisedLocked reports whether hash is that of a content of name or of its backup that may be dropped.
