@@ -35,6 +35,38 @@ func calls(t *testing.T, fsys *watched, op func() error) []string {
 	return list
 }
 
+// What nobody touched is recognised by its size and time: a large file is read neither when it is replaced nor when it is looked at.
+func TestUndisturbedIsNotRead(t *testing.T) {
+	fsys := &watched{FS: crashfs.New()}
+	f := files(t, fsys)
+	for i := range 3 {
+		must(t, replace(f, "memory.json", int64(i), fmt.Sprint("published ", i)))
+	}
+	f = files(t, fsys) // after a restart
+	look(t, f, "memory.json")
+	for _, call := range calls(t, fsys, func() error {
+		look(t, f, "memory.json")
+		return replace(f, "memory.json", 9, "published again")
+	}) {
+		if strings.HasPrefix(call, "read memory.json") {
+			t.Error(call)
+		}
+	}
+	// What was read once and is in place is not read again either.
+	edit(t, fsys, "memory.json", "by hand")
+	look(t, f, "memory.json")
+	for _, call := range calls(t, fsys, func() error {
+		if err := replace(f, "memory.json", 10, "published"); !errors.Is(err, publish.ErrForeign) {
+			t.Errorf("got %v", err)
+		}
+		return f.Claim("memory.json", look(t, f, "memory.json").Hash)
+	}) {
+		if strings.HasPrefix(call, "read memory.json") {
+			t.Error(call)
+		}
+	}
+}
+
 // Somebody else writes the file, in every way, between any two calls of a publication. Whatever Replace says, their bytes are under
 // the name or an edit; nothing is lost, and nothing is said twice.
 func TestEditorAtEveryCall(t *testing.T) {

@@ -115,7 +115,7 @@ func ledgerOf(fsys durable.FS, ledgers []*Files, name string) *Files {
 // settleLocked finishes a publication of name that was interrupted by a crash or an error, or takes it back.
 func (f *Files) settleLocked(name string) error {
 	next, bak := name+nextSuffix, name+backupSuffix
-	p, err := f.lstat(next)
+	p, err := f.lstatLocked(next)
 	if errors.Is(err, ErrNotRegular) {
 		p, err = f.giveBackLocked(name)
 	}
@@ -210,7 +210,7 @@ func (f *Files) settleBackupLocked(bak string, b Known) error {
 // edit of its own. One that cannot be looked at is looked at again.
 func (f *Files) recheckLocked() {
 	f.writing = slices.DeleteFunc(f.writing, func(e Edit) bool {
-		p, err := f.lstat(e.Copy)
+		p, err := f.lstatLocked(e.Copy)
 		if err != nil || p.writing {
 			return false
 		}
