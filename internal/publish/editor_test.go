@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -284,5 +285,37 @@ func TestLateWriterAcrossRestart(t *testing.T) {
 		if e.Writing || (e.Hash == hash("one")) != (e.Resolved == publish.Superseded) {
 			t.Errorf("edit %+v", e)
 		}
+	}
+}
+
+// What an edit record is announced for survives any crash, although the editor synced nothing.
+func TestDisplacedIsDurable(t *testing.T) {
+	inner := crashfs.New()
+	fsys := &watched{FS: inner}
+	f := files(t, fsys)
+	must(t, replace(f, "memory.json", 1, "one"))
+	fsys.before = func(call string) {
+		if strings.HasPrefix(call, "exchange memory.json.next memory.json") && content(inner, "memory.json") == "one" {
+			late, err := inner.OpenFile("memory.json", os.O_RDWR, 0)
+			must(t, err)
+			_, err = late.WriteAt([]byte("mine, in a hurry"), 0)
+			must(t, err)
+			must(t, late.Close())
+		}
+	}
+	announced := 0
+	f.Displaced = func(publish.Edit) {
+		announced++
+		for i, variant := range variants() {
+			after := inner.Crash(variant, rand.New(rand.NewPCG(uint64(i), 3)))
+			must(t, publish.Clean(after))
+			if !safe(t, after, "memory.json", "mine, in a hurry") {
+				t.Errorf("%v: lost", variant)
+			}
+		}
+	}
+	must(t, replace(f, "memory.json", 2, "two"))
+	if announced != 1 {
+		t.Errorf("announced %d times", announced)
 	}
 }
