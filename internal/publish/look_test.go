@@ -66,6 +66,20 @@ type frozenInfo struct {
 
 func (i frozenInfo) ModTime() time.Time { return i.at }
 
+// A file whose time is in the future is read, and published over like any other, with an exchange or without.
+func TestTimeInTheFuture(t *testing.T) {
+	for _, noExchange := range []bool{false, true} {
+		fsys := &watched{FS: &frozen{crashfs.New(), now().Add(time.Hour)}, noExchange: noExchange}
+		f := files(t, fsys)
+		for i, text := range []string{"one", "two", "three"} {
+			must(t, replace(f, "memory.json", int64(i), text))
+		}
+		want(t, fsys, "memory.json", "three")
+		want(t, fsys, "memory.json.bak", "two")
+		tidy(t, fsys)
+	}
+}
+
 // An edit of the same length in the same step of the file system's clock is seen all the same.
 func TestEditThatItsTimeDoesNotShow(t *testing.T) {
 	inner := crashfs.New()
