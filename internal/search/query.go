@@ -80,7 +80,7 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		resp.Abstained, resp.Reason = true, ReasonNoTerms
 		return resp, nil
 	}
-	r := newRanking(&req, q, e.lambda)
+	r := newRanking(&req, q, e)
 	s := e.scratches.get()
 	defer e.scratches.put(s)
 	for i, name := range req.Spaces {

@@ -28,101 +28,162 @@ const (
 	poolExtra    = 40   // candidates ranked beyond k, for what only a closer look shows
 )
 
+// The weights of Weighted.
+const (
+	weightRelevance = 0.6
+	weightDecay     = 0.2
+	weightSalience  = 0.2
+)
+
 // ranking makes scores of the candidates of one request.
 type ranking struct {
 	req      *Request
 	q        *query
 	lambda   float64
 	decay    bool
+	outlook  outlook
 	pool     best
 	relevant int // candidates above the floor
 	scored   int // of these, admitted by the filter
 	category map[string]int
 }
 
-func newRanking(req *Request, q *query, lambda float64) *ranking {
-	return &ranking{
-		req: req, q: q, lambda: lambda,
+func newRanking(req *Request, q *query, e *Engine) *ranking {
+	r := &ranking{
+		req: req, q: q, lambda: e.lambda,
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 
 		category: map[string]int{},
 	}
+	r.outlook = outlook{profile: req.Profile, dates: len(q.dates) > 0, decay: r.decay, asOf: minutes(req.AsOf), fading: e.fading}
+	if req.Profile == Weighted {
+		r.outlook.fading = e.slowFading
+	}
+	return r
+}
+
+// collector takes the candidates of one space.
+type collector struct {
+	r       *ranking
+	index   *index
+	space   string
+	scratch *scratch
+	seen    map[uint32]bool // what the keyword arm took; nil unless another arm may propose the same
+
+	total, least float32     // weight of the query, and what a document must hold of it
+	norm, slope  float32     // of the index
+	common       []queryTerm // terms that are looked up by document
 }
 
 // collect runs the arms on one space and keeps the best candidates. It returns how many memories matched at all.
 func (r *ranking) collect(x *index, space string, s *scratch) (matched int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	take := func(c candidate) {
-		r.relevant++
-		if r.bound(c.relevance) < r.pool.bar() {
-			return
-		}
-		m := x.docs[c.doc]
-		if !r.req.admits(m) {
-			return
-		}
-		r.scored++
-		f := found{space: space, memory: m, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
-		switch r.req.Profile {
-		case Overlap:
-			f.score, f.parts = r.overlap(x, c.doc, m)
-		case Recent: // the newest are kept; finish sets the score
-			f.score = float64(m.CreatedAt.UnixMilli())
-		default:
-			f.score = r.score(&f, false)
-		}
-		if f.score < r.pool.bar() {
-			return
-		}
-		if r.req.Explain && r.req.Profile != Overlap {
-			f.parts = x.explain(r.q.terms, c.doc)
-		}
-		r.pool.push(f)
+	c := &collector{r: r, index: x, space: space, scratch: s}
+	dated := !r.q.topic && len(r.q.dates) > 0
+	if dated || r.req.Profile == Overlap {
+		c.seen = map[uint32]bool{}
 	}
-	seen := map[uint32]bool{} // only where another arm may propose the same documents
-	matched = x.keyword(s, r.q.terms, func(c candidate) {
-		if r.req.Profile == Overlap || !r.q.topic {
-			seen[c.doc] = true
-		}
-		take(c)
-	})
-	if !r.q.topic && len(r.q.dates) > 0 {
-		matched += r.dated(x, seen, take)
+	matched = c.keyword()
+	if dated {
+		matched += c.dated()
 	} else if r.req.Profile == Overlap {
-		r.categories(x, seen, take)
+		c.categories()
 	}
+	c.flush()
 	return matched
 }
 
-// bound is the most a candidate of this relevance can score before the closer look.
-func (r *ranking) bound(relevance float64) float64 {
-	if r.req.Profile != Balanced {
-		return math.Inf(1)
+// need is the relevance below which nothing can be kept any more. It never falls.
+func (c *collector) need() float64 {
+	if c.seen != nil {
+		return math.Inf(-1)
 	}
-	if len(r.q.dates) > 0 {
-		relevance += (1 - relevance) * dateShare
+	return c.r.outlook.least(c.r.pool.bar())
+}
+
+// hopeless reports that a document cannot be kept if its relevance is no more than that.
+func (c *collector) hopeless(doc uint32, relevance float64) bool {
+	return c.seen == nil && c.r.outlook.mostOf(&c.index.traits[doc], relevance) < c.r.pool.bar()
+}
+
+// take lets a candidate wait for others of which some may be better: when the best are judged first, the bar rises early
+// and most need no look at their memories.
+func (c *collector) take(d candidate) {
+	if c.seen != nil {
+		c.seen[d.doc] = true
 	}
-	return relevance
+	c.r.relevant++
+	d.most = c.r.outlook.mostOf(&c.index.traits[d.doc], d.relevance)
+	if d.most < c.r.pool.bar() {
+		return
+	}
+	if c.scratch.batch = append(c.scratch.batch, d); len(c.scratch.batch) >= max(leastBatch, 2*c.r.pool.limit) {
+		c.flush()
+	}
+}
+
+// flush judges what waits, roughly the best first.
+func (c *collector) flush() {
+	s := c.scratch
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range s.batch {
+		low, high = min(low, s.batch[i].most), max(high, s.batch[i].most)
+	}
+	if high > low && !math.IsInf(high, 1) {
+		s.sorted = roughly(s.sorted, s.batch, func(d *candidate) float64 { return (d.most - low) / (high - low) })
+		s.batch, s.sorted = s.sorted, s.batch
+	}
+	for i := range s.batch {
+		if s.batch[i].most >= c.r.pool.bar() {
+			c.r.judge(c.index, c.space, &s.batch[i])
+		}
+	}
+	s.batch = s.batch[:0]
+}
+
+// judge keeps a candidate when it is among the best so far.
+func (r *ranking) judge(x *index, space string, c *candidate) {
+	m := x.docs[c.doc]
+	if !r.req.admits(m) {
+		return
+	}
+	r.scored++
+	f := found{space: space, memory: m, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
+	switch r.req.Profile {
+	case Overlap:
+		f.score, f.parts = r.overlap(x, c.doc, m)
+	case Recent: // the newest are kept; finish sets the score
+		f.score = float64(m.CreatedAt.UnixMilli())
+	default:
+		f.score = r.score(&f, false)
+	}
+	if f.score < r.pool.bar() {
+		return
+	}
+	if r.req.Explain && r.req.Profile != Overlap {
+		f.parts = x.explain(r.q.terms, c.doc)
+	}
+	r.pool.push(f)
 }
 
 // dated is the arm of queries that name nothing but a time: everything of that time.
-func (r *ranking) dated(x *index, seen map[uint32]bool, take func(candidate)) (matched int) {
-	for doc, m := range x.docs {
-		if m != nil && r.onDate(m) && !seen[uint32(doc)] {
+func (c *collector) dated() (matched int) {
+	for doc, m := range c.index.docs {
+		if m != nil && c.r.onDate(m) && !c.seen[uint32(doc)] {
 			matched++
-			take(candidate{doc: uint32(doc), relevance: dateOnly, sure: true, dated: true})
+			c.take(candidate{doc: uint32(doc), relevance: dateOnly, sure: true, dated: true})
 		}
 	}
 	return matched
 }
 
 // categories is the arm of Overlap for memories that only their category connects with the query.
-func (r *ranking) categories(x *index, seen map[uint32]bool, take func(candidate)) {
-	for doc, m := range x.docs {
-		if m != nil && r.inCategory(m) > 0 && !seen[uint32(doc)] {
-			take(candidate{doc: uint32(doc), sure: true})
+func (c *collector) categories() {
+	for doc, m := range c.index.docs {
+		if m != nil && c.r.inCategory(m) > 0 && !c.seen[uint32(doc)] {
+			c.take(candidate{doc: uint32(doc), sure: true})
 		}
 	}
 }
@@ -208,7 +269,7 @@ func (r *ranking) score(f *found, closer bool) float64 {
 		decay := r.exp(1.0/weightedDays, days)
 		note("decay", decay)
 		note("salience", m.Salience)
-		return 0.6*relevance + 0.2*decay + 0.2*m.Salience
+		return weightRelevance*relevance + weightDecay*decay + weightSalience*m.Salience
 	case Recent:
 		return relevance
 	}
@@ -228,11 +289,15 @@ func (r *ranking) boost(m *memory.Memory, days float64) (b boosts) {
 	if r.decay {
 		b.recency = boostRecency * math.Exp(-r.lambda*days)
 	}
-	b.access = boostAccess * min(1, math.Log1p(float64(m.AccessCount))/math.Log1p(fullAccess))
+	b.access = accessBoost(m)
 	if m.Pinned {
 		b.pin = boostPin
 	}
 	return b
+}
+
+func accessBoost(m *memory.Memory) float64 {
+	return boostAccess * min(1, math.Log1p(float64(m.AccessCount))/math.Log1p(fullAccess))
 }
 
 // exp is exp(−rate·days), or 1 when the request does without decay.

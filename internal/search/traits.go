@@ -1,0 +1,114 @@
+package search
+
+import (
+	"math"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// traits are what a bound of a score needs of a memory, side by side, so that most memories need not be touched.
+type traits struct {
+	steady   float32 // what salience, accesses and pin add to f of Balanced
+	salience float32
+	used     uint32 // the last access or else the creation, in minutes since 1970, rounded up
+}
+
+func traitsOf(m *memory.Memory) traits {
+	used := m.CreatedAt
+	if m.LastAccessed.After(used) {
+		used = m.LastAccessed
+	}
+	steady := boostSalience*m.Salience + accessBoost(m)
+	if m.Pinned {
+		steady += boostPin
+	}
+	return traits{float32(steady), float32(m.Salience), uint32(min(max(0, minutes(used)+1), math.MaxUint32))}
+}
+
+func minutes(t time.Time) int64 { return t.Unix() / 60 }
+
+// fading bounds exp(−rate · days) from above without computing it.
+type fading struct {
+	coarse [2048]float32 // by 1,024 minutes
+	fine   [1024]float32 // by the rest
+}
+
+func newFading(perDay float64) *fading {
+	f := &fading{}
+	for i := range f.coarse {
+		f.coarse[i] = float32(math.Exp(-perDay * float64(i*len(f.fine)) / (24 * 60)))
+	}
+	for i := range f.fine {
+		f.fine[i] = float32(math.Exp(-perDay * float64(i) / (24 * 60)))
+	}
+	return f
+}
+
+// most is at least what is left after the given minutes, rounding aside.
+func (f *fading) most(minutes int64) float32 {
+	if minutes <= 0 {
+		return 1
+	}
+	c := minutes >> 10
+	if c >= int64(len(f.coarse)) {
+		return f.coarse[len(f.coarse)-1]
+	}
+	return f.coarse[c] * f.fine[minutes&1023]
+}
+
+// outlook bounds the scores of one request.
+type outlook struct {
+	profile string
+	dates   bool
+	decay   bool
+	asOf    int64 // in minutes
+	fading  *fading
+}
+
+// generous makes up for rounding.
+const generous = 1 + 1e-5
+
+// gained is the relevance with all that a date can add.
+func (o *outlook) gained(relevance float64) float64 {
+	if o.dates {
+		relevance += (1 - relevance) * dateShare
+	}
+	return relevance
+}
+
+// least is the least relevance with which any memory can reach a score before the closer look.
+func (o *outlook) least(score float64) float64 {
+	switch o.profile {
+	case Balanced, Product:
+	case Weighted:
+		score = (score - weightDecay - weightSalience) / weightRelevance
+	default:
+		return math.Inf(-1)
+	}
+	if o.dates {
+		score = (score - dateShare) / (1 - dateShare)
+	}
+	return score - 1e-5
+}
+
+// mostOf is the most a memory of these traits can score with that relevance, or with less, before the closer look.
+func (o *outlook) mostOf(t *traits, relevance float64) float64 {
+	relevance = o.gained(relevance)
+	left := float32(1)
+	if o.decay && o.fading != nil {
+		left = o.fading.most(o.asOf - int64(t.used))
+	}
+	switch o.profile {
+	case Balanced:
+		if !o.decay {
+			left = 0
+		}
+		return relevance * (1 - boostSpan + boostSpan*float64(t.steady+boostRecency*left)) * generous
+	case Product:
+		return relevance * float64(t.salience*left) * generous
+	case Weighted:
+		return (weightRelevance*relevance + weightDecay*float64(left) + weightSalience*float64(t.salience)) * generous
+	}
+	return math.Inf(1)
+}
