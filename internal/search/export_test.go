@@ -166,7 +166,7 @@ func (e *Engine) Pool(req Request, limit int) ([]Hit, error) {
 			r.collect(x, spaceName(name), new(scratch))
 		}
 	}
-	slices.SortFunc(r.pool.heap, before)
+	sortFound(r.pool.heap)
 	return r.pool.hits(), nil
 }
 
@@ -192,7 +192,7 @@ func (e *Engine) rankAll(req *Request, limit int) (r *ranking, matched int, err 
 			matched += r.collectAll(x, spaceName(name))
 		}
 	}
-	slices.SortFunc(r.pool.heap, before)
+	sortFound(r.pool.heap)
 	r.pool.heap = r.pool.heap[:min(limit, len(r.pool.heap))]
 	return r, matched, nil
 }

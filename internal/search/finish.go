@@ -56,11 +56,11 @@ func (r *ranking) finish() {
 			if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
 				return c
 			}
-			return before(a, b)
+			return before(&a, &b)
 		})
 		return
 	}
-	slices.SortFunc(r.pool.heap, before)
+	sortFound(r.pool.heap)
 }
 
 // cut turns the best into hits: at most k, none below the minimum score, none that repeats a better one.

@@ -42,6 +42,7 @@ type ranking struct {
 	lambda   float64
 	decay    bool
 	outlook  outlook
+	sieve    sieve
 	pool     best
 	relevant int // candidates above the floor
 	scored   int // of these, admitted by the filter
@@ -53,10 +54,9 @@ func newRanking(req *Request, q *query, e *Engine) *ranking {
 		req: req, q: q, lambda: e.lambda,
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
-
-		category: map[string]int{},
+		sieve: newSieve(req),
 	}
-	r.outlook = outlook{profile: req.Profile, dates: len(q.dates) > 0, decay: r.decay, asOf: minutes(req.AsOf), fading: e.fading}
+	r.outlook = outlook{formula: formulas[req.Profile], dates: len(q.dates) > 0, decay: r.decay, asOf: minutes(req.AsOf), fading: e.fading}
 	if req.Profile == Weighted {
 		r.outlook.fading = e.slowFading
 	}
@@ -69,7 +69,7 @@ type collector struct {
 	index   *index
 	space   string
 	scratch *scratch
-	seen    map[uint32]bool // what the keyword arm took; nil unless another arm may propose the same
+	seen    []uint64 // what the keyword arm took, by block; nil unless another arm may propose the same
 
 	total, least float32     // weight of the query, and what a document must hold of it
 	norm, slope  float32     // of the index
@@ -83,7 +83,7 @@ func (r *ranking) collect(x *index, space string, s *scratch) (matched int) {
 	c := &collector{r: r, index: x, space: space, scratch: s}
 	dated := !r.q.topic && len(r.q.dates) > 0
 	if dated || r.req.Profile == Overlap {
-		c.seen = map[uint32]bool{}
+		c.seen = make([]uint64, len(x.docs)>>blockShift+1)
 	}
 	matched = c.keyword()
 	if dated {
@@ -103,16 +103,18 @@ func (c *collector) need() float64 {
 	return c.r.outlook.least(c.r.pool.bar())
 }
 
-// hopeless reports that a document cannot be kept if its relevance is no more than that.
+// hopeless reports that a document cannot be kept if its relevance is no more than that. Before anything relevant was found
+// none is hopeless: whether there is anything decides what is said when nothing is kept.
 func (c *collector) hopeless(doc uint32, relevance float64) bool {
-	return c.seen == nil && c.r.outlook.mostOf(&c.index.traits[doc], relevance) < c.r.pool.bar()
+	t := &c.index.traits[doc]
+	return c.seen == nil && c.r.relevant > 0 && (c.r.outlook.mostOf(t, relevance) < c.r.pool.bar() || !c.r.sieve.passes(t))
 }
 
 // take lets a candidate wait for others of which some may be better: when the best are judged first, the bar rises early
 // and most need no look at their memories.
 func (c *collector) take(d candidate) {
 	if c.seen != nil {
-		c.seen[d.doc] = true
+		c.seen[d.doc>>blockShift] |= 1 << (d.doc & blockMask)
 	}
 	c.r.relevant++
 	d.most = c.r.outlook.mostOf(&c.index.traits[d.doc], d.relevance)
@@ -171,7 +173,7 @@ func (r *ranking) judge(x *index, space string, c *candidate) {
 // dated is the arm of queries that name nothing but a time: everything of that time.
 func (c *collector) dated() (matched int) {
 	for doc, m := range c.index.docs {
-		if m != nil && c.r.onDate(m) && !c.seen[uint32(doc)] {
+		if m != nil && c.r.onDate(m) && !c.saw(doc) {
 			matched++
 			c.take(candidate{doc: uint32(doc), relevance: dateOnly, sure: true, dated: true})
 		}
@@ -182,11 +184,13 @@ func (c *collector) dated() (matched int) {
 // categories is the arm of Overlap for memories that only their category connects with the query.
 func (c *collector) categories() {
 	for doc, m := range c.index.docs {
-		if m != nil && c.r.inCategory(m) > 0 && !c.seen[uint32(doc)] {
+		if m != nil && c.r.inCategory(m) > 0 && !c.saw(doc) {
 			c.take(candidate{doc: uint32(doc), sure: true})
 		}
 	}
 }
+
+func (c *collector) saw(doc int) bool { return c.seen[doc>>blockShift]&(1<<(doc&blockMask)) != 0 }
 
 // inCategory counts the words of the query among those of the category, plural or not.
 func (r *ranking) inCategory(m *memory.Memory) int {
@@ -200,19 +204,22 @@ func (r *ranking) inCategory(m *memory.Memory) int {
 			n++
 		}
 	}
+	if r.category == nil {
+		r.category = map[string]int{}
+	}
 	r.category[m.Category] = n
 	return n
 }
 
 // overlap is the score of Overlap, and its parts when the request asks for them.
 func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64, parts []Part) {
-	note := func(name string, v float64) {
+	note := func(name, term string, v float64) {
 		score += v
 		if r.req.Explain && v > 0 {
-			parts = append(parts, Part{name, v})
+			parts = append(parts, Part{name + term, v})
 		}
 	}
-	note("category", float64(metaWeight*r.inCategory(m)))
+	note("category", "", float64(metaWeight*r.inCategory(m)))
 	for i := range r.q.terms {
 		t := &r.q.terms[i]
 		if t.kind == whole || t.kind == bigram {
@@ -220,10 +227,10 @@ func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64
 		}
 		at, ok := find(t.list, doc)
 		if ok && t.list[at].inMeta() {
-			note("title:"+t.term, metaWeight)
+			note("title:", t.term, metaWeight)
 		}
 		if ok && t.list[at].inContent() {
-			note("content:"+t.term, contentWeight)
+			note("content:", t.term, contentWeight)
 		}
 	}
 	return score, parts

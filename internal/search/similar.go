@@ -192,7 +192,7 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 		other := a.outline(pool[i].memory.Content)
 		pool[i].score = similarity(&mine, &other, weight)
 	}
-	slices.SortFunc(pool, before)
+	sortFound(pool)
 	var hits []Hit
 	for _, f := range pool[:min(k, len(pool))] {
 		if f.score > 0 {

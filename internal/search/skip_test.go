@@ -103,7 +103,23 @@ func (h *history) request() search.Request {
 	if h.IntN(4) == 0 {
 		req.Filter.Categories = []string{memory.Preferences}
 	}
-	if h.IntN(6) == 0 {
+	switch h.IntN(20) {
+	case 0:
+		req.Filter.Tags = []string{"unused", "apricot"}
+	case 1:
+		req.Filter.Pinned = new(bool)
+		*req.Filter.Pinned = h.IntN(2) == 0
+	case 2:
+		req.Filter.CreatedAfter = epoch.Add(-time.Duration(h.IntN(40)) * time.Hour)
+	case 3:
+		req.Filter.CreatedBefore = epoch.Add(-time.Duration(h.IntN(40)) * time.Hour)
+	case 4:
+		req.Filter.Sources = []string{"nobody"}
+	case 5:
+		req.Filter.Statuses = []memory.Status{memory.Superseded}
+	case 6:
+		req.Filter.MinSalience = 0.5
+	case 7:
 		req.Filter.MinScore = h.Float64() / 2
 	}
 	if h.IntN(4) == 0 {

@@ -12,6 +12,8 @@ type traits struct {
 	steady   float32 // what salience, accesses and pin add to f of Balanced
 	salience float32
 	used     uint32 // the last access or else the creation, in minutes since 1970, rounded up
+	created  uint32 // in minutes since 1970, rounded down
+	marks    marks
 }
 
 func traitsOf(m *memory.Memory) traits {
@@ -23,7 +25,9 @@ func traitsOf(m *memory.Memory) traits {
 	if m.Pinned {
 		steady += boostPin
 	}
-	return traits{float32(steady), float32(m.Salience), uint32(min(max(0, minutes(used)+1), math.MaxUint32))}
+	return traits{
+		steady: float32(steady), salience: float32(m.Salience), used: minute(used) + 1, created: minute(m.CreatedAt), marks: marksOf(m),
+	}
 }
 
 func minutes(t time.Time) int64 { return t.Unix() / 60 }
@@ -59,12 +63,25 @@ func (f *fading) most(minutes int64) float32 {
 
 // outlook bounds the scores of one request.
 type outlook struct {
-	profile string
+	formula formula
 	dates   bool
 	decay   bool
 	asOf    int64 // in minutes
 	fading  *fading
 }
+
+// formula is a profile, as far as bounds differ.
+type formula uint8
+
+const (
+	unbounded formula = iota
+	balanced
+	product
+	weighted
+	newest
+)
+
+var formulas = map[string]formula{Balanced: balanced, Product: product, Weighted: weighted, Recent: newest}
 
 // generous makes up for rounding.
 const generous = 1 + 1e-5
@@ -79,9 +96,9 @@ func (o *outlook) gained(relevance float64) float64 {
 
 // least is the least relevance with which any memory can reach a score before the closer look.
 func (o *outlook) least(score float64) float64 {
-	switch o.profile {
-	case Balanced, Product:
-	case Weighted:
+	switch o.formula {
+	case balanced, product:
+	case weighted:
 		score = (score - weightDecay - weightSalience) / weightRelevance
 	default:
 		return math.Inf(-1)
@@ -94,21 +111,25 @@ func (o *outlook) least(score float64) float64 {
 
 // mostOf is the most a memory of these traits can score with that relevance, or with less, before the closer look.
 func (o *outlook) mostOf(t *traits, relevance float64) float64 {
+	switch o.formula {
+	case unbounded:
+		return math.Inf(1)
+	case newest:
+		return float64((int64(t.created) + 1) * time.Minute.Milliseconds())
+	}
 	relevance = o.gained(relevance)
 	left := float32(1)
-	if o.decay && o.fading != nil {
+	if o.decay {
 		left = o.fading.most(o.asOf - int64(t.used))
 	}
-	switch o.profile {
-	case Balanced:
-		if !o.decay {
-			left = 0
-		}
-		return relevance * (1 - boostSpan + boostSpan*float64(t.steady+boostRecency*left)) * generous
-	case Product:
+	switch o.formula {
+	case product:
 		return relevance * float64(t.salience*left) * generous
-	case Weighted:
+	case weighted:
 		return (weightRelevance*relevance + weightDecay*float64(left) + weightSalience*float64(t.salience)) * generous
 	}
-	return math.Inf(1)
+	if !o.decay {
+		left = 0
+	}
+	return relevance * (1 - boostSpan + boostSpan*float64(t.steady+boostRecency*left)) * generous
 }
