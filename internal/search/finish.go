@@ -48,7 +48,8 @@ func (r *ranking) finish() {
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if r.req.Profile != Overlap {
-			f.score = r.score(f, true)
+			d := detailOf(f.memory)
+			f.score = r.score(f, &d, true)
 		}
 	}
 	if r.req.Profile == Recent {

@@ -38,6 +38,7 @@ type index struct {
 	docs    []*memory.Memory  // by document; nil when unused
 	lengths []float32         // by document, in weighted words
 	traits  []traits          // by document
+	details []detail          // by document
 	holes   []uint32          // unused documents
 	total   float64           // sum of lengths
 	changes uint64            // counts changes of what Save would write
@@ -126,7 +127,7 @@ func (x *index) putLocked(m *memory.Memory, old, new counts) {
 		doc = x.newDocLocked()
 		x.ids[m.ID] = doc
 	}
-	x.docs[doc], x.traits[doc] = m, traitsOf(m)
+	x.set(doc, m)
 	if known {
 		x.loose++
 	}
@@ -172,6 +173,11 @@ func (x *index) removeLocked(id string, old counts) {
 	x.settleLocked()
 }
 
+// set makes m the memory of a document.
+func (x *index) set(doc uint32, m *memory.Memory) {
+	x.docs[doc], x.traits[doc], x.details[doc] = m, traitsOf(m), detailOf(m)
+}
+
 func (x *index) newDocLocked() uint32 {
 	if n := len(x.holes); n > 0 {
 		doc := x.holes[n-1]
@@ -181,6 +187,7 @@ func (x *index) newDocLocked() uint32 {
 	x.docs = append(x.docs, nil)
 	x.lengths = append(x.lengths, 0)
 	x.traits = append(x.traits, traits{})
+	x.details = append(x.details, detail{})
 	return uint32(len(x.docs) - 1)
 }
 

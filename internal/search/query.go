@@ -140,6 +140,12 @@ func (b *best) bar() float64 {
 	return b.heap[0].score
 }
 
+// excludes reports that nothing with that score and creation, in nanoseconds, is kept.
+func (b *best) excludes(score float64, created int64) bool {
+	bar := b.bar()
+	return score < bar || score == bar && created < nanoseconds(b.heap[0].memory.CreatedAt)
+}
+
 func (b *best) push(f found) {
 	if len(b.heap) < b.limit {
 		b.heap = append(b.heap, f)

@@ -40,6 +40,7 @@ type ranking struct {
 	req      *Request
 	q        *query
 	lambda   float64
+	asOf     int64 // in nanoseconds since 1970
 	decay    bool
 	outlook  outlook
 	sieve    sieve
@@ -51,7 +52,7 @@ type ranking struct {
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
 	r := &ranking{
-		req: req, q: q, lambda: e.lambda,
+		req: req, q: q, lambda: e.lambda, asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 		sieve: newSieve(req),
@@ -147,19 +148,28 @@ func (c *collector) flush() {
 
 // judge keeps a candidate when it is among the best so far.
 func (r *ranking) judge(x *index, space string, c *candidate) {
+	f := found{space: space, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
+	d := &x.details[c.doc]
+	known := len(r.q.dates) == 0 && r.req.Profile != Overlap && r.req.Profile != Recent
+	if known { // without touching the memory
+		if f.score = r.score(&f, d, false); r.pool.excludes(f.score, d.created) {
+			return
+		}
+	}
 	m := x.docs[c.doc]
 	if !r.req.admits(m) {
 		return
 	}
 	r.scored++
-	f := found{space: space, memory: m, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
-	switch r.req.Profile {
-	case Overlap:
+	f.memory = m
+	switch {
+	case known:
+	case r.req.Profile == Overlap:
 		f.score, f.parts = r.overlap(x, c.doc, m)
-	case Recent: // the newest are kept; finish sets the score
+	case r.req.Profile == Recent: // the newest are kept; finish sets the score
 		f.score = float64(m.CreatedAt.UnixMilli())
 	default:
-		f.score = r.score(&f, false)
+		f.score = r.score(&f, d, false)
 	}
 	if f.score < r.pool.bar() {
 		return
@@ -242,7 +252,7 @@ func (r *ranking) onDate(m *memory.Memory) bool {
 
 // score makes the score of every profile but Overlap out of the relevance. With closer it looks for the literal query, too, and
 // records the parts when the request asks for them.
-func (r *ranking) score(f *found, closer bool) float64 {
+func (r *ranking) score(f *found, d *detail, closer bool) float64 {
 	relevance := f.relevance
 	note := func(name string, v float64) {
 		if closer && r.req.Explain {
@@ -265,39 +275,39 @@ func (r *ranking) score(f *found, closer bool) float64 {
 		relevance += gain
 	}
 	note("relevance", relevance)
-	m, days := f.memory, r.idleDays(f.memory)
+	days := d.idleDays(r.asOf)
 	switch r.req.Profile {
 	case Product:
 		decay := r.exp(r.lambda, days)
-		note("salience", m.Salience)
+		note("salience", d.salience)
 		note("decay", decay)
-		return relevance * m.Salience * decay
+		return relevance * d.salience * decay
 	case Weighted:
 		decay := r.exp(1.0/weightedDays, days)
 		note("decay", decay)
-		note("salience", m.Salience)
-		return weightRelevance*relevance + weightDecay*decay + weightSalience*m.Salience
+		note("salience", d.salience)
+		return weightRelevance*relevance + weightDecay*decay + weightSalience*d.salience
 	case Recent:
 		return relevance
 	}
-	b := r.boost(m, days)
-	note("salience", boostSalience*m.Salience)
+	b := r.boost(d, days)
+	note("salience", boostSalience*d.salience)
 	note("recency", b.recency)
 	note("access", b.access)
 	note("pin", b.pin)
-	boost := 1 - boostSpan + boostSpan*(boostSalience*m.Salience+b.recency+b.access+b.pin)
+	boost := 1 - boostSpan + boostSpan*(boostSalience*d.salience+b.recency+b.access+b.pin)
 	note("boost", boost)
 	return relevance * boost
 }
 
 type boosts struct{ recency, access, pin float64 }
 
-func (r *ranking) boost(m *memory.Memory, days float64) (b boosts) {
+func (r *ranking) boost(d *detail, days float64) (b boosts) {
 	if r.decay {
 		b.recency = boostRecency * math.Exp(-r.lambda*days)
 	}
-	b.access = accessBoost(m)
-	if m.Pinned {
+	b.access = d.access
+	if d.pinned {
 		b.pin = boostPin
 	}
 	return b
@@ -313,14 +323,4 @@ func (r *ranking) exp(rate, days float64) float64 {
 		return 1
 	}
 	return math.Exp(-rate * days)
-}
-
-// idleDays is the time since the last access, in days. An access after AsOf had not happened yet: then, as without any
-// access, it is the time since creation.
-func (r *ranking) idleDays(m *memory.Memory) float64 {
-	last := m.LastAccessed
-	if last.IsZero() || last.After(r.req.AsOf) {
-		last = m.CreatedAt
-	}
-	return max(0, r.req.AsOf.Sub(last).Hours()/24)
 }

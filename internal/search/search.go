@@ -261,8 +261,7 @@ func (x *index) put(a *analyzer, m *memory.Memory) {
 func (x *index) swap(m *memory.Memory, revised bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	doc := x.ids[m.ID]
-	x.docs[doc], x.traits[doc] = m, traitsOf(m)
+	x.set(x.ids[m.ID], m)
 	if revised {
 		x.changes++
 	}

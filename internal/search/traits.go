@@ -30,6 +30,37 @@ func traitsOf(m *memory.Memory) traits {
 	}
 }
 
+// detail is what the score of a memory needs beside its relevance, exactly.
+type detail struct {
+	salience, access  float64 // access is what accesses add to f of Balanced
+	created, accessed int64   // in nanoseconds since 1970; never is the earliest
+	pinned            bool
+}
+
+func detailOf(m *memory.Memory) detail {
+	return detail{salience: m.Salience, access: accessBoost(m), created: nanoseconds(m.CreatedAt), accessed: nanoseconds(m.LastAccessed), pinned: m.Pinned}
+}
+
+// farthest is how far from 1970 times are told apart, in seconds: differences of any two fit into a time.Duration.
+const farthest = 4_000_000_000
+
+func nanoseconds(t time.Time) int64 {
+	if s := t.Unix(); s <= -farthest || s >= farthest {
+		return min(max(s, -farthest), farthest) * int64(time.Second)
+	}
+	return t.UnixNano()
+}
+
+// idleDays is the time since the last access, in days. An access after asOf had not happened yet: then, as without any
+// access, it is the time since creation.
+func (d *detail) idleDays(asOf int64) float64 {
+	last := d.accessed
+	if last <= -farthest*int64(time.Second) || last > asOf {
+		last = d.created
+	}
+	return max(0, time.Duration(asOf-last).Hours()/24)
+}
+
 func minutes(t time.Time) int64 { return t.Unix() / 60 }
 
 // fading bounds exp(−rate · days) from above without computing it.
