@@ -48,7 +48,8 @@ func (r *ranking) finish() {
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if r.req.Profile != Overlap {
-			f.score = r.score(f, true)
+			d := detailOf(f.memory)
+			f.score = r.score(f, &d, true)
 		}
 	}
 	if r.req.Profile == Recent {
@@ -56,11 +57,11 @@ func (r *ranking) finish() {
 			if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
 				return c
 			}
-			return before(a, b)
+			return before(&a, &b)
 		})
 		return
 	}
-	slices.SortFunc(r.pool.heap, before)
+	sortFound(r.pool.heap)
 }
 
 // cut turns the best into hits: at most k, none below the minimum score, none that repeats a better one.

@@ -30,11 +30,14 @@ const DefaultLambda = 0.05
 // Engine searches all spaces. It is safe for concurrent use: searches run side by side, and a change holds the lock of
 // its space only for the few microseconds of linking already analysed terms.
 type Engine struct {
-	lambda    float64
-	now       func() time.Time
-	log       *slog.Logger
-	lex       *lexicon
-	stamp     uint32 // identifies what the analyzer makes of a text
+	lambda float64
+	now    func() time.Time
+	log    *slog.Logger
+	lex    *lexicon
+	stamp  uint32 // identifies what the analyzer makes of a text
+
+	fading, slowFading *fading // of lambda, and of Weighted
+
 	analyzers freelist[analyzer]
 	scratches freelist[scratch]
 
@@ -70,6 +73,7 @@ func New(cfg Config) *Engine {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
+	e.fading, e.slowFading = newFading(e.lambda), newFading(1.0/weightedDays)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
 	e.scratches.make = func() *scratch { return new(scratch) }
 	e.stamp = stamp(newAnalyzer(e.lex))
@@ -257,7 +261,7 @@ func (x *index) put(a *analyzer, m *memory.Memory) {
 func (x *index) swap(m *memory.Memory, revised bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.docs[x.ids[m.ID]] = m
+	x.set(x.ids[m.ID], m)
 	if revised {
 		x.changes++
 	}
