@@ -306,6 +306,15 @@ func TestRefusalIsNotRemembered(t *testing.T) {
 	}
 }
 
+func TestOnce(t *testing.T) {
+	srv := fakellm.Start(t, fakellm.Status(500, ""), fakellm.Reply(good, 1, 1))
+	c, _ := open(t, llm.OpenAI, srv.URL, nil)
+	_, err := c.Do(t.Context(), llm.Request{User: "x", Schema: json.RawMessage(noteSchema), Once: true})
+	if !errors.Is(err, llm.ErrServer) || srv.Book().Requests != 1 {
+		t.Errorf("got %v after %d requests", err, srv.Book().Requests)
+	}
+}
+
 func TestRequestBounds(t *testing.T) {
 	srv := fakellm.Start(t, fakellm.Reply(good, 1, 1))
 	c, _ := open(t, llm.OpenAI, srv.URL, nil)

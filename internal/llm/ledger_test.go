@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -182,6 +183,33 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("%d dials, the ledger has %+v", dials, day)
 		}
 	})
+}
+
+// The transport's own errors can quote what the server sent, which can quote the request.
+func TestEchoIsNotQuoted(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer listener.Close()
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 10))
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nBearer "+secret+"\r\n\r\n")
+			conn.Close()
+		}
+	})
+	c, _ := open(t, llm.OpenAI, "http://"+listener.Addr().String(), nil)
+	_, err = c.Do(t.Context(), llm.Request{User: "x", Schema: []byte(noteSchema), Once: true})
+	if !errors.Is(err, llm.ErrUnreachable) || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %v", err)
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -82,6 +82,8 @@ type Request struct {
 	MaxOutputTokens int
 	// Check accepts a reply or says what is wrong with it; see Into. Its error is told to the model, once. Nil accepts any object.
 	Check func(json.RawMessage) error
+	// Once makes no retries: for whoever wants to see a failure rather than survive it.
+	Once bool
 }
 
 // Reply is what came of a question.
@@ -237,6 +239,9 @@ func (c *Client) Do(ctx context.Context, req Request) (Reply, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTotal)
 	defer cancel()
 	x := &exchange{client: c, req: req, retries: maxRetries, mode: c.known()}
+	if req.Once {
+		x.retries = 0
+	}
 	reply, err := x.run(timed)
 	reply.Usage = x.usage
 	if err == nil {

@@ -165,11 +165,24 @@ func (c *Client) broken(ctx context.Context, err error) *failure {
 	case verify, isTLS(err):
 		fail = failed(ErrTLS, err.Error())
 	default:
-		fail = failed(ErrUnreachable, err.Error())
+		fail = failed(ErrUnreachable, brokenDetail(err))
 		fail.retry = true
 	}
 	fail.Cause = err
 	return fail
+}
+
+// brokenDetail is what can be told of an error of the transport: some quote what the server sent.
+func brokenDetail(err error) string {
+	_, network := errors.AsType[*net.OpError](err)
+	_, lookup := errors.AsType[*net.DNSError](err)
+	switch {
+	case network, lookup, errors.Is(err, errBroken):
+		return err.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed"
+	}
+	return "the connection broke, or what arrives is not HTTP"
 }
 
 func isTLS(err error) bool {
