@@ -160,6 +160,8 @@ func TestFailures(t *testing.T) {
 		{"too long", fakellm.Status(400, `{"error":{"message":"leaked words","code":"context_length_exceeded"}}`), llm.ErrTooLarge, false, 1},
 		{"400 to everything", fakellm.Status(400, `{"error":{"message":"leaked words"}}`), llm.ErrRejected, false, 3},
 		{"quota", fakellm.Status(429, `{"error":{"code":"insufficient_quota"}}`), llm.ErrRateLimited, true, 1},
+		{"no money", fakellm.Status(400, `{"error":{"message":"Your credit balance is too low","type":"invalid_request_error"}}`), llm.ErrRateLimited, true, 1},
+		{"unknown model as 400", fakellm.Status(400, `{"error":{"message":"Model Not Exist"}}`), llm.ErrNotFound, true, 1},
 		{"long wait", fakellm.Busy(3600), llm.ErrRateLimited, true, 1},
 		{"redirect", fakellm.Step{Status: 307, Header: http.Header{"Location": {"http://elsewhere.example/v1"}}}, llm.ErrNotModel, true, 1},
 		{"HTML", fakellm.HTML(), llm.ErrNotModel, true, 1},
@@ -222,16 +224,18 @@ func TestErrorSays(t *testing.T) {
 	}
 }
 
-// The key must not go where a server sends it.
+// The key must not go where a server sends it, in whichever way.
 func TestRedirectKeepsKey(t *testing.T) {
-	other := fakellm.Start(t, fakellm.Reply(good, 1, 1))
-	srv := fakellm.Start(t, fakellm.Step{Status: 307, Header: http.Header{"Location": {other.URL + "/chat/completions"}}})
-	c, _ := open(t, llm.OpenAI, srv.URL, nil)
-	if _, err := ask(t.Context(), c, new(note)); !errors.Is(err, llm.ErrNotModel) {
-		t.Errorf("got %v", err)
-	}
-	if n := other.Book().Requests; n != 0 {
-		t.Errorf("%d requests went to the other server", n)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		other := fakellm.Start(t, fakellm.Reply(good, 1, 1))
+		srv := fakellm.Start(t, fakellm.Step{Status: status, Header: http.Header{"Location": {other.URL + "/chat/completions"}}})
+		c, _ := open(t, llm.OpenAI, srv.URL, nil)
+		if _, err := ask(t.Context(), c, new(note)); !errors.Is(err, llm.ErrNotModel) {
+			t.Errorf("%d: got %v", status, err)
+		}
+		if n := other.Book().Requests; n != 0 {
+			t.Errorf("%d: %d requests went to the other server", status, n)
+		}
 	}
 }
 

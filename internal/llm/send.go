@@ -37,14 +37,15 @@ func newTransport() *http.Transport {
 			}
 			return http.ProxyFromEnvironment(r)
 		},
-		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
-		TLSHandshakeTimeout:   connectTimeout,
-		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2:     true,
-		IdleConnTimeout:       30 * time.Second,
-		MaxIdleConnsPerHost:   1,
-		DisableCompression:    true, // a stream is to arrive as it is written
-		ExpectContinueTimeout: time.Second,
+		DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout:    connectTimeout,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:      true,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConnsPerHost:    1,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true, // a stream is to arrive as it is written
+		ExpectContinueTimeout:  time.Second,
 	}
 }
 
@@ -207,9 +208,9 @@ func (c *Client) refused(resp *http.Response, in io.Reader, a *answer) *failure 
 		fail = failed(ErrNotModel, "it redirects"+redirectHost(resp)+"; redirects are not followed, name the final address")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		fail = failed(ErrKey, "")
-	case status == http.StatusNotFound, status == http.StatusGone:
+	case status == http.StatusNotFound, status == http.StatusGone, code == "model_not_found", strings.Contains(said, "model not exist"):
 		fail = failed(ErrNotFound, "")
-	case status == http.StatusPaymentRequired, strings.Contains(code, "insufficient_quota"):
+	case status == http.StatusPaymentRequired, strings.Contains(code, "insufficient_quota"), strings.Contains(said, "credit balance is too low"):
 		fail = failed(ErrRateLimited, "the account has nothing left")
 	case status == http.StatusTooManyRequests:
 		fail = failed(ErrRateLimited, "")
