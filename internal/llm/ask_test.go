@@ -278,6 +278,46 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
+// That a schema is not enforced is remembered, and what a repair repeats is bounded.
+func TestRepair(t *testing.T) {
+	long := strings.Repeat("长", 20_000)
+	srv := fakellm.Start(t, fakellm.Reply(`{"title":"`+long+`"}`, 1, 1), fakellm.Reply(good, 1, 1))
+	c, _ := open(t, llm.OpenAI, srv.URL, nil)
+	check := func(raw json.RawMessage) error {
+		if string(raw) != good {
+			return errors.New("not good: " + string(raw))
+		}
+		return nil
+	}
+	for range 2 {
+		if _, err := c.Do(t.Context(), llm.Request{User: "x", Schema: json.RawMessage(noteSchema), Check: check}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reqs := srv.Requests()
+	if len(reqs) != 3 || !strings.Contains(reqs[2].System, "additionalProperties") {
+		t.Fatalf("%d requests, the last with the system prompt %q", len(reqs), reqs[len(reqs)-1].System)
+	}
+	if m := reqs[1].Messages; len(m) != 3 || len(m[1]) > 17<<10 || len(m[2]) > 700 || strings.ContainsRune(m[1]+m[2], '\uFFFD') {
+		t.Errorf("the repair has %d messages", len(m))
+	}
+}
+
+// A count that no request can have is none.
+func TestAbsurdUsage(t *testing.T) {
+	for _, counts := range []fakellm.Step{{Text: good, Input: 1 << 40, Output: 1 << 40}, {Text: good, Input: -5, Output: -5}} {
+		srv := fakellm.Start(t, counts)
+		c, ledger := open(t, llm.OpenAI, srv.URL, nil)
+		reply, err := ask(t.Context(), c, new(note))
+		if err != nil || !reply.Usage.Estimated {
+			t.Errorf("got %+v, %v", reply.Usage, err)
+		}
+		if day := ledger.Today(); day.Reported != (llm.Tokens{}) || day.Estimated.Input == 0 || day.Estimated.Output == 0 {
+			t.Errorf("the ledger has %+v", day)
+		}
+	}
+}
+
 // What a server taught holds for the next question.
 func TestRungIsRemembered(t *testing.T) {
 	srv := fakellm.Start(t, fakellm.Step{Refuse: []string{"json_schema"}}, fakellm.Reply(good, 1, 1))

@@ -82,6 +82,7 @@ func TestFindNothing(t *testing.T) {
 		{"a part that is whole does not count", `{"notes":[` + good + `,{"title":`, "ends before"},
 		{"wrong type", `{"title":1,"tags":[],"rank":1}`, "title: must be a string, found a number"},
 		{"the first one's error", `{"title":"a"} {"rank":"x"}`, `the field "tags" is missing`},
+		{"a part of what does not fit", `{"note":` + good + `}`, "note: is not a field"},
 		{"too deep", deep, "nested more than 64"},
 	}
 	for _, tt := range tests {

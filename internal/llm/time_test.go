@@ -90,6 +90,7 @@ func TestRetries(t *testing.T) {
 		{"an error within the stream", []fakellm.Step{{Body: "data: {\"error\":{\"code\":\"server_error\"}}\n\n", Header: http.Header{"Content-Type": {"text/event-stream"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
 		{"connection cut in the stream", []fakellm.Step{broken, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
 		{"stream that just ends", []fakellm.Step{{Text: good, CutAfter: 300, CutClean: true}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"stream that ends between events", []fakellm.Step{{Body: "data: {\"choices\":[{\"delta\":{\"content\":" + quoted(good) + "}}]}\n\n", Header: http.Header{"Content-Type": {"text/event-stream"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
 		{"body that just ends", []fakellm.Step{{Text: good, Whole: true, CutAfter: 60, CutClean: true}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
 		{"cut for ever", []fakellm.Step{broken}, llm.ErrUnreachable, 4, 0, 4 * time.Second},
 		{"retries and a repair", []fakellm.Step{fakellm.Status(500, ""), fakellm.Reply("no", 4, 1), fakellm.Status(500, ""), fakellm.Reply(good, 5, 5)}, nil, 4, 0, 3 * time.Second},
