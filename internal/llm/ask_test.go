@@ -153,6 +153,7 @@ func TestFailures(t *testing.T) {
 	}{
 		{"401", fakellm.Status(401, `{"error":{"message":"Incorrect API key `+secret+`","code":"invalid_api_key"}}`), llm.ErrKey, true, 1},
 		{"403", fakellm.Status(403, ""), llm.ErrKey, true, 1},
+		{"bad key as 400", fakellm.Status(400, `[{"error":{"message":"API key not valid. Please pass a valid API key."}}]`), llm.ErrKey, true, 1},
 		{"402", fakellm.Status(402, ""), llm.ErrRateLimited, true, 1},
 		{"404", fakellm.Status(404, `{"error":"model 'leaked words' not found"}`), llm.ErrNotFound, true, 1},
 		{"405", fakellm.Status(405, ""), llm.ErrNotModel, true, 1},

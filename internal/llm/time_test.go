@@ -116,6 +116,25 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// Anthropic reports being overloaded within a stream, behind status 200 and the tokens of the input.
+func TestOverloadedStream(t *testing.T) {
+	body := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":40,\"output_tokens\":1}}}\n\n" +
+		"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
+	srv := fakellm.New(fakellm.Step{Body: body, Header: http.Header{"Content-Type": {"text/event-stream"}}})
+	change := func(cfg *llm.Config, _ *llm.LedgerConfig) {
+		cfg.Provider, cfg.BaseURL = llm.Anthropic, "http://localhost"
+	}
+	inBubble(t, srv, change, func(t *testing.T, c *llm.Client, l *llm.Ledger) {
+		_, err := ask(t.Context(), c, new(note))
+		if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrServer) || e.Code != "overloaded_error" || !e.Later {
+			t.Errorf("got %v", err)
+		}
+		if day := l.Today(); day.Requests != 4 || day.Reported != (llm.Tokens{Input: 160}) || day.Estimated != (llm.Tokens{}) {
+			t.Errorf("the ledger has %+v", day)
+		}
+	})
+}
+
 func TestRetryAt(t *testing.T) {
 	inBubble(t, fakellm.New(fakellm.Busy(3600), fakellm.Busy(1e9)), nil, func(t *testing.T, c *llm.Client, _ *llm.Ledger) {
 		for _, want := range []time.Duration{time.Hour, 24 * time.Hour} {
