@@ -98,7 +98,7 @@ func TestFindNothing(t *testing.T) {
 // Replies made to take long are passed over in one go. What is counted is the work that each would cause if parts were looked at
 // again: a test that hangs here is one that fails.
 func TestFindIsLinear(t *testing.T) {
-	const n = 1 << 20
+	const n = 1 << 18
 	for name, unit := range map[string]string{
 		"brackets": "[", "braces": "{", "members": `{"a":`, "mixed": `[{"a":`, "quotes": `{"`, "escapes": `{\"`, "lists": "[0,", "angles": "<", "thoughts": "<think>",
 		"ends": "</think>", "closed": "{}", "arrays": "[[]", "strings": `"{`, "wrapped": `{"arguments":`, "backslashes": `\`, "calls": `{"arguments":{}}`,
