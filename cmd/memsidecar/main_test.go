@@ -24,12 +24,13 @@ func TestMain(m *testing.M) {
 //	daysago NAME N       sets a variable to the local date N days ago
 //	lacks DIR TEXT       fails if any file below DIR holds the text
 //	damage FILE OLD NEW  replaces the first OLD in a file
+//	fakellm NAME HOW     starts a model server that behaves as one of fakes, and sets a variable to its address
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage,
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "fakellm": cmdFakeLLM,
 		},
 	})
 }
