@@ -11,9 +11,11 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
@@ -69,7 +71,8 @@ type Publisher struct {
 	files     *publish.Files
 	publisher *publish.Publisher
 
-	extra map[string]map[string]json.RawMessage // unknown fields of the files, by space; owned by publish, which runs once at a time
+	extra   map[string]map[string]json.RawMessage // unknown fields of the files, by space; owned by publish, which runs once at a time
+	erasing atomic.Pointer[erase.Texts]           // taken out of extra; nil for nothing
 }
 
 // NewPublisher does no I/O.
@@ -118,6 +121,9 @@ func (p *Publisher) PublishAll(ctx context.Context) error { return p.publisher.P
 // space, which is the Key.
 func (p *Publisher) Status() []publish.Status { return p.publisher.Status() }
 
+// Erase takes texts out of the unknown fields of the files, which no record holds, whenever they are published from now on.
+func (p *Publisher) Erase(texts erase.Texts) { p.erasing.Store(&texts) }
+
 func (p *Publisher) behind() ([]string, error) {
 	var keys []string
 	var errs []error
@@ -142,6 +148,10 @@ func (p *Publisher) publish(fsys durable.FS, space string) (publish.Written, err
 	extra, err := p.unknownFields(fsys, space)
 	if err != nil {
 		return publish.Written{}, err
+	}
+	if texts := p.erasing.Load(); texts != nil {
+		extra, _ = texts.Fields(extra)
+		p.extra[space] = extra
 	}
 	view := p.source.Space(space)
 	f := &File{
