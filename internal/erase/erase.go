@@ -163,6 +163,9 @@ func replaceEscaped(s, text string) string {
 	return s
 }
 
+// Blank reports whether nothing but marks is left of a text.
+func Blank(s string) bool { return Core(strings.ReplaceAll(s, Mark, "")) == "" }
+
 // Core is the part of a content by which it is found in other texts: without white space and closing punctuation around it.
 func Core(content string) string {
 	return strings.TrimSpace(strings.TrimRight(strings.TrimSpace(content), ".!。！"))

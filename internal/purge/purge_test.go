@@ -49,7 +49,7 @@ func TestPurge(t *testing.T) {
 		t.Fatalf("a dry run changed something: %v", err)
 	}
 	want := map[string]int64{
-		"memory": 2, "version": 2, "log_entry": 2, "message": 2, "session": 2, "summary": 2, "receipt": 1, "journal": 10,
+		"memory": 3, "version": 2, "log_entry": 3, "message": 2, "session": 2, "summary": 2, "receipt": 1, "journal": 12,
 		"snapshot": 6, "published": 7, "quarantine": 2, "index": 1,
 	}
 	if diff := cmp.Diff(want, foreseen.Places); diff != "" {
@@ -69,6 +69,12 @@ func TestPurge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("on the disk", func(t *testing.T) { // before a start could finish anything
+		disk := &world{fs: w.fs.Crash(crashfs.Lost, nil)}
+		if found, err := disk.traces(); err != nil || len(found) > 0 {
+			t.Errorf("left in %v, %v", found, err)
+		}
+	})
 	t.Run("in the history", func(t *testing.T) { history(t, w, res.Op) })
 	t.Run("undo", func(t *testing.T) { undo(t, w, res.Op) })
 	t.Run("restart", func(t *testing.T) {

@@ -133,7 +133,12 @@ func (w *world) fill() error {
 			return tx.AppendEntry("2026-02-21", &memory.Entry{ID: id, Time: "10:00:00", At: memtest.Epoch, Type: memory.EntryEvent, Content: text})
 		}
 	}
+	summary := &memory.Entry{ID: "e4", Time: "10:00:00", At: memtest.Epoch, Type: memory.EntrySessionSummary, Session: "s1", Content: "in the words of the session, in short"}
 	steps := []func() error{
+		func() error {
+			return w.update(store.Meta{}, func(tx *store.Tx) error { return tx.AppendEntry("2026-02-21", summary) })
+		},
+		func() error { return w.put("work", memtest.Fact("same", canary+".")) },
 		func() error { return w.put("", memtest.Fact("k1", "kept as it is")) },
 		func() error { return w.update(store.Meta{}, event("e1", "learnt in other words")) },
 		func() error { return w.put("", named) },
@@ -275,9 +280,9 @@ func (w *world) erased() (digest string, err error) {
 	}
 	var texts []string
 	for _, m := range append(w.st.Space("").Memories(), w.st.Space("work").Memories()...) {
-		texts = append(texts, m.ID+"="+m.Content)
+		texts = append(texts, fmt.Sprintf("%s=%s(%s)", m.ID, m.Content, m.Status))
 	}
-	if got, want := strings.Join(texts, ";"), "k1=kept as it is;k2=kept too;q1=they said: [purged] and more"; got != want {
+	if got, want := strings.Join(texts, ";"), "k1=kept as it is(active);k2=kept too(active);same=[purged].(retired);q1=they said: [purged] and more(active)"; got != want {
 		return "", fmt.Errorf("the memories are %q, not %q", got, want)
 	}
 	return digest, nil

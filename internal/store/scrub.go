@@ -196,6 +196,9 @@ func (sc *scrubber) memory(space string, m *memory.Memory) (*memory.Memory, bool
 	if !changed {
 		return m, false
 	}
+	if c.IsActive() && erase.Blank(c.Content) {
+		c.Status = memory.Retired // a mark alone is nothing to be found
+	}
 	return c, true
 }
 
@@ -203,7 +206,7 @@ func (sc *scrubber) entry(space, date string, e *memory.Entry) (*memory.Entry, b
 	if e == nil {
 		return nil, false
 	}
-	if sc.named(space, date, e.ID) {
+	if sc.named(space, date, e.ID) || space == sc.space && e.Type == memory.EntrySessionSummary && sc.sessions[e.Session] {
 		outline := &memory.Entry{ID: e.ID, Time: e.Time, At: e.At, Type: e.Type, Content: erase.Mark, Session: e.Session}
 		return outline, !same(e, outline)
 	}
