@@ -233,18 +233,35 @@ func (s *Service) dropIndex() error {
 	return s.delete(names)
 }
 
+// delete removes files. Durable on return.
 func (s *Service) delete(names []string) error {
-	dirs := map[string]bool{}
 	for _, name := range names {
 		if err := s.cfg.FS.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("delete %s: %w", name, err)
 		}
-		dirs[path.Dir(name)] = true
 	}
-	for dir := range dirs {
-		if err := s.cfg.FS.SyncDir(dir); err != nil {
-			return fmt.Errorf("sync directory %s: %w", dir, err)
+	return s.syncAll(".")
+}
+
+// syncAll makes the names in every directory durable, those too that an interrupted purge removed or replaced: that cannot be seen any more.
+// The store syncs its own.
+func (s *Service) syncAll(dir string) error {
+	entries, err := s.cfg.FS.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := path.Join(dir, e.Name()); e.IsDir() && name != "journal" && name != "snapshots" {
+			if err := s.syncAll(name); err != nil {
+				return err
+			}
 		}
+	}
+	if err := s.cfg.FS.SyncDir(dir); err != nil {
+		return fmt.Errorf("sync directory %s: %w", dir, err)
 	}
 	return nil
 }

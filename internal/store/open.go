@@ -40,6 +40,10 @@ func Open(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	if in != nil {
+		// Another process may have died between the rename and the sync; nothing may be erased before this is sure to be here again.
+		if err := cfg.FS.SyncDir("."); err != nil {
+			return nil, fmt.Errorf("resume purge: %w", err)
+		}
 		s.scrubber = newScrubber(in)
 	}
 	if err := s.load(m); err != nil {
