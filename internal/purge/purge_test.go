@@ -366,8 +366,10 @@ func TestErrorAtEveryOperation(t *testing.T) {
 			return fmt.Errorf("%s, then another process: %w", where, err)
 		}
 		disk := &world{fs: next.fs.Crash(crashfs.Lost, nil)}
-		if found, err := disk.traces(); err != nil || len(found) > 0 {
-			return fmt.Errorf("%s, then another process, then a crash: left in %v, %v", where, found, err)
+		if found, err := disk.traces(); err != nil {
+			return err
+		} else if len(found) > 0 {
+			return fmt.Errorf("%s, then another process, then a crash: left in %v", where, found)
 		}
 		runs.Add(1)
 		return nil

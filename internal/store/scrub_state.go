@@ -102,11 +102,3 @@ func (sp *spaceState) swap(s *scrubbed) {
 		sp.receipts[key] = kept
 	}
 }
-
-// scrub cleans a whole state that nobody reads yet, or under the locks that guard it.
-func (st *state) scrub(sc *scrubber) {
-	shared := map[*memory.Memory]*memory.Memory{}
-	for _, sp := range st.spaces {
-		sp.swap(sp.scrub(sc, shared))
-	}
-}
