@@ -24,7 +24,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
-	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/reflector"
@@ -164,14 +163,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if err := d.adopt(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
-	d.purges = purge.New(purge.Config{
-		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Save: func() error { return d.engine.Save(d.fs) }, Logger: d.log,
-		Stopping: d.stopping,
-	})
-	if err := d.purges.Resume(ctx); errors.Is(err, memory.ErrUnfinished) && durable.IsDiskFull(err) {
-		// What is read is clean already. A daemon that does not start helps nobody to make space.
-		d.log.Error("a purge could not be finished for want of space; the next start tries again", "err", err)
-	} else if err != nil {
+	if err := d.openPurges(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 	d.paused.Store(readPaused(d.fs))
