@@ -25,6 +25,7 @@ var (
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
+		"internal/purge/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "gen/..."}
 )
@@ -39,11 +40,13 @@ var arrows = []struct {
 		why: "the domain types stand below everything"},
 	{from: []string{"internal/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "the file system layer knows nothing of what it stores"},
+	{from: []string{"internal/erase/..."}, not: []string{"..."},
+		why: "it turns text into text"},
 	{from: []string{"internal/journal/..."}, not: []string{"..."},
 		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson"},
 		why: "the journal writes records, it does not know who reads them"},
 	{from: []string{"internal/store/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/durable", "internal/journal/..."},
+		but: []string{"internal/memory/...", "internal/durable", "internal/journal/...", "internal/erase"},
 		why: "the store is told of its projections, it does not know them"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},

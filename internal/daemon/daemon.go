@@ -25,6 +25,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
@@ -65,6 +66,7 @@ type daemon struct {
 	sessions  *session.Service
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
+	purges    *purge.Service
 	monitor   *rpc.Monitor
 	server    *grpc.Server
 	health    *health.Server
@@ -161,6 +163,9 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if err := d.adopt(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
+	if err := d.openPurges(ctx); err != nil {
+		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
+	}
 	d.paused.Store(readPaused(d.fs))
 
 	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
@@ -182,7 +187,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Consolidator: consolidator.New(consolidator.Config{
 			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 		}),
-		Archiver: d.archiver, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Archiver: d.archiver, Purges: d.purges, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
 }

@@ -94,7 +94,7 @@ func dropSegment(fsys durable.FS, f durable.File, name string, err error) error 
 
 // rollLocked starts the next segment. Without space for it the present one goes on growing. The caller is the flusher;
 // the lock is released meanwhile.
-func (j *Journal) rollLocked() {
+func (j *Journal) rollLocked() error {
 	first := j.synced + 1
 	name, allocated := segmentName(first), max(j.chunk, reserve)
 	old, oldUsed := j.file, j.written
@@ -117,7 +117,7 @@ func (j *Journal) rollLocked() {
 		if !errors.Is(err, errNoSpace) {
 			j.failLocked(err)
 		}
-		return
+		return err
 	}
 	j.file, j.written, j.allocated = f, used, allocated
 	j.segments = append(j.segments, segment{name: name, first: first})
@@ -128,6 +128,7 @@ func (j *Journal) rollLocked() {
 	}
 	_ = old.Close()
 	j.mu.Lock()
+	return nil
 }
 
 // readSegment returns a whole segment, its header's length and its store.

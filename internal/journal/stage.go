@@ -265,7 +265,7 @@ func (j *Journal) flushLocked() {
 	}
 	close(b.done)
 	if err == nil && j.written >= j.segmentSize {
-		j.rollLocked()
+		_ = j.rollLocked() // without space the present segment goes on; any other failure is kept in j.err
 	}
 	if j.err != nil && j.pending != nil {
 		j.pending.err = fmt.Errorf("%w: %w", memory.ErrReadOnly, j.err)

@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
@@ -78,8 +80,9 @@ type Publisher struct {
 	foreign   func(name string)
 	publisher *publish.Publisher
 
-	mu    sync.Mutex
-	extra map[string]map[string]json.RawMessage // unknown fields of the files, by space; guarded by mu
+	mu      sync.Mutex
+	extra   map[string]map[string]json.RawMessage // unknown fields of the files, by space; guarded by mu
+	erasing atomic.Pointer[erase.Texts]           // taken out of extra; nil for nothing
 }
 
 // NewPublisher does no I/O.
@@ -149,6 +152,9 @@ func (p *Publisher) Mark(name string) {
 // space, which is the Key.
 func (p *Publisher) Status() []publish.Status { return p.publisher.Status() }
 
+// Erase takes texts out of the unknown fields of the files, which no record holds, whenever they are published from now on.
+func (p *Publisher) Erase(texts erase.Texts) { p.erasing.Store(&texts) }
+
 func (p *Publisher) behind() ([]string, error) {
 	var keys []string
 	var errs []error
@@ -210,19 +216,29 @@ func sortForgotten(hashes map[string]time.Time) []Forgotten {
 func (p *Publisher) unknownFields(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if extra, ok := p.extra[space]; ok {
-		return extra, nil
+	extra, ok := p.extra[space]
+	if !ok {
+		var err error
+		if extra, err = readExtra(fsys, space); err != nil {
+			return nil, err
+		}
 	}
+	if texts := p.erasing.Load(); texts != nil {
+		extra, _ = texts.Fields(extra)
+	}
+	p.extra[space] = extra
+	return extra, nil
+}
+
+func readExtra(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
 	for _, name := range []string{Path(space), Path(space) + ".bak"} {
 		data, err := durable.ReadFile(fsys, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		if extra, err := decodeExtra(data); err == nil {
-			p.extra[space] = extra
 			return extra, nil
 		}
 	}
-	p.extra[space] = nil
 	return nil, nil
 }

@@ -23,6 +23,7 @@ var (
 	ErrShuttingDown  = errors.New("daemon is shutting down")
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
+	ErrUnfinished    = errors.New("purge is not finished")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 

@@ -30,6 +30,7 @@ var table = []struct {
 	code   codes.Code
 	reason string
 }{
+	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},
 	{memory.ErrUnauthorized, codes.PermissionDenied, "UNAUTHORIZED"},
 	{memory.ErrShuttingDown, codes.Unavailable, "SHUTTING_DOWN"},
 	{memory.ErrDiskFull, codes.ResourceExhausted, "DISK_FULL"},

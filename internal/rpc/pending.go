@@ -12,10 +12,6 @@ import (
 
 var errPending = status.Error(codes.Unimplemented, "not built yet")
 
-func (s *memoryServer) Purge(context.Context, *pb.MemoryServicePurgeRequest) (*pb.MemoryServicePurgeResponse, error) {
-	return nil, errPending
-}
-
 func (s *adminServer) ListEdits(context.Context, *pb.AdminServiceListEditsRequest) (*pb.AdminServiceListEditsResponse, error) {
 	return nil, errPending
 }

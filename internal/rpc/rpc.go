@@ -13,6 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/memories"
+	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -26,6 +27,7 @@ type Deps struct {
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
+	Purges       *purge.Service
 	Admin        Admin
 	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
 	Monitor      *Monitor        // the one whose Options the server was made with
@@ -34,7 +36,7 @@ type Deps struct {
 // Register adds all services to a server. The health server returned says SERVING for "" and for each service; the caller changes that.
 func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
-		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator,
+		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges,
 	})
 	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})

@@ -54,10 +54,18 @@ func Check(fsys durable.FS) (Report, error) {
 	}
 	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
 	view.snapshots.docFiles = map[string][]string{}
+	in, err := readIntent(fsys)
+	if err != nil {
+		return report, err
+	}
+	if in != nil {
+		view.scrubber = newScrubber(in)
+	}
 	if err := report.add(view.load(m)); err != nil || len(report.Findings) > 0 {
 		return report, err
 	}
 	report.LSN, err = journal.Scan(fsys, m.Store, m.LSN, func(rec *journal.Record) error {
+		view.scrubOld(rec)
 		view.visible.apply(rec)
 		return nil
 	})

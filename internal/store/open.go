@@ -35,6 +35,17 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	in, err := readIntent(cfg.FS)
+	if err != nil {
+		return nil, err
+	}
+	if in != nil {
+		// Another process may have died between the rename and the sync; nothing may be erased before this is sure to be here again.
+		if err := cfg.FS.SyncDir("."); err != nil {
+			return nil, fmt.Errorf("resume purge: %w", err)
+		}
+		s.scrubber = newScrubber(in)
+	}
 	if err := s.load(m); err != nil {
 		return nil, err
 	}
@@ -42,6 +53,7 @@ func Open(cfg Config) (*Store, error) {
 	s.journal, err = journal.Open(journal.Config{
 		FS: cfg.FS, Logger: cfg.Logger, Origin: m.Store, Fresh: strings.ToLower(rand.Text()[:12]), After: m.LSN, SegmentSize: cfg.SegmentSize,
 		Replay: func(rec *journal.Record) error {
+			s.scrubOld(rec)
 			s.visible.apply(rec)
 			s.staged.apply(rec)
 			return nil
@@ -51,7 +63,19 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in != nil {
+		if err := s.resume(in); err != nil {
+			return nil, errors.Join(err, s.journal.Abandon())
+		}
+	}
 	return s, nil
+}
+
+// scrubOld cleans a record from before a purge that is not finished.
+func (s *Store) scrubOld(rec *journal.Record) {
+	if s.scrubber != nil && rec.Op < s.scrubber.op {
+		s.scrubber.record(rec)
+	}
 }
 
 // readManifest returns the zero manifest when there is none.
@@ -86,6 +110,12 @@ func (s *Store) load(m manifest) error {
 		}
 		s.visible.spaces[f.Name] = s.visible.restore(header, memories)
 		s.staged.spaces[f.Name] = s.staged.restore(header, memories)
+		if s.scrubber != nil && f.LSN < s.scrubber.op {
+			for _, st := range []*state{s.visible, s.staged} {
+				sp := st.spaces[f.Name]
+				sp.swap(sp.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{}))
+			}
+		}
 		for _, d := range header.Days {
 			s.snapshots.docFiles[f.File] = append(s.snapshots.docFiles[f.File], d.File)
 		}

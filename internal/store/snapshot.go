@@ -168,21 +168,22 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 
 // writeSpace writes the files of one captured space.
 func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
-	items := map[string]int{}
+	written := map[string]docInFile{} // by the name that was planned
 	for _, p := range c.docs {
+		planned := p.file
 		if err := p.write(s.fs, p); err != nil {
 			return spaceInFile{}, fmt.Errorf("%s: %w", p.name, err)
 		}
-		items[p.file] = p.items
+		written[planned] = docInFile{File: p.file, Items: p.items}
 	}
 	for i, d := range c.header.Days {
 		if d.Items < 0 {
-			c.header.Days[i].Items = items[d.File]
+			c.header.Days[i].docInFile = written[d.File]
 		}
 	}
 	for i, d := range c.header.Sessions {
 		if d.Items < 0 {
-			c.header.Sessions[i].Items = items[d.File]
+			c.header.Sessions[i].docInFile = written[d.File]
 		}
 	}
 	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file}

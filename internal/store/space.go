@@ -75,7 +75,7 @@ func (v *Space) Log(date string) (*memory.Day, []*memory.Entry, error) {
 		}
 		header = d.header
 		return &d.doc
-	}, applyEntries)
+	}, entriesOf(v.name, date))
 	switch {
 	case header == nil:
 		return nil, nil, &memory.NotFoundError{Kind: "log", Name: date}
@@ -113,7 +113,7 @@ func (v *Space) Messages(id string, from int64) ([]*memory.Message, error) {
 			return nil
 		}
 		return &s.doc
-	}, applyMessages)
+	}, messagesOf(v.name, id))
 	switch {
 	case !known:
 		return nil, &memory.NotFoundError{Kind: "session", Name: id}

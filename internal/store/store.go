@@ -51,6 +51,12 @@ type Store struct {
 
 	snapshots snapshots
 
+	maintenance sync.RWMutex // held for reading by who copies the files, for writing by who changes what is history; taken before all others
+	scrubber    *scrubber    // of a purge that an earlier life began; set by Open only
+
+	purgeMu sync.Mutex
+	purging *purging // a purge that is not finished; guarded by purgeMu
+
 	touchMu sync.Mutex
 	touches map[string]map[string]touch // by space and memory; guarded by touchMu
 }

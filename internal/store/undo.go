@@ -27,6 +27,9 @@ func (s *Store) Undo(ctx context.Context, meta Meta, op int64) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if rec.Purge != nil {
+		return Result{}, fmt.Errorf("operation %d erased for good: %w", rec.Op, memory.ErrNotUndoable)
+	}
 	meta.Space = rec.Space
 	meta.Actor = journal.ActorUndo
 	if meta.Reason == "" {
@@ -111,6 +114,10 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 	case c.Day != nil:
 		u.day(tx, c.Day)
 	case c.Summary != nil:
+		if c.Summary.Purged {
+			u.report(tx, "rolling_summary", ReasonPurged)
+			return nil
+		}
 		if tx.Summary() != c.Summary.After {
 			u.report(tx, "rolling_summary", ReasonChangedSince)
 			return nil
@@ -132,6 +139,9 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	current := tx.Memory(c.ID)
 	switch {
+	case c.Purged:
+		u.report(tx, c.ID, ReasonPurged)
+		return nil
 	case sameMemory(current, c.Before):
 		u.report(tx, c.ID, ReasonNothingToDo)
 		return nil
@@ -154,6 +164,8 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
 	current := u.entries[c.Date][c.ID]
 	switch {
+	case c.Purged:
+		u.report(tx, c.ID, ReasonPurged)
 	case same(current, c.Before):
 		u.report(tx, c.ID, ReasonNothingToDo)
 	case !same(current, c.After):
@@ -166,6 +178,10 @@ func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
 }
 
 func (u *undo) day(tx *Tx, c *journal.DayChange) {
+	if c.Purged {
+		u.report(tx, c.Date, ReasonPurged)
+		return
+	}
 	// A day that is not there is the same as one of which nothing is said. The entries of a removed day are back by now.
 	u.touched = append(u.touched, c.Date)
 	none := &memory.Day{Date: c.Date}
