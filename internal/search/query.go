@@ -82,7 +82,12 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	}
 	r := newRanking(&req, q, e)
 	s := e.scratches.get()
-	defer e.scratches.put(s)
+	r.pool.heap = s.kept[:0]
+	defer func() {
+		clear(r.pool.heap) // an idle scratch keeps no memory alive
+		s.kept = r.pool.heap
+		e.scratches.put(s)
+	}()
 	for i, name := range req.Spaces {
 		if err := ctx.Err(); err != nil {
 			return nil, err

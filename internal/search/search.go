@@ -1,5 +1,6 @@
 // Package search finds memories by what they say. It keeps one inverted index per space in memory, ranks by keyword
-// relevance and bounded boosts or by one of several formulas, and answers nothing when nothing is relevant. The index
+// relevance and bounded boosts or by one of several formulas, and answers nothing when nothing is relevant. It looks only
+// at memories that can be among the best, and finds what looking at all would. The index
 // follows the journal as a store.Projection and can be saved to a file that start-up adopts; the file is derived data
 // and may be deleted at any time. The package does not log or store memory text anywhere but in that index.
 package search

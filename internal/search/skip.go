@@ -14,6 +14,7 @@ type scratch struct {
 	order, spare []uint32 // numbers of blocks
 
 	shares []share // of the block being looked at
+	kept   []found // the pool
 
 	batch, sorted []candidate // of documents that wait until there are enough to take the best first
 }

@@ -200,3 +200,38 @@ func (h *history) compare(t *rapid.T, req search.Request) {
 		t.Fatalf("%+v, %d kept (-all +skipping):\n%s", req, limit, diff)
 	}
 }
+
+// TestSkippingAfterLoad: a loaded index skips, too, and knows what changed while the daemon was down.
+func TestSkippingAfterLoad(t *testing.T) {
+	memories := uniform(3000, commonWords, 0.5)
+	fsys := newDir(t)
+	if err := loaded(t, memories).Save(fsys); err != nil {
+		t.Fatal(err)
+	}
+	memories[7] = memories[7].Clone()
+	memories[7].Content, memories[7].Revision = "apricot", 5000
+	e := search.New(search.Config{Now: func() time.Time { return epoch }})
+	if err := e.Load("", memories[:2900], fsys); err != nil {
+		t.Fatal(err)
+	}
+	if n := e.Dense(""); n != len(commonWords)+1 { // and the word in group12
+		t.Errorf("%d terms are dense, want %d", n, len(commonWords)+1)
+	}
+	if err := e.CheckDense(""); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{"apricot", "apricot basalt cobalt", "group12 dolphin ember"} {
+		req := search.Request{Query: q, Explain: true}
+		want, err := e.SearchAll(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.Search(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(got.Hits) == 0 {
+			t.Errorf("%q: %d hits (-all +skipping):\n%s", q, len(got.Hits), diff)
+		}
+	}
+}
