@@ -58,6 +58,7 @@ type Journal struct {
 	fs          durable.FS
 	log         *slog.Logger
 	origin      string
+	epoch       string // of the records written from now on
 	durable     func([]*Record)
 	failed      func(error)
 	segmentSize int64

@@ -52,6 +52,7 @@ type header struct {
 	Kind    string `json:"memsidecar"`
 	Version int    `json:"version"`
 	Store   string `json:"store"`
+	Epoch   string `json:"epoch,omitempty"` // "" for the first one, which is that of the store
 	First   int64  `json:"first"`
 }
 

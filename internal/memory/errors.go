@@ -23,6 +23,8 @@ var (
 	ErrShuttingDown  = errors.New("daemon is shutting down")
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
+	ErrEpoch         = errors.New("the store is on another line of history")
+	ErrIncomplete    = errors.New("data directory holds an unfinished restore")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 

@@ -43,6 +43,8 @@ var sentinels = map[string]struct {
 	"ErrShuttingDown":  {memory.ErrShuttingDown, codes.Unavailable},
 	"ErrBusy":          {memory.ErrBusy, codes.ResourceExhausted},
 	"ErrPaused":        {memory.ErrPaused, codes.FailedPrecondition},
+	"ErrEpoch":         {memory.ErrEpoch, codes.FailedPrecondition},
+	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

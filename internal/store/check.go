@@ -41,6 +41,9 @@ type Report struct {
 // changes nothing and needs no daemon; beside a running one it may see a group half written.
 func Check(fsys durable.FS) (Report, error) {
 	var report Report
+	if err := refuseIncomplete(fsys); err != nil {
+		return report, err
+	}
 	m, err := readManifest(fsys, manifestFile)
 	if report.add(err) != nil {
 		return report, err
@@ -158,6 +161,9 @@ func Dump(fsys durable.FS, w io.Writer, from int64) error {
 //
 // A damaged snapshot gives way to the previous one, or to the journal alone when that still begins at the first operation.
 func Repair(fsys durable.FS, now time.Time) ([]string, error) {
+	if err := refuseIncomplete(fsys); err != nil {
+		return nil, err
+	}
 	m, err := readManifest(fsys, manifestFile)
 	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
 	view.snapshots.docFiles = map[string][]string{}
