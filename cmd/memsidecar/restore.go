@@ -52,7 +52,7 @@ func (a *app) restoreBackup(ctx context.Context, file string) error {
 	if abs, err := filepath.Abs(name); err == nil && name != "-" {
 		name = abs
 	}
-	info, err := daemon.Restore(ctx, cfg.Data, f, name)
+	info, err := daemon.Restore(ctx, cfg.Data, f, name, a.now())
 	if full, ok := errors.AsType[*backup.NotEmptyError](err); ok {
 		return &cliError{what: cfg.Data + ": " + full.Error(), cause: err,
 			hint: "Choose an empty directory with --data, or stop the daemon and move that one away."}

@@ -55,6 +55,10 @@ func filled(t *testing.T) (*store.Store, durable.FS) {
 	return st, fs
 }
 
+func options(fresh string) backup.Options {
+	return backup.Options{Fresh: fresh, Now: memtest.Epoch, Remedy: "again"}
+}
+
 func write(t *testing.T, fs durable.FS, name, text string) {
 	t.Helper()
 	if dir, _, ok := strings.Cut(name, "/"); ok {
@@ -90,7 +94,7 @@ func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
 		t.Fatalf("the backup holds %d %s, the store %d %s", info.LSN, info.Digest, st.LSN(), want)
 	}
 	to := crashfs.New()
-	restored, err := backup.Restore(t.Context(), to, bytes.NewReader(archive), "fresh", "again")
+	restored, err := backup.Restore(t.Context(), to, bytes.NewReader(archive), options("fresh"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +131,13 @@ func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := memtest.Open(t, store.Config{FS: to, SegmentSize: 8 << 10})
-	if again.Epoch() != other.Epoch() {
+	if again.Epoch() != other.Epoch() || !again.Restored().Equal(memtest.Epoch) {
 		t.Errorf("epoch %s after a restart, %s before", again.Epoch(), other.Epoch())
 	}
 	memtest.CheckDir(t, to)
 	second, _ := archived(t, again, to)
 	third := crashfs.New()
-	if info, err = backup.Restore(t.Context(), third, bytes.NewReader(second), "later", "again"); err != nil {
+	if info, err = backup.Restore(t.Context(), third, bytes.NewReader(second), options("later")); err != nil {
 		t.Fatal(err)
 	}
 	if err := backup.CheckState(third, info); err != nil {
@@ -146,7 +150,7 @@ func TestEmptyStore(t *testing.T) {
 	st := memtest.OpenStore(t, fs)
 	archive, _ := archived(t, st, fs)
 	to := crashfs.New()
-	info, err := backup.Restore(t.Context(), to, bytes.NewReader(archive), "fresh", "again")
+	info, err := backup.Restore(t.Context(), to, bytes.NewReader(archive), options("fresh"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +167,7 @@ func TestCrashOfRestore(t *testing.T) {
 	st, from := filled(t)
 	archive, info := archived(t, st, from)
 	whole := crashfs.New()
-	if _, err := backup.Restore(t.Context(), whole, bytes.NewReader(archive), "fresh", "again"); err != nil {
+	if _, err := backup.Restore(t.Context(), whole, bytes.NewReader(archive), options("fresh")); err != nil {
 		t.Fatal(err)
 	}
 	ops := whole.Ops()
@@ -171,7 +175,7 @@ func TestCrashOfRestore(t *testing.T) {
 	for n := 1; n <= ops; n++ {
 		crashed := crashfs.New()
 		crashed.CrashAt(n)
-		if _, err := backup.Restore(t.Context(), crashed, bytes.NewReader(archive), "fresh", "again"); err == nil {
+		if _, err := backup.Restore(t.Context(), crashed, bytes.NewReader(archive), options("fresh")); err == nil {
 			t.Fatalf("operation %d: no crash", n)
 		}
 		for seed, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn, crashfs.Torn, crashfs.Torn} {
@@ -180,7 +184,7 @@ func TestCrashOfRestore(t *testing.T) {
 			if backup.CheckEmpty(left) != nil {
 				continue // it is whole
 			}
-			if _, err := backup.Restore(t.Context(), left, bytes.NewReader(archive), "fresh", "again"); err != nil {
+			if _, err := backup.Restore(t.Context(), left, bytes.NewReader(archive), options("fresh")); err != nil {
 				t.Fatalf("crash at %d, %v: the restore cannot be run again: %v", n, variant, err)
 			}
 			if err := backup.CheckState(left, info); err != nil {
@@ -224,14 +228,14 @@ func TestFailureOfRestore(t *testing.T) {
 	st, from := filled(t)
 	archive, info := archived(t, st, from)
 	whole := crashfs.New()
-	if _, err := backup.Restore(t.Context(), whole, bytes.NewReader(archive), "fresh", "again"); err != nil {
+	if _, err := backup.Restore(t.Context(), whole, bytes.NewReader(archive), options("fresh")); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
 	for n := 1; n <= whole.Ops(); n++ {
 		fs := crashfs.New()
 		fs.FailAt(n, broken)
-		if _, err := backup.Restore(t.Context(), fs, bytes.NewReader(archive), "fresh", "again"); err == nil {
+		if _, err := backup.Restore(t.Context(), fs, bytes.NewReader(archive), options("fresh")); err == nil {
 			t.Errorf("operation %d (%s) failed and nobody said so", n, whole.Trace()[n-1])
 		}
 		look(t, fs, info, fmt.Sprintf("failure of %d (%s)", n, whole.Trace()[n-1]))
@@ -351,7 +355,7 @@ func rename(from, to string) func(*tar.Header, []byte) (*tar.Header, []byte) {
 func refused(t *testing.T, archive []byte, want string) {
 	t.Helper()
 	fs := crashfs.New()
-	_, err := backup.Restore(t.Context(), fs, bytes.NewReader(archive), "fresh", "again")
+	_, err := backup.Restore(t.Context(), fs, bytes.NewReader(archive), options("fresh"))
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("restored with %v, want %q", err, want)
 	}

@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -55,15 +56,21 @@ var restored = map[string]bool{
 	"journal": true, "snapshots": true, "quarantine": true, "logs": true, "spaces": true, "index": true, jsonstore.FileName: true, pausedName: true,
 }
 
-// Restore makes a data directory of an archive. fsys must be empty, or hold a restore that was not finished, and the caller holds its lock. fresh
-// is random and names the new epoch: operations after the restore are not taken for those that the store went on to after the backup. The
-// identity of the store stays, and with it what was forgotten stays forgotten.
+// Options of a restore. All fields are required.
+type Options struct {
+	Fresh  string    // random; names the new epoch
+	Now    time.Time // when that begins
+	Remedy string    // what to do when the restore is cut short, for people
+}
+
+// Restore makes a data directory of an archive. fsys must be empty, or hold a restore that was not finished. The caller holds its lock. The restore
+// begins another epoch: operations after the restore are not taken for those that the store went on to after the backup. The identity of the store
+// stays, and with it what was forgotten stays forgotten.
 //
-// Durable on return. After an error the directory is empty again; after a crash it is so, or whole, or store.Open refuses it with remedy, which says
-// what to do.
+// Durable on return. After an error the directory is empty again; after a crash it is so, or whole, or store.Open refuses it and says o.Remedy.
 //
 // Errors: *NotEmptyError, *ForeignError, *DamagedError, memory.ErrNewerVersion.
-func Restore(ctx context.Context, fsys durable.FS, archive io.Reader, fresh, remedy string) (info Info, err error) {
+func Restore(ctx context.Context, fsys durable.FS, archive io.Reader, o Options) (info Info, err error) {
 	if err := CheckEmpty(fsys); err != nil {
 		return Info{}, err
 	}
@@ -75,14 +82,14 @@ func Restore(ctx context.Context, fsys durable.FS, archive io.Reader, fresh, rem
 		return Info{}, fmt.Errorf("remove the unfinished restore: %w", err)
 	}
 	err = durable.WriteFile(fsys, store.RestoringFile, func(w io.Writer) error {
-		_, err := io.WriteString(w, remedy+"\n")
+		_, err := io.WriteString(w, o.Remedy+"\n")
 		return err
 	})
 	if err != nil {
 		return Info{}, fmt.Errorf("restore: %w", err)
 	}
 	if err = r.extract(); err == nil {
-		err = r.finish(fresh)
+		err = r.finish(o)
 	}
 	if err != nil {
 		if undo := clearUnfinished(fsys); undo == nil { // else the mark stays, and the directory is refused
@@ -268,14 +275,14 @@ func (r *restore) check(h *tar.Header) error {
 }
 
 // finish begins the new epoch and makes everything durable.
-func (r *restore) finish(fresh string) error {
+func (r *restore) finish(o Options) error {
 	if err := jsonstore.Claim(r.fs, r.claims); err != nil {
 		return err
 	}
 	if err := r.makeDir("journal"); err != nil {
 		return err
 	}
-	epoch, err := journal.Branch(r.fs, r.head.Store, fresh, r.head.LSN)
+	epoch, err := journal.Branch(r.fs, r.head.Store, o.Fresh, r.head.LSN, o.Now)
 	if err != nil {
 		return err
 	}

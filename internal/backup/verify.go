@@ -27,7 +27,7 @@ func Verify(ctx context.Context, archive io.Reader, dir string, now func() time.
 	}
 	defer root.Close()
 	fsys := durable.Dir(root)
-	if info, err = Restore(ctx, fsys, archive, "verify", "delete it; it was made to verify a backup"); err != nil {
+	if info, err = Restore(ctx, fsys, archive, Options{Fresh: "verify", Now: now(), Remedy: "delete it: it was made to verify a backup"}); err != nil {
 		return Info{}, err
 	}
 	if err := CheckState(fsys, info); err != nil {

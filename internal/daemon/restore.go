@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/durable"
@@ -19,7 +20,7 @@ import (
 // empty or absent. archiveName is for the command that an interrupted restore tells people to run again. Durable on return.
 //
 // Errors: those of backup.Restore, memory.ErrLocked, memory.ErrUnsupportedFS.
-func Restore(ctx context.Context, data string, archive io.Reader, archiveName string) (info backup.Info, err error) {
+func Restore(ctx context.Context, data string, archive io.Reader, archiveName string, now time.Time) (info backup.Info, err error) {
 	made, err := looksEmpty(data)
 	if err != nil {
 		return info, err
@@ -42,7 +43,7 @@ func Restore(ctx context.Context, data string, archive io.Reader, archiveName st
 	}
 	fsys := durable.Dir(root)
 	remedy := fmt.Sprintf("run `memsidecar restore %s --data %s` again", archiveName, data)
-	info, err = backup.Restore(ctx, fsys, archive, strings.ToLower(rand.Text()[:12]), remedy)
+	info, err = backup.Restore(ctx, fsys, archive, backup.Options{Fresh: strings.ToLower(rand.Text()[:12]), Now: now, Remedy: remedy})
 	if err != nil {
 		return info, err
 	}

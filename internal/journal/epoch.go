@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 )
@@ -12,6 +13,9 @@ import (
 // store's name. A restored backup begins another one, because the numbers behind the backup's mean other operations there than where the backup was
 // taken; so does a store whose journal is gone and of which only the snapshot is left.
 func (j *Journal) Epoch() string { return j.epoch }
+
+// Begun is when a backup was restored last, the zero time when none was.
+func (j *Journal) Begun() time.Time { return j.begun }
 
 // epochMark stands between the store and what makes an epoch of it another one.
 const epochMark = "."
@@ -24,42 +28,49 @@ func storeOf(epoch string) string {
 	return store
 }
 
-// headerOf is the first line of a segment. The first epoch is not written: it has the store's name.
-func headerOf(store, epoch string, first int64) header {
-	h := header{Kind: "journal", Version: Version, Store: store, First: first}
-	if epoch != store {
-		h.Epoch = epoch
+func newHeader(store string, first int64) header {
+	return header{Kind: "journal", Version: Version, Store: store, First: first}
+}
+
+// headerAt is the first line of a segment of this journal. The first epoch is not written: it has the store's name.
+func (j *Journal) headerAt(first int64) header {
+	h := newHeader(j.origin, first)
+	if j.epoch != j.origin {
+		h.Epoch, h.Begun = j.epoch, j.begun
 	}
 	return h
 }
 
-// epochIn finds the epoch of a segment that may be damaged: in its header, else in the newest good record. "" is the store's first.
-func epochIn(data []byte, store string) (epoch string) {
+// headerIn finds the header of a segment that may be damaged; else the epoch is that of its newest good record.
+func headerIn(data []byte, store string, first int64) header {
+	h := newHeader(store, first)
 	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
 		if line = bytes.TrimLeft(line, "\x00"); !durable.LineGood(line) {
 			continue
 		}
-		var h header
-		if json.Unmarshal(line, &h) == nil && h.Kind == "journal" {
-			return h.Epoch
+		var found header
+		if json.Unmarshal(line, &found) == nil && found.Kind == "journal" {
+			h.Epoch, h.Begun = found.Epoch, found.Begun
+			return h
 		}
 		if rec, err := decodeLine(line); err == nil && storeOf(rec.Origin) == store && rec.Origin != store {
-			epoch = rec.Origin
+			h.Epoch = rec.Origin
 		}
 	}
-	return epoch
+	return h
 }
 
-// Branch makes the segment in which a restored journal goes on: it begins behind last, in an epoch of its own. fresh makes the epoch another
-// one than all before. It also leaves the mark that the journal reached last. Durable on return, save for the directory's own name.
-func Branch(fsys durable.FS, store, fresh string, last int64) (epoch string, err error) {
-	epoch = newEpoch(store, fresh)
-	f, _, err := createSegment(fsys, store, epoch, last+1, 0)
+// Branch makes the segment in which a restored journal goes on: it begins behind last, in an epoch of its own that begins now. fresh makes the
+// epoch another one than all before. It also leaves the mark that the journal reached last. Durable on return, save for the directory's own name.
+func Branch(fsys durable.FS, store, fresh string, last int64, now time.Time) (epoch string, err error) {
+	h := newHeader(store, last+1)
+	h.Epoch, h.Begun = newEpoch(store, fresh), now.UTC().Truncate(time.Second)
+	f, _, err := createSegment(fsys, h, 0)
 	if err != nil {
 		return "", err
 	}
 	if err := f.Close(); err != nil {
 		return "", err
 	}
-	return epoch, writeMark(fsys, last)
+	return h.Epoch, writeMark(fsys, last)
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -59,6 +60,7 @@ type Journal struct {
 	log         *slog.Logger
 	origin      string
 	epoch       string // of the records written from now on
+	begun       time.Time
 	durable     func([]*Record)
 	failed      func(error)
 	segmentSize int64

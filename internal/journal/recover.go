@@ -100,7 +100,7 @@ func (j *Journal) create(cfg Config, floor int64) error {
 	if cfg.After > 0 { // nobody knows how far the history that is gone went, so what follows is another one
 		j.epoch = newEpoch(j.origin, cfg.Fresh)
 	}
-	f, used, err := createSegment(j.fs, j.origin, j.epoch, cfg.After+1, j.chunk)
+	f, used, err := createSegment(j.fs, j.headerAt(cfg.After+1), j.chunk)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (j *Journal) replay(cfg Config, floor int64) (end int64, err error) {
 		if h.Store != j.origin {
 			return 0, &CorruptError{File: s.name, Line: 1, Detail: fmt.Sprintf("it belongs to store %s, not to %s", h.Store, j.origin)}
 		}
-		j.epoch = cmp.Or(h.Epoch, h.Store)
+		j.epoch, j.begun = cmp.Or(h.Epoch, h.Store), h.Begun
 		if i > from && s.first != j.next {
 			return 0, &CorruptError{File: s.name, Detail: fmt.Sprintf("it starts at %d; the segment before ends at %d", s.first, j.next-1)}
 		}

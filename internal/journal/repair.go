@@ -44,7 +44,7 @@ func Repair(fsys durable.FS, store string, after int64, now time.Time) ([]string
 		}
 	}
 	if first := segments[0].first; first > after+1 {
-		if err := r.write(segment{name: segmentName(after + 1), first: after + 1}, "", first-1, nil, "it was missing"); err != nil {
+		if err := r.write(segment{name: segmentName(after + 1), first: after + 1}, newHeader(r.store, after+1), first-1, nil, "it was missing"); err != nil {
 			return r.report, err
 		}
 	}
@@ -109,14 +109,14 @@ func (r *repairer) rewrite(s segment, next, reached int64) error {
 	if next > 0 {
 		last = next - 1
 	}
-	return r.write(s, epochIn(data, r.store), last, good, "the damaged file is in "+quarantineDir)
+	return r.write(s, headerIn(data, r.store, s.first), last, good, "the damaged file is in "+quarantineDir)
 }
 
 // write makes a segment of good records, and fillers where there is none.
-func (r *repairer) write(s segment, epoch string, last int64, good map[int64][]byte, remark string) error {
+func (r *repairer) write(s segment, h header, last int64, good map[int64][]byte, remark string) error {
 	lost := 0
 	err := durable.WriteFile(r.fs, s.name, func(w io.Writer) (err error) {
-		lost, err = writeRepaired(w, headerOf(r.store, epoch, s.first), last, good, r.now)
+		lost, err = writeRepaired(w, h, last, good, r.now)
 		return err
 	})
 	if err != nil {

@@ -47,8 +47,8 @@ func listSegments(fsys durable.FS) ([]segment, error) {
 var errNoSpace = errors.New("no space for another segment")
 
 // createSegment makes an empty, durable segment that is allocated to at least size bytes.
-func createSegment(fsys durable.FS, store, epoch string, first, size int64) (f durable.File, used int64, err error) {
-	name := segmentName(first)
+func createSegment(fsys durable.FS, h header, size int64) (f durable.File, used int64, err error) {
+	name := segmentName(h.First)
 	f, err = fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if durable.IsDiskFull(err) {
 		err = fmt.Errorf("%w: %w", errNoSpace, err)
@@ -56,7 +56,7 @@ func createSegment(fsys durable.FS, store, epoch string, first, size int64) (f d
 	if err != nil {
 		return nil, 0, fmt.Errorf("create %s: %w", name, err)
 	}
-	line, err := durable.AppendLine(nil, headerOf(store, epoch, first))
+	line, err := durable.AppendLine(nil, h)
 	if err == nil {
 		err = f.Allocate(int64(len(line)) + size)
 	}
@@ -99,7 +99,7 @@ func (j *Journal) rollLocked() {
 	name, allocated := segmentName(first), max(j.chunk, reserve)
 	old, oldUsed := j.file, j.written
 	j.mu.Unlock()
-	f, used, err := createSegment(j.fs, j.origin, j.epoch, first, allocated)
+	f, used, err := createSegment(j.fs, j.headerAt(first), allocated)
 	allocated += used
 	j.mu.Lock()
 	if err == nil && j.pending != nil { // what is staged has space in the old segment and needs it in the new one

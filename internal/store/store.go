@@ -180,6 +180,9 @@ func (s *Store) Origin() string { return s.journal.Origin() }
 // Epoch is the line of history that is being written; see journal.Journal.Epoch.
 func (s *Store) Epoch() string { return s.journal.Epoch() }
 
+// Restored is when the store was made of a backup, the zero time when it was not.
+func (s *Store) Restored() time.Time { return s.journal.Begun() }
+
 // Journal returns the counters of the journal since Open.
 func (s *Store) Journal() journal.Figures { return s.journal.Figures() }
 

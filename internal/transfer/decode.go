@@ -3,6 +3,7 @@ package transfer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/strictjson"
@@ -25,10 +26,10 @@ func plain(d *strictjson.Decoder, v any) error {
 
 // withoutValue says what is wrong without quoting what was read.
 func withoutValue(err error) string {
-	if wrong, ok := err.(*json.UnmarshalTypeError); ok {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return wrong.Field + " has the wrong type"
 	}
-	if _, ok := err.(*time.ParseError); ok {
+	if _, ok := errors.AsType[*time.ParseError](err); ok {
 		return "a time must be such as 2026-02-21T14:30:00Z"
 	}
 	return err.Error()

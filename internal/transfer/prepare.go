@@ -3,6 +3,7 @@ package transfer
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -41,12 +42,12 @@ func (im *importing) prepare(it *item) string {
 
 // wrong lists violations.
 func wrong(check *memory.Check) string {
-	err, _ := check.Err().(*memory.InvalidError)
-	if err == nil {
+	invalid, ok := errors.AsType[*memory.InvalidError](check.Err())
+	if !ok {
 		return ""
 	}
-	parts := make([]string, len(err.Violations))
-	for i, v := range err.Violations {
+	parts := make([]string, len(invalid.Violations))
+	for i, v := range invalid.Violations {
 		parts[i] = v.Field + " " + v.Detail
 	}
 	return strings.Join(parts, "; ")
