@@ -140,7 +140,13 @@ func (s *Store) digestDocs(sum hash.Hash, v *Space) error {
 
 func feed[T any](sum hash.Hash, label string, values ...*T) error {
 	_, _ = fmt.Fprintf(sum, "%s %d\n", label, len(values))
-	return json.NewEncoder(sum).Encode(values)
+	enc := json.NewEncoder(sum)
+	for _, v := range values { // one by one: all at once would be as long as the store
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Dump writes the records of the journal from LSN from on, one JSON line each, as they stand in the files.
