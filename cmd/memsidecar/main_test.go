@@ -25,12 +25,13 @@ func TestMain(m *testing.M) {
 //	lacks DIR TEXT       fails if any file below DIR holds the text
 //	damage FILE OLD NEW  replaces the first OLD in a file
 //	fakellm NAME HOW     starts a model server that behaves as one of fakes, and sets a variable to its address
+//	flip FILE NEW        copies a file with one bit in its middle turned
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "fakellm": cmdFakeLLM,
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "fakellm": cmdFakeLLM, "flip": cmdFlip,
 		},
 	})
 }
@@ -128,4 +129,14 @@ func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("none of %d files %s holds %q", len(files), args[0], args[1])
+}
+
+func cmdFlip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: flip FILE NEW")
+	}
+	data, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	data[len(data)/2] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
 }

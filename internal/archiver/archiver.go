@@ -155,6 +155,9 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 		return run.report, err
 	}
 	run.postpone = wrong
+	if at := a.store.Restored(); !at.IsZero() {
+		run.restored = dateOf(at.In(a.loc))
+	}
 	if run.adopted, err = a.adoptedOn(ctx); err != nil {
 		return run.report, err
 	}
@@ -181,6 +184,7 @@ type run struct {
 	today    time.Time
 	left     int       // logs that may yet be changed
 	postpone string    // when set, why nothing may be changed
+	restored time.Time // day on which a backup was restored; zero when none was
 	adopted  time.Time // day on which the directory was taken over; zero when it was not, or that is forgotten
 	report   Report
 	errs     []error
@@ -236,7 +240,7 @@ func (r *run) day(ctx context.Context, space string, d *memory.Day, postpone str
 		return r.done(out)
 	}
 	r.left--
-	return r.settle(ctx, out)
+	return r.settle(ctx, d, out)
 }
 
 // notDue says why nothing is to be done about a log, "" when something is.
@@ -254,9 +258,12 @@ func (r *run) notDue(d *memory.Day, age int) string {
 
 // settle archives a log that is not archived, and deletes one old enough: two operations, so that a crash in between
 // leaves an archived log, as on any other day.
-func (r *run) settle(ctx context.Context, out Day) error {
+func (r *run) settle(ctx context.Context, d *memory.Day, out Day) error {
 	old := out.Age >= r.opts.DeleteDays
-	grace := r.graceEnd(out.Date)
+	grace, err := r.graceEnd(ctx, d)
+	if err != nil {
+		return r.failed(out, err)
+	}
 	archived, err := r.archive(ctx, out)
 	if err != nil {
 		return r.failed(out, fmt.Errorf("archive log %s: %w", out.Date, err))
@@ -272,7 +279,7 @@ func (r *run) settle(ctx context.Context, out Day) error {
 		return nil
 	}
 	if r.today.Before(grace) {
-		out.Action, out.Reason = Postponed, "it came from another tool; it is deleted from "+grace.Format(memory.DateLayout)+" on"
+		out.Action, out.Reason = Postponed, "it came from elsewhere; it is deleted from "+grace.Format(memory.DateLayout)+" on"
 		return r.done(out)
 	}
 	deleted, err := r.delete(ctx, out)

@@ -49,11 +49,18 @@ func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {
 
 // graceEnd is the first day on which a log of that date may be deleted. Whoever hands over a directory with old logs finds them archived, and has as
 // long to look as anybody has between archiving and deletion.
-func (r *run) graceEnd(date string) time.Time {
-	if day, ok := parseDate(date); !ok || r.adopted.IsZero() || !day.Before(r.adopted) {
-		return time.Time{}
+// So do those who import them, or who restore a backup to see them once more.
+func (r *run) graceEnd(ctx context.Context, d *memory.Day) (time.Time, error) {
+	came, err := r.a.importedOn(ctx, d)
+	for _, other := range []time.Time{r.adopted, r.restored} {
+		if other.After(came) {
+			came = other
+		}
 	}
-	return r.adopted.AddDate(0, 0, max(r.opts.DeleteDays-r.opts.ArchiveDays, 1))
+	if day, ok := parseDate(d.Date); err != nil || !ok || came.IsZero() || !day.Before(came) {
+		return time.Time{}, err
+	}
+	return came.AddDate(0, 0, max(r.opts.DeleteDays-r.opts.ArchiveDays, 1)), nil
 }
 
 // undone returns the operation that undid the archiving or deletion of a log, 0 when its last change was another one. What

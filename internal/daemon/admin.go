@@ -31,7 +31,7 @@ func (d *daemon) admin() rpc.Admin {
 func (d *daemon) info() rpc.Info {
 	info := rpc.Info{
 		Version: d.version, DataDir: d.cfg.Data, Socket: d.cfg.Socket, PID: os.Getpid(), StartedAt: d.started,
-		LSN: d.store.LSN(), Paused: d.paused.Load(),
+		LSN: d.store.LSN(), Paused: d.paused.Load(), Store: d.store.Origin(), Epoch: d.store.Epoch(),
 	}
 	if err := d.store.Err(); err != nil {
 		info.ReadOnly = err.Error()

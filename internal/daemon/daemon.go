@@ -19,6 +19,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
@@ -32,6 +33,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
 
@@ -187,6 +189,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Consolidator: consolidator.New(consolidator.Config{
 			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 		}),
+		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
 		Archiver: d.archiver, Purges: d.purges, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -58,6 +59,8 @@ type Journal struct {
 	fs          durable.FS
 	log         *slog.Logger
 	origin      string
+	epoch       string // of the records written from now on
+	begun       time.Time
 	durable     func([]*Record)
 	failed      func(error)
 	segmentSize int64

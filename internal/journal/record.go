@@ -17,7 +17,7 @@ type Record struct {
 	Op     int64     `json:"op"`              // LSN of the operation's first record: the operation's number
 	Parts  int       `json:"parts,omitempty"` // number of records of the operation when there are several
 	At     time.Time `json:"at"`
-	Origin string    `json:"origin"` // the store that wrote the record
+	Origin string    `json:"origin"` // the store that wrote the record, and since a restore its epoch: see Journal.Epoch
 	Space  string    `json:"space"`
 	Actor  string    `json:"actor"`
 	Reason string    `json:"reason,omitempty"`
@@ -68,6 +68,7 @@ const (
 	ActorAdopt       = "adopt"
 	ActorSession     = "session"
 	ActorDaemon      = "daemon"
+	ActorImport      = "import"
 )
 
 // Change is one change of one thing. Exactly one field is set.

@@ -44,7 +44,7 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 	if b == nil {
 		b = &batch{first: j.next, done: make(chan struct{})}
 	}
-	rec.LSN, rec.Group, rec.Op, rec.Origin = j.next, b.first, j.next, j.origin
+	rec.LSN, rec.Group, rec.Op, rec.Origin = j.next, b.first, j.next, j.epoch
 	before := len(b.buf)
 	buf, parts, err := appendOperation(b.buf, rec, int(j.chunk))
 	if err == nil {

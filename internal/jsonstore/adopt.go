@@ -213,20 +213,28 @@ func fingerprint(s *FoundSpace) string {
 
 // claim lets the publishers replace what was adopted.
 func (a *adoption) claim(spaces []FoundSpace) error {
-	memories, logs := map[string][sha256.Size]byte{}, map[string][sha256.Size]byte{}
+	sums := map[string][sha256.Size]byte{}
 	for _, s := range spaces {
-		for name, sum := range s.sums {
-			if path.Base(name) == FileName {
-				memories[name] = sum
-			} else {
-				logs[name] = sum
-			}
+		maps.Copy(sums, s.sums)
+	}
+	return Claim(a.fsys, sums)
+}
+
+// Claim lets the publishers replace files of the published layout, given by name and hash: what they hold is in the store. It is for the time before
+// the publishers run. Durable on return.
+func Claim(fsys durable.FS, sums map[string][sha256.Size]byte) error {
+	memories, logs := map[string][sha256.Size]byte{}, map[string][sha256.Size]byte{}
+	for name, sum := range sums {
+		if path.Base(name) == FileName {
+			memories[name] = sum
+		} else {
+			logs[name] = sum
 		}
 	}
-	if err := publish.Claim(a.fsys, ledger, memories); err != nil {
+	if err := publish.Claim(fsys, ledger, memories); err != nil {
 		return err
 	}
-	return publish.Claim(a.fsys, dailylog.Ledger, logs)
+	return publish.Claim(fsys, dailylog.Ledger, logs)
 }
 
 func (a *adoption) finish() error {

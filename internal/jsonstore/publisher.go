@@ -180,21 +180,25 @@ func (p *Publisher) publish(fsys durable.FS, space string) (publish.Written, err
 	if err != nil {
 		return publish.Written{}, err
 	}
-	view := p.source.Space(space)
-	f := &File{
-		Revision:       view.Revision(), // first: what follows may be newer, never older
-		LastUpdated:    p.now(),
-		RollingSummary: view.Summary(),
-		Memories:       published(view.Memories()),
-		Forgotten:      sortForgotten(view.Forgotten()),
-		Extra:          extra,
-	}
+	f := FileOf(p.source.Space(space), p.now(), extra)
 	var size int64
 	err = p.files.Yield(Path(space), p.foreign, func() error {
 		size, err = p.files.Replace(Path(space), f.Revision, true, func(w io.Writer) error { return Encode(w, f) })
 		return err
 	})
 	return publish.Written{Revision: f.Revision, Bytes: size}, err
+}
+
+// FileOf is what is published of a space at the time at. extra are the fields that nobody but the file knows.
+func FileOf(view View, at time.Time, extra map[string]json.RawMessage) *File {
+	return &File{
+		Revision:       view.Revision(), // first: what follows may be newer, never older
+		LastUpdated:    at,
+		RollingSummary: view.Summary(),
+		Memories:       published(view.Memories()),
+		Forgotten:      sortForgotten(view.Forgotten()),
+		Extra:          extra,
+	}
 }
 
 // published leaves the active memories, in the order the store has them: that of creation.
@@ -212,14 +216,14 @@ func sortForgotten(hashes map[string]time.Time) []Forgotten {
 }
 
 // unknownFields returns the fields of the file as a whole that this version does not know. The file itself is where they are kept
-// between runs; when it cannot be read, the backup is.
+// between runs.
 func (p *Publisher) unknownFields(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	extra, ok := p.extra[space]
 	if !ok {
 		var err error
-		if extra, err = readExtra(fsys, space); err != nil {
+		if extra, err = UnknownFields(fsys, space); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +234,8 @@ func (p *Publisher) unknownFields(fsys durable.FS, space string) (map[string]jso
 	return extra, nil
 }
 
-func readExtra(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
+// UnknownFields reads the fields of a space's file as a whole that this version does not know: from the file, or the backup when it cannot be read.
+func UnknownFields(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
 	for _, name := range []string{Path(space), Path(space) + ".bak"} {
 		data, err := durable.ReadFile(fsys, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -24,6 +24,8 @@ var (
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
 	ErrUnfinished    = errors.New("purge is not finished")
+	ErrEpoch         = errors.New("the store is on another line of history")
+	ErrIncomplete    = errors.New("data directory holds an unfinished restore")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 

@@ -39,6 +39,8 @@ var table = []struct {
 	{memory.ErrPaused, codes.FailedPrecondition, "PAUSED"},
 	{memory.ErrStale, codes.FailedPrecondition, "STALE_REVISION"},
 	{memory.ErrKeyReused, codes.FailedPrecondition, "IDEMPOTENCY_KEY_REUSED"},
+	{memory.ErrEpoch, codes.FailedPrecondition, "EPOCH_CHANGED"},
+	{memory.ErrIncomplete, codes.FailedPrecondition, "INCOMPLETE_RESTORE"},
 	{memory.ErrNotUndoable, codes.FailedPrecondition, "NOT_UNDOABLE"},
 	{memory.ErrTrimmed, codes.OutOfRange, "HISTORY_TRIMMED"},
 	{memory.ErrNotFound, codes.NotFound, "NOT_FOUND"},

@@ -44,6 +44,8 @@ var sentinels = map[string]struct {
 	"ErrBusy":          {memory.ErrBusy, codes.ResourceExhausted},
 	"ErrPaused":        {memory.ErrPaused, codes.FailedPrecondition},
 	"ErrUnfinished":    {memory.ErrUnfinished, codes.FailedPrecondition},
+	"ErrEpoch":         {memory.ErrEpoch, codes.FailedPrecondition},
+	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

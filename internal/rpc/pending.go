@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -22,16 +21,4 @@ func (s *adminServer) GetEdit(context.Context, *pb.AdminServiceGetEditRequest) (
 
 func (s *adminServer) ResolveEdit(context.Context, *pb.AdminServiceResolveEditRequest) (*pb.AdminServiceResolveEditResponse, error) {
 	return nil, errPending
-}
-
-func (s *adminServer) Backup(*pb.AdminServiceBackupRequest, grpc.ServerStreamingServer[pb.AdminServiceBackupResponse]) error {
-	return errPending
-}
-
-func (s *adminServer) Export(*pb.AdminServiceExportRequest, grpc.ServerStreamingServer[pb.AdminServiceExportResponse]) error {
-	return errPending
-}
-
-func (s *adminServer) Import(grpc.ClientStreamingServer[pb.AdminServiceImportRequest, pb.AdminServiceImportResponse]) error {
-	return errPending
 }

@@ -11,12 +11,14 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 )
 
 // Deps is what is served. All fields are required.
@@ -29,6 +31,8 @@ type Deps struct {
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
 	Admin        Admin
+	Backups      *backup.Source
+	Transfer     *transfer.Service
 	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
 	Monitor      *Monitor        // the one whose Options the server was made with
 }
@@ -42,7 +46,9 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
-	pb.RegisterAdminServiceServer(server, &adminServer{admin: deps.Admin, archiver: deps.Archiver})
+	pb.RegisterAdminServiceServer(server, &adminServer{
+		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, stopping: deps.Stopping,
+	})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

@@ -22,6 +22,7 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -33,6 +34,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 )
 
 func newMonitor(t *testing.T) *rpc.Monitor {
@@ -132,8 +134,11 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
 		}),
 		Archiver: archiver.New(archiver.Config{Store: st, Now: time.Now, Location: time.UTC, Logger: quiet}),
+		Backups:  &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
 		Admin: rpc.Admin{
-			Info: func() rpc.Info { return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused} },
+			Info: func() rpc.Info {
+				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}
+			},
 			Doctor: func(context.Context) ([]rpc.Finding, error) {
 				return []rpc.Finding{{Name: "disk", Level: rpc.LevelWarn}}, nil
 			},

@@ -19,6 +19,7 @@ type pendingDoc struct {
 	base  doc    // as captured
 	file  string // the new one
 	items int
+	bytes int64
 	write func(fs durable.FS, d *pendingDoc) error
 	// done puts the new file in the place of the base and of the captured tail; under the store's lock.
 	done func(*spaceState)
@@ -86,8 +87,8 @@ func (sp *spaceState) capture(stamp string) *captured {
 
 // captureDoc says where the body of a daily log or session will be, and notes what must be written for it.
 func captureDoc[T any](c *captured, space, name, stamp string, d doc, body bodyOf[T], find func(*spaceState) *doc) docInFile {
-	if len(d.tail) == 0 && d.scrub == nil {
-		return docInFile{File: d.file, Items: d.items}
+	if len(d.tail) == 0 && (d.scrub == nil || d.file == "") {
+		return docInFile{File: d.file, Items: d.items, Bytes: d.bytes}
 	}
 	p := &pendingDoc{name: name, base: d, file: fmt.Sprintf("%s.%s.%s.jsonl", space, name, stamp)}
 	p.base.tail = d.tail[:len(d.tail):len(d.tail)]
@@ -107,7 +108,7 @@ func captureDoc[T any](c *captured, space, name, stamp string, d doc, body bodyO
 	p.done = func(sp *spaceState) {
 		// A body that was removed and made again meanwhile is another one.
 		if d := find(sp); d != nil && d.file == p.base.file && len(d.tail) >= len(p.base.tail) && sameTail(d.tail, p.base.tail) {
-			*d = doc{file: p.file, items: p.items, tail: d.tail[len(p.base.tail):]}
+			*d = doc{file: p.file, items: p.items, bytes: p.bytes, tail: d.tail[len(p.base.tail):]}
 		}
 	}
 	c.docs = append(c.docs, p)

@@ -16,6 +16,7 @@ import (
 type doc struct {
 	file  string           // in the snapshot directory; "" for none
 	items int              // in file
+	bytes int64            // length of file; 0 when it was not noted
 	tail  []journal.Change // append-only; a prefix of it moves into the next file
 	scrub *scrubber        // cleans what is read from file; nil when nothing in it was purged since it was written
 }

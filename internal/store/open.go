@@ -31,6 +31,9 @@ func Open(cfg Config) (*Store, error) {
 		s.historyDays = DefaultHistoryDays
 	}
 	s.snapshots.docFiles = map[string][]string{}
+	if err := refuseIncomplete(cfg.FS); err != nil {
+		return nil, err
+	}
 	m, err := readManifest(cfg.FS, manifestFile)
 	if err != nil {
 		return nil, err
@@ -103,6 +106,13 @@ func readManifest(fsys durable.FS, name string) (manifest, error) {
 
 // load brings both states to the snapshot.
 func (s *Store) load(m manifest) error {
+	if err := s.loadSpaces(m); err != nil {
+		return err
+	}
+	return s.checkDocs()
+}
+
+func (s *Store) loadSpaces(m manifest) error {
 	for _, f := range m.Spaces {
 		header, memories, err := readSpaceFile(s.fs, f.File)
 		if err != nil {
@@ -144,10 +154,10 @@ func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState 
 		sp.receipts[r.Key] = r
 	}
 	for _, d := range h.Days {
-		sp.days[d.Header.Date] = &day{header: d.Header, doc: doc{file: d.File, items: d.Items}}
+		sp.days[d.Header.Date] = &day{header: d.Header, doc: doc{file: d.File, items: d.Items, bytes: d.Bytes}}
 	}
 	for _, se := range h.Sessions {
-		sp.sessions[se.Header.ID] = &session{header: se.Header, doc: doc{file: se.File, items: se.Items}}
+		sp.sessions[se.Header.ID] = &session{header: se.Header, doc: doc{file: se.File, items: se.Items, bytes: se.Bytes}}
 	}
 	return sp
 }

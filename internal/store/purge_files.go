@@ -124,14 +124,14 @@ func (s *Store) PendingPurge() (*Purge, error) {
 
 // Maintain keeps others from copying the files until release is called, which backups do; it waits for those that are at it.
 func (s *Store) Maintain(ctx context.Context) (release func(), err error) {
-	for !s.maintenance.TryLock() {
+	for !s.keep.TryLock() {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return s.maintenance.Unlock, nil
+	return s.keep.Unlock, nil
 }
 
 // resume brings a purge that another process began to where Commit leaves it. What was loaded and replayed is clean already.

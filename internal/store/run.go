@@ -57,11 +57,17 @@ func (s *Store) snapshotDue() bool {
 
 // trim removes history older than is kept. What it removes is in the newest snapshot, and in the previous one.
 func (s *Store) trim() error {
+	if !s.keep.TryLock() {
+		return nil // somebody reads the files; the next time will do
+	}
+	defer s.keep.Unlock()
 	previous, err := readManifest(s.fs, previousFile)
 	if err != nil || previous.LSN == 0 {
 		return err
 	}
-	removed, err := s.journal.Trim(s.now().AddDate(0, 0, -s.historyDays), previous.LSN)
+	// In a copy of the directory the previous manifest may be the newer one.
+	lsn := min(previous.LSN, s.Snapshot().LSN)
+	removed, err := s.journal.Trim(s.now().AddDate(0, 0, -s.historyDays), lsn)
 	if removed > 0 {
 		s.log.Info("trimmed old history", "segments", removed)
 	}

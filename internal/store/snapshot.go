@@ -62,6 +62,7 @@ type spaceHeader struct {
 type docInFile struct {
 	File  string `json:"file,omitempty"`
 	Items int    `json:"items,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"` // length of File; 0 in snapshots of before it was noted
 }
 
 type dayInFile struct {
@@ -174,7 +175,12 @@ func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
 		if err := p.write(s.fs, p); err != nil {
 			return spaceInFile{}, fmt.Errorf("%s: %w", p.name, err)
 		}
-		written[planned] = docInFile{File: p.file, Items: p.items}
+		info, err := s.fs.Lstat(snapshotDir + "/" + p.file)
+		if err != nil {
+			return spaceInFile{}, err
+		}
+		p.bytes = info.Size()
+		written[planned] = docInFile{File: p.file, Items: p.items, Bytes: p.bytes}
 	}
 	for i, d := range c.header.Days {
 		if d.Items < 0 {
@@ -281,6 +287,10 @@ func (s *Store) adopt(next manifest, changed []*captured, journalBytes int64, to
 
 // removeUnnamed removes snapshot files that neither manifest names. What cannot be removed now is tried again with the next snapshot.
 func (s *Store) removeUnnamed(old, current manifest) {
+	if !s.keep.TryLock() {
+		return // somebody reads the files; the next snapshot removes them
+	}
+	defer s.keep.Unlock()
 	named := map[string]bool{}
 	spaceFiles := map[string]bool{}
 	for _, m := range []manifest{old, current} {

@@ -19,7 +19,8 @@ const (
 )
 
 // Undo appends the inverse of operation op. An Outcome with Status Rejected names each thing it left alone and why. Accesses counted
-// meanwhile are kept; messages and the marks of sessions are not taken back.
+// meanwhile are kept; messages and the marks of sessions are not taken back, save for a session that
+// was imported.
 //
 // Durable on return. Errors: memory.ErrNotUndoable when nothing of it can be taken back, memory.ErrNotFound, memory.ErrTrimmed.
 func (s *Store) Undo(ctx context.Context, meta Meta, op int64) (Result, error) {
@@ -132,6 +133,8 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 		}
 		tx.setForgotten(journal.ForgottenChange{Hash: c.Forgotten.Hash, Before: at, After: c.Forgotten.Before})
 		u.report(tx, "forgotten", "")
+	case c.Session != nil && u.rec.Actor == journal.ActorImport:
+		u.session(tx, c.Session)
 	}
 	return nil
 }
@@ -159,6 +162,20 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 		back.AccessCount, back.LastAccessed = current.AccessCount, current.LastAccessed
 	}
 	return tx.Put(back)
+}
+
+// session takes an imported session out again, with its messages. No other operation's session is taken back.
+func (u *undo) session(tx *Tx, c *journal.SessionChange) {
+	current := tx.Session(c.ID)
+	switch {
+	case same(current, c.Before):
+		u.report(tx, c.ID, ReasonNothingToDo)
+	case !same(current, c.After):
+		u.report(tx, c.ID, ReasonChangedSince)
+	default:
+		tx.removeSession(c.ID)
+		u.report(tx, c.ID, "")
+	}
 }
 
 func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
