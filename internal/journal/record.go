@@ -60,6 +60,7 @@ const (
 	ActorAdopt       = "adopt"
 	ActorSession     = "session"
 	ActorDaemon      = "daemon"
+	ActorEdit        = "edit" // somebody edited a published file
 )
 
 // Change is one change of one thing. Exactly one field is set.
