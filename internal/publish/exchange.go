@@ -20,10 +20,14 @@ func (f *Files) beginLocked(t *turn) error {
 	}
 	noted := map[string]Known{t.name: entry}
 	if t.backup {
-		noted[t.name+backupSuffix] = Known{
+		bak := Known{
 			Hash: t.old.hash, Size: t.old.info.Size(), ModTime: t.old.info.ModTime(), Revision: former.Revision,
 			Pending: true, Previous: t.bak.Hash,
 		}
+		if t.old.fresh {
+			bak.ModTime = time.Time{}
+		}
+		noted[t.name+backupSuffix] = bak
 	}
 	return f.noteLocked(noted)
 }
@@ -43,7 +47,7 @@ func (f *Files) swapNamesLocked(t *turn, temp string) error {
 		if err == nil {
 			return nil
 		}
-		if now, lookErr := f.lstat(t.name); lookErr != nil || now.exists || errors.Is(err, fs.ErrExist) {
+		if now, lookErr := f.lstatLocked(t.name); lookErr != nil || now.exists || errors.Is(err, fs.ErrExist) {
 			return errors.Join(ErrBusyFile, lookErr)
 		}
 		return f.fsys.Rename(temp, t.name) // a file system without links
@@ -77,7 +81,7 @@ func (f *Files) swapByRename(t *turn, temp string) error {
 			return err
 		}
 	}
-	now, err := f.lstat(t.name)
+	now, err := f.lstatLocked(t.name)
 	if err != nil {
 		return err
 	}
@@ -94,6 +98,9 @@ func (f *Files) finishLocked(t *turn) error {
 		return err
 	}
 	bak := t.name + backupSuffix
+	if f.freshLocked(t.entry.ModTime) {
+		t.entry.ModTime = time.Time{} // somebody may write to it already
+	}
 	noted := map[string]Known{t.name: t.entry}
 	switch {
 	case kept:
@@ -114,7 +121,11 @@ func (k Known) over() Known {
 // else is an edit. Durable on return.
 func (f *Files) resolveLocked(t *turn) (backup bool, err error) {
 	next := t.name + nextSuffix
-	p, err := f.lstat(next)
+	p, err := f.lstatLocked(next)
+	if errors.Is(err, ErrNotRegular) {
+		_, backErr := f.giveBackLocked(t.name)
+		return false, errors.Join(err, backErr)
+	}
 	if err != nil || !p.exists {
 		return false, err
 	}
@@ -140,6 +151,19 @@ func (f *Files) resolveLocked(t *turn) (backup bool, err error) {
 	return backup, f.syncDirOf(t.name)
 }
 
+// giveBackLocked puts what came out from under name and is not a regular file, a symbolic link say, back there. It returns what is
+// under name.next instead.
+func (f *Files) giveBackLocked(name string) (present, error) {
+	next := name + nextSuffix
+	if err := f.fsys.Exchange(next, name); err != nil {
+		return present{}, fmt.Errorf("%s %w: %w", next, ErrNotRegular, err)
+	}
+	if err := f.syncDirOf(name); err != nil {
+		return present{}, err
+	}
+	return f.lstatLocked(next)
+}
+
 // recognisedLocked reports whether hash is that of a content of name or of its backup that may be dropped.
 func (f *Files) recognisedLocked(name, hash string) bool {
 	return f.known[name].is(hash) || f.known[name+backupSuffix].is(hash)
@@ -158,7 +182,7 @@ func (f *Files) removeNext(name string) error {
 // was the file itself may have written to it.
 func (f *Files) backupLocked(t *turn) error {
 	next, bak := t.name+nextSuffix, t.name+backupSuffix
-	former, err := f.lstat(bak)
+	former, err := f.lstatLocked(bak)
 	if err != nil {
 		return err
 	}
@@ -184,7 +208,7 @@ func (f *Files) backupLocked(t *turn) error {
 
 // dropBackupLocked removes what was the backup and is under the name from, or keeps it as an edit.
 func (f *Files) dropBackupLocked(t *turn, from string) error {
-	p, err := f.lstat(from)
+	p, err := f.lstatLocked(from)
 	if err != nil || !p.exists {
 		return err
 	}
@@ -227,7 +251,7 @@ func (f *Files) at(p present) time.Time {
 // It is copied to quarantine/, for it is nobody's edit of the present file.
 func (f *Files) knowBackupLocked(t *turn) error {
 	bak := t.name + backupSuffix
-	p, err := f.lstat(bak)
+	p, err := f.lstatLocked(bak)
 	if err != nil || !p.exists || t.bak.Hash != "" {
 		return err
 	}

@@ -40,25 +40,29 @@ type present struct {
 	hash    string
 	info    fs.FileInfo
 	writing bool // somebody has it open for writing
+	fresh   bool // changed so short a while ago that another change might not show in its time
 }
 
 // like reports whether info describes a file of the same size and time, which then has the same hash.
 func (p present) like(info fs.FileInfo) bool {
-	return p.exists && p.info.Mode() == info.Mode() && p.info.Size() == info.Size() && p.info.ModTime().Equal(info.ModTime())
+	return p.exists && !p.fresh && p.info.Mode() == info.Mode() && p.info.Size() == info.Size() && p.info.ModTime().Equal(info.ModTime())
 }
 
-// settled is how old a file must be for its time to say that it did not change: file systems count in coarse steps.
-const settled = 2 * time.Second
+// tick is longer than the steps in which file systems count time: those of the kernel's clock, 10 ms at most.
+const tick = 20 * time.Millisecond
+
+// freshLocked reports whether a file with this time might be changed now and keep it. A time in the future tells nothing.
+func (f *Files) freshLocked(mtime time.Time) bool { return f.now == nil || f.now().Sub(mtime) < tick }
 
 // inspectLocked looks at the file under name.
 func (f *Files) inspectLocked(name string) (present, error) {
-	p, err := f.lstat(name)
+	p, err := f.lstatLocked(name)
 	if err != nil || !p.exists {
 		return p, err
 	}
 	k := f.known[name]
 	if !p.writing {
-		if k.like(p.info) {
+		if !p.fresh && k.like(p.info) {
 			p.hash = k.Hash
 			return p, nil
 		}
@@ -74,15 +78,15 @@ func (f *Files) inspectLocked(name string) (present, error) {
 		return present{}, fmt.Errorf("look at %s: %w", name, err)
 	}
 	// What was read is remembered when it cannot have changed meanwhile.
-	after, err := f.lstat(name)
-	if err == nil && !p.writing && !after.writing && p.like(after.info) && f.now != nil && f.now().Sub(p.info.ModTime()) > settled {
+	after, err := f.lstatLocked(name)
+	if err == nil && after.exists && !p.writing && !after.writing && p.like(after.info) {
 		f.seen[name] = p
 	}
 	return p, err
 }
 
-// lstat looks at a file without reading it.
-func (f *Files) lstat(name string) (present, error) {
+// lstatLocked looks at a file without reading it.
+func (f *Files) lstatLocked(name string) (present, error) {
 	info, err := f.fsys.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return present{}, nil
@@ -100,5 +104,5 @@ func (f *Files) lstat(name string) (present, error) {
 	if err != nil {
 		return present{}, fmt.Errorf("look at %s: %w", name, err)
 	}
-	return present{exists: true, info: info, writing: writing}, nil
+	return present{exists: true, info: info, writing: writing, fresh: f.freshLocked(info.ModTime())}, nil
 }

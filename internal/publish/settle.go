@@ -32,46 +32,52 @@ func Clean(fsys durable.FS) error {
 			return err
 		}
 	}
-	if err := settleAll(fsys, published); err != nil && !durable.IsDiskFull(err) {
+	if err := settleAll(fsys, published); err != nil {
 		return fmt.Errorf("finish the publication that was interrupted: %w", err)
 	}
 	return nil
 }
 
-// settleAll settles what is pending in any ledger, and what is left under a name.next in one of the directories.
+// settleAll settles what is left under a name.next in one of the directories, and what is pending in any ledger.
 func settleAll(fsys durable.FS, dirs []string) error {
 	ledgers, err := openLedgers(fsys)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, dir := range dirs {
 		entries, err := fsys.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+			return err
 		}
 		for _, e := range entries {
-			name, isNext := strings.CutSuffix(path.Join(dir, e.Name()), ".json"+nextSuffix)
-			if !isNext || !e.Type().IsRegular() {
+			name, isNext := strings.CutSuffix(path.Join(dir, e.Name()), nextSuffix)
+			if !isNext || path.Ext(name) != ".json" {
 				continue
 			}
-			f := ledgerOf(fsys, ledgers, name+".json")
-			errs = append(errs, f.do(func() error { return f.settleLocked(name + ".json") }))
+			if err := ledgerOf(fsys, ledgers, name).settle(name); err != nil {
+				return err
+			}
 		}
 	}
 	for _, f := range ledgers {
-		errs = append(errs, f.do(func() error {
-			for _, name := range slices.Sorted(maps.Keys(f.known)) {
-				if f.known[name].Pending && !strings.HasSuffix(name, backupSuffix) {
-					if err := f.settleLocked(name); err != nil {
-						return err
-					}
+		for _, name := range slices.Sorted(maps.Keys(f.known)) {
+			if f.known[name].Pending && !strings.HasSuffix(name, backupSuffix) {
+				if err := f.settle(name); err != nil {
+					return err
 				}
 			}
-			return nil
-		}))
+		}
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+// settle is settleLocked at a start, which these errors do not stop: the next publication meets them again.
+func (f *Files) settle(name string) error {
+	err := f.do(func() error { return f.settleLocked(name) })
+	if errors.Is(err, ErrNotRegular) || durable.IsDiskFull(err) {
+		return nil
+	}
+	return err
 }
 
 // openLedgers returns Files for every ledger.
@@ -109,7 +115,10 @@ func ledgerOf(fsys durable.FS, ledgers []*Files, name string) *Files {
 // settleLocked finishes a publication of name that was interrupted by a crash or an error, or takes it back.
 func (f *Files) settleLocked(name string) error {
 	next, bak := name+nextSuffix, name+backupSuffix
-	p, err := f.lstat(next)
+	p, err := f.lstatLocked(next)
+	if errors.Is(err, ErrNotRegular) {
+		p, err = f.giveBackLocked(name)
+	}
 	if err != nil {
 		return err
 	}
@@ -172,12 +181,12 @@ func (f *Files) settleEntryLocked(name string, k Known) error {
 	switch {
 	case p.exists && p.hash == k.Hash:
 		f.known[name] = k.over()
-	case k.Previous == "":
+	case k.Previous == "" && k.Claimed == "":
 		delete(f.known, name) // the first publication, and it did not happen
 	case k.Previous == k.Claimed:
 		f.known[name] = Known{Claimed: k.Claimed, Revision: k.PreviousRevision}
 	default:
-		f.known[name] = Known{Hash: k.Previous, Revision: k.PreviousRevision}
+		f.known[name] = Known{Hash: k.Previous, Claimed: k.Claimed, Revision: k.PreviousRevision}
 	}
 	return nil
 }
@@ -201,7 +210,7 @@ func (f *Files) settleBackupLocked(bak string, b Known) error {
 // edit of its own. One that cannot be looked at is looked at again.
 func (f *Files) recheckLocked() {
 	f.writing = slices.DeleteFunc(f.writing, func(e Edit) bool {
-		p, err := f.lstat(e.Copy)
+		p, err := f.lstatLocked(e.Copy)
 		if err != nil || p.writing {
 			return false
 		}
