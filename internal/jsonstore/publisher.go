@@ -175,20 +175,29 @@ func (p *Publisher) publish(fsys durable.FS, space string) (publish.Written, err
 		return publish.Written{}, err
 	}
 	view := p.source.Space(space)
-	f := &File{
-		Revision:       view.Revision(), // first: what follows may be newer, never older
-		LastUpdated:    p.now(),
-		RollingSummary: view.Summary(),
-		Memories:       published(view.Memories()),
-		Forgotten:      sortForgotten(view.Forgotten()),
-		Extra:          extra,
-	}
+	f := snapshot(view)
+	f.LastUpdated, f.Extra = p.now(), extra
 	var size int64
 	err = p.files.Yield(Path(space), p.foreign, func() error {
 		size, err = p.files.Replace(Path(space), f.Revision, true, func(w io.Writer) error { return Encode(w, f) })
 		return err
 	})
 	return publish.Written{Revision: f.Revision, Bytes: size}, err
+}
+
+// snapshot is the state at its revision. When it changes all the time it may hold something newer too, never less.
+func snapshot(view View) *File {
+	for attempt := 0; ; attempt++ {
+		f := &File{
+			Revision:       view.Revision(),
+			RollingSummary: view.Summary(),
+			Memories:       published(view.Memories()),
+			Forgotten:      sortForgotten(view.Forgotten()),
+		}
+		if attempt == 5 || view.Revision() == f.Revision {
+			return f
+		}
+	}
 }
 
 // published leaves the active memories, in the order the store has them: that of creation.

@@ -23,6 +23,7 @@ var (
 	ErrShuttingDown  = errors.New("daemon is shutting down")
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
+	ErrRefused       = errors.New("edit cannot be taken over as it is")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 

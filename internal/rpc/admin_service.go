@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/edit"
 )
 
 // Admin is how the daemon is looked after. All functions are required and safe for concurrent use.
@@ -53,6 +54,7 @@ type adminServer struct {
 	pb.UnsafeAdminServiceServer
 	admin    Admin
 	archiver *archiver.Archiver
+	edits    *edit.Service
 }
 
 func (s *adminServer) Archive(ctx context.Context, req *pb.AdminServiceArchiveRequest) (*pb.AdminServiceArchiveResponse, error) {

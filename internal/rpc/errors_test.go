@@ -43,6 +43,7 @@ var sentinels = map[string]struct {
 	"ErrShuttingDown":  {memory.ErrShuttingDown, codes.Unavailable},
 	"ErrBusy":          {memory.ErrBusy, codes.ResourceExhausted},
 	"ErrPaused":        {memory.ErrPaused, codes.FailedPrecondition},
+	"ErrRefused":       {memory.ErrRefused, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

@@ -16,18 +16,6 @@ func (s *memoryServer) Purge(context.Context, *pb.MemoryServicePurgeRequest) (*p
 	return nil, errPending
 }
 
-func (s *adminServer) ListEdits(context.Context, *pb.AdminServiceListEditsRequest) (*pb.AdminServiceListEditsResponse, error) {
-	return nil, errPending
-}
-
-func (s *adminServer) GetEdit(context.Context, *pb.AdminServiceGetEditRequest) (*pb.AdminServiceGetEditResponse, error) {
-	return nil, errPending
-}
-
-func (s *adminServer) ResolveEdit(context.Context, *pb.AdminServiceResolveEditRequest) (*pb.AdminServiceResolveEditResponse, error) {
-	return nil, errPending
-}
-
 func (s *adminServer) Backup(*pb.AdminServiceBackupRequest, grpc.ServerStreamingServer[pb.AdminServiceBackupResponse]) error {
 	return errPending
 }

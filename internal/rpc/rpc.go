@@ -12,6 +12,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
@@ -26,6 +27,7 @@ type Deps struct {
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
+	Edits        *edit.Service
 	Admin        Admin
 	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
 	Monitor      *Monitor        // the one whose Options the server was made with
@@ -40,7 +42,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
-	pb.RegisterAdminServiceServer(server, &adminServer{admin: deps.Admin, archiver: deps.Archiver})
+	pb.RegisterAdminServiceServer(server, &adminServer{admin: deps.Admin, archiver: deps.Archiver, edits: deps.Edits})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

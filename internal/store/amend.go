@@ -38,3 +38,6 @@ func (tx *Tx) SetForgotten(hash string, at time.Time) {
 
 // Changes lists what the transaction has changed so far.
 func (tx *Tx) Changes() []journal.Change { return slices.Clone(tx.changes) }
+
+// ForgottenAt says when a hash was forgotten, false when it is not.
+func (tx *Tx) ForgottenAt(hash string) (time.Time, bool) { return tx.forgottenAt(hash) }
