@@ -1,7 +1,9 @@
 package publish_test
 
 import (
+	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,5 +101,44 @@ func TestEditsReportsDamagedRecords(t *testing.T) {
 	}
 	if err := (publish.Edit{File: "memory.json", Copy: "../out"}).Save(fsys); err == nil {
 		t.Error("saved a record outside of quarantine/")
+	}
+}
+
+// A record that a crash or an error leaves has its bytes, and keeping the edit once more completes it.
+func TestKeepEditInterrupted(t *testing.T) {
+	base := crashfs.New()
+	edit(t, base, "memory.json", "by hand")
+	e := publish.Edit{File: "memory.json", Kind: publish.Refused, InPlace: true, At: now()}
+	probe := base.Clone()
+	_, err := publish.KeepEdit(probe, "memory.json", e)
+	must(t, err)
+	check := func(fsys durable.FS, done bool) {
+		t.Helper()
+		must(t, publish.Clean(fsys))
+		for range 2 {
+			list := edits(t, fsys)
+			if len(list) > 1 || done && len(list) == 0 || len(list) == 1 && content(fsys, list[0].Copy) != "by hand" {
+				t.Errorf("edits %+v", list)
+			}
+			want(t, fsys, "memory.json", "by hand")
+			_, err := publish.KeepEdit(fsys, "memory.json", e)
+			must(t, err)
+			done = true
+		}
+	}
+	for n := base.Ops() + 1; n <= probe.Ops()+1; n++ {
+		for i, variant := range variants() {
+			fsys := base.Clone()
+			fsys.CrashAt(n)
+			_, err := publish.KeepEdit(fsys, "memory.json", e)
+			check(fsys.Crash(variant, rand.New(rand.NewPCG(uint64(i), 4))), err == nil)
+		}
+		if n > probe.Ops() {
+			break
+		}
+		fsys := base.Clone()
+		fsys.FailAt(n, syscall.ENOSPC)
+		_, err := publish.KeepEdit(fsys, "memory.json", e)
+		check(fsys, err == nil)
 	}
 }

@@ -85,7 +85,7 @@ func (f *Files) swapByRename(t *turn, temp string) error {
 	if err != nil {
 		return err
 	}
-	if !now.exists || !t.old.like(now.info) {
+	if !now.exists || !t.old.same(now.info) { // an edit in place that this does not show is in the file linked
 		return ErrBusyFile
 	}
 	return f.fsys.Rename(temp, t.name)

@@ -43,10 +43,13 @@ type present struct {
 	fresh   bool // changed so short a while ago that another change might not show in its time
 }
 
-// like reports whether info describes a file of the same size and time, which then has the same hash.
-func (p present) like(info fs.FileInfo) bool {
-	return p.exists && !p.fresh && p.info.Mode() == info.Mode() && p.info.Size() == info.Size() && p.info.ModTime().Equal(info.ModTime())
+// same reports whether info describes a file of the same kind, size and time.
+func (p present) same(info fs.FileInfo) bool {
+	return p.exists && p.info.Mode() == info.Mode() && p.info.Size() == info.Size() && p.info.ModTime().Equal(info.ModTime())
 }
+
+// like is same for a file whose time tells that it has the same hash, too.
+func (p present) like(info fs.FileInfo) bool { return !p.fresh && p.same(info) }
 
 // tick is longer than the steps in which file systems count time: those of the kernel's clock, 10 ms at most.
 const tick = 20 * time.Millisecond
