@@ -16,6 +16,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
@@ -45,7 +46,15 @@ type world struct {
 	edits *edit.Service
 }
 
+// newWorld is one on a simulated file system.
 func newWorld(t *testing.T) *world {
+	w := &world{t: t, fs: crashfs.New(), clock: &memtest.Clock{}}
+	must(t, w.open())
+	return w
+}
+
+// onDisk is a world on the disk.
+func onDisk(t *testing.T) *world {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -378,7 +387,7 @@ func (w *world) published() {
 			must(w.t, err)
 			_, entries, err := v.Log(d.Date)
 			must(w.t, err)
-			diff(w.t, d.Date, asJSON(entries), asJSON(f.Entries))
+			diff(w.t, d.Date, asJSON(append([]*memory.Entry{}, entries...)), asJSON(append([]*memory.Entry{}, f.Entries...)))
 			dates = append(dates, d.Date+".json")
 		}
 		files, _ := w.fs.ReadDir(dailylog.Dir(space))

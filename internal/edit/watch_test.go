@@ -14,7 +14,7 @@ import (
 
 // TestRunNotices lets the service notice edits made in the ways in which editors make them, by itself.
 func TestRunNotices(t *testing.T) {
-	w := newWorld(t)
+	w := onDisk(t)
 	w.three()
 	w.twoDays()
 	w.edits = edit.New(edit.Config{
