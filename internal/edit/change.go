@@ -11,7 +11,34 @@ import (
 )
 
 // change is one thing that an edit adds (no base), changes or removes (no theirs).
-type change[T any] struct{ base, theirs *T }
+type change[T any] struct {
+	base, theirs *T
+	redacted     bool // something was taken out of theirs
+}
+
+// redacted returns changes without what must not be stored. Looking for that takes long, so it is done before a transaction.
+func redacted[T any](changes []change[T], clean func(T) (*T, bool)) []change[T] {
+	for i, c := range changes {
+		if c.theirs != nil {
+			changes[i].theirs, changes[i].redacted = clean(*c.theirs)
+		}
+	}
+	return changes
+}
+
+func cleanMemory(m memory.Memory) (*memory.Memory, bool) {
+	c := m.Clone()
+	return c, memories.Redact(c)
+}
+
+func cleanEntry(e memory.Entry) (*memory.Entry, bool) {
+	found := false
+	for _, text := range []*string{&e.Content, &e.Tool, &e.Error} {
+		clean, changed := memories.RedactText(*text)
+		*text, found = clean, found || changed
+	}
+	return &e, found
+}
 
 // conflict is what of an edit was not taken over, because that would bring back or destroy something that changed since.
 type conflict struct {
@@ -81,11 +108,14 @@ func (a *merger) apply(c change[memory.Memory]) error {
 	}
 	ours := a.tx.Memory(c.theirs.ID)
 	switch {
+	case c.theirs.Content == "":
+		a.tally.conflict("memory", c.theirs.ID, nothingLeft)
+		return nil
 	case c.base != nil && ours == nil && !a.insists(c.theirs.ID):
 		a.tally.conflict("memory", c.theirs.ID, "changed in the edit, but removed since")
 		return nil
 	case ours == nil:
-		return a.added(c.theirs)
+		return a.added(c)
 	case !ours.IsActive():
 		return a.inactive(c, ours)
 	}
@@ -112,18 +142,13 @@ func (a *merger) removed(base *memory.Memory) error {
 }
 
 // added stores a memory as a user's explicit save does.
-func (a *merger) added(theirs *memory.Memory) error {
-	m := theirs.Clone()
-	redacted := memories.Redact(m)
-	if m.Content == "" {
-		a.tally.conflict("memory", m.ID, nothingLeft)
-		return nil
-	}
+func (a *merger) added(c change[memory.Memory]) error {
+	m := c.theirs.Clone()
 	equal := a.tx.Equal(m.Category, m.Content)
 	switch {
 	case equal == nil || a.insists(m.ID):
 	case equal.Expired(a.tx.Now()):
-		return a.take(change[memory.Memory]{theirs: theirs}, equal, "")
+		return a.take(change[memory.Memory]{theirs: m, redacted: c.redacted}, equal, "")
 	default:
 		names := slices.DeleteFunc(differing(memoryFields(m, equal), m, equal), func(s string) bool { return s == "created_at" || s == "source" })
 		if len(names) > 0 {
@@ -131,7 +156,7 @@ func (a *merger) added(theirs *memory.Memory) error {
 		}
 		return nil
 	}
-	a.tally.count(&a.tally.added, redacted)
+	a.tally.count(&a.tally.added, c.redacted)
 	if m.IsActive() {
 		a.tx.Forget(m.Content, true)
 	}
@@ -197,11 +222,6 @@ func (a *merger) take(c change[memory.Memory], ours *memory.Memory, status memor
 	if status != "" {
 		out.Status, out.SupersededBy = status, ""
 	}
-	redacted := memories.Redact(out)
-	if out.Content == "" {
-		a.tally.conflict("memory", ours.ID, nothingLeft)
-		return nil
-	}
 	if len(differing(memoryFields(out, ours), out, ours)) == 0 && out.AccessCount == ours.AccessCount && out.LastAccessed.Equal(ours.LastAccessed) {
 		return nil
 	}
@@ -213,7 +233,7 @@ func (a *merger) take(c change[memory.Memory], ours *memory.Memory, status memor
 	case out.IsActive() && (out.Content != ours.Content || !ours.IsActive()):
 		a.tx.Forget(out.Content, true)
 	}
-	a.tally.count(&a.tally.changed, redacted)
+	a.tally.count(&a.tally.changed, c.redacted)
 	return a.tx.Put(out)
 }
 

@@ -176,7 +176,7 @@ func (f *logFile) changes() []change[memory.Entry] {
 	var out []change[memory.Entry]
 	for _, e := range f.theirs.Entries {
 		was := f.base.entry(e.ID)
-		if was == nil || len(differing(entryFields(was, e), was, e)) > 0 {
+		if was == nil || !likeEntry(was, e) && len(differing(entryFields(was, e), was, e)) > 0 {
 			out = append(out, change[memory.Entry]{base: was, theirs: e})
 		}
 	}
@@ -254,25 +254,16 @@ func (f *logFile) entry(tx *store.Tx, t *tally, c change[memory.Entry], ours *da
 		out = *now
 		merge(entryFields(c.base, c.theirs, now), c.base, c.theirs, now, &out)
 	}
-	redacted := redactEntry(&out)
 	switch {
-	case out.Content == "":
+	case c.theirs.Content == "":
 		t.conflict("entry", out.ID, nothingLeft)
 		return nil
 	case now == nil:
-		t.count(&t.added, redacted)
+		t.count(&t.added, c.redacted)
 	case len(differing(entryFields(now, &out), now, &out)) == 0:
 		return nil
 	default:
-		t.count(&t.changed, redacted)
+		t.count(&t.changed, c.redacted)
 	}
 	return tx.ChangeEntry(f.date, now, &out)
-}
-
-func redactEntry(e *memory.Entry) (redacted bool) {
-	for _, text := range []*string{&e.Content, &e.Tool, &e.Error} {
-		clean, changed := memories.RedactText(*text)
-		*text, redacted = clean, redacted || changed
-	}
-	return redacted
 }

@@ -108,7 +108,7 @@ func (f *memoryFile) changes(ours func(string) *memory.Memory) []change[memory.M
 		if now == nil {
 			now = base
 		}
-		if len(differing(memoryFields(base, m), base, m)) > 0 || f.counted && accessesEdited(base, m, now) {
+		if !likeMemory(base, m) && len(differing(memoryFields(base, m), base, m)) > 0 || f.counted && accessesEdited(base, m, now) {
 			out = append(out, change[memory.Memory]{base: base, theirs: m})
 		}
 	}

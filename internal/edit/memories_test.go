@@ -178,6 +178,25 @@ func TestTakenOver(t *testing.T) {
 			want: []string{"a: The API listens on port 8443", richB, "c: The token is [redacted:github-token]", "summary: Writes Go"}, reason: "1 changed",
 		},
 		{
+			name: "a content that is nothing but private stays as it was",
+			edit: func(w *world) {
+				w.replace(file, "Commits are small", "<private>my diary</private>", "8443", "9443")
+			},
+			want: []string{"a: The API listens on port 9443", richB, "c: Commits are small", "summary: Writes Go"}, reason: "1 changed",
+			wait: []string{"conflict memory.json: memory c: holds nothing but what must not be stored"},
+		},
+		{
+			name: "a new one that says what another says, with a title",
+			edit: func(w *world) {
+				w.rewrite(file, func(doc map[string]any) {
+					memoriesOf(doc)[0]["content"] = "The API listens on port 9443"
+					doc["memories"] = append(doc["memories"].([]any), map[string]any{"id": "n", "content": "commits are small", "category": "facts", "title": "Size"})
+				})
+			},
+			want: []string{"a: The API listens on port 9443", richB, "c: Commits are small", "summary: Writes Go"}, reason: "1 changed",
+			wait: []string{"conflict memory.json: memory n: says the same as memory c, which stays as it is (content, title)"},
+		},
+		{
 			name: "status by hand",
 			edit: func(w *world) { w.replace(file, `"id": "c",`, `"id": "c", "status": "retired",`) },
 			want: []string{"a: The API listens on port 8443", richB, "c: Commits are small (retired)", "summary: Writes Go"}, reason: "1 changed",

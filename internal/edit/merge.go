@@ -54,6 +54,23 @@ func fillIn[T any](fields []field[T], from, theirs *T) {
 	}
 }
 
+// likeMemory reports whether two memories are the same in every field that an edit can change. False may mean that it takes a closer look.
+func likeMemory(a, b *memory.Memory) bool {
+	if !a.CreatedAt.Equal(b.CreatedAt) || !a.ExpiresAt.Equal(b.ExpiresAt) {
+		return false
+	}
+	x := *a
+	x.CreatedAt, x.ExpiresAt, x.UpdatedAt, x.Revision, x.AccessCount, x.LastAccessed = b.CreatedAt, b.ExpiresAt, b.UpdatedAt, b.Revision, b.AccessCount, b.LastAccessed
+	return reflect.DeepEqual(&x, b)
+}
+
+// likeEntry is likeMemory for log entries.
+func likeEntry(a, b *memory.Entry) bool {
+	x := *a
+	x.At = b.At
+	return a.At.Equal(b.At) && reflect.DeepEqual(&x, b)
+}
+
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -241,6 +241,7 @@ func (s *Service) prepareRun(p *plan) (func(*store.Tx, *tally) error, error) {
 			}
 			return !p.wants("memory", c.base.ID)
 		})
+		changes = redacted(changes, cleanMemory)
 		return func(tx *store.Tx, t *tally) error {
 			if err := f.apply(tx, t, changes, p.insist); err != nil || p.only != nil {
 				return err
@@ -263,6 +264,7 @@ func (s *Service) prepareRun(p *plan) (func(*store.Tx, *tally) error, error) {
 		}
 		return !p.wants("entry", c.base.ID)
 	})
+	changes = redacted(changes, cleanEntry)
 	return func(tx *store.Tx, t *tally) error {
 		if err := f.apply(tx, t, changes, ours, p.insist); err != nil || !p.wants("log", p.date) {
 			return err
