@@ -191,7 +191,7 @@ func (s *Service) decideLog(ctx context.Context, t target, data []byte, displace
 
 // like reports whether the file says what its base says.
 func (f *logFile) like() bool {
-	return f.base.exists == (f.base.exists || len(f.theirs.Entries) > 0) && len(f.changes()) == 0 && !f.headerChanged()
+	return len(f.changes()) == 0 && !f.headerChanged()
 }
 
 // errDry ends a transaction that is only tried out.
