@@ -25,7 +25,7 @@ var (
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
-		"internal/purge/...", "internal/backup/...", "internal/transfer/...",
+		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "gen/..."}
 )
@@ -94,6 +94,7 @@ var thirdParty = []struct {
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
 	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/edit/..."}},
 	{"github.com/google/uuid", []string{"internal/...", "cmd/..."}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},

@@ -161,6 +161,7 @@ var hints = map[string]string{
 	"BUSY":                   "Try again in a moment.",
 	"SHUTTING_DOWN":          "Try again in a moment, or: memsidecar start",
 	"ALREADY_EXISTS":         "Choose another id, or change the one that is there.",
+	"EDIT_REFUSED":           "Mend the file, and it is taken over by itself; or discard the edit. See \"memsidecar edits\".",
 	"REQUEST_TOO_LARGE":      "Send it in several parts.",
 }
 
@@ -170,6 +171,7 @@ var lists = map[string]string{
 	"session":   "\"memsidecar session list\" shows the sessions; spaces are separate, see --space.",
 	"operation": "\"memsidecar ops --all\" lists the operations.",
 	"space":     "\"memsidecar status\" counts the spaces; one begins with the first thing that is put into it.",
+	"edit":      "\"memsidecar edits\" lists those that wait.",
 	"log":       "\"memsidecar log list\" shows the days that have a log; spaces are separate, see --space.",
 }
 

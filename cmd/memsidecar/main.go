@@ -108,7 +108,7 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.updateCommand(), a.forgetCommand(),
 		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
 	addGroup(root, "sessions", a.sessionCommand(), a.reflectCommand(), a.logCommand(), a.archiveCommand())
-	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand())
+	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand())
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())

@@ -23,6 +23,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/publish"
@@ -65,6 +66,7 @@ type daemon struct {
 	failed    chan error // why the store turned read-only
 	memories  *jsonstore.Publisher
 	logs      *dailylog.Publisher
+	edits     *edit.Service
 	sessions  *session.Service
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
@@ -149,8 +151,9 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	local := func() time.Time { return d.now().In(d.cfg.Location()) }
 	d.engine = search.New(search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log})
 	d.indexed = d.engine.Hold()
-	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log})
-	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log})
+	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
+	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
+	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
 	d.failed = make(chan error, 1)
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
@@ -169,6 +172,10 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 	d.paused.Store(readPaused(d.fs))
+	d.edits = edit.New(edit.Config{
+		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Dir: d.cfg.Data,
+	})
+	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
 
 	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
 	d.sessions = session.New(session.Config{
@@ -190,7 +197,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 		}),
 		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
-		Archiver: d.archiver, Purges: d.purges, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
 }
@@ -231,6 +238,13 @@ func (d *daemon) adopt(ctx context.Context) error {
 	return nil
 }
 
+// takeEdits takes over what people wrote into the published files. What cannot be taken over now is not published over, and is tried again.
+func (d *daemon) takeEdits(ctx context.Context) {
+	if _, err := d.edits.Look(ctx, true); err != nil {
+		d.log.Warn("cannot look for edits of published files", "err", err)
+	}
+}
+
 // schedule sets up the periodic jobs.
 func (d *daemon) schedule() error {
 	d.scheduler = schedule.New(d.now, d.log)
@@ -267,7 +281,7 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
 	if !d.cfg.ReflectDisabled {
@@ -325,6 +339,7 @@ func (d *daemon) close() error {
 	ctx := context.Background()
 	if d.store.Err() == nil {
 		err := d.store.FlushTouches(ctx)
+		d.takeEdits(ctx)
 		if err = errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs)); err != nil {
 			d.log.Warn("not everything was published at the stop; the next start will do it", "err", err)
 		}

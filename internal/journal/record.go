@@ -69,6 +69,7 @@ const (
 	ActorSession     = "session"
 	ActorDaemon      = "daemon"
 	ActorImport      = "import"
+	ActorEdit        = "edit" // somebody edited a published file
 )
 
 // Change is one change of one thing. Exactly one field is set.

@@ -35,9 +35,7 @@ type Source interface {
 
 // View is the state of one space, as *store.Space shows it.
 type View interface {
-	Memories() []*memory.Memory
-	Summary() string
-	Forgotten() map[string]time.Time
+	Contents() store.Contents
 	Revision() int64
 }
 
@@ -191,12 +189,13 @@ func (p *Publisher) publish(fsys durable.FS, space string) (publish.Written, err
 
 // FileOf is what is published of a space at the time at. extra are the fields that nobody but the file knows.
 func FileOf(view View, at time.Time, extra map[string]json.RawMessage) *File {
+	c := view.Contents()
 	return &File{
-		Revision:       view.Revision(), // first: what follows may be newer, never older
+		Revision:       c.Revision,
 		LastUpdated:    at,
-		RollingSummary: view.Summary(),
-		Memories:       published(view.Memories()),
-		Forgotten:      sortForgotten(view.Forgotten()),
+		RollingSummary: c.Summary,
+		Memories:       published(c.Memories),
+		Forgotten:      sortForgotten(c.Forgotten),
 		Extra:          extra,
 	}
 }

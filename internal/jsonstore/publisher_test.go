@@ -396,9 +396,9 @@ func BenchmarkPublish100k(b *testing.B) {
 // fixed is a source that does not change.
 type fixed struct{ memories []*memory.Memory }
 
-func (f fixed) Spaces() []string                { return []string{"default"} }
-func (f fixed) Space(string) jsonstore.View     { return f }
-func (f fixed) Memories() []*memory.Memory      { return slices.Clone(f.memories) }
-func (f fixed) Summary() string                 { return "" }
-func (f fixed) Forgotten() map[string]time.Time { return nil }
-func (f fixed) Revision() int64                 { return 1 }
+func (f fixed) Spaces() []string            { return []string{"default"} }
+func (f fixed) Space(string) jsonstore.View { return f }
+func (f fixed) Revision() int64             { return 1 }
+func (f fixed) Contents() store.Contents {
+	return store.Contents{Revision: 1, Memories: slices.Clone(f.memories)}
+}

@@ -26,6 +26,7 @@ var (
 	ErrUnfinished    = errors.New("purge is not finished")
 	ErrEpoch         = errors.New("the store is on another line of history")
 	ErrIncomplete    = errors.New("data directory holds an unfinished restore")
+	ErrRefused       = errors.New("edit cannot be taken over as it is")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 

@@ -7,6 +7,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/transfer"
 )
 
@@ -58,6 +59,7 @@ type adminServer struct {
 	archiver *archiver.Archiver
 	backups  *backup.Source
 	transfer *transfer.Service
+	edits    *edit.Service
 	stopping <-chan struct{}
 }
 

@@ -43,6 +43,7 @@ var table = []struct {
 	{memory.ErrIncomplete, codes.FailedPrecondition, "INCOMPLETE_RESTORE"},
 	{memory.ErrNotUndoable, codes.FailedPrecondition, "NOT_UNDOABLE"},
 	{memory.ErrTrimmed, codes.OutOfRange, "HISTORY_TRIMMED"},
+	{memory.ErrRefused, codes.FailedPrecondition, "EDIT_REFUSED"},
 	{memory.ErrNotFound, codes.NotFound, "NOT_FOUND"},
 	{memory.ErrExists, codes.AlreadyExists, "ALREADY_EXISTS"},
 	{memory.ErrCorrupt, codes.DataLoss, "CORRUPT"},

@@ -46,6 +46,7 @@ var sentinels = map[string]struct {
 	"ErrUnfinished":    {memory.ErrUnfinished, codes.FailedPrecondition},
 	"ErrEpoch":         {memory.ErrEpoch, codes.FailedPrecondition},
 	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},
+	"ErrRefused":       {memory.ErrRefused, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

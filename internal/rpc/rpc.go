@@ -13,6 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -30,6 +31,7 @@ type Deps struct {
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
+	Edits        *edit.Service
 	Admin        Admin
 	Backups      *backup.Source
 	Transfer     *transfer.Service
@@ -47,7 +49,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
 	pb.RegisterAdminServiceServer(server, &adminServer{
-		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, stopping: deps.Stopping,
+		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, edits: deps.Edits, stopping: deps.Stopping,
 	})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {

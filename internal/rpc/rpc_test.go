@@ -24,8 +24,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/plan"
@@ -82,6 +85,10 @@ type daemon struct {
 	store   *store.Store
 	stopped chan struct{}
 	paused  *bool
+
+	root  *os.Root
+	files *jsonstore.Publisher
+	edits *edit.Service
 }
 
 // rules stands in for the reflector: it learns one fact from every session.
@@ -115,7 +122,9 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	engine := search.New(search.Config{})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine}})
+	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
+	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +133,12 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 			t.Error(err)
 		}
 	})
-	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false)}
+	files.Attach(jsonstore.FromStore(st))
+	logs.Attach(dailylog.FromStore(st))
+	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false), root: root, files: files}
+	d.edits = edit.New(edit.Config{
+		Store: st, FS: durable.Dir(root), Memories: files, Logs: logs, Now: time.Now, Location: time.UTC, Logger: quiet,
+	})
 	monitor := newMonitor(t)
 	server := newServer(monitor)
 	rpc.Register(server, rpc.Deps{
@@ -135,6 +149,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		}),
 		Archiver: archiver.New(archiver.Config{Store: st, Now: time.Now, Location: time.UTC, Logger: quiet}),
 		Backups:  &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
+		Edits: d.edits,
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {
 				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}

@@ -58,6 +58,20 @@ func (v *Space) Forgotten() (out map[string]time.Time) {
 	return out
 }
 
+// Contents is what a space holds at one revision, daily logs and sessions excepted. Slice and map are the caller's, the memories are shared.
+type Contents struct {
+	Revision  int64 // see Space.Revision
+	Summary   string
+	Memories  []*memory.Memory     // in any state, in order of creation in the store
+	Forgotten map[string]time.Time // hashes of forgotten values, to when
+}
+
+// Contents returns all of it as of one moment.
+func (v *Space) Contents() (c Contents) {
+	v.read(func(sp *spaceState) { c = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)} })
+	return c
+}
+
 // Days lists the daily logs, oldest first.
 func (v *Space) Days() (out []*memory.Day) {
 	v.read(func(sp *spaceState) { out = sp.dayHeaders() })
