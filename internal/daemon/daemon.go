@@ -168,13 +168,13 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if err := d.adopt(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
+	d.edits = edit.New(edit.Config{
+		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Dir: d.cfg.Data,
+	})
 	if err := d.openPurges(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 	d.paused.Store(readPaused(d.fs))
-	d.edits = edit.New(edit.Config{
-		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Dir: d.cfg.Data,
-	})
 	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
 
 	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})

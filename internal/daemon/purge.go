@@ -15,7 +15,7 @@ import (
 func (d *daemon) openPurges(ctx context.Context) error {
 	d.purges = purge.New(purge.Config{
 		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Save: func() error { return d.engine.Save(d.fs) }, Logger: d.log,
-		Stopping: d.stopping,
+		Waiting: d.waitingEdits, Stopping: d.stopping,
 	})
 	err := d.purges.Resume(ctx)
 	if errors.Is(err, memory.ErrUnfinished) && durable.IsDiskFull(err) {
@@ -24,6 +24,21 @@ func (d *daemon) openPurges(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// waitingEdits takes over what can be, and names the files that are left as somebody edited them.
+func (d *daemon) waitingEdits(ctx context.Context) ([]string, error) {
+	if _, err := d.edits.Look(ctx, true); err != nil {
+		return nil, err
+	}
+	edits, err := d.edits.List()
+	var files []string
+	for _, e := range edits {
+		if e.InPlace {
+			files = append(files, e.File)
+		}
+	}
+	return files, err
 }
 
 // findPurge tells of a purge that is not finished, and nothing when there is none.

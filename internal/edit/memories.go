@@ -116,11 +116,16 @@ func (f *memoryFile) changes(ours func(string) *memory.Memory) []change[memory.M
 		return out
 	}
 	for id, m := range f.base.Memories {
-		if m.IsActive() && !have[id] {
+		if m.IsActive() && !have[id] && !f.older(m) {
 			out = append(out, change[memory.Memory]{base: m})
 		}
 	}
 	return out
+}
+
+// older reports whether a file that does not say what it was made from does say that it was made before m.
+func (f *memoryFile) older(m *memory.Memory) bool {
+	return f.partial && !f.theirs.LastUpdated.IsZero() && m.UpdatedAt.After(f.theirs.LastUpdated)
 }
 
 // forgotten lists the hashes that the edit adds (with their time) and removes (zero).

@@ -104,6 +104,17 @@ func TestTakenOver(t *testing.T) {
 			}, reason: "1 added, 1 changed, 1 removed",
 		},
 		{
+			name: "an old tool with a stale copy",
+			edit: func(w *world) {
+				text := old(w.t, w.read(file), func(doc map[string]any) { without(doc, "memories", "c") })
+				w.clock.Advance(time.Minute)
+				w.add("n", "arrived")
+				w.publish()
+				w.write(file, text)
+			},
+			want: []string{"a: The API listens on port 8443", richB, "c: Commits are small (retired)", "n: arrived", "summary: Writes Go"}, reason: "1 removed",
+		},
+		{
 			name: "same field changed on both sides: the person's counts",
 			edit: func(w *world) {
 				text := w.read(file)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ type MemoryPublisher interface {
 	Erase(texts erase.Texts)
 }
 
-// Config of a Service. All fields but Stopping are required.
+// Config of a Service. All fields but Waiting and Stopping are required.
 type Config struct {
 	Store    *store.Store
 	FS       durable.FS
@@ -47,6 +48,8 @@ type Config struct {
 	Logs     Publisher
 	Save     func() error // saves the search index
 	Logger   *slog.Logger
+	// Waiting takes over what people wrote into published files, and names the files with edits that wait for a person; nil for none.
+	Waiting  func(ctx context.Context) (files []string, err error)
 	Stopping <-chan struct{} // closed when the daemon stops: a purge in progress is left to the next start
 }
 
@@ -86,6 +89,9 @@ func (s *Service) Run(ctx context.Context, req Request) (Result, error) {
 		if err := s.finishPending(ctx); err != nil {
 			return Result{}, err
 		}
+		if _, err := s.waiting(ctx); err != nil { // an edit that can be taken over is in the state then, and erased there
+			return Result{}, err
+		}
 	}
 	p, err := s.cfg.Store.PlanPurge(ctx, req.PurgeRequest)
 	if err != nil {
@@ -100,12 +106,36 @@ func (s *Service) Run(ctx context.Context, req Request) (Result, error) {
 	if res.Left = found.left(); req.DryRun {
 		return res, nil
 	}
+	if err := s.refuseWaiting(ctx, found); err != nil {
+		return Result{}, err
+	}
 	if err := s.erase(ctx, p); err != nil {
 		return Result{}, err
 	}
 	res.Op, res.Waited = p.Op(), p.Waited()
 	s.cfg.Logger.Info("purged", "op", res.Op, "places", len(res.Places), "writers_waited", res.Waited, "left", len(res.Left))
 	return res, nil
+}
+
+func (s *Service) waiting(ctx context.Context) ([]string, error) {
+	if s.cfg.Waiting == nil {
+		return nil, nil
+	}
+	return s.cfg.Waiting(ctx)
+}
+
+// refuseWaiting does not let a file be erased from that is not published over because somebody's edit of it waits: the edit would go with it.
+func (s *Service) refuseWaiting(ctx context.Context, found holders) error {
+	files, err := s.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range found {
+		if h.kind == published && slices.Contains(files, h.name) {
+			return fmt.Errorf("%s has the text and an edit that waits for you; accept or discard that first, then purge again: %w", h.name, memory.ErrRefused)
+		}
+	}
+	return nil
 }
 
 // Resume finishes a purge that a crash or an error interrupted. It must be called before requests are answered.
@@ -181,6 +211,11 @@ func (s *Service) cleanFiles(ctx context.Context, p *store.Purge) error {
 	}
 	if found, err = s.walk(p.Texts()); err != nil {
 		return err
+	}
+	for _, h := range found {
+		if h.kind == published { // written there while this went on, or before a start that found the purge unfinished
+			s.cfg.Logger.Warn("somebody edited a published file, and it has the text; purge once more when the edit is taken over", "file", h.name)
+		}
 	}
 	return s.remove(found)
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/publish"
 )
 
 // Domain is the domain of every ErrorInfo.
@@ -50,6 +51,8 @@ var table = []struct {
 	{memory.ErrNewerVersion, codes.FailedPrecondition, "NEWER_VERSION"},
 	{memory.ErrLocked, codes.FailedPrecondition, "LOCKED"},
 	{memory.ErrUnsupportedFS, codes.FailedPrecondition, "UNSUPPORTED_FILE_SYSTEM"},
+	{publish.ErrBusyFile, codes.Aborted, "FILE_BUSY"},
+	{publish.ErrNotRegular, codes.FailedPrecondition, "NOT_A_REGULAR_FILE"},
 	{errTooLarge, codes.ResourceExhausted, "REQUEST_TOO_LARGE"},
 	{context.Canceled, codes.Canceled, "CANCELED"},
 	{context.DeadlineExceeded, codes.DeadlineExceeded, "DEADLINE_EXCEEDED"},
