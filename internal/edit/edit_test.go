@@ -279,20 +279,21 @@ func (w *world) brief() []string {
 			prefix = space + "/"
 		}
 		for _, m := range v.Memories() {
-			line := prefix + m.ID + ": " + m.Content
+			var line strings.Builder
+			line.WriteString(prefix + m.ID + ": " + m.Content)
 			if len(m.Tags) > 0 {
-				line += " #" + strings.Join(m.Tags, "#")
+				line.WriteString(" #" + strings.Join(m.Tags, "#"))
 			}
 			if m.Title != "" {
-				line += " <" + m.Title + ">"
+				line.WriteString(" <" + m.Title + ">")
 			}
 			if !m.IsActive() {
-				line += " (" + string(m.Status) + ")"
+				line.WriteString(" (" + string(m.Status) + ")")
 			}
 			for _, name := range sortedKeys(m.Extra) {
-				line += " " + name + "=" + string(m.Extra[name])
+				line.WriteString(" " + name + "=" + string(m.Extra[name]))
 			}
-			out = append(out, line)
+			out = append(out, line.String())
 		}
 		if s := v.Summary(); s != "" {
 			out = append(out, prefix+"summary: "+s)
@@ -300,14 +301,15 @@ func (w *world) brief() []string {
 		for _, d := range v.Days() {
 			_, entries, err := v.Log(d.Date)
 			must(w.t, err)
-			line := prefix + d.Date + ":"
+			var line strings.Builder
+			line.WriteString(prefix + d.Date + ":")
 			for _, e := range entries {
-				line += " " + e.ID + "=" + e.Content
+				line.WriteString(" " + e.ID + "=" + e.Content)
 			}
 			if d.Summary != "" {
-				line += " (" + d.Summary + ")"
+				line.WriteString(" (" + d.Summary + ")")
 			}
-			out = append(out, line)
+			out = append(out, line.String())
 		}
 	}
 	slices.Sort(out)

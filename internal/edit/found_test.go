@@ -53,7 +53,9 @@ func TestDisplaced(t *testing.T) {
 	}{
 		{"taken over", func(text string) string { return strings.Replace(text, "8443", "9443", 1) }, 1, "", "pending taken"},
 		{"not JSON", func(text string) string { return text[:90] }, 0, "refused memory.json: ", "refused"},
-		{"of an old tool", func(text string) string { return strings.NewReplacer(`"revision": 5,`, "", "8443", "9443").Replace(text) }, 0,
+		{"of an old tool", func(text string) string {
+			return strings.NewReplacer(`"revision": 5,`, "", "8443", "9443").Replace(text)
+		}, 0,
 			"ambiguous memory.json: it has no revision", "ambiguous"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

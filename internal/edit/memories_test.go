@@ -321,7 +321,6 @@ func TestHalfWritten(t *testing.T) {
 func TestInvalidThenMended(t *testing.T) {
 	w := onDisk(t)
 	w.three()
-	before := w.state()
 	text := strings.Replace(w.read(file), "8443", "9443", 1)
 	w.write(file, strings.Replace(text, "}", "", 1))
 	w.young(file)
@@ -332,7 +331,7 @@ func TestInvalidThenMended(t *testing.T) {
 		t.Fatalf("waiting: %v", w.waiting())
 	}
 	w.add("n", "arrived")
-	before = w.state()
+	before := w.state()
 	w.publish()
 	w.write(file, text)
 	w.look()

@@ -22,7 +22,6 @@ type history struct {
 	engine *search.Engine
 	lsn    int64
 	state  map[string]*memory.Memory
-	ids    []string
 	words  []string
 	share  float64 // of the words in a memory
 }

@@ -162,7 +162,7 @@ func (c *tenant) revise(ctx context.Context, id string) error {
 	other := text + " twice"
 	req.Patch.Content = &other
 	if _, err := c.memories.Update(ctx, req); status.Code(err) != codes.FailedPrecondition {
-		return fmt.Errorf("an update of an old revision: %v", err)
+		return fmt.Errorf("an update of an old revision: %w", err)
 	}
 	return nil
 }
