@@ -25,6 +25,7 @@ var (
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
+		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "gen/..."}
 )
@@ -39,17 +40,21 @@ var arrows = []struct {
 		why: "the domain types stand below everything"},
 	{from: []string{"internal/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "the file system layer knows nothing of what it stores"},
+	{from: []string{"internal/erase/..."}, not: []string{"..."},
+		why: "it turns text into text"},
 	{from: []string{"internal/journal/..."}, not: []string{"..."},
 		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson"},
 		why: "the journal writes records, it does not know who reads them"},
 	{from: []string{"internal/store/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/durable", "internal/journal/..."},
+		but: []string{"internal/memory/...", "internal/durable", "internal/journal/...", "internal/erase"},
 		why: "the store is told of its projections, it does not know them"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},
 	{from: []string{"internal/publish/..."}, not: []string{"..."},
 		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson/..."},
 		why: "it writes files without knowing what is in them"},
+	{from: []string{"internal/legacy/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+		why: "it turns old files into domain values and does no I/O"},
 	{from: projections, not: slices.Concat(services, edges),
 		why: "projections follow the store and serve the layers above"},
 	{from: []string{"internal/search/...", "internal/embed/..."}, not: []string{"internal/jsonstore/...", "internal/dailylog/..."},
@@ -89,6 +94,7 @@ var thirdParty = []struct {
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
 	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/edit/..."}},
 	{"github.com/google/uuid", []string{"internal/...", "cmd/..."}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},

@@ -48,18 +48,19 @@ type report struct {
 }
 
 func (rep *report) timed(figure string, size, clients int, s sample) *row {
-	r := &row{
+	return rep.add(&row{
 		Figure: figure, Memories: size, Clients: clients, Calls: len(s.calls),
 		P50: us(s.at(.5)), P99: us(s.at(.99)), PerSecond: s.perSecond(),
-	}
+	})
+}
+
+func (rep *report) add(r *row) *row {
 	rep.Rows = append(rep.Rows, r)
 	return r
 }
 
 func (rep *report) value(figure string, size int, v float64, unit string) *row {
-	r := &row{Figure: figure, Memories: size, Value: v, Unit: unit}
-	rep.Rows = append(rep.Rows, r)
-	return r
+	return rep.add(&row{Figure: figure, Memories: size, Value: v, Unit: unit})
 }
 
 // find returns a row, nil when there is none.

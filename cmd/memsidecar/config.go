@@ -20,6 +20,20 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   memory_archive_days             age at which a daily log is archived
   memory_delete_days              age at which an archived log is deleted
   memory_decay_lambda             how fast age counts, per day
+  llm_provider                    language model to ask: none, openai (any compatible server) or anthropic
+  llm_base_url                    address of its server, such as http://localhost:11434/v1
+  llm_model                       name of the model
+  llm_api_key_env                 name of the environment variable that holds the key
+  llm_api_key_file                file that holds the key, mode 0600
+  llm_headers                     added to requests: "Name: value; Other: value"
+  llm_allow_http                  permit plain http to other machines
+  llm_timeout                     bound on one question with its retries
+  llm_idle_timeout                bound on the time in which the server sends nothing
+  llm_daily_tokens                bound on what a day may use, or unlimited
+  llm_max_output_tokens           bound on one reply
+  llm_concurrency                 questions asked at once
+
+Keys are never shown, and neither are the values of headers. memsidecar llm test tries the language model.
 
 In the environment: MEMSIDECAR_DATA, MEMSIDECAR_LOG_LEVEL and so on; what begins with memory_ also as MEMORY_ARCHIVE_DAYS.
 The daemon reads its settings when it starts: memsidecar restart`

@@ -68,6 +68,8 @@ func message[M interface {
 // printDiff shows the fields that differ between two states of one thing; nil is that there was none.
 func (a *app) printDiff(name string, before, after proto.Message) {
 	switch {
+	case before == nil && after == nil: // a purge: what it was is not told
+		a.out.printf("%s\n", a.out.colour(red, "  - "+name+", purged"))
 	case before == nil:
 		a.out.printf("%s\n", a.out.colour(green, "  + "+name))
 	case after == nil:

@@ -78,6 +78,8 @@ func asCLIError(err error) *cliError {
 		e.hint = "Use the newer memsidecar; this one does not touch the data."
 	case errors.Is(err, memory.ErrCorrupt):
 		e.hint = "Look at it with \"memsidecar check\"; \"memsidecar repair\" puts the damaged part aside and goes on."
+	case errors.Is(err, memory.ErrIncomplete):
+		e.hint = "Nothing else touches this directory until then. To give the restore up, remove the directory."
 	case errors.Is(err, memory.ErrUnsupportedFS):
 		e.hint = "Choose a directory on a local disk with --data."
 	}
@@ -88,7 +90,7 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, memory.ErrLocked):
 		return exitLocked
-	case errors.Is(err, memory.ErrCorrupt):
+	case errors.Is(err, memory.ErrCorrupt), errors.Is(err, memory.ErrIncomplete):
 		return exitCorrupt
 	}
 	return exitError
@@ -153,11 +155,13 @@ var hints = map[string]string{
 	"READ_ONLY":              "Reading goes on. See \"memsidecar doctor\", then \"memsidecar restart\".",
 	"DISK_FULL":              "Reading goes on. Free some space; writing works again by itself.",
 	"PAUSED":                 "Go on with \"memsidecar resume\".",
+	"EPOCH_CHANGED":          "A backup was restored. Begin anew: memsidecar watch --from 1",
 	"NOT_UNDOABLE":           "See what it did: memsidecar ops show",
 	"HISTORY_TRIMMED":        "History is kept for history_days; see \"memsidecar config\".",
 	"BUSY":                   "Try again in a moment.",
 	"SHUTTING_DOWN":          "Try again in a moment, or: memsidecar start",
 	"ALREADY_EXISTS":         "Choose another id, or change the one that is there.",
+	"EDIT_REFUSED":           "Mend the file, and it is taken over by itself; or discard the edit. See \"memsidecar edits\".",
 	"REQUEST_TOO_LARGE":      "Send it in several parts.",
 }
 
@@ -166,6 +170,8 @@ var lists = map[string]string{
 	"memory":    "Look for it with \"memsidecar list --all\" or \"memsidecar search\"; spaces are separate, see --space.",
 	"session":   "\"memsidecar session list\" shows the sessions; spaces are separate, see --space.",
 	"operation": "\"memsidecar ops --all\" lists the operations.",
+	"space":     "\"memsidecar status\" counts the spaces; one begins with the first thing that is put into it.",
+	"edit":      "\"memsidecar edits\" lists those that wait.",
 	"log":       "\"memsidecar log list\" shows the days that have a log; spaces are separate, see --space.",
 }
 

@@ -40,14 +40,17 @@ func (a *app) forgetCommand() *cobra.Command {
 func (a *app) restoreCommand() *cobra.Command {
 	req := &pb.MemoryServiceRestoreRequest{}
 	cmd := &cobra.Command{
-		Use:   "restore ID…",
-		Short: "Make retired or superseded memories active again",
-		Args:  cobra.MinimumNArgs(1),
+		Use:   "restore ID… | restore FILE",
+		Short: "Make retired or superseded memories active again, or a data directory of a backup",
+		Long: `Make retired or superseded memories active again.
+
+With one argument that is a file: make a data directory of a backup, as "memsidecar backup restore" does.`,
+		Args: cobra.MinimumNArgs(1),
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.IdempotencyKey, "key", "", "idempotency key")
 	f.StringVar(&req.Reason, "reason", "", "why, for the list of operations")
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+	memories := a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space, req.Ids = a.flags.space, args
 		resp, err := c.memory.Restore(ctx, req)
 		if err != nil {
@@ -55,5 +58,11 @@ func (a *app) restoreCommand() *cobra.Command {
 		}
 		return a.written(resp, resp.GetResult(), "Restored", "Active already:")
 	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && isArchive(args[0]) {
+			return a.restoreBackup(cmd.Context(), args[0])
+		}
+		return memories(cmd, args)
+	}
 	return cmd
 }

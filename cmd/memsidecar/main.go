@@ -70,7 +70,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer, env func(string) string) 
 const rootLong = `Memsidecar owns an agent's long-term memory: it stores memories and daily logs durably, finds
 them again, learns from sessions, and can list and undo every change.
 
-A daemon holds the data and is started when a command needs it. Everything stays on this machine.`
+A daemon holds the data and is started when a command needs it. Everything stays on this machine,
+unless you name a language model elsewhere.`
 
 const rootExample = `  memsidecar add "Prefers small commits" --category preferences
   memsidecar search "how do I like my commits"
@@ -105,12 +106,12 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: "files", Title: "The files:"},
 	)
 	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.updateCommand(), a.forgetCommand(),
-		a.restoreCommand(), a.searchCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
+		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
 	addGroup(root, "sessions", a.sessionCommand(), a.reflectCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
-	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand())
+	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand())
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand())
-	addGroup(root, "files", a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
+		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand())
+	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
 	root.AddCommand(a.demoCommand(), a.versionCommand())
 	return root
 }

@@ -27,12 +27,15 @@ func TestMain(m *testing.M) {
 //	damage FILE OLD NEW  replaces the first OLD in a file
 //	log FILE DATE TEXT   writes a daily log with one entry
 //	await PATTERN CMD…   runs a command until its output matches, for at most ten seconds
+//	fakellm NAME HOW     starts a model server that behaves as one of fakes, and sets a variable to its address
+//	flip FILE NEW        copies a file with one bit in its middle turned
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
+			"fakellm": cmdFakeLLM, "flip": cmdFlip,
 		},
 	})
 }
@@ -155,4 +158,14 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := fmt.Sprintf(`{"date": %q, "entries": [{"time": "10:00:00", "type": "event", "content": %q}], "summary": null, "archived": false}`, args[1], args[2])
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+func cmdFlip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: flip FILE NEW")
+	}
+	data, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	data[len(data)/2] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
 }

@@ -46,6 +46,16 @@ func columns(w io.Writer) int {
 	return max(int(size.Col), 40)
 }
 
+// terminal reports whether somebody can answer at r.
+func terminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}
+
 // printf prints a result for people.
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
 

@@ -24,6 +24,7 @@ after the last one that was seen. With --json, one operation a line.`,
 	f := cmd.Flags()
 	f.Int64Var(&from, "from", 0, "first operation (default: only those to come); 1 is everything that is kept")
 	f.BoolVar(&req.IncludeAll, "all", false, "also the counting of accesses and the messages of sessions")
+	f.StringVar(&req.Epoch, "epoch", "", "with --from: fail when a backup was restored since, and the numbers mean something else")
 	f.IntVar(&limit, "limit", 0, "end after so many operations (default: go on until interrupted)")
 	cmd.RunE = a.withClient(func(_ context.Context, c *client, cmd *cobra.Command, _ []string) error {
 		if f.Changed("from") {
@@ -45,7 +46,7 @@ after the last one that was seen. With --json, one operation a line.`,
 			case errors.Is(err, io.EOF):
 				return nil
 			case unreachable(err) && cmd.Context().Err() == nil:
-				return watchEnded(seen, err)
+				return watchEnded(seen, c.info.GetEpoch(), err)
 			case err != nil:
 				return err
 			case a.out.json:
@@ -62,10 +63,10 @@ after the last one that was seen. With --json, one operation a line.`,
 }
 
 // watchEnded says that the daemon is gone, and how to go on without missing anything.
-func watchEnded(seen int64, cause error) error {
+func watchEnded(seen int64, epoch string, cause error) error {
 	e := &cliError{what: "the daemon has ended", code: exitUnreachable, cause: cause, hint: "Go on with: memsidecar watch"}
 	if seen > 0 {
-		e.hint = "Go on where this ended with: memsidecar watch --from " + itoa(seen+1)
+		e.hint = "Go on where this ended with: memsidecar watch --from " + itoa(seen+1) + " --epoch " + epoch
 	}
 	return e
 }

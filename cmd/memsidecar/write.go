@@ -83,6 +83,8 @@ func reasonWords(reason string) string {
 		return "it says more than what was known"
 	case "SECRET":
 		return "it held nothing but a secret"
+	case "PURGED":
+		return "what was there before is erased for good"
 	case "CHANGED_SINCE", "STALE":
 		return "it was changed since"
 	}

@@ -99,8 +99,11 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 		return Report{}, err
 	}
 	now = now.In(a.loc)
-	run := &run{a: a, opts: opts, today: dateOf(now), left: opts.MaxDays, postpone: doubt}
+	run := &run{a: a, opts: opts, today: dateOf(now), left: opts.MaxDays, postpone: doubt, imports: imports{}}
 	run.report = Report{Today: now.Format(memory.DateLayout), DryRun: opts.DryRun}
+	if at := a.store.Restored(); !at.IsZero() {
+		run.restored = dateOf(at.In(a.loc))
+	}
 	if run.adopted, err = a.adoptedOn(ctx); err != nil {
 		return run.report, err
 	}
@@ -132,6 +135,8 @@ type run struct {
 	left     int              // logs that may yet be changed
 	postpone string           // when set, why nothing may be changed
 	adopted  time.Time        // day on which the directory was taken over; zero when it was not, or that is forgotten
+	restored time.Time        // day on which a backup was restored; zero when none was
+	imports  imports          // looked up in this run
 	known    *known           // of the space being handled; nil until needed
 	prepared map[string]*plan // of logs to be archived, by date
 	looked   map[string]bool  // dates of the logs that are, or need not be, in prepared
@@ -145,7 +150,7 @@ func (r *run) space(ctx context.Context, name string) error {
 	r.known, r.prepared, r.looked = nil, map[string]*plan{}, map[string]bool{}
 	var days []Day
 	for _, d := range r.a.store.Space(name).Days() {
-		days = append(days, r.decide(name, d))
+		days = append(days, r.decide(ctx, name, d))
 	}
 	for i := range days {
 		if err := ctx.Err(); err != nil {
@@ -162,7 +167,7 @@ func (r *run) space(ctx context.Context, name string) error {
 const due Action = ""
 
 // decide says what is to be done about a log, as far as its header tells.
-func (r *run) decide(space string, d *memory.Day) Day {
+func (r *run) decide(ctx context.Context, space string, d *memory.Day) Day {
 	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep, revision: d.Revision, archived: d.Archived && !grown(d)}
 	date, ok := parseDate(d.Date)
 	if !ok {
@@ -177,7 +182,12 @@ func (r *run) decide(space string, d *memory.Day) Day {
 		return out
 	}
 	if _, ours := readMark(d); ours && out.archived {
-		if out.Reason = r.inGrace(d.Date); out.Reason != "" {
+		reason, err := r.inGrace(ctx, d.Date, d.Revision)
+		if err != nil && ctx.Err() == nil {
+			r.errs = append(r.errs, err)
+			reason = err.Error()
+		}
+		if out.Reason = reason; reason != "" {
 			return out
 		}
 	}
@@ -276,7 +286,11 @@ func (r *run) settle(ctx context.Context, out Day) error {
 		}
 		return nil
 	}
-	if reason := r.inGrace(out.Date); reason != "" {
+	reason, err := r.inGrace(ctx, out.Date, out.revision)
+	if err != nil {
+		return r.failed(out, err)
+	}
+	if reason != "" {
 		out.Action, out.Reason = Postponed, reason
 		return r.done(out)
 	}

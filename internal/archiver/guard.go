@@ -26,22 +26,38 @@ func (a *Archiver) adoptedOn(ctx context.Context) (time.Time, error) {
 	return at, nil
 }
 
-// inGrace says why a log of that date must not be deleted yet, "" when it may be.
-func (r *run) inGrace(date string) string {
-	grace := r.a.grace(r.adopted, r.opts.ArchiveDays, r.opts.DeleteDays)
-	if day, ok := parseDate(date); !ok || !day.Before(r.adopted) || !r.today.Before(grace) {
-		return ""
+// inGrace says why a log of that date, as it was at a revision, must not be deleted yet, "" when it may be. What came from elsewhere, with a directory
+// that was taken over, by an import or in a backup that was restored, is archived at once; there must be time to look at it.
+func (r *run) inGrace(ctx context.Context, date string, revision int64) (string, error) {
+	day, ok := parseDate(date)
+	if !ok {
+		return "", nil
 	}
-	return "it came from another tool; it is deleted from " + grace.Format(memory.DateLayout) + " on"
+	for _, came := range []time.Time{r.adopted, r.restored} {
+		if reason := r.waits(day, came); reason != "" {
+			return reason, nil
+		}
+	}
+	came, err := r.importedOn(ctx, date, revision)
+	return r.waits(day, came), err
 }
 
-// grace is the day on which what was taken over with a directory begins to age as the rest does; the zero time when none was taken over. Whoever
-// hands over a directory with old logs finds them archived, and has as long to look as anybody has between archiving and deletion.
-func (a *Archiver) grace(adopted time.Time, archiveDays, deleteDays int) time.Time {
-	if adopted.IsZero() {
-		return adopted
+// waits says why a log that came from elsewhere on a day, the zero time for none, must not be deleted yet.
+func (r *run) waits(day, came time.Time) string {
+	grace := r.a.grace(came, r.opts.ArchiveDays, r.opts.DeleteDays)
+	if !day.Before(came) || !r.today.Before(grace) {
+		return ""
 	}
-	return adopted.AddDate(0, 0, max(deleteDays-archiveDays, 1))
+	return "it came from elsewhere; it is deleted from " + grace.Format(memory.DateLayout) + " on"
+}
+
+// grace is the day on which what came from elsewhere begins to age as the rest does; the zero time when nothing came. Whoever
+// hands over a directory with old logs finds them archived, and has as long to look as anybody has between archiving and deletion.
+func (a *Archiver) grace(came time.Time, archiveDays, deleteDays int) time.Time {
+	if came.IsZero() {
+		return came
+	}
+	return came.AddDate(0, 0, max(deleteDays-archiveDays, 1))
 }
 
 // undone returns the operation that undid the archiving or deletion of a log at a revision, 0 when its last change was another one. What

@@ -31,7 +31,8 @@ func (d *daemon) admin() rpc.Admin {
 func (d *daemon) info() rpc.Info {
 	info := rpc.Info{
 		Version: d.version, DataDir: d.cfg.Data, Socket: d.cfg.Socket, PID: os.Getpid(), StartedAt: d.started,
-		LSN: d.store.LSN(), Paused: d.paused.Load(), Jobs: d.scheduler.Status(), ClockDoubt: d.store.ClockDoubtSeen(),
+		LSN: d.store.LSN(), Paused: d.paused.Load(), Store: d.store.Origin(), Epoch: d.store.Epoch(),
+		Jobs: d.scheduler.Status(), ClockDoubt: d.store.ClockDoubtSeen(),
 	}
 	if err := d.store.Err(); err != nil {
 		info.ReadOnly = err.Error()
@@ -53,6 +54,7 @@ func (d *daemon) checkpoint(ctx context.Context) (int64, error) {
 	if err := d.store.FlushTouches(ctx); err != nil {
 		return 0, err
 	}
+	d.takeEdits(ctx)
 	lsn, err := d.store.Checkpoint(ctx)
 	return lsn, errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs))
 }

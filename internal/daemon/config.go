@@ -52,6 +52,8 @@ type Config struct {
 	// DecayLambda is how fast age counts in the profiles that let it, per day and more than 0: the factor is
 	// exp(−λ·days), so that 0.05 halves a score in 14 days. Key memory_decay_lambda, default 0.05.
 	DecayLambda float64
+	// LLM is the language model that is asked, if any. Its keys begin with llm_.
+	LLM LLM
 
 	origins map[string]string // by key, where the value came from; empty for a default
 }
@@ -91,6 +93,7 @@ func (c Config) WithDefaults(env func(string) string) (Config, error) {
 	setDefault(&c.ArchiveDays, DefaultArchiveDays)
 	setDefault(&c.DeleteDays, DefaultDeleteDays)
 	setDefault(&c.DecayLambda, DefaultDecayLambda)
+	c.LLM = c.LLM.withDefaults()
 	return c, nil
 }
 
@@ -128,6 +131,7 @@ func (c Config) validate() error {
 	if err := unixsock.CheckPath(c.Socket); err != nil {
 		errs = append(errs, fmt.Errorf("socket (%s): %w", c.origin("socket"), err))
 	}
+	errs = append(errs, c.validateLLM()...)
 	return errors.Join(errs...)
 }
 

@@ -31,7 +31,7 @@ type setting struct {
 
 // settings lists every key, in the order they are shown.
 func settings() []setting {
-	return []setting{
+	return append([]setting{
 		{"data", setPath(func(c *Config) *string { return &c.Data }), func(c Config) string { return c.Data }},
 		{"socket", setPath(func(c *Config) *string { return &c.Socket }), func(c Config) string { return c.Socket }},
 		{"log_level", func(c *Config, v string) error {
@@ -64,7 +64,7 @@ func settings() []setting {
 			c.DecayLambda = f
 			return nil
 		}, func(c Config) string { return strconv.FormatFloat(c.DecayLambda, 'g', -1, 64) }},
-	}
+	}, llmSettings()...)
 }
 
 func setPath(field func(*Config) *string) func(*Config, string) error {
@@ -137,6 +137,9 @@ func (c *Config) set(key, value, origin string) error {
 		return fmt.Errorf("%s: unknown setting %q; the settings are %s", origin, key, strings.Join(keys(), ", "))
 	}
 	if err := settings()[i].set(c, value); err != nil {
+		if mayBeSecret(key) {
+			return fmt.Errorf("%s: %s %w", origin, key, err)
+		}
 		return fmt.Errorf("%s: %s is %q; it %w", origin, key, value, err)
 	}
 	c.origins[key] = origin
@@ -224,7 +227,7 @@ func (c *Config) readFile(env func(string) string, file string) error {
 
 // filePath resolves a relative path in a file against the directory of the file.
 func filePath(file, key, value string) string {
-	if (key == "data" || key == "socket") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
+	if (key == "data" || key == "socket" || key == "llm_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
 		return filepath.Join(filepath.Dir(file), value)
 	}
 	return value

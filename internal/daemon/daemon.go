@@ -19,18 +19,22 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
 
@@ -63,9 +67,11 @@ type daemon struct {
 	failed    chan error // why the store turned read-only
 	memories  *jsonstore.Publisher
 	logs      *dailylog.Publisher
+	edits     *edit.Service
 	sessions  *session.Service
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
+	purges    *purge.Service
 	monitor   *rpc.Monitor
 	server    *grpc.Server
 	health    *health.Server
@@ -146,8 +152,9 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	local := func() time.Time { return d.now().In(d.cfg.Location()) }
 	d.engine = search.New(search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log})
 	d.indexed = d.engine.Hold()
-	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log})
-	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log})
+	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
+	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
+	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
 	d.failed = make(chan error, 1)
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
@@ -162,7 +169,14 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if err := d.adopt(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
+	d.edits = edit.New(edit.Config{
+		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Dir: d.cfg.Data,
+	})
+	if err := d.openPurges(ctx); err != nil {
+		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
+	}
 	d.paused.Store(readPaused(d.fs))
+	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
 
 	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
 	d.sessions = session.New(session.Config{
@@ -183,7 +197,8 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Consolidator: consolidator.New(consolidator.Config{
 			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 		}),
-		Archiver: d.archiver, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
+		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
 }
@@ -201,7 +216,7 @@ func (d *daemon) clean() error {
 	return nil
 }
 
-// adopt takes over a directory in the published layout, once: when the journal is new, or when a crash interrupted it.
+// adopt takes over a directory in the published layout or the oldest one, once: when the journal is new, or when a crash interrupted it.
 func (d *daemon) adopt(ctx context.Context) error {
 	unfinished, err := jsonstore.Unfinished(d.fs)
 	if err != nil {
@@ -214,13 +229,21 @@ func (d *daemon) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if report.Memories+report.Days > 0 {
-		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "notes", len(report.Notes))
-	}
-	if report.V1 {
-		d.log.Warn("files of the oldest layout (MEMORY.md, logs/*.md) were found and left alone; they are not read yet")
+	switch {
+	case unfinished && len(report.Spaces) == 0:
+		d.log.Info("ended an adoption that a crash had interrupted", "migrated", len(report.Migrated))
+	case len(report.Spaces) > 0:
+		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "entries", report.Entries,
+			"migrated", len(report.Migrated), "notes", report.Places(), "report", d.path(jsonstore.ReportName))
 	}
 	return nil
+}
+
+// takeEdits takes over what people wrote into the published files. What cannot be taken over now is not published over, and is tried again.
+func (d *daemon) takeEdits(ctx context.Context) {
+	if _, err := d.edits.Look(ctx, true); err != nil {
+		d.log.Warn("cannot look for edits of published files", "err", err)
+	}
 }
 
 // watchFailure tells health checks when nothing can be written any more. Reads go on.
@@ -242,7 +265,7 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
 	if !d.cfg.ReflectDisabled {
@@ -300,6 +323,7 @@ func (d *daemon) close() error {
 	ctx := context.Background()
 	if d.store.Err() == nil {
 		err := d.store.FlushTouches(ctx)
+		d.takeEdits(ctx)
 		if err = errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs)); err != nil {
 			d.log.Warn("not everything was published at the stop; the next start will do it", "err", err)
 		}

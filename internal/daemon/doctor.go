@@ -19,7 +19,8 @@ import (
 func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 	findings := []rpc.Finding{d.findStore(), d.findModes()}
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
-	return append(findings, d.findSnapshot(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findClock(ctx), d.findJobs()), nil
+	findings = append(findings, d.findPurge()...)
+	return append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findClock(ctx), d.findJobs()), nil
 }
 
 func ok(name, format string, args ...any) rpc.Finding {
@@ -67,15 +68,42 @@ func (d *daemon) findSnapshot() rpc.Finding {
 	return ok("snapshot", "includes operation %d, taken %s", info.LSN, info.At.In(d.cfg.Location()).Format(time.DateTime))
 }
 
+func (d *daemon) findEdits() rpc.Finding {
+	waiting, err := d.edits.List()
+	switch {
+	case err != nil:
+		return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: err.Error()}
+	case len(waiting) == 0:
+		return ok("edits", "none of the published files waits for a decision")
+	}
+	e := waiting[0]
+	detail := fmt.Sprintf("%d edits of published files wait for a decision, the oldest of %s (%s)", len(waiting), e.File, e.Kind)
+	if len(waiting) == 1 {
+		detail = fmt.Sprintf("an edit of %s waits for a decision (%s)", e.File, e.Kind)
+	}
+	return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: detail, Remedy: "run `memsidecar edits`"}
+}
+
+// findQuarantine counts what was set aside, but for edits, which findEdits is about.
 func (d *daemon) findQuarantine() rpc.Finding {
 	entries, err := d.fs.ReadDir("quarantine")
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return ok("quarantine", "empty")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: err.Error()}
 	}
+	edits, err := publish.Edits(d.fs)
 	if err != nil {
 		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: err.Error()}
 	}
-	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d files were set aside", len(entries)),
+	files := len(entries)
+	for _, e := range edits {
+		if files--; e.Copy != "" && e.File != "" {
+			files--
+		}
+	}
+	if files <= 0 {
+		return ok("quarantine", "nothing but edits, if anything")
+	}
+	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d files were set aside", files),
 		Remedy: fmt.Sprintf("look at them in %s and remove what you do not need; the daemon never does", d.path("quarantine"))}
 }
 

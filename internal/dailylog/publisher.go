@@ -51,21 +51,29 @@ type Config struct {
 	Quiet    time.Duration // how long a day must go unchanged before it is published; 500 ms when 0
 	MaxDelay time.Duration // but no longer than this after its first change; 30 s when 0
 	Share    float64       // of the time that publishing one day may take; 0.03 when 0. It goes before MaxDelay.
+
+	// Displaced is told of what somebody else wrote into a file and that turned up elsewhere; see publish.Files. It may be nil.
+	Displaced func(publish.Edit)
+	// Foreign is told the name of a file that is not published because somebody else changed it; it is published again when
+	// it is marked (Mark). When nil, such a file is kept aside in quarantine/ and published over.
+	Foreign func(name string)
 }
 
 // Publisher keeps the files of all daily logs, and the index of those that were archived, up to date, in the background. It is a store.Projection. It is safe for concurrent use.
 //
-// A file that somebody else changed is copied to quarantine/ before it is replaced. The file of a day that the store does not
-// have any more is removed, or moved to quarantine/ when somebody else changed it.
+// A file that somebody else changed is not published over; see Config.Foreign. The file of a day that the store does not have any
+// more is removed, unless somebody else changed it.
 type Publisher struct {
 	source    Source
 	files     *publish.Files
+	foreign   func(name string)
 	publisher *publish.Publisher
 }
 
 // NewPublisher does no I/O.
 func NewPublisher(cfg Config) *Publisher {
-	p := &Publisher{source: cfg.Source, files: publish.NewFiles(cfg.FS, Ledger, cfg.Now, cfg.Logger)}
+	p := &Publisher{source: cfg.Source, files: publish.NewFiles(cfg.FS, Ledger, cfg.Now, cfg.Logger), foreign: cfg.Foreign}
+	p.files.Displaced = cfg.Displaced
 	p.publisher = publish.New(publish.Config{
 		Publish: p.publish, Behind: p.behind, Now: cfg.Now, Logger: cfg.Logger.With("publisher", "logs"),
 		Quiet: cfg.Quiet, MaxDelay: cfg.MaxDelay, Share: cfg.Share,
@@ -102,6 +110,16 @@ func (p *Publisher) Run(ctx context.Context) error { return p.publisher.Run(ctx)
 
 // PublishAll publishes everything that is out of date now. Durable on return. Run may be at work at the same time, or not.
 func (p *Publisher) PublishAll(ctx context.Context) error { return p.publisher.PublishAll(ctx) }
+
+// Files are those that the publisher writes.
+func (p *Publisher) Files() *publish.Files { return p.files }
+
+// Mark says that the file name, of any space and day, is to be written again. It does no I/O. Other names are ignored.
+func (p *Publisher) Mark(name string) {
+	if space, date, ok := parsePath(name); ok {
+		p.publisher.Mark(key(space, date))
+	}
+}
 
 // Status says how the publication of each day stands that was published or changed since the start, sorted by Key,
 // which is SPACE/DATE, or SPACE/archive for the index.
@@ -163,13 +181,17 @@ func (p *Publisher) publish(key string) (publish.Written, error) {
 	name := Path(space, date)
 	day, entries, err := p.source.Space(space).Log(date)
 	if errors.Is(err, memory.ErrNotFound) {
-		return publish.Written{}, p.files.Remove(name)
+		return publish.Written{}, p.files.Yield(name, p.foreign, func() error { return p.files.Remove(name) })
 	}
 	if err != nil {
 		return publish.Written{}, err
 	}
 	f := &File{Day: *day, Entries: entries}
-	size, err := p.files.Replace(name, day.Revision, false, func(w io.Writer) error { return Encode(w, f) })
+	var size int64
+	err = p.files.Yield(name, p.foreign, func() error {
+		size, err = p.files.Replace(name, day.Revision, false, func(w io.Writer) error { return Encode(w, f) })
+		return err
+	})
 	return publish.Written{Revision: day.Revision, Bytes: size}, err
 }
 

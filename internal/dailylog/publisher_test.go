@@ -141,16 +141,7 @@ func TestRemovedDay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := st.Update(t.Context(), store.Meta{Space: "work", Actor: "archive"}, func(tx *store.Tx) error {
-				day, entries, err := st.Space("work").Log("2026-02-20")
-				if err != nil {
-					return err
-				}
-				return tx.RemoveDay(day, entries)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			remove(t, st, "work", "2026-02-20")
 			if tt.restart {
 				fsys = fsys.Crash(crashfs.Lost, nil)
 				_, p = open(t, fsys)
@@ -163,5 +154,63 @@ func TestRemovedDay(t *testing.T) {
 				t.Errorf("quarantine holds %v", kept)
 			}
 		})
+	}
+}
+
+// With somebody to take edits over, neither a changed log nor one whose day is gone is replaced or removed.
+func TestForeignIsHeld(t *testing.T) {
+	const name = "spaces/work/logs/2026-02-20.json"
+	for _, gone := range []bool{false, true} {
+		fsys := crashfs.New()
+		var foreign []string
+		p := dailylog.NewPublisher(dailylog.Config{
+			FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Foreign: func(name string) { foreign = append(foreign, name) },
+		})
+		st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Attach(dailylog.FromStore(st))
+		appendTo(t, st, "work", "2026-02-20", "a")
+		publishAll(t, p)
+		if err := durable.WriteFile(fsys, name, func(w io.Writer) error { _, err := io.WriteString(w, `{"date":"2026-02-20","entries":[]}`); return err }); err != nil {
+			t.Fatal(err)
+		}
+		if gone {
+			remove(t, st, "work", "2026-02-20")
+		} else {
+			appendTo(t, st, "work", "2026-02-20", "b")
+		}
+		publishAll(t, p)
+		if got := ids(t, fsys, name); got != "" || strings.Join(foreign, " ") != name {
+			t.Fatalf("gone=%v: published %q, told of %q", gone, got, foreign)
+		}
+		found, err := p.Files().Look(name)
+		if err != nil || p.Files().Claim(name, found.Hash) != nil {
+			t.Fatal(err)
+		}
+		p.Mark("logs/notes.json") // not a published name
+		p.Mark(name)
+		publishAll(t, p)
+		if got, want := ids(t, fsys, name), map[bool]string{false: "a b", true: "none"}[gone]; got != want {
+			t.Errorf("gone=%v: published %q, want %q", gone, got, want)
+		}
+		if _, err := fsys.Lstat("quarantine"); !errors.Is(err, fs.ErrNotExist) {
+			t.Error("something was kept aside")
+		}
+	}
+}
+
+func remove(t *testing.T, st *store.Store, space, date string) {
+	t.Helper()
+	_, err := st.Update(t.Context(), store.Meta{Space: space, Actor: "archive"}, func(tx *store.Tx) error {
+		day, entries, err := st.Space(space).Log(date)
+		if err != nil {
+			return err
+		}
+		return tx.RemoveDay(day, entries)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -17,6 +17,10 @@ type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	// Rename replaces newname by oldname. It is durable only after SyncDir of the directories concerned.
 	Rename(oldname, newname string) error
+	// Exchange makes each of two names that exist the name of what the other named, atomically. It is durable only after SyncDir
+	// of the directories concerned. The error is errors.ErrUnsupported where the system or the file system has no such thing;
+	// then nothing has changed.
+	Exchange(a, b string) error
 	// Link makes newname another name of the file oldname. It is durable only after SyncDir of newname's directory.
 	Link(oldname, newname string) error
 	// Remove removes a file or an empty directory.
@@ -28,6 +32,8 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// Lstat describes a file without following a symbolic link.
 	Lstat(name string) (fs.FileInfo, error)
+	// BeingWritten reports whether anybody has the file open for writing at this moment. On systems that cannot tell it is false.
+	BeingWritten(name string) (bool, error)
 	// SyncDir makes the names in directory name durable.
 	SyncDir(name string) error
 }

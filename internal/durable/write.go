@@ -28,42 +28,53 @@ const (
 // Durable on return. On error the old file is as it was and the temporary file is removed, with one exception: when
 // only the last step, the sync of the directory, fails, the new file is in place and may not survive a crash.
 // A crash may leave the temporary file; see CleanTemp.
-func WriteFile(fsys FS, name string, write func(io.Writer) error) (err error) {
+func WriteFile(fsys FS, name string, write func(io.Writer) error) error {
+	temp, err := WriteTemp(fsys, name, write)
+	if err != nil {
+		return err
+	}
+	// The rename is atomic; the sync of the directory is the commit point.
+	if err := fsys.Rename(temp, name); err != nil {
+		_ = fsys.Remove(temp) // the first error is the one that counts
+		return fmt.Errorf("replace %s: %w", name, err)
+	}
+	if err := fsys.SyncDir(path.Dir(name)); err != nil {
+		return fmt.Errorf("sync directory of %s: %w", name, err)
+	}
+	return nil
+}
+
+// WriteTemp is the first half of WriteFile: it writes and syncs the temporary file and returns its name, for a caller that has
+// its own way of giving it the name. The contents are durable on return, the name of the temporary file is not.
+func WriteTemp(fsys FS, name string, write func(io.Writer) error) (string, error) {
 	temp := name + tempMark + rand.Text()
 	f, err := fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
-		return fmt.Errorf("create temporary file: %w", err)
+		return "", fmt.Errorf("create temporary file: %w", err)
 	}
-	renamed := false
+	whole := false
 	defer func() {
 		// Also when write panics. The first error is the one that counts.
-		if !renamed {
+		if !whole {
 			_ = f.Close()
 			_ = fsys.Remove(temp)
 		}
 	}()
 	w := bufio.NewWriterSize(f, 64<<10)
 	if err := write(w); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return "", fmt.Errorf("write %s: %w", name, err)
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", name, err)
+		return "", fmt.Errorf("sync %s: %w", name, err)
 	}
 	if err := f.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", name, err)
+		return "", fmt.Errorf("close %s: %w", name, err)
 	}
-	// The rename is atomic; the sync of the directory is the commit point.
-	if err := fsys.Rename(temp, name); err != nil {
-		return fmt.Errorf("replace %s: %w", name, err)
-	}
-	renamed = true
-	if err := fsys.SyncDir(path.Dir(name)); err != nil {
-		return fmt.Errorf("sync directory of %s: %w", name, err)
-	}
-	return nil
+	whole = true
+	return temp, nil
 }
 
 // ReadFile reads a whole file.

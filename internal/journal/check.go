@@ -9,8 +9,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/durable"
 )
 
-// Check reads every segment and returns all damage it finds, nil when there is none; Open refuses what has damage behind after, and nothing
-// else. The torn tail of a daemon that was killed is not damage. store is the identity the segments must carry, "" for that of the first. It
+// Check reads every segment and returns all damage it finds, nil when there is none; Open refuses what has damage behind after, and
+// gaps before it, and nothing else. The torn tail of a daemon that was killed is not damage. store is the identity the segments must carry, "" for that of the first. It
 // changes nothing and may run beside a daemon only on a copy.
 func Check(fsys durable.FS, store string, after int64) ([]*CorruptError, error) {
 	var found []*CorruptError
@@ -65,7 +65,7 @@ func (c *checker) add(file string, line int, format string, args ...any) {
 
 // segment adds the damage of one segment and returns the LSN of its last good record.
 func (c *checker) segment(s segment, isLast bool) (last int64, err error) {
-	data, at, store, err := readSegment(c.fs, s)
+	data, at, h, err := readSegment(c.fs, s)
 	last = s.first - 1
 	if damage, ok := errors.AsType[*CorruptError](err); ok {
 		if isLast && s.first > c.floor && len(goodLines(data, s.first)) == 0 {
@@ -77,10 +77,10 @@ func (c *checker) segment(s segment, isLast bool) (last int64, err error) {
 		return last, err
 	}
 	if c.store == "" {
-		c.store = store
+		c.store = h.Store
 	}
-	if store != "" && store != c.store {
-		c.add(s.name, 1, "it belongs to store %s, not to %s", store, c.store)
+	if h.Store != "" && h.Store != c.store {
+		c.add(s.name, 1, "it belongs to store %s, not to %s", h.Store, c.store)
 	}
 	for line := 2; ; line++ {
 		raw, good := nextGood(data[at:], last+1)

@@ -36,6 +36,9 @@ func (r *Record) AppendJSON(dst []byte) ([]byte, error) {
 	if r.Receipt != nil {
 		o.value("receipt", r.Receipt)
 	}
+	if r.Purge != nil {
+		o.value("purge", r.Purge)
+	}
 	if len(r.Changes) > 0 {
 		o.key("changes")
 		for i := range r.Changes {
@@ -81,6 +84,10 @@ func (o *object) change(c *Change) {
 	if c.Memory.After != nil {
 		o.key("after")
 		o.memory(c.Memory.After)
+	}
+	if c.Memory.Purged {
+		o.key("purged")
+		o.dst = append(o.dst, "true"...)
 	}
 	o.dst = append(o.dst, "}}"...)
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -58,6 +59,8 @@ type Journal struct {
 	fs          durable.FS
 	log         *slog.Logger
 	origin      string
+	epoch       string // of the records written from now on
+	begun       time.Time
 	durable     func([]*Record)
 	failed      func(error)
 	segmentSize int64
@@ -85,6 +88,7 @@ type Journal struct {
 	expected  int           // records that a group is likely to get; see gatherLocked
 
 	background sync.WaitGroup // the flusher when it is not one of the writers
+	upkeep     sync.Mutex     // held while old segments are removed or rewritten; taken before mu
 }
 
 // segment is one file of the journal.
@@ -198,6 +202,16 @@ func (j *Journal) Close(ctx context.Context) error {
 		markErr = writeMark(j.fs, synced)
 	}
 	return errors.Join(waitErr, markErr, j.file.Close())
+}
+
+// Abandon closes the files without the mark of a clean stop, for an Open that failed further up.
+func (j *Journal) Abandon() error {
+	j.mu.Lock()
+	j.closing, j.closed = true, true
+	j.notifyLocked()
+	j.mu.Unlock()
+	j.background.Wait()
+	return j.file.Close()
 }
 
 func (j *Journal) notifyLocked() {

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"time"
 )
 
 // head is what recovery needs of a record, at fixed places at the start of its line.
@@ -52,7 +53,10 @@ type header struct {
 	Kind    string `json:"memsidecar"`
 	Version int    `json:"version"`
 	Store   string `json:"store"`
+	Epoch   string `json:"epoch,omitempty"` // "" for the first one, which is that of the store
 	First   int64  `json:"first"`
+	// Begun is when the epoch began; zero for the first one.
+	Begun time.Time `json:"begun,omitzero"`
 }
 
 // Last is the LSN of the operation's last record.

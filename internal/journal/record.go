@@ -17,7 +17,7 @@ type Record struct {
 	Op     int64     `json:"op"`              // LSN of the operation's first record: the operation's number
 	Parts  int       `json:"parts,omitempty"` // number of records of the operation when there are several
 	At     time.Time `json:"at"`
-	Origin string    `json:"origin"` // the store that wrote the record
+	Origin string    `json:"origin"` // the store that wrote the record, and since a restore its epoch: see Journal.Epoch
 	Space  string    `json:"space"`
 	Actor  string    `json:"actor"`
 	Reason string    `json:"reason,omitempty"`
@@ -25,8 +25,16 @@ type Record struct {
 	Session string   `json:"session,omitempty"` // session the operation belongs to
 	Undoes  int64    `json:"undoes,omitempty"`  // operation this one is the inverse of
 	Receipt *Receipt `json:"receipt,omitempty"`
+	Purge   *Purge   `json:"purge,omitempty"` // set when the operation erased something for good
 
 	Changes []Change `json:"changes,omitempty"`
+}
+
+// Purge says how much a purge was asked to erase; never what.
+type Purge struct {
+	Memories    int  `json:"memories,omitempty"`
+	Texts       int  `json:"texts,omitempty"` // given beside the contents of the memories
+	Transcripts bool `json:"transcripts,omitempty"`
 }
 
 // Receipt lets a repeated request with the same idempotency key return the first result.
@@ -60,6 +68,8 @@ const (
 	ActorAdopt       = "adopt"
 	ActorSession     = "session"
 	ActorDaemon      = "daemon"
+	ActorImport      = "import"
+	ActorEdit        = "edit" // somebody edited a published file
 )
 
 // Change is one change of one thing. Exactly one field is set.
@@ -81,6 +91,7 @@ type MemoryChange struct {
 	Prior  int64          `json:"prior,omitempty"` // operation that removed an earlier memory of this id
 	Before *memory.Memory `json:"before,omitempty"`
 	After  *memory.Memory `json:"after,omitempty"`
+	Purged bool           `json:"purged,omitempty"` // what was before is erased and cannot come back
 }
 
 // EntryChange creates, changes or removes an entry of a daily log.
@@ -89,6 +100,7 @@ type EntryChange struct {
 	ID     string        `json:"id"`
 	Before *memory.Entry `json:"before,omitempty"`
 	After  *memory.Entry `json:"after,omitempty"`
+	Purged bool          `json:"purged,omitempty"` // as in a MemoryChange
 }
 
 // DayChange changes what a daily log says of itself; no After removes the day with all its entries,
@@ -97,12 +109,14 @@ type DayChange struct {
 	Date   string      `json:"date"`
 	Before *memory.Day `json:"before,omitempty"`
 	After  *memory.Day `json:"after,omitempty"`
+	Purged bool        `json:"purged,omitempty"` // as in a MemoryChange
 }
 
 // SummaryChange replaces the rolling summary of the space.
 type SummaryChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
+	Purged bool   `json:"purged,omitempty"` // as in a MemoryChange
 }
 
 // ForgottenChange adds (no Before) or removes (no After) the hash of a forgotten value.

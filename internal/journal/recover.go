@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -95,7 +96,11 @@ func (j *Journal) create(cfg Config, floor int64) error {
 	if j.origin == "" {
 		j.origin = cfg.Fresh
 	}
-	f, used, err := createSegment(j.fs, j.origin, cfg.After+1, j.chunk)
+	j.epoch = j.origin
+	if cfg.After > 0 { // nobody knows how far the history that is gone went, so what follows is another one
+		j.epoch = newEpoch(j.origin, cfg.Fresh)
+	}
+	f, used, err := createSegment(j.fs, j.headerAt(cfg.After+1), j.chunk)
 	if err != nil {
 		return err
 	}
@@ -109,9 +114,12 @@ func (j *Journal) create(cfg Config, floor int64) error {
 // good lines end.
 func (j *Journal) replay(cfg Config, floor int64) (end int64, err error) {
 	from := j.segmentOf(cfg.After + 1)
+	if err := j.checkHistory(from); err != nil {
+		return 0, err
+	}
 	for i := from; i < len(j.segments); i++ {
 		s := j.segments[i]
-		data, headerLen, store, err := readSegment(j.fs, s)
+		data, headerLen, h, err := readSegment(j.fs, s)
 		if err != nil {
 			if j.readOnly && i > from && i == len(j.segments)-1 && len(goodLines(data, s.first)) == 0 {
 				break // a segment that a crash left before its first group
@@ -119,11 +127,12 @@ func (j *Journal) replay(cfg Config, floor int64) (end int64, err error) {
 			return 0, err
 		}
 		if j.origin == "" {
-			j.origin = store
+			j.origin = h.Store
 		}
-		if store != j.origin {
-			return 0, &CorruptError{File: s.name, Line: 1, Detail: fmt.Sprintf("it belongs to store %s, not to %s", store, j.origin)}
+		if h.Store != j.origin {
+			return 0, &CorruptError{File: s.name, Line: 1, Detail: fmt.Sprintf("it belongs to store %s, not to %s", h.Store, j.origin)}
 		}
+		j.epoch, j.begun = cmp.Or(h.Epoch, h.Store), h.Begun
 		if i > from && s.first != j.next {
 			return 0, &CorruptError{File: s.name, Detail: fmt.Sprintf("it starts at %d; the segment before ends at %d", s.first, j.next-1)}
 		}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func Repair(fsys durable.FS, store string, after int64, now time.Time) ([]string
 		}
 	}
 	if first := segments[0].first; first > after+1 {
-		if err := r.write(segment{name: segmentName(after + 1), first: after + 1}, first-1, nil, "it was missing"); err != nil {
+		if err := r.write(segment{name: segmentName(after + 1), first: after + 1}, newHeader(r.store, after+1), first-1, nil, "it was missing"); err != nil {
 			return r.report, err
 		}
 	}
@@ -108,14 +109,14 @@ func (r *repairer) rewrite(s segment, next, reached int64) error {
 	if next > 0 {
 		last = next - 1
 	}
-	return r.write(s, last, good, "the damaged file is in "+quarantineDir)
+	return r.write(s, headerIn(data, r.store, s.first), last, good, "the damaged file is in "+quarantineDir)
 }
 
 // write makes a segment of good records, and fillers where there is none.
-func (r *repairer) write(s segment, last int64, good map[int64][]byte, remark string) error {
+func (r *repairer) write(s segment, h header, last int64, good map[int64][]byte, remark string) error {
 	lost := 0
 	err := durable.WriteFile(r.fs, s.name, func(w io.Writer) (err error) {
-		lost, err = writeRepaired(w, s.first, last, r.store, good, r.now)
+		lost, err = writeRepaired(w, h, last, good, r.now)
 		return err
 	})
 	if err != nil {
@@ -135,7 +136,7 @@ func goodRecords(data []byte, first int64, store string) map[int64][]byte {
 			continue
 		}
 		if h, ok := parseHead(piece); ok && h.lsn >= first && h.lsn <= most {
-			if rec, err := decodeLine(piece); err == nil && rec.Origin == store {
+			if rec, err := decodeLine(piece); err == nil && storeOf(rec.Origin) == store {
 				lines[h.lsn] = piece
 			}
 		}
@@ -156,9 +157,9 @@ func goodRecords(data []byte, first int64, store string) map[int64][]byte {
 func anyStore(fsys durable.FS, segments []segment) (string, error) {
 	origin := ""
 	for _, s := range segments {
-		data, _, store, err := readSegment(fsys, s)
+		data, _, h, err := readSegment(fsys, s)
 		if err == nil {
-			return store, nil
+			return h.Store, nil
 		}
 		for line := range bytes.SplitSeq(data, []byte{'\n'}) {
 			if origin != "" {
@@ -166,7 +167,7 @@ func anyStore(fsys durable.FS, segments []segment) (string, error) {
 			}
 			if line = bytes.TrimLeft(line, "\x00"); durable.LineGood(line) {
 				if rec, err := decodeLine(line); err == nil {
-					origin = rec.Origin
+					origin = storeOf(rec.Origin)
 				}
 			}
 		}
@@ -177,21 +178,21 @@ func anyStore(fsys durable.FS, segments []segment) (string, error) {
 	return "", fmt.Errorf("repair: no segment says which store it belongs to: %w", memory.ErrCorrupt)
 }
 
-func writeRepaired(w io.Writer, first, last int64, store string, good map[int64][]byte, now time.Time) (lost int, err error) {
-	line, err := durable.AppendLine(nil, header{Kind: "journal", Version: Version, Store: store, First: first})
+func writeRepaired(w io.Writer, h header, last int64, good map[int64][]byte, now time.Time) (lost int, err error) {
+	line, err := durable.AppendLine(nil, h)
 	if err != nil {
 		return 0, err
 	}
 	if _, err := w.Write(line); err != nil {
 		return 0, err
 	}
-	for lsn := first; lsn <= last; lsn++ {
+	for lsn := h.First; lsn <= last; lsn++ {
 		line, ok := good[lsn]
 		if ok {
 			line = append(slices.Clone(line), '\n')
 		} else {
 			lost++
-			filler := Record{LSN: lsn, Group: lsn, Op: lsn, At: now, Origin: store, Space: memory.DefaultSpace, Actor: ActorRepair, Reason: "the record was damaged; its bytes are in quarantine"}
+			filler := Record{LSN: lsn, Group: lsn, Op: lsn, At: now, Origin: cmp.Or(h.Epoch, h.Store), Space: memory.DefaultSpace, Actor: ActorRepair, Reason: "the record was damaged; its bytes are in quarantine"}
 			if line, err = durable.AppendLine(nil, &filler); err != nil {
 				return lost, err
 			}

@@ -47,8 +47,8 @@ func listSegments(fsys durable.FS) ([]segment, error) {
 var errNoSpace = errors.New("no space for another segment")
 
 // createSegment makes an empty, durable segment that is allocated to at least size bytes.
-func createSegment(fsys durable.FS, origin string, first, size int64) (f durable.File, used int64, err error) {
-	name := segmentName(first)
+func createSegment(fsys durable.FS, h header, size int64) (f durable.File, used int64, err error) {
+	name := segmentName(h.First)
 	f, err = fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if durable.IsDiskFull(err) {
 		err = fmt.Errorf("%w: %w", errNoSpace, err)
@@ -56,7 +56,7 @@ func createSegment(fsys durable.FS, origin string, first, size int64) (f durable
 	if err != nil {
 		return nil, 0, fmt.Errorf("create %s: %w", name, err)
 	}
-	line, err := durable.AppendLine(nil, header{Kind: "journal", Version: Version, Store: origin, First: first})
+	line, err := durable.AppendLine(nil, h)
 	if err == nil {
 		err = f.Allocate(int64(len(line)) + size)
 	}
@@ -94,12 +94,12 @@ func dropSegment(fsys durable.FS, f durable.File, name string, err error) error 
 
 // rollLocked starts the next segment. Without space for it the present one goes on growing. The caller is the flusher;
 // the lock is released meanwhile.
-func (j *Journal) rollLocked() {
+func (j *Journal) rollLocked() error {
 	first := j.synced + 1
 	name, allocated := segmentName(first), max(j.chunk, reserve)
 	old, oldUsed := j.file, j.written
 	j.mu.Unlock()
-	f, used, err := createSegment(j.fs, j.origin, first, allocated)
+	f, used, err := createSegment(j.fs, j.headerAt(first), allocated)
 	allocated += used
 	j.mu.Lock()
 	if err == nil && j.pending != nil { // what is staged has space in the old segment and needs it in the new one
@@ -117,7 +117,7 @@ func (j *Journal) rollLocked() {
 		if !errors.Is(err, errNoSpace) {
 			j.failLocked(err)
 		}
-		return
+		return err
 	}
 	j.file, j.written, j.allocated = f, used, allocated
 	j.segments = append(j.segments, segment{name: name, first: first})
@@ -128,26 +128,26 @@ func (j *Journal) rollLocked() {
 	}
 	_ = old.Close()
 	j.mu.Lock()
+	return nil
 }
 
-// readSegment returns a whole segment, its header's length and its store.
-func readSegment(fsys durable.FS, s segment) (data []byte, headerLen int, store string, err error) {
+// readSegment returns a whole segment, its header and the header's length.
+func readSegment(fsys durable.FS, s segment) (data []byte, headerLen int, h header, err error) {
 	data, err = durable.ReadFile(fsys, s.name)
 	if err != nil {
-		return nil, 0, "", fmt.Errorf("read %s: %w", s.name, err)
+		return nil, 0, h, fmt.Errorf("read %s: %w", s.name, err)
 	}
 	end := bytes.IndexByte(data, '\n')
 	if end < 0 || !durable.LineGood(data[:end]) {
-		return data, 0, "", &CorruptError{File: s.name, Line: 1, Detail: "its header is unreadable"}
+		return data, 0, h, &CorruptError{File: s.name, Line: 1, Detail: "its header is unreadable"}
 	}
-	var h header
 	if err := json.Unmarshal(data[:end], &h); err != nil || h.Kind != "journal" || h.First != s.first {
-		return data, 0, "", &CorruptError{File: s.name, Line: 1, Detail: "its header is not that of this segment"}
+		return data, 0, header{}, &CorruptError{File: s.name, Line: 1, Detail: "its header is not that of this segment"}
 	}
 	if h.Version > Version {
-		return data, 0, "", fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", s.name, h.Version, Version, memory.ErrNewerVersion)
+		return data, 0, header{}, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", s.name, h.Version, Version, memory.ErrNewerVersion)
 	}
-	return data, end + 1, h.Store, nil
+	return data, end + 1, h, nil
 }
 
 func writeWhole(fsys durable.FS, name string, data []byte) error {

@@ -44,7 +44,7 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 	if b == nil {
 		b = &batch{first: j.next, done: make(chan struct{})}
 	}
-	rec.LSN, rec.Group, rec.Op, rec.Origin = j.next, b.first, j.next, j.origin
+	rec.LSN, rec.Group, rec.Op, rec.Origin = j.next, b.first, j.next, j.epoch
 	before := len(b.buf)
 	buf, parts, err := appendOperation(b.buf, rec, int(j.chunk))
 	if err == nil {
@@ -265,7 +265,7 @@ func (j *Journal) flushLocked() {
 	}
 	close(b.done)
 	if err == nil && j.written >= j.segmentSize {
-		j.rollLocked()
+		_ = j.rollLocked() // without space the present segment goes on; any other failure is kept in j.err
 	}
 	if j.err != nil && j.pending != nil {
 		j.pending.err = fmt.Errorf("%w: %w", memory.ErrReadOnly, j.err)

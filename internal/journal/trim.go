@@ -9,6 +9,8 @@ import (
 // Trim removes the oldest segments whose records were all written before cutoff and are at or below lsn, which a snapshot must
 // include. The newest segment stays. It returns how many segments went.
 func (j *Journal) Trim(cutoff time.Time, lsn int64) (int, error) {
+	j.upkeep.Lock()
+	defer j.upkeep.Unlock()
 	removed := 0
 	for {
 		j.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -22,15 +21,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
-// adopting exists from before the first operation of an adoption until all of it is durable.
-const adopting = "adopting"
-
-// One operation adopts at most so much; a day is never divided.
-const (
-	batchItems = 2000
-	batchBytes = 4 << 20
-)
-
 // Report says what an adoption did.
 type Report struct {
 	Spaces    []string
@@ -40,11 +30,15 @@ type Report struct {
 	Notes     []Note   // what was not taken over exactly as it stood
 	Kept      []string // copies in quarantine/ of the files that have notes
 	LeftAlone []string // files that were found and not read
-	V1        bool     // files of the oldest layout are there; they were left alone
+	Migrated  []Migrated
 }
 
 // Note is one thing in a file that was not taken over exactly as it stood.
-type Note struct{ File, Detail string }
+type Note struct {
+	File   string
+	Line   int // 0 when the detail says where
+	Detail string
+}
 
 // Unfinished reports whether an adoption was interrupted by a crash. Then Adopt must be called again, before anything else is written.
 func Unfinished(fsys durable.FS) (bool, error) {
@@ -60,13 +54,20 @@ func Unfinished(fsys durable.FS) (bool, error) {
 // publishers run. What is in the store already is not taken twice, so it may be called again after any error or crash.
 //
 // Nothing is journaled unless every file is whole (see ReadDir). A file with something that could not be taken
-// over as it stood is copied to quarantine/ first. Files of the oldest layout are reported and left alone. Durable on return.
+// over as it stood is copied to quarantine/ first. Files of the oldest layout are renamed to NAME.migrated when everything in them is
+// durable; where they say what the others say too, the others have the word. What was done is written to ReportName. Durable on return.
 func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Location) (Report, error) {
+	if renames, err := readMark(fsys); err != nil {
+		return Report{}, err
+	} else if len(renames) > 0 {
+		a := &adoption{fsys: fsys, report: Report{Migrated: renames}} // everything was taken and reported before the crash
+		return a.report, a.rename(renames)
+	}
 	found, err := ReadDir(fsys, loc)
 	if err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
-	a := &adoption{fsys: fsys, report: Report{LeftAlone: found.LeftAlone, V1: found.V1}}
+	a := &adoption{fsys: fsys, report: Report{LeftAlone: found.LeftAlone}}
 	if len(found.Spaces) == 0 {
 		return a.report, a.finish()
 	}
@@ -78,11 +79,7 @@ func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Loca
 	if err := a.keepAside(found.Spaces); err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
-	err = durable.WriteFile(fsys, adopting, func(w io.Writer) error {
-		_, err := io.WriteString(w, "An adoption is under way. memsidecar goes on with it at the next start.\n")
-		return err
-	})
-	if err != nil {
+	if err := a.mark(nil); err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
 	for i := range found.Spaces {
@@ -93,7 +90,16 @@ func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Loca
 	if err := a.claim(found.Spaces); err != nil {
 		return a.report, fmt.Errorf("adopt the files found: %w", err)
 	}
-	return a.report, a.finish()
+	if err := a.writeReport(found.Spaces); err != nil {
+		return a.report, fmt.Errorf("report on the adoption: %w", err)
+	}
+	if len(a.report.Migrated) == 0 {
+		return a.report, a.finish()
+	}
+	if err := a.mark(a.report.Migrated); err != nil {
+		return a.report, fmt.Errorf("adopt the files found: %w", err)
+	}
+	return a.report, a.rename(a.report.Migrated)
 }
 
 type adoption struct {
@@ -101,18 +107,25 @@ type adoption struct {
 	report Report
 }
 
-// tidy brings a space within the limits and refuses what is outside them even so.
+// tidy brings a space within the limits, adds what only the oldest files hold, and refuses what is outside the limits even so.
 func (a *adoption) tidy(s *FoundSpace, loc *time.Location) error {
 	var check memory.Check
 	if s.File != nil {
 		a.note(Path(s.Name), s.File.Tidy())
+	}
+	for _, day := range s.Days {
+		a.note(dailylog.Path(s.Name, day.Day.Date), append(tidyLog(day), day.Complete(loc)...))
+	}
+	if err := a.merge(s); err != nil {
+		return err
+	}
+	if s.File != nil {
 		for i, m := range s.File.Memories {
 			check.Memory(fmt.Sprintf("%s: memories[%d].", Path(s.Name), i), m)
 		}
 	}
 	for _, day := range s.Days {
 		name := dailylog.Path(s.Name, day.Day.Date)
-		a.note(name, append(tidyLog(day), day.Complete(loc)...))
 		for i, e := range day.Entries {
 			check.Entry(fmt.Sprintf("%s: entries[%d].", name, i), e)
 		}
@@ -149,12 +162,6 @@ func (a *adoption) keepAside(spaces []FoundSpace) error {
 		}
 	}
 	return nil
-}
-
-// step is a part of an operation that is not divided.
-type step struct {
-	items, bytes int
-	do           func(*store.Tx) error
 }
 
 func (a *adoption) space(ctx context.Context, st *store.Store, s *FoundSpace) error {
@@ -197,67 +204,6 @@ func (a *adoption) space(ctx context.Context, st *store.Store, s *FoundSpace) er
 	return nil
 }
 
-// cut returns the first steps, as many as fit one operation, and at least one.
-func cut(steps []step) []step {
-	items, size := 0, 0
-	for i, p := range steps {
-		items += p.items
-		size += p.bytes
-		if i > 0 && (items > batchItems || size > batchBytes) {
-			return steps[:i]
-		}
-	}
-	return steps
-}
-
-func memorySteps(f *File) []step {
-	if f == nil {
-		return nil
-	}
-	steps := []step{{items: len(f.Forgotten), bytes: len(f.RollingSummary), do: func(tx *store.Tx) error {
-		if f.RollingSummary != "" && tx.Summary() == "" {
-			tx.SetSummary(f.RollingSummary)
-		}
-		for _, g := range f.Forgotten {
-			if g.At.IsZero() {
-				g.At = tx.Now()
-			}
-			tx.PutForgotten(g.Hash, g.At)
-		}
-		return nil
-	}}}
-	for _, m := range f.Memories {
-		steps = append(steps, step{items: 1, bytes: len(m.Content) + 512, do: func(tx *store.Tx) error {
-			if tx.Memory(m.ID) != nil {
-				return nil // by an adoption that was interrupted
-			}
-			return tx.Put(m)
-		}})
-	}
-	return steps
-}
-
-func dayStep(f *dailylog.File) step {
-	size := len(f.Day.Summary)
-	for _, e := range f.Entries {
-		size += len(e.Content) + len(e.Error) + 256
-	}
-	return step{items: len(f.Entries) + 1, bytes: size, do: func(tx *store.Tx) error {
-		if tx.Day(f.Day.Date) != nil {
-			return nil // by an adoption that was interrupted
-		}
-		for _, e := range f.Entries {
-			if err := tx.AppendEntry(f.Day.Date, e); err != nil {
-				return err
-			}
-		}
-		if d := f.Day; d.Summary != "" || d.Archived || len(d.Extra) > 0 || len(f.Entries) == 0 {
-			tx.SetDay(&d)
-		}
-		return nil
-	}}
-}
-
 // fingerprint identifies the files of a space.
 func fingerprint(s *FoundSpace) string {
 	sum := sha256.New()
@@ -265,25 +211,36 @@ func fingerprint(s *FoundSpace) string {
 		of := s.sums[name]
 		fmt.Fprintf(sum, "%s\x00%x\n", name, of)
 	}
+	for _, f := range s.old {
+		fmt.Fprintf(sum, "%s\x00%x\n", f.name, f.sum)
+	}
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 // claim lets the publishers replace what was adopted.
 func (a *adoption) claim(spaces []FoundSpace) error {
-	memories, logs := map[string][sha256.Size]byte{}, map[string][sha256.Size]byte{}
+	sums := map[string][sha256.Size]byte{}
 	for _, s := range spaces {
-		for name, sum := range s.sums {
-			if path.Base(name) == FileName {
-				memories[name] = sum
-			} else {
-				logs[name] = sum
-			}
+		maps.Copy(sums, s.sums)
+	}
+	return Claim(a.fsys, sums)
+}
+
+// Claim lets the publishers replace files of the published layout, given by name and hash: what they hold is in the store. It is for the time before
+// the publishers run. Durable on return.
+func Claim(fsys durable.FS, sums map[string][sha256.Size]byte) error {
+	memories, logs := map[string][sha256.Size]byte{}, map[string][sha256.Size]byte{}
+	for name, sum := range sums {
+		if path.Base(name) == FileName {
+			memories[name] = sum
+		} else {
+			logs[name] = sum
 		}
 	}
-	if err := publish.Claim(a.fsys, ledger, memories); err != nil {
+	if err := publish.Claim(fsys, ledger, memories); err != nil {
 		return err
 	}
-	return publish.Claim(a.fsys, dailylog.Ledger, logs)
+	return publish.Claim(fsys, dailylog.Ledger, logs)
 }
 
 func (a *adoption) finish() error {

@@ -83,9 +83,12 @@ func TestAdopt(t *testing.T) {
 		st, p := open(t, fsys)
 		report := adopt(t, st, fsys)
 		want := jsonstore.Report{
-			Spaces: []string{"default", "work"}, Memories: 4, Days: 2, Entries: 2, V1: true,
-			Notes:     []jsonstore.Note{{File: "memory.json", Detail: `memories[1].category: is not a lower-case name; took "procedural"`}},
-			LeftAlone: []string{"MEMORY.md", "logs/notes.txt"},
+			Spaces: []string{"default", "work"}, Memories: 4, Days: 2, Entries: 2,
+			Notes: []jsonstore.Note{
+				{File: "memory.json", Detail: `memories[1].category: is not a lower-case name; took "procedural"`},
+				{File: "MEMORY.md", Line: 1, Detail: "nothing stands below this heading; it was not taken over"},
+			},
+			LeftAlone: []string{"logs/notes.txt"}, Migrated: []jsonstore.Migrated{{From: "MEMORY.md", To: "MEMORY.md.migrated"}},
 		}
 		want.Kept = report.Kept
 		if diff := cmp.Diff(want, report); diff != "" || len(report.Kept) != 1 {
@@ -99,8 +102,12 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("operation %+v, %v", op, err)
 			}
 		}
-		if adopt(t, st, fsys); st.LSN() != 2 {
-			t.Errorf("%d operations for two spaces adopted twice", st.LSN())
+		if st.LSN() != 2 {
+			t.Errorf("%d operations for two spaces", st.LSN())
+		}
+		adopt(t, st, fsys) // without MEMORY.md it is another adoption, but of nothing new
+		if diff := cmp.Diff(adopted, digest(t, st)); diff != "" {
+			t.Errorf("adopted twice (-want +got):\n%s", diff)
 		}
 
 		original, err := durable.ReadFile(fsys, "memory.json")

@@ -12,14 +12,12 @@ import (
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/publish"
 )
 
 // Found is what a directory holds that was kept without a journal.
 type Found struct {
 	Spaces    []FoundSpace
-	LeftAlone []string // files in it that were not read: those of the oldest layout (MEMORY.md, logs/*.md), and unknown ones in logs/
-	V1        bool     // there are files of the oldest layout
+	LeftAlone []string // files in it that were not read, for example unknown ones in logs/
 }
 
 // FoundSpace is one space of it, as it stands in the files.
@@ -31,12 +29,13 @@ type FoundSpace struct {
 	Archived []*memory.Archived
 
 	sums map[string][sha256.Size]byte // of the files that were read, by name
+	old  []*oldFile                   // of the oldest layout, by name
 }
 
-// ReadDir reads memory.json and logs/DATE.json at the root and below spaces/. It changes nothing. Times without a zone
-// are times in loc.
+// ReadDir reads memory.json and logs/DATE.json at the root and below spaces/, and the files of the oldest layout, MEMORY.md and
+// logs/DATE.md. It changes nothing. Times without a zone are times in loc.
 //
-// Every file must be whole: the error names each one that is not, with line and column. It never falls back to memory.json.bak by
+// Every JSON file must be whole: the error names each one that is not, with line and column. It never falls back to memory.json.bak by
 // itself, but says what that holds.
 func ReadDir(fsys durable.FS, loc *time.Location) (Found, error) {
 	r := &reader{fsys: fsys, loc: loc}
@@ -70,9 +69,7 @@ func (r *reader) list(dir string) []fs.DirEntry {
 func (r *reader) space(name string) {
 	s := FoundSpace{Name: name, sums: map[string][sha256.Size]byte{}}
 	s.File = r.memories(&s)
-	if old := path.Join(publish.SpaceDir(name), "MEMORY.md"); r.exists(old) {
-		r.v1(old)
-	}
+	r.oldMemories(&s)
 	for _, e := range r.list(dailylog.Dir(name)) {
 		file := path.Join(dailylog.Dir(name), e.Name())
 		date, ok := dailylog.DateOf(e.Name())
@@ -83,13 +80,14 @@ func (r *reader) space(name string) {
 			}
 		case e.Name() == dailylog.ArchiveName && e.Type().IsRegular():
 			s.Archived = r.archive(&s, file)
-		case strings.HasSuffix(e.Name(), ".md"):
-			r.v1(file)
+		case isMigrated(e.Name()):
+		case strings.HasSuffix(e.Name(), ".md") && e.Type().IsRegular():
+			r.oldLog(&s, file)
 		default:
 			r.found.LeftAlone = append(r.found.LeftAlone, file)
 		}
 	}
-	if s.File != nil || len(s.Days)+len(s.Archived) > 0 {
+	if s.File != nil || len(s.Days)+len(s.old)+len(s.Archived) > 0 {
 		r.found.Spaces = append(r.found.Spaces, s)
 	}
 }
@@ -97,11 +95,6 @@ func (r *reader) space(name string) {
 func (r *reader) exists(name string) bool {
 	_, err := r.fsys.Lstat(name)
 	return err == nil
-}
-
-func (r *reader) v1(file string) {
-	r.found.V1 = true
-	r.found.LeftAlone = append(r.found.LeftAlone, file)
 }
 
 func (r *reader) memories(s *FoundSpace) *File {

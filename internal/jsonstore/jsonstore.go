@@ -2,8 +2,8 @@
 // and adopts a directory in which such files were kept before there was a journal.
 //
 // The journal is the truth; a published file is never needed to recover. The package holds the format (Encode,
-// Decode), the publication in the background (Publisher) and the adoption (ReadDir, Adopt). It does not listen to
-// edits made while the daemon runs: it only keeps them from being lost.
+// Decode), the publication in the background (Publisher) and the adoption (ReadDir, Adopt). Edits of a published file
+// are taken over elsewhere; here they are only not published over.
 package jsonstore
 
 import (

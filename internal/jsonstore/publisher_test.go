@@ -21,6 +21,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -121,7 +122,7 @@ func quarantine(t testing.TB, fsys durable.FS) (names []string) {
 	}
 	for _, e := range entries {
 		torn := strings.HasPrefix(e.Name(), "torn-") // the journal's
-		if !torn && !strings.HasSuffix(e.Name(), ".reason.txt") {
+		if !torn && !strings.HasSuffix(e.Name(), ".reason.txt") && !strings.HasSuffix(e.Name(), ".edit.json") {
 			names = append(names, "quarantine/"+e.Name())
 		}
 	}
@@ -231,6 +232,83 @@ func TestHandEditIsKeptAside(t *testing.T) {
 	}
 }
 
+// With somebody to take edits over, a file that was changed waits for them; so do its unknown fields.
+func TestForeignIsHeld(t *testing.T) {
+	fsys := crashfs.New()
+	logger := slog.New(slog.DiscardHandler)
+	var foreign []string
+	p := jsonstore.NewPublisher(jsonstore.Config{FS: fsys, Now: now, Logger: logger, Foreign: func(name string) { foreign = append(foreign, name) }})
+	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: logger, Projections: []store.Projection{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Attach(jsonstore.FromStore(st))
+	put(t, st, "work", "a", nil)
+	publishAll(t, p)
+	const name, edited = "spaces/work/memory.json", `{"version":2,"app":"theirs","memories":[{"id":"mine","content":"by hand"}]}`
+	write(t, fsys, name, edited)
+	put(t, st, "work", "b", nil)
+	publishAll(t, p)
+	if got := ids(read(t, fsys, name)); got != "mine" || !slices.Equal(foreign, []string{name}) {
+		t.Fatalf("published %q, told of %q", got, foreign)
+	}
+	if s := p.Status(); len(s) != 1 || !s[0].Held || s[0].Err != nil {
+		t.Errorf("status %+v", s)
+	}
+	found, err := p.Files().Look(name)
+	if err != nil || found.Ours {
+		t.Fatalf("found %+v, %v", found, err)
+	}
+	if err := p.Files().Claim(name, found.Hash); err != nil {
+		t.Fatal(err)
+	}
+	p.Mark("memory.json.bak") // not a published name
+	p.Mark(name)
+	publishAll(t, p)
+	if f := read(t, fsys, name); ids(f) != "a b" || string(f.Extra["app"]) != `"theirs"` {
+		t.Errorf("published %s, %s", ids(f), f.Extra)
+	}
+	if s := p.Status(); len(s) != 1 || s[0].Held || s[0].Pending {
+		t.Errorf("status %+v", s)
+	}
+	if names := quarantine(t, fsys); len(names) > 0 {
+		t.Errorf("kept aside: %v", names)
+	}
+}
+
+// What is displaced by a publication is announced.
+func TestDisplacedIsAnnounced(t *testing.T) {
+	fsys := crashfs.New()
+	logger := slog.New(slog.DiscardHandler)
+	var displaced []publish.Edit
+	p := jsonstore.NewPublisher(jsonstore.Config{FS: fsys, Now: now, Logger: logger, Displaced: func(e publish.Edit) { displaced = append(displaced, e) }})
+	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: logger, Projections: []store.Projection{p}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Attach(jsonstore.FromStore(st))
+	for _, id := range []string{"a", "b", "c"} {
+		put(t, st, "", id, nil)
+		publishAll(t, p)
+		write(t, fsys, "memory.json.bak", "written there "+id)
+	}
+	put(t, st, "", "d", nil)
+	publishAll(t, p)
+	var copies []string
+	for _, e := range displaced {
+		if e.File == "memory.json" && e.Kind == publish.Pending {
+			data, _ := durable.ReadFile(fsys, e.Copy)
+			copies = append(copies, string(data))
+		}
+	}
+	if fmt.Sprint(copies) != "[written there b written there c]" { // the first was there before any backup
+		t.Errorf("announced %q", copies)
+	}
+	if names := quarantine(t, fsys); len(names) != 3 {
+		t.Errorf("kept aside: %v", names)
+	}
+}
+
 // What other programs wrote about the file as a whole stays in it.
 func TestUnknownFieldsOfTheFileStay(t *testing.T) {
 	fsys := crashfs.New()
@@ -318,9 +396,9 @@ func BenchmarkPublish100k(b *testing.B) {
 // fixed is a source that does not change.
 type fixed struct{ memories []*memory.Memory }
 
-func (f fixed) Spaces() []string                { return []string{"default"} }
-func (f fixed) Space(string) jsonstore.View     { return f }
-func (f fixed) Memories() []*memory.Memory      { return slices.Clone(f.memories) }
-func (f fixed) Summary() string                 { return "" }
-func (f fixed) Forgotten() map[string]time.Time { return nil }
-func (f fixed) Revision() int64                 { return 1 }
+func (f fixed) Spaces() []string            { return []string{"default"} }
+func (f fixed) Space(string) jsonstore.View { return f }
+func (f fixed) Revision() int64             { return 1 }
+func (f fixed) Contents() store.Contents {
+	return store.Contents{Revision: 1, Memories: slices.Clone(f.memories)}
+}

@@ -172,7 +172,7 @@ func (t *tidier) links(m *memory.Memory) {
 
 // split makes several memories of one whose content is too long.
 func (t *tidier) split(m *memory.Memory) []*memory.Memory {
-	parts := pieces(m.Content)
+	parts := memory.Split(m.Content)
 	if len(parts) == 1 {
 		return []*memory.Memory{m}
 	}
@@ -185,32 +185,6 @@ func (t *tidier) split(m *memory.Memory) []*memory.Memory {
 		list = append(list, rest)
 	}
 	return list
-}
-
-// pieces cuts text into parts of at most memory.MaxContent characters, at the end of a line or a word where there is one.
-func pieces(text string) []string {
-	var parts []string
-	for utf8.RuneCountInString(text) > memory.MaxContent {
-		end := 0
-		for range memory.MaxContent {
-			_, n := utf8.DecodeRuneInString(text[end:])
-			end += n
-		}
-		late := end - end/8 // a cut before that would waste too much
-		if i := strings.LastIndexByte(text[:end], '\n'); i >= late {
-			end = i + 1
-		} else if i := strings.LastIndexByte(text[:end], ' '); i >= late {
-			end = i + 1
-		}
-		if strings.TrimSpace(text[:end]) != "" {
-			parts = append(parts, text[:end])
-		}
-		text = text[end:]
-	}
-	if len(parts) == 0 || strings.TrimSpace(text) != "" {
-		parts = append(parts, text)
-	}
-	return parts
 }
 
 func (t *tidier) unit(v *float64, field string, extra *map[string]json.RawMessage) {

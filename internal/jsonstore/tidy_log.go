@@ -30,7 +30,7 @@ func tidyLog(f *dailylog.File) (notes []string) {
 		}
 		t.text(&e.Tool, "tool", memory.MaxTitle, &e.Extra)
 		t.text(&e.Error, "error", memory.MaxContent, &e.Extra)
-		parts := pieces(e.Content)
+		parts := memory.Split(e.Content)
 		if len(parts) > 1 {
 			t.note("content", "has more than %d characters; split into %d entries", memory.MaxContent, len(parts))
 		}

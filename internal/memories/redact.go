@@ -86,3 +86,10 @@ func redactValue(value any) (_ any, changed bool) {
 	}
 	return value, changed
 }
+
+// Redact takes out of every text of m what must not be stored, as Add does, and reports whether something had to go. A content that
+// was nothing else is empty then. m must not be shared.
+func Redact(m *memory.Memory) bool { return redactMemory(m) }
+
+// RedactText does the same for a single text.
+func RedactText(s string) (clean string, changed bool) { return redactText(s) }

@@ -23,6 +23,10 @@ var (
 	ErrShuttingDown  = errors.New("daemon is shutting down")
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
+	ErrUnfinished    = errors.New("purge is not finished")
+	ErrEpoch         = errors.New("the store is on another line of history")
+	ErrIncomplete    = errors.New("data directory holds an unfinished restore")
+	ErrRefused       = errors.New("edit cannot be taken over as it is")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 

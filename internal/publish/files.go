@@ -1,15 +1,11 @@
 package publish
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path"
 	"sync"
 	"time"
@@ -22,188 +18,61 @@ import (
 var (
 	ErrNotRegular = errors.New("is not a regular file; it was left alone")
 	ErrBusyFile   = errors.New("is being changed by another program at this moment")
+	ErrForeign    = errors.New("was changed by somebody else")
 )
 
+// ForeignError says that a file is not what was published, and not what was claimed. It is an ErrForeign.
+type ForeignError struct {
+	Name string
+	Hash string // SHA-256 of what is there
+}
+
+func (e *ForeignError) Error() string { return fmt.Sprintf("%s %v", e.Name, ErrForeign) }
+
+// Is makes it an ErrForeign.
+func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
+
 const (
-	nextSuffix   = ".next" // the new file, complete and synced, before it takes the name
+	// What is under name.next is about to be published, or was published and has just been replaced. A file that is not whole
+	// yet has the name of a temporary file.
+	nextSuffix   = ".next"
 	backupSuffix = ".bak"
 )
 
+// patience is how long a file that is open for writing is waited for.
+const patience = time.Minute
+
 // Files replaces files and remembers what it wrote, also across restarts, so that it knows when somebody else changed one.
-// A file that it does not recognise is copied to quarantine/ before it is replaced. It is safe for concurrent use.
+// Such a file is not replaced before its bytes were claimed. What somebody wrote in the moment of the replacement is kept in
+// quarantine/ with a record (Edit). It is safe for concurrent use.
 //
-// What it remembers is derived and may be lost: then every file counts as changed by somebody else until it was replaced once.
+// What it remembers is derived and may be lost: then every file counts as changed by somebody else.
 type Files struct {
+	// Displaced, when not nil, is told of every edit that turned up where nothing but a published file was expected, once its
+	// bytes and its record are durable. It is called by the goroutine that found it, and may use the Files. Set it before the first use.
+	Displaced func(Edit)
+
 	fsys   durable.FS
 	ledger string // where it is remembered
 	now    func() time.Time
 	logger *slog.Logger
 
-	mu    sync.Mutex
-	known map[string]Known // by file name, nil until it was read; guarded by mu
+	mu         sync.Mutex
+	known      map[string]Known     // by file name, nil until it was read; guarded by mu, and so is all below
+	seen       map[string]present   // what was hashed last of the files that are not as published, by name
+	busySince  map[string]time.Time // of the files that were open for writing, when that was seen first
+	writing    []Edit               // whose copies were open for writing
+	found      []Edit               // to be announced when mu is free
+	noExchange bool                 // the file system has none
 }
 
-// Replace makes what write writes the content of name, and of the file from before name.bak when backup is set. There is no moment
-// without a whole file under name. revision is remembered with it. Durable on return.
-//
-// Errors: those of the file system and of write, ErrNotRegular, ErrBusyFile. The old file is then as it was.
-func (f *Files) Replace(name string, revision int64, backup bool, write func(io.Writer) error) (size int64, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.loadLocked(); err != nil {
-		return 0, err
+// NewFiles returns Files that remember in ledger, which must be named index/published….json: by that Clean finds it. It is read at
+// the first use.
+func NewFiles(fsys durable.FS, ledger string, now func() time.Time, logger *slog.Logger) *Files {
+	return &Files{
+		fsys: fsys, ledger: ledger, now: now, logger: logger,
+		seen: map[string]present{}, busySince: map[string]time.Time{},
 	}
-	if err := makeDir(f.fsys, path.Dir(name)); err != nil {
-		return 0, err
-	}
-	// The new file, whole and synced, under another name.
-	sum := &counting{hash: sha256.New()}
-	next := name + nextSuffix
-	err = durable.WriteFile(f.fsys, next, func(w io.Writer) error {
-		return write(io.MultiWriter(w, sum))
-	})
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.fsys.Remove(next) // the first error counts
-		}
-	}()
-	info, err := f.fsys.Lstat(next)
-	if err != nil {
-		return 0, fmt.Errorf("look at %s: %w", next, err)
-	}
-	entry := Known{Hash: sum.hex(), Size: sum.size, ModTime: info.ModTime(), Revision: revision}
-
-	// A change between the look at the old file and the rename starts over: the window is a few system calls wide.
-	for range 3 {
-		old, err := f.prepareLocked(name, entry, backup)
-		if err != nil {
-			return 0, err
-		}
-		if same, err := f.unchanged(name, old); err != nil {
-			return 0, err
-		} else if same {
-			return entry.Size, f.commitLocked(next, name, entry)
-		}
-	}
-	return 0, fmt.Errorf("%s %w", name, ErrBusyFile)
-}
-
-// prepareLocked puts aside what must not be lost, makes the ledger know what is about to be there, and links the backup.
-func (f *Files) prepareLocked(name string, entry Known, backup bool) (present, error) {
-	old, err := f.inspect(name, entry.Hash)
-	if err != nil {
-		return old, err
-	}
-	noted := map[string]Known{}
-	if old.foreign {
-		if err := f.quarantineLocked(name, old); err != nil {
-			return old, err
-		}
-	} else {
-		entry.Previous = old.hash
-	}
-	noted[name] = entry
-	backup = backup && old.exists && !old.foreign
-	if backup {
-		former, err := f.inspect(name+backupSuffix, old.hash)
-		if err != nil {
-			return old, err
-		}
-		kept := Known{Hash: old.hash, Size: old.info.Size(), ModTime: old.info.ModTime(), Revision: f.known[name].Revision}
-		if former.foreign {
-			if err := f.quarantineLocked(name+backupSuffix, former); err != nil {
-				return old, err
-			}
-		} else {
-			kept.Previous = former.hash
-		}
-		noted[name+backupSuffix] = kept
-	}
-	if err := f.noteLocked(noted); err != nil {
-		return old, err
-	}
-	if backup {
-		return old, f.backupLocked(name)
-	}
-	return old, nil
-}
-
-// backupLocked makes name.bak another name of the file under name.
-func (f *Files) backupLocked(name string) error {
-	bak := name + backupSuffix
-	temp := bak + nextSuffix
-	if err := f.fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", temp, err)
-	}
-	if err := f.fsys.Link(name, temp); err != nil {
-		// Some file systems have no links: a copy does as well.
-		return copyFile(f.fsys, name, bak, "")
-	}
-	if err := f.fsys.Rename(temp, bak); err != nil {
-		return fmt.Errorf("replace %s: %w", bak, err)
-	}
-	// A rename between two names of one file leaves both.
-	if err := f.fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", temp, err)
-	}
-	return nil
-}
-
-// commitLocked gives the new file its name. Commit point: the sync of the directory.
-func (f *Files) commitLocked(next, name string, entry Known) error {
-	if err := f.fsys.Rename(next, name); err != nil {
-		return fmt.Errorf("replace %s: %w", name, err)
-	}
-	if err := f.fsys.SyncDir(path.Dir(name)); err != nil {
-		return fmt.Errorf("sync directory of %s: %w", name, err)
-	}
-	entry.Previous = "" // from here on the old content under this name is somebody's doing
-	f.known[name] = entry
-	return nil
-}
-
-// Remove removes name when it is what was published; otherwise it is moved to quarantine/. A file that is not there is no error.
-func (f *Files) Remove(name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.loadLocked(); err != nil {
-		return err
-	}
-	old, err := f.inspect(name, "")
-	if err != nil {
-		return err
-	}
-	if old.exists {
-		if old.foreign {
-			if err := f.quarantineLocked(name, old); err != nil {
-				return err
-			}
-		}
-		if same, err := f.unchanged(name, old); err != nil {
-			return err
-		} else if !same {
-			return fmt.Errorf("%s %w", name, ErrBusyFile)
-		}
-		if err := f.fsys.Remove(name); err != nil {
-			return fmt.Errorf("remove %s: %w", name, err)
-		}
-		if err := f.fsys.SyncDir(path.Dir(name)); err != nil {
-			return fmt.Errorf("sync directory of %s: %w", name, err)
-		}
-	}
-	delete(f.known, name)
-	return f.saveLocked()
-}
-
-// present is what is found under a name.
-type present struct {
-	exists  bool
-	foreign bool // not what was published
-	hash    string
-	info    fs.FileInfo
 }
 
 // SpaceDir is the directory of a space's published files: the root for the default space, spaces/NAME for others.
@@ -214,87 +83,174 @@ func SpaceDir(space string) string {
 	return path.Join("spaces", space)
 }
 
-// inspect looks at the file under name. ours is a hash that is recognised beside those remembered.
-func (f *Files) inspect(name, ours string) (present, error) {
-	info, err := f.fsys.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return present{}, nil
+// do runs op with what is remembered at hand, and announces what it found.
+func (f *Files) do(op func() error) error {
+	f.mu.Lock()
+	err := f.loadLocked()
+	if err == nil {
+		f.recheckLocked()
+		err = op()
 	}
+	found := f.found
+	f.found = nil
+	f.mu.Unlock()
+	for _, e := range found {
+		f.logger.Warn("what somebody else wrote into a published file was kept aside", "file", e.File, "copy", e.Copy, "edit", e.ID)
+		if f.Displaced != nil {
+			f.Displaced(e)
+		}
+	}
+	return err
+}
+
+// Replace makes what write writes the content of name, and of the file from before name.bak when backup is set. There is no moment
+// without a whole file under name. revision is remembered with it. Durable on return.
+//
+// Errors: those of the file system and of write, ErrNotRegular; *ForeignError, which is an ErrForeign, when what is there was
+// neither published nor claimed; ErrBusyFile while somebody has the file open for writing, for a minute at most. The old file is
+// then as it was. After an error of the file system it may be the new one, and the next call finishes what was begun.
+func (f *Files) Replace(name string, revision int64, backup bool, write func(io.Writer) error) (size int64, err error) {
+	err = f.do(func() error {
+		size, err = f.replaceLocked(name, revision, backup, write)
+		return err
+	})
+	return size, err
+}
+
+// turn is one publication.
+type turn struct {
+	name   string
+	backup bool
+	old    present // what is replaced
+	bak    Known   // what the ledger had of the backup
+	entry  Known   // what comes
+}
+
+func (f *Files) replaceLocked(name string, revision int64, backup bool, write func(io.Writer) error) (int64, error) {
+	if err := makeDir(f.fsys, path.Dir(name)); err != nil {
+		return 0, err
+	}
+	// What a publication that failed left must be out of the way.
+	if err := f.settleLocked(name); err != nil {
+		return 0, err
+	}
+	old, err := f.expectLocked(name)
 	if err != nil {
-		return present{}, fmt.Errorf("look at %s: %w", name, err)
+		return 0, err
 	}
-	if !info.Mode().IsRegular() {
-		return present{}, fmt.Errorf("%s %w", name, ErrNotRegular)
+	t := &turn{name: name, backup: backup && old.exists, old: old, bak: f.known[name+backupSuffix]}
+	if t.backup {
+		if err := f.knowBackupLocked(t); err != nil {
+			return 0, err
+		}
 	}
-	p := present{exists: true, info: info}
-	k, known := f.known[name]
-	if known && !k.ModTime.IsZero() && k.Size == info.Size() && k.ModTime.Equal(info.ModTime()) {
-		p.hash = k.Hash
-		return p, nil
+	sum := newCounting()
+	temp, err := durable.WriteTemp(f.fsys, name, func(w io.Writer) error { return write(io.MultiWriter(w, sum)) })
+	if err != nil {
+		return 0, err
 	}
-	if p.hash, err = f.hashOf(name); err != nil {
-		return present{}, err
+	defer func() { _ = f.fsys.Remove(temp) }() // when it is there still, and when it is another name of what was published
+	info, err := f.fsys.Lstat(temp)
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", temp, err)
 	}
-	p.foreign = p.hash != ours && (!known || p.hash != k.Hash && p.hash != k.Previous)
+	t.entry = Known{Hash: sum.hex(), Size: sum.size, ModTime: info.ModTime(), Revision: revision}
+	if err := f.beginLocked(t); err != nil {
+		return 0, err
+	}
+	if err := f.swapLocked(t, temp); err != nil {
+		return 0, err
+	}
+	return t.entry.Size, f.finishLocked(t)
+}
+
+// expectLocked looks at what is to be replaced or removed, and insists that it is known and in nobody's hands.
+func (f *Files) expectLocked(name string) (present, error) {
+	p, err := f.inspectLocked(name)
+	if err != nil {
+		return p, err
+	}
+	if !p.writing {
+		delete(f.busySince, name)
+	} else if since, again := f.busySince[name]; !again {
+		f.busySince[name] = f.now()
+		return p, fmt.Errorf("%s %w", name, ErrBusyFile)
+	} else if f.now().Sub(since) < patience {
+		return p, fmt.Errorf("%s %w", name, ErrBusyFile)
+	}
+	if p.exists && !f.known[name].is(p.hash) {
+		return p, &ForeignError{Name: name, Hash: p.hash}
+	}
 	return p, nil
 }
 
-// unchanged reports whether name is still the file that inspect saw.
-func (f *Files) unchanged(name string, old present) (bool, error) {
-	info, err := f.fsys.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return !old.exists, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look at %s: %w", name, err)
-	}
-	return old.exists && info.Size() == old.info.Size() && info.ModTime().Equal(old.info.ModTime()) &&
-		info.Mode() == old.info.Mode(), nil
-}
-
-func (f *Files) hashOf(name string) (string, error) {
-	file, err := f.fsys.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := &counting{hash: sha256.New()}
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	return sum.hex(), nil
-}
-
-// counting hashes and counts what is written to it.
-type counting struct {
-	hash hash.Hash
-	size int64
-}
-
-func (c *counting) Write(p []byte) (int, error) {
-	c.size += int64(len(p))
-	return c.hash.Write(p)
-}
-
-func (c *counting) hex() string { return hex.EncodeToString(c.hash.Sum(nil)) }
-
-// Clean removes what a crash may have left of files being written, in every directory that holds published files, what is
-// remembered of them, or what was kept aside. It must come before anything writes there.
-func Clean(fsys durable.FS) error {
-	dirs := []string{".", "logs", "index", quarantineDir}
-	spaces, err := fsys.ReadDir("spaces")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for temporary files: %w", err)
-	}
-	for _, e := range spaces {
-		if e.IsDir() {
-			dirs = append(dirs, path.Join("spaces", e.Name()), path.Join("spaces", e.Name(), "logs"))
-		}
-	}
-	for _, dir := range dirs {
-		if _, err := durable.CleanTemp(fsys, dir); err != nil {
+// Remove removes name when it is what was published or claimed. A file that is not there is no error. Durable on return. Errors
+// are those of Replace.
+func (f *Files) Remove(name string) error {
+	return f.do(func() error {
+		if err := f.settleLocked(name); err != nil {
 			return err
 		}
+		old, err := f.expectLocked(name)
+		if err != nil {
+			return err
+		}
+		if old.exists {
+			// What is under the other name can be looked at without anybody changing the name meanwhile.
+			if err := f.fsys.Rename(name, name+nextSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("remove %s: %w", name, err)
+			}
+			if err := f.syncDirOf(name); err != nil {
+				return err
+			}
+			if _, err := f.resolveLocked(&turn{name: name, old: old}); err != nil {
+				return err
+			}
+		}
+		delete(f.known, name)
+		return f.saveLocked()
+	})
+}
+
+// SetAside keeps what somebody else wrote into name in quarantine/, as an Edit that is pending, and claims it, so that it may be
+// replaced although it was not taken over. Durable on return.
+func (f *Files) SetAside(name string) error {
+	return f.do(func() error {
+		p, err := f.inspectLocked(name)
+		if err != nil || !p.exists || f.known[name].is(p.hash) {
+			return err
+		}
+		e, err := KeepEdit(f.fsys, name, Edit{File: name, Hash: p.hash, Kind: Pending, At: f.now()})
+		if err != nil {
+			return err
+		}
+		f.found = append(f.found, e)
+		return f.claimLocked(name, p.hash)
+	})
+}
+
+// Yield calls op, a Replace or Remove of name. When that finds what somebody else wrote, foreign is called with the name, and the
+// error is an ErrHeld; without a foreign the file is set aside and op is called again.
+func (f *Files) Yield(name string, foreign func(name string), op func() error) error {
+	for range 3 { // somebody may write again and again
+		err := op()
+		if !errors.Is(err, ErrForeign) {
+			return err
+		}
+		if foreign != nil {
+			foreign(name)
+			return fmt.Errorf("%s %w", name, ErrHeld)
+		}
+		if err := f.SetAside(name); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s %w", name, ErrBusyFile)
+}
+
+func (f *Files) syncDirOf(name string) error {
+	if err := f.fsys.SyncDir(path.Dir(name)); err != nil {
+		return fmt.Errorf("sync directory of %s: %w", name, err)
 	}
 	return nil
 }

@@ -1,18 +1,18 @@
 package publish_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,8 +25,10 @@ const ledger = "index/published.json"
 
 func now() time.Time { return time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC) }
 
-func files(t testing.TB, fsys durable.FS) *publish.Files {
-	return publish.NewFiles(fsys, ledger, now, slog.New(slog.NewTextHandler(t.Output(), nil)))
+func files(t testing.TB, fsys durable.FS) *publish.Files { return filesAt(t, fsys, now) }
+
+func filesAt(t testing.TB, fsys durable.FS, now func() time.Time) *publish.Files {
+	return publish.NewFiles(fsys, ledger, now, slog.New(slog.DiscardHandler))
 }
 
 func replace(f *publish.Files, name string, revision int64, text string) error {
@@ -56,7 +58,7 @@ func content(fsys durable.FS, name string) string {
 	return string(data)
 }
 
-// kept returns what is in quarantine/, the reasons left out.
+// kept returns what is in quarantine/, the reasons and records left out.
 func kept(t testing.TB, fsys durable.FS) []string {
 	t.Helper()
 	entries, err := fsys.ReadDir("quarantine")
@@ -65,7 +67,7 @@ func kept(t testing.TB, fsys durable.FS) []string {
 	}
 	var list []string
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".reason.txt") && !strings.Contains(e.Name(), ".tmp-") {
+		if !strings.HasSuffix(e.Name(), ".reason.txt") && !strings.HasSuffix(e.Name(), ".edit.json") && !strings.Contains(e.Name(), ".tmp-") {
 			list = append(list, content(fsys, "quarantine/"+e.Name()))
 		}
 	}
@@ -81,7 +83,7 @@ func onBoth(t *testing.T, test func(t *testing.T, fsys durable.FS)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = root.Close() })
-		test(t, durable.Dir(root))
+		test(t, unsynced{durable.Dir(root)})
 	})
 	t.Run("simulated", func(t *testing.T) { test(t, crashfs.New()) })
 }
@@ -130,17 +132,17 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-func TestHandEditIsKept(t *testing.T) {
+// A file that somebody else changed is not published over before it was claimed.
+func TestForeignIsLeftAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		restart bool
 		ledger  string // what becomes of it
-		want    []string
 	}{
-		{"running", false, "", []string{"by hand"}},
-		{"after a restart", true, "", []string{"by hand"}},
-		{"ledger lost", true, "lost", []string{"by hand", "one"}}, // the backup is not recognised either
-		{"ledger damaged", true, "damaged", []string{"by hand", "one"}},
+		{"running", false, ""},
+		{"after a restart", true, ""},
+		{"ledger lost", true, "lost"},
+		{"ledger damaged", true, "damaged"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, fsys durable.FS) {
@@ -157,54 +159,91 @@ func TestHandEditIsKept(t *testing.T) {
 				case "damaged":
 					edit(t, fsys, ledger, "{")
 				}
+				var foreign *publish.ForeignError
+				err := replace(f, "memory.json", 3, "three")
+				if !errors.Is(err, publish.ErrForeign) || !errors.As(err, &foreign) || foreign.Name != "memory.json" || foreign.Hash != hash("by hand") {
+					t.Fatalf("got %v", err)
+				}
+				if err := f.Remove("memory.json"); !errors.Is(err, publish.ErrForeign) {
+					t.Fatalf("Remove: %v", err)
+				}
+				want(t, fsys, "memory.json", "by hand")
+				if found := look(t, f, "memory.json"); found.Ours || found.Hash != foreign.Hash || found.Size != 7 || !found.Exists {
+					t.Errorf("found %+v", found)
+				}
+				must(t, f.Claim("memory.json", foreign.Hash))
+				if !look(t, f, "memory.json").Ours {
+					t.Error("it was claimed and is not ours")
+				}
+				if revision, err := f.Revision("memory.json"); revision != 0 || err != nil {
+					t.Errorf("revision %d, %v: what was claimed is to be published again", revision, err)
+				}
+				if k, ok, err := f.Known("memory.json"); err != nil || tt.ledger == "" && (!ok || k.Revision != 2 || k.Hash != hash("two")) {
+					t.Errorf("known %+v %v %v", k, ok, err)
+				}
+				if tt.restart {
+					f = files(t, fsys)
+				}
 				must(t, replace(f, "memory.json", 3, "three"))
-				want(t, fsys, "memory.json", "three")
+				want(t, fsys, "memory.json.bak", "by hand")
 				must(t, replace(f, "memory.json", 4, "four"))
-				must(t, replace(f, "memory.json", 5, "five"))
-				want(t, fsys, "memory.json.bak", "four")
-				if got := kept(t, fsys); !slices.Equal(got, tt.want) {
-					t.Errorf("kept %q, want %q", got, tt.want)
+				want(t, fsys, "memory.json", "four")
+				want(t, fsys, "memory.json.bak", "three")
+				var strange []string
+				if tt.ledger != "" {
+					strange = []string{"one"} // the backup is not recognised either
+				}
+				if got := kept(t, fsys); !slices.Equal(got, strange) {
+					t.Errorf("kept %q", got)
 				}
 			})
 		})
 	}
 }
 
-// An editor that writes into the file it has open reaches the backup when the file was replaced meanwhile.
-func TestEditThatReachedTheBackupIsKept(t *testing.T) {
-	onBoth(t, func(t *testing.T, fsys durable.FS) {
-		f := files(t, fsys)
-		must(t, replace(f, "memory.json", 1, "one"))
-		file, err := fsys.OpenFile("memory.json", os.O_WRONLY, 0)
-		must(t, err)
-		defer file.Close()
-		must(t, replace(f, "memory.json", 2, "two"))
-		_, err = file.WriteAt([]byte("late"), 0)
-		must(t, err)
-		must(t, replace(f, "memory.json", 3, "three"))
-		want(t, fsys, "memory.json.bak", "two")
-		if got := kept(t, fsys); !slices.Equal(got, []string{"late"}) {
-			t.Errorf("kept %q", got)
-		}
-	})
-}
-
-func TestReasonSaysWhatToDo(t *testing.T) {
+// Without anybody to take edits over they are kept aside, and published over.
+func TestYield(t *testing.T) {
 	fsys := crashfs.New()
 	f := files(t, fsys)
-	edit(t, fsys, "memory.json", "found")
-	must(t, replace(f, "memory.json", 1, "one"))
-	entries, err := fsys.ReadDir("quarantine")
-	must(t, err)
-	if len(entries) != 2 || entries[1].Name() != entries[0].Name()+".reason.txt" {
-		t.Fatalf("quarantine holds %v", entries)
+	var told []string
+	f.Displaced = func(e publish.Edit) { told = append(told, e.File) }
+	edit(t, fsys, "memory.json", "by hand")
+	again := func() error { return replace(f, "memory.json", 1, "one") }
+	if err := f.Yield("memory.json", func(name string) { told = append(told, "foreign "+name) }, again); !errors.Is(err, publish.ErrHeld) {
+		t.Fatalf("got %v", err)
 	}
-	reason := content(fsys, "quarantine/"+entries[1].Name())
-	for _, part := range []string{"memory.json was changed", "2026-02-21", "To bring them in"} {
-		if !strings.Contains(reason, part) {
-			t.Errorf("the reason lacks %q:\n%s", part, reason)
-		}
+	want(t, fsys, "memory.json", "by hand")
+	must(t, f.Yield("memory.json", nil, again))
+	want(t, fsys, "memory.json", "one")
+	if got := kept(t, fsys); !slices.Equal(got, []string{"by hand"}) || fmt.Sprint(told) != "[foreign memory.json memory.json]" {
+		t.Errorf("kept %q, told %q", got, told)
 	}
+	if e := edits(t, fsys); len(e) != 1 || e[0].Kind != publish.Pending || e[0].InPlace || e[0].Resolved != "" {
+		t.Errorf("edits %+v", e)
+	}
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func look(t testing.TB, f *publish.Files, name string) publish.Found {
+	t.Helper()
+	found, err := f.Look(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func edits(t testing.TB, fsys durable.FS) []publish.Edit {
+	t.Helper()
+	list, err := publish.Edits(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 func TestRemove(t *testing.T) {
@@ -212,11 +251,9 @@ func TestRemove(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(t *testing.T, fsys durable.FS)
-		want   []string
 	}{
-		{"ours", func(*testing.T, durable.FS) {}, nil},
-		{"changed", func(t *testing.T, fsys durable.FS) { edit(t, fsys, name, "by hand") }, []string{"by hand"}},
-		{"gone", func(t *testing.T, fsys durable.FS) { must(t, fsys.Remove(name)) }, nil},
+		{"ours", func(*testing.T, durable.FS) {}},
+		{"gone", func(t *testing.T, fsys durable.FS) { must(t, fsys.Remove(name)) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, fsys durable.FS) {
@@ -227,8 +264,8 @@ func TestRemove(t *testing.T) {
 				if _, err := fsys.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("still there: %v", err)
 				}
-				if got := kept(t, fsys); !slices.Equal(got, tt.want) {
-					t.Errorf("kept %q, want %q", got, tt.want)
+				if got := kept(t, fsys); len(got) > 0 {
+					t.Errorf("kept %q", got)
 				}
 				if names, err := f.Names(); len(names) > 0 || err != nil {
 					t.Errorf("remembers %v, %v", names, err)
@@ -254,101 +291,35 @@ func TestNotRegularIsLeftAlone(t *testing.T) {
 	}
 }
 
-// An error anywhere leaves a whole file, and the next attempt succeeds without keeping our own file aside.
-func TestErrorAtEveryOperation(t *testing.T) {
-	base := crashfs.New()
-	f := files(t, base)
-	must(t, replace(f, "memory.json", 1, "one"))
-	must(t, replace(f, "memory.json", 2, "two"))
-	probe := base.Clone()
-	must(t, replace(files(t, probe), "memory.json", 3, "three"))
-	for _, fault := range []error{syscall.ENOSPC, syscall.EIO} {
-		for n := base.Ops() + 1; n <= probe.Ops(); n++ {
-			fsys := base.Clone()
-			fsys.FailAt(n, fault)
-			f := files(t, fsys)
-			err := replace(f, "memory.json", 3, "three")
-			if got := content(fsys, "memory.json"); got != "three" && (got != "two" || err == nil) {
-				t.Fatalf("%v at operation %d: memory.json holds %q, %v", fault, n, got, err)
-			}
-			must(t, replace(f, "memory.json", 4, "four"))
-			want(t, fsys, "memory.json", "four")
-			if got := kept(t, fsys); len(got) > 0 {
-				t.Fatalf("%v at operation %d: kept %q", fault, n, got)
-			}
-		}
-	}
-}
-
-// The power fails at every operation of a publication, with and without an edit by hand before it.
-func TestCrashAtEveryOperation(t *testing.T) {
-	for _, edited := range []bool{false, true} {
-		for _, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
-			t.Run(fmt.Sprintf("edited=%v/%v", edited, variant), func(t *testing.T) {
-				base := crashfs.New()
-				f := files(t, base)
-				must(t, replace(f, "memory.json", 1, "one"))
-				must(t, replace(f, "memory.json", 2, "two"))
-				before := "two"
-				if edited {
-					before = "by hand"
-					edit(t, base, "memory.json", before)
-				}
-				start := base.Ops()
-				probe := base.Clone()
-				must(t, replace(files(t, probe), "memory.json", 3, "three"))
-				for n := start + 1; n <= probe.Ops()+1; n++ {
-					for seed := range uint64(4) {
-						fsys := base.Clone()
-						fsys.CrashAt(n)
-						acknowledged := replace(files(t, fsys), "memory.json", 3, "three") == nil
-						checkAfterCrash(t, fsys.Crash(variant, rand.New(rand.NewPCG(seed, 1))), before, edited, acknowledged)
-						if t.Failed() {
-							t.Fatalf("crash at operation %d: %v", n, fsys.Trace()[start:])
-						}
-					}
-				}
-			})
-		}
-	}
-}
-
-func checkAfterCrash(t *testing.T, fsys durable.FS, before string, edited, acknowledged bool) {
-	t.Helper()
-	got := content(fsys, "memory.json")
-	if got != "three" && (got != before || acknowledged) {
-		t.Errorf("after the crash memory.json holds %q", got)
-	}
-	if bak := content(fsys, "memory.json.bak"); bak != "one" && (edited || bak != before) {
-		t.Errorf("after the crash memory.json.bak holds %q", bak)
-	}
-	if held := kept(t, fsys); edited && got == "three" && !slices.Equal(held, []string{"by hand"}) {
-		t.Errorf("the edit was replaced; kept %q", held)
-	}
-	must(t, publish.Clean(fsys))
+// A link that somebody puts under the name in the last moment is put back.
+func TestNotRegularInTheLastMoment(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	defer root.Close()
+	must(t, os.WriteFile(filepath.Join(dir, "elsewhere.json"), []byte("mine"), 0o600))
+	fsys := &watched{FS: durable.Dir(root)}
 	f := files(t, fsys)
-	revision, err := f.Revision("memory.json")
-	if err != nil || got == "three" && revision != 3 || got == "two" && revision == 3 {
-		t.Errorf("memory.json holds %q, said to be revision %d, %v", got, revision, err)
-	}
-	must(t, replace(f, "memory.json", 4, "four"))
-	want(t, fsys, "memory.json", "four")
-	var hand []string
-	if edited {
-		hand = []string{"by hand"}
-	}
-	if held := kept(t, fsys); !slices.Equal(held, hand) {
-		t.Errorf("kept %q, want %q", held, hand)
-	}
-	for _, dir := range []string{".", "index", "quarantine"} {
-		entries, err := fsys.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if strings.Contains(e.Name(), ".tmp-") || strings.Contains(e.Name(), ".next") {
-				t.Errorf("left behind: %s/%s", dir, e.Name())
-			}
+	must(t, replace(f, "memory.json", 1, "one"))
+	fsys.before = func(call string) {
+		if once := strings.HasPrefix(call, "exchange memory.json.next") && content(fsys, "memory.json") == "one"; once {
+			must(t, root.Remove("memory.json"))
+			must(t, os.Symlink("elsewhere.json", filepath.Join(dir, "memory.json")))
 		}
 	}
+	for range 2 {
+		if err := replace(f, "memory.json", 2, "two"); !errors.Is(err, publish.ErrNotRegular) {
+			t.Fatalf("got %v", err)
+		}
+		want(t, fsys, "elsewhere.json", "mine")
+		if info, err := root.Lstat("memory.json"); err != nil || info.Mode().IsRegular() {
+			t.Errorf("the link is gone: %v %v", info, err)
+		}
+		fsys.before = nil
+	}
+	tidy(t, fsys)
+	must(t, publish.Clean(fsys))
+	must(t, root.Remove("memory.json"))
+	must(t, replace(files(t, fsys), "memory.json", 3, "three"))
+	want(t, fsys, "memory.json", "three")
 }

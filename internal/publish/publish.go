@@ -33,6 +33,10 @@ type Config struct {
 	Share    float64       // of the time that publishing one key may take; 0.03 when 0. It goes before MaxDelay.
 }
 
+// ErrHeld is what Config.Publish returns when a file must not be published for now: the key then waits, without being tried
+// again, until it is marked.
+var ErrHeld = errors.New("is not published until an edit of it is dealt with")
+
 // Written says what a publication did.
 type Written struct {
 	Revision int64 // of the state that the file holds now
@@ -47,6 +51,7 @@ type Status struct {
 	Bytes    int64         // size of it
 	Duration time.Duration // what it took
 	Pending  bool          // there is something newer to publish
+	Held     bool          // it is not published before an edit of it is dealt with
 	Err      error         // why the last attempt failed, nil when it did not
 }
 
@@ -159,7 +164,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 }
 
 // PublishAll publishes everything that is out of date now, whatever the waiting times say. Whether or not Run is at work.
-// It returns the errors of all keys, and ctx's when that ends first.
+// It returns the errors of all keys, and ctx's when that ends first. A key that is held is no error.
 func (p *Publisher) PublishAll(ctx context.Context) error {
 	errs := []error{p.markBehind()}
 	p.mu.Lock()
@@ -277,6 +282,11 @@ func (p *Publisher) publish(key string) error {
 	defer p.signal() // Run may be waiting for something later
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	it.status.Held = errors.Is(err, ErrHeld)
+	if it.status.Held {
+		it.failures, it.kind, it.status.Err = 0, "", nil
+		return nil
+	}
 	if err != nil {
 		p.failedLocked(it, taken, end, err)
 		return fmt.Errorf("publish %s: %w", key, err)

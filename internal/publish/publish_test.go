@@ -162,3 +162,28 @@ func TestPublishAllStopsWithItsContext(t *testing.T) {
 		t.Errorf("got %v after %v", err, r.log)
 	}
 }
+
+// A key that is held is neither a failure nor tried again, until it is marked.
+func TestHeldWaitsForAMark(t *testing.T) {
+	r := &recorder{err: fmt.Errorf("memory.json %w", publish.ErrHeld)}
+	published, logged := inBubble(t, r, nil, func(p *publish.Publisher) {
+		p.Mark("a")
+		time.Sleep(time.Hour)
+		if s := p.Status(); len(s) != 1 || !s[0].Held || s[0].Err != nil || s[0].Pending {
+			t.Errorf("status %+v", s)
+		}
+		p.Mark("a")
+		if err := p.PublishAll(t.Context()); err != nil {
+			t.Errorf("PublishAll: %v", err)
+		}
+		r.fail(nil)
+		p.Mark("a")
+		time.Sleep(time.Second)
+		if s := p.Status(); s[0].Held || s[0].Revision != 7 {
+			t.Errorf("status %+v", s)
+		}
+	})
+	if want := "a@500ms a@1h0m0s a@1h0m0.5s"; published != want || logged != "" {
+		t.Errorf("published %s, want %s; logged %q", published, want, logged)
+	}
+}

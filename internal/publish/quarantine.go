@@ -2,36 +2,28 @@ package publish
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 )
 
 const quarantineDir = "quarantine"
 
-// quarantineLocked copies a file that is about to be replaced or removed.
-func (f *Files) quarantineLocked(name string, old present) error {
-	reason := fmt.Sprintf("%s was changed by another program or by hand, not by memsidecar.\n"+
-		"Found: %s. Last changed: %s. Size: %d bytes. SHA-256: %s.\n\n"+
-		"memsidecar was about to publish its own state under that name, so the file was copied here first, unchanged.\n"+
-		"Its changes are not in the store. To bring them in, compare it with the published file and make the changes again\n"+
-		"through memsidecar. When nothing in it is needed any more, delete both files; memsidecar never does.\n",
-		name, f.now().Format(time.RFC3339), old.info.ModTime().Format(time.RFC3339), old.info.Size(), old.hash)
-	dest, kept, err := Keep(f.fsys, name, old.hash, reason)
-	if err != nil {
-		return err
+// quarantineName is how a file with that content is called in quarantine/, in two parts.
+func quarantineName(name, hash string) (base, ext string) {
+	base = strings.ReplaceAll(name, "/", "_")
+	if i := strings.IndexByte(base, '.'); i > 0 {
+		base, ext = base[:i], base[i:]
 	}
-	if kept {
-		f.logger.Warn("a published file was changed by somebody else; it was kept aside", "file", name, "copy", dest)
-	}
-	return nil
+	return base + "-" + hash[:min(12, len(hash))], ext
 }
 
 // Keep copies the file name, whose SHA-256 is hash, to quarantine/, beside a text that says why. The place follows from name and
@@ -39,11 +31,8 @@ func (f *Files) quarantineLocked(name string, old present) error {
 //
 // Errors: those of the file system; ErrBusyFile when the file has another hash by now.
 func Keep(fsys durable.FS, name, hash, reason string) (dest string, kept bool, err error) {
-	base, ext := strings.ReplaceAll(name, "/", "_"), ""
-	if i := strings.IndexByte(base, '.'); i > 0 {
-		base, ext = base[:i], base[i:]
-	}
-	dest = path.Join(quarantineDir, base+"-"+hash[:12]+ext)
+	base, ext := quarantineName(name, hash)
+	dest = path.Join(quarantineDir, base+ext)
 	if err := makeDir(fsys, quarantineDir); err != nil {
 		return dest, false, err
 	}
@@ -75,7 +64,7 @@ func copyFile(fsys durable.FS, name, dest, hash string) error {
 	}
 	defer file.Close()
 	return durable.WriteFile(fsys, dest, func(w io.Writer) error {
-		sum := &counting{hash: sha256.New()}
+		sum := newCounting()
 		if _, err := io.Copy(io.MultiWriter(w, sum), file); err != nil {
 			return err
 		}
@@ -85,6 +74,48 @@ func copyFile(fsys durable.FS, name, dest, hash string) error {
 		return nil
 	})
 }
+
+// syncFile makes the bytes of a file durable, whoever wrote them.
+func syncFile(fsys durable.FS, name string) error {
+	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", name, err)
+	}
+	return nil
+}
+
+// hashOf returns the SHA-256 of a file.
+func hashOf(fsys durable.FS, name string) (string, error) {
+	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := newCounting()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return sum.hex(), nil
+}
+
+// counting hashes and counts what is written to it.
+type counting struct {
+	hash hash.Hash
+	size int64
+}
+
+func newCounting() *counting { return &counting{hash: sha256.New()} }
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.size += int64(len(p))
+	return c.hash.Write(p)
+}
+
+func (c *counting) hex() string { return hex.EncodeToString(c.hash.Sum(nil)) }
 
 // makeDir makes a directory and its parents durably.
 func makeDir(fsys durable.FS, dir string) error {

@@ -6,7 +6,10 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/schedule"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 )
 
 // Admin is how the daemon is looked after. All functions are required and safe for concurrent use.
@@ -25,6 +28,7 @@ type Info struct {
 	PID                      int
 	StartedAt                time.Time
 	LSN                      int64
+	Store, Epoch             string
 	ReadOnly                 string // why the store is read-only, "" when it is not
 	Paused                   bool
 	Jobs                     []schedule.Status
@@ -56,6 +60,10 @@ type adminServer struct {
 	pb.UnsafeAdminServiceServer
 	admin    Admin
 	archiver *archiver.Archiver
+	backups  *backup.Source
+	transfer *transfer.Service
+	edits    *edit.Service
+	stopping <-chan struct{}
 }
 
 func (s *adminServer) Archive(ctx context.Context, req *pb.AdminServiceArchiveRequest) (*pb.AdminServiceArchiveResponse, error) {
@@ -142,6 +150,7 @@ func (s *adminServer) Info(context.Context, *pb.AdminServiceInfoRequest) (*pb.Ad
 		Version: info.Version, ApiVersion: apiVersion, Pid: int64(info.PID), DataDir: info.DataDir, Socket: info.Socket,
 		StartedAt: timeToProto(info.StartedAt), Lsn: info.LSN, ReadOnlyReason: info.ReadOnly, Paused: info.Paused,
 		Jobs: jobsToProto(info.Jobs), ClockDoubt: info.ClockDoubt,
+		Store: info.Store, Epoch: info.Epoch,
 	}, nil
 }
 

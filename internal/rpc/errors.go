@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/publish"
 )
 
 // Domain is the domain of every ErrorInfo.
@@ -30,6 +31,7 @@ var table = []struct {
 	code   codes.Code
 	reason string
 }{
+	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},
 	{memory.ErrUnauthorized, codes.PermissionDenied, "UNAUTHORIZED"},
 	{memory.ErrShuttingDown, codes.Unavailable, "SHUTTING_DOWN"},
 	{memory.ErrDiskFull, codes.ResourceExhausted, "DISK_FULL"},
@@ -38,14 +40,19 @@ var table = []struct {
 	{memory.ErrPaused, codes.FailedPrecondition, "PAUSED"},
 	{memory.ErrStale, codes.FailedPrecondition, "STALE_REVISION"},
 	{memory.ErrKeyReused, codes.FailedPrecondition, "IDEMPOTENCY_KEY_REUSED"},
+	{memory.ErrEpoch, codes.FailedPrecondition, "EPOCH_CHANGED"},
+	{memory.ErrIncomplete, codes.FailedPrecondition, "INCOMPLETE_RESTORE"},
 	{memory.ErrNotUndoable, codes.FailedPrecondition, "NOT_UNDOABLE"},
 	{memory.ErrTrimmed, codes.OutOfRange, "HISTORY_TRIMMED"},
+	{memory.ErrRefused, codes.FailedPrecondition, "EDIT_REFUSED"},
 	{memory.ErrNotFound, codes.NotFound, "NOT_FOUND"},
 	{memory.ErrExists, codes.AlreadyExists, "ALREADY_EXISTS"},
 	{memory.ErrCorrupt, codes.DataLoss, "CORRUPT"},
 	{memory.ErrNewerVersion, codes.FailedPrecondition, "NEWER_VERSION"},
 	{memory.ErrLocked, codes.FailedPrecondition, "LOCKED"},
 	{memory.ErrUnsupportedFS, codes.FailedPrecondition, "UNSUPPORTED_FILE_SYSTEM"},
+	{publish.ErrBusyFile, codes.Aborted, "FILE_BUSY"},
+	{publish.ErrNotRegular, codes.FailedPrecondition, "NOT_A_REGULAR_FILE"},
 	{errTooLarge, codes.ResourceExhausted, "REQUEST_TOO_LARGE"},
 	{context.Canceled, codes.Canceled, "CANCELED"},
 	{context.DeadlineExceeded, codes.DeadlineExceeded, "DEADLINE_EXCEEDED"},

@@ -43,6 +43,10 @@ var sentinels = map[string]struct {
 	"ErrShuttingDown":  {memory.ErrShuttingDown, codes.Unavailable},
 	"ErrBusy":          {memory.ErrBusy, codes.ResourceExhausted},
 	"ErrPaused":        {memory.ErrPaused, codes.FailedPrecondition},
+	"ErrUnfinished":    {memory.ErrUnfinished, codes.FailedPrecondition},
+	"ErrEpoch":         {memory.ErrEpoch, codes.FailedPrecondition},
+	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},
+	"ErrRefused":       {memory.ErrRefused, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

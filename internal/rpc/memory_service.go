@@ -11,6 +11,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -25,6 +26,7 @@ type memoryServer struct {
 	memories     *memories.Service
 	reads        reads
 	consolidator *consolidator.Service
+	purges       *purge.Service
 }
 
 func (s *memoryServer) Add(ctx context.Context, req *pb.MemoryServiceAddRequest) (*pb.MemoryServiceAddResponse, error) {

@@ -107,6 +107,9 @@ func (s *operationServer) Watch(req *pb.OperationServiceWatchRequest, stream grp
 	if req.After != nil {
 		after = *req.After
 	}
+	if err := s.sameLine(req.GetEpoch(), after); err != nil {
+		return err
+	}
 	// Whoever has the header knows that nothing from here on is missed.
 	if err := stream.SendHeader(metadata.MD{}); err != nil {
 		return fmt.Errorf("send header: %w", errors.Join(stream.Context().Err(), err))
@@ -137,6 +140,17 @@ func (s *operationServer) Watch(req *pb.OperationServiceWatchRequest, stream grp
 		return err
 	}
 	return memory.ErrShuttingDown
+}
+
+// sameLine refuses a client that goes on with a number from another line of history: that of a store of which a backup was restored since.
+func (s *operationServer) sameLine(epoch string, after int64) error {
+	switch current := s.store.Epoch(); {
+	case epoch != "" && epoch != current:
+		return fmt.Errorf("%w: %s, not %s; read everything again", memory.ErrEpoch, current, epoch)
+	case after > s.store.LSN():
+		return fmt.Errorf("%w: it has not reached operation %d; read everything again", memory.ErrEpoch, after)
+	}
+	return nil
 }
 
 func checkSpaces(check *memory.Check, spaces []string) {

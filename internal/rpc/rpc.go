@@ -11,11 +11,15 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/memories"
+	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 )
 
 // Deps is what is served. All fields are required.
@@ -26,7 +30,11 @@ type Deps struct {
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
+	Purges       *purge.Service
+	Edits        *edit.Service
 	Admin        Admin
+	Backups      *backup.Source
+	Transfer     *transfer.Service
 	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
 	Monitor      *Monitor        // the one whose Options the server was made with
 }
@@ -34,13 +42,15 @@ type Deps struct {
 // Register adds all services to a server. The health server returned says SERVING for "" and for each service; the caller changes that.
 func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
-		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator,
+		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges,
 	})
 	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
-	pb.RegisterAdminServiceServer(server, &adminServer{admin: deps.Admin, archiver: deps.Archiver})
+	pb.RegisterAdminServiceServer(server, &adminServer{
+		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, edits: deps.Edits, stopping: deps.Stopping,
+	})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

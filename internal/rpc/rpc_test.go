@@ -22,9 +22,13 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/plan"
@@ -33,6 +37,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/transfer"
 )
 
 func newMonitor(t *testing.T) *rpc.Monitor {
@@ -80,6 +85,10 @@ type daemon struct {
 	store   *store.Store
 	stopped chan struct{}
 	paused  *bool
+
+	root  *os.Root
+	files *jsonstore.Publisher
+	edits *edit.Service
 }
 
 // rules stands in for the reflector: it learns one fact from every session.
@@ -113,7 +122,9 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	engine := search.New(search.Config{})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine}})
+	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
+	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +133,12 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 			t.Error(err)
 		}
 	})
-	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false)}
+	files.Attach(jsonstore.FromStore(st))
+	logs.Attach(dailylog.FromStore(st))
+	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false), root: root, files: files}
+	d.edits = edit.New(edit.Config{
+		Store: st, FS: durable.Dir(root), Memories: files, Logs: logs, Now: time.Now, Location: time.UTC, Logger: quiet,
+	})
 	monitor := newMonitor(t)
 	server := newServer(monitor)
 	rpc.Register(server, rpc.Deps{
@@ -132,8 +148,12 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
 		}),
 		Archiver: archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
+		Backups:  &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
+		Edits: d.edits,
 		Admin: rpc.Admin{
-			Info: func() rpc.Info { return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused} },
+			Info: func() rpc.Info {
+				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}
+			},
 			Doctor: func(context.Context) ([]rpc.Finding, error) {
 				return []rpc.Finding{{Name: "disk", Level: rpc.LevelWarn}}, nil
 			},

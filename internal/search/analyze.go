@@ -41,7 +41,8 @@ type token struct {
 // the engine pools analyzers.
 type analyzer struct {
 	lex    *lexicon
-	stems  map[string]stemmed // lower-case word → term
+	stems  map[string]stemmed // lower-case word → term; the words seen lately
+	faded  map[string]stemmed // the words seen before those
 	tokens []token
 	buf    []byte
 	runes  []rune
@@ -54,8 +55,8 @@ type stemmed struct {
 	weak bool
 }
 
-// maxStems bounds the cache: about 3 MB.
-const maxStems = 1 << 15
+// maxStems bounds each half of the cache: about 3 MB in all.
+const maxStems = 1 << 14
 
 func newAnalyzer(lex *lexicon) *analyzer {
 	return &analyzer{lex: lex, stems: make(map[string]stemmed, 1024)}
@@ -150,8 +151,13 @@ func (a *analyzer) grams(text string, i int) int {
 	return i
 }
 
+// remember keeps a stem. When there are too many, those that were not needed lately go.
 func (a *analyzer) remember(key string, s stemmed) {
 	if len(a.stems) >= maxStems {
+		a.stems, a.faded = a.faded, a.stems
+		if a.stems == nil {
+			a.stems = make(map[string]stemmed, maxStems)
+		}
 		clear(a.stems)
 	}
 	a.stems[key] = s
@@ -170,7 +176,7 @@ func (a *analyzer) word(s string, k kind) {
 	st, ok := a.stems[string(a.buf)]
 	if !ok {
 		w := string(a.buf)
-		if !a.lex.stop[w] {
+		if st, ok = a.faded[w]; !ok && !a.lex.stop[w] {
 			st.term = w
 			if isAlpha(w) {
 				st.term = stem(w)

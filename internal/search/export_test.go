@@ -1,8 +1,14 @@
 package search
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -75,4 +81,184 @@ func Checksummed(data []byte) []byte {
 	out := append([]byte(fileMagic), data[4:]...)
 	binary.LittleEndian.PutUint32(out[4:], fileVersion)
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
+}
+
+// Thicken makes terms of that many documents dense in a space that exists.
+func (e *Engine) Thicken(space string, least int) {
+	e.catchUp()
+	s := e.space(space)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.index.mu.Lock()
+	defer s.index.mu.Unlock()
+	s.index.denseLeast = least
+	s.index.tighten()
+}
+
+// Dense is the number of dense terms of a space.
+func (e *Engine) Dense(space string) int { return len(e.space(space).index.dense) }
+
+// CheckDense compares what is kept beside the lists of a space with the lists.
+func (e *Engine) CheckDense(space string) error {
+	e.catchUp()
+	x := e.space(space).index
+	for term, d := range x.dense {
+		n := 0
+		for b := range d.docs {
+			for _, p := range d.postings(x.lists[term], b) {
+				n++
+				switch {
+				case int(p.doc()>>blockShift) != b || d.docs[b]&(1<<(p.doc()&blockMask)) == 0:
+					return fmt.Errorf("term %d: document %d is not in block %d", term, p.doc(), b)
+				case d.ease[b] > x.easeOf(p):
+					return fmt.Errorf("term %d, block %d: %v is no bound of %v", term, b, d.ease[b], x.easeOf(p))
+				}
+			}
+			if got := bits.OnesCount64(d.docs[b]); got != len(d.postings(x.lists[term], b)) {
+				return fmt.Errorf("term %d, block %d: %d documents", term, b, got)
+			}
+		}
+		if n != len(x.lists[term]) || n < x.denseLeast/thinShare {
+			return fmt.Errorf("term %d: %d of %d postings", term, n, len(x.lists[term]))
+		}
+	}
+	return nil
+}
+
+// SearchAll answers a request by looking at every memory. It is what Search must be equal to.
+func (e *Engine) SearchAll(req Request) (*Response, error) {
+	r, matched, err := e.rankAll(&req, 0)
+	if err != nil {
+		return nil, err
+	}
+	resp := &Response{Candidates: matched}
+	if len(r.q.terms) == 0 && len(r.q.dates) == 0 {
+		resp.Abstained, resp.Reason = true, ReasonNoTerms
+		return resp, nil
+	}
+	r.finish()
+	resp.Hits = r.cut(newAnalyzer(e.lex))
+	if len(resp.Hits) == 0 {
+		resp.Abstained, resp.Reason = true, r.reason(matched)
+	}
+	return resp, nil
+}
+
+// PoolAll is what is kept for the closer look, best first, when every memory is looked at and limit may be kept.
+func (e *Engine) PoolAll(req Request, limit int) ([]Hit, error) {
+	r, _, err := e.rankAll(&req, limit)
+	if err != nil {
+		return nil, err
+	}
+	return r.pool.hits(), nil
+}
+
+// Pool is the same as Search makes it.
+func (e *Engine) Pool(req Request, limit int) ([]Hit, error) {
+	if err := req.validate(e.now); err != nil {
+		return nil, err
+	}
+	e.catchUp()
+	r := newRanking(&req, newAnalyzer(e.lex).parse(&req), e)
+	r.pool.limit = limit
+	for i, name := range req.Spaces {
+		if x := e.reader(name); x != nil && !slices.Contains(req.Spaces[:i], name) {
+			r.collect(x, spaceName(name), new(scratch))
+		}
+	}
+	sortFound(r.pool.heap)
+	return r.pool.hits(), nil
+}
+
+func (b *best) hits() (hits []Hit) {
+	for _, f := range b.heap {
+		hits = append(hits, Hit{Space: f.space, Memory: f.memory, Score: f.score, Parts: f.parts})
+	}
+	return hits
+}
+
+func (e *Engine) rankAll(req *Request, limit int) (r *ranking, matched int, err error) {
+	if err := req.validate(e.now); err != nil {
+		return nil, 0, err
+	}
+	e.catchUp()
+	r = newRanking(req, newAnalyzer(e.lex).parse(req), e)
+	if limit == 0 {
+		limit = r.pool.limit
+	}
+	r.pool.limit = math.MaxInt
+	for i, name := range req.Spaces {
+		if x := e.reader(name); x != nil && !slices.Contains(req.Spaces[:i], name) {
+			matched += r.collectAll(x, spaceName(name))
+		}
+	}
+	sortFound(r.pool.heap)
+	r.pool.heap = r.pool.heap[:min(limit, len(r.pool.heap))]
+	return r, matched, nil
+}
+
+func (r *ranking) collectAll(x *index, space string) (matched int) {
+	terms := r.q.terms
+	total := x.weigh(terms)
+	slices.SortFunc(terms, func(a, b queryTerm) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
+	})
+	least := floorFor(len(x.ids)).least(total)
+	rest := make([]float32, len(terms)) // weight of this term and those after it
+	sum := float32(0)
+	for _, t := range terms {
+		if len(t.list) > 0 {
+			sum += t.weight
+		}
+	}
+	for i, t := range terms {
+		rest[i] = sum
+		if len(t.list) > 0 {
+			sum -= t.weight
+		}
+	}
+	a, b := x.lengthNorms()
+	for doc, m := range x.docs {
+		if m == nil {
+			continue
+		}
+		var score, weight, strong float32
+		open := false
+		for i, t := range terms {
+			at, ok := find(t.list, uint32(doc))
+			if !ok {
+				continue
+			}
+			open = open || total > 0 && rest[i] >= least*companion*slack
+			p := t.list[at]
+			score += float32(t.weight * (p.frequency() / (p.frequency() + (a + b*x.lengths[doc]))))
+			weight += t.weight
+			if !t.weak && t.kind != unigram {
+				strong += t.weight
+			}
+		}
+		c := candidate{doc: uint32(doc), relevance: float64(score / total), coverage: weight / total, sure: weight >= least}
+		byKeyword := open && strong > 0 && weight >= least*companion
+		byDate := !byKeyword && !r.q.topic && len(r.q.dates) > 0 && r.onDate(m)
+		switch {
+		case byDate:
+			c = candidate{doc: uint32(doc), relevance: dateOnly, sure: true, dated: true}
+		case !byKeyword && r.req.Profile == Overlap && (r.q.topic || len(r.q.dates) == 0) && r.inCategory(m) > 0:
+			c = candidate{doc: uint32(doc), sure: true}
+		case !byKeyword:
+			if open {
+				matched++
+			}
+			continue
+		}
+		if open {
+			matched++
+		}
+		if byDate {
+			matched++
+		}
+		r.relevant++
+		r.judge(x, space, &c)
+	}
+	return matched
 }

@@ -20,7 +20,7 @@ func (r *ranking) literal(m *memory.Memory) bool {
 const maxPhrase = 200 // bytes of a query that is looked for literally
 
 func containsPhrase(text, p string) bool {
-	if len(text) < len(p) {
+	if len(text) < len(p) || isASCII(text) && !holdsFolded(text, p) {
 		return false
 	}
 	text = phrase(normalize(text))
@@ -32,6 +32,18 @@ func containsPhrase(text, p string) bool {
 	end := at + len(p)
 	return (at == 0 || !isASCIIWord(text[at-1]) || !isASCIIWord(p[0])) &&
 		(end == len(text) || !isASCIIWord(text[end]) || !isASCIIWord(p[len(p)-1]))
+}
+
+// holdsFolded reports whether an ASCII text may hold the phrase up to its first space, in any case. It spares most texts
+// being folded.
+func holdsFolded(text, p string) bool {
+	first, _, _ := strings.Cut(p, " ")
+	for i := range len(text) - len(first) + 1 {
+		if strings.EqualFold(text[i:i+len(first)], first) {
+			return true
+		}
+	}
+	return false
 }
 
 // finish takes the closer look at what was kept, and orders it.
@@ -48,7 +60,8 @@ func (r *ranking) finish() {
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if r.req.Profile != Overlap {
-			f.score = r.score(f, true)
+			d := detailOf(f.memory)
+			f.score = r.score(f, &d, true)
 		}
 	}
 	if r.req.Profile == Recent {
@@ -56,11 +69,11 @@ func (r *ranking) finish() {
 			if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
 				return c
 			}
-			return before(a, b)
+			return before(&a, &b)
 		})
 		return
 	}
-	slices.SortFunc(r.pool.heap, before)
+	sortFound(r.pool.heap)
 }
 
 // cut turns the best into hits: at most k, none below the minimum score, none that repeats a better one.

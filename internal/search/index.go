@@ -37,14 +37,23 @@ type index struct {
 	ids     map[string]uint32 // memory id → document
 	docs    []*memory.Memory  // by document; nil when unused
 	lengths []float32         // by document, in weighted words
+	traits  []traits          // by document
+	details []detail          // by document
 	holes   []uint32          // unused documents
 	total   float64           // sum of lengths
 	changes uint64            // counts changes of what Save would write
 	saved   uint64            // changes when last saved; guarded by space.mu
+
+	denseLeast int // documents of a dense term; does not change
+
+	dense map[uint32]*dense // by term number
+	slope float32           // of length in the norm, as the bounds of dense have it; 0 when there were none yet
+	loose int               // documents changed since the bounds were made
+	tight int               // documents when they were made
 }
 
 func newIndex(size int) *index {
-	return &index{terms: make(map[string]uint32, size), ids: make(map[string]uint32, size)}
+	return &index{terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{}}
 }
 
 // termCount is one term of one document.
@@ -118,7 +127,11 @@ func (x *index) putLocked(m *memory.Memory, old, new counts) {
 		doc = x.newDocLocked()
 		x.ids[m.ID] = doc
 	}
-	x.docs[doc] = m
+	x.set(doc, m)
+	if known {
+		x.loose++
+	}
+	shorter := new.length < x.lengths[doc] // then even what stays the same weighs more
 	x.total += float64(new.length - x.lengths[doc])
 	x.lengths[doc] = new.length
 	i := 0
@@ -127,7 +140,7 @@ func (x *index) putLocked(m *memory.Memory, old, new counts) {
 			x.dropLocked(old.terms[i].term, doc)
 		}
 		if i < len(old.terms) && old.terms[i].term == t.term {
-			if old.terms[i].count != t.count {
+			if old.terms[i].count != t.count || shorter {
 				x.setLocked(t, doc)
 			}
 			i++
@@ -138,6 +151,7 @@ func (x *index) putLocked(m *memory.Memory, old, new counts) {
 	for _, t := range old.terms[i:] {
 		x.dropLocked(t.term, doc)
 	}
+	x.settleLocked()
 }
 
 // removeLocked takes a memory out. old holds its terms.
@@ -155,6 +169,13 @@ func (x *index) removeLocked(id string, old counts) {
 	x.total -= float64(x.lengths[doc])
 	x.lengths[doc] = 0
 	x.holes = append(x.holes, doc)
+	x.loose++
+	x.settleLocked()
+}
+
+// set makes m the memory of a document.
+func (x *index) set(doc uint32, m *memory.Memory) {
+	x.docs[doc], x.traits[doc], x.details[doc] = m, traitsOf(m), detailOf(m)
 }
 
 func (x *index) newDocLocked() uint32 {
@@ -165,6 +186,8 @@ func (x *index) newDocLocked() uint32 {
 	}
 	x.docs = append(x.docs, nil)
 	x.lengths = append(x.lengths, 0)
+	x.traits = append(x.traits, traits{})
+	x.details = append(x.details, detail{})
 	return uint32(len(x.docs) - 1)
 }
 
@@ -183,16 +206,28 @@ func (x *index) setLocked(t termCount, doc uint32) {
 		return
 	}
 	list := x.lists[n]
-	if len(list) == 0 || list[len(list)-1].doc() < doc {
-		x.lists[n] = append(list, p)
-		return
+	d := x.denseOf(n)
+	at, found := len(list), false
+	if len(list) > 0 && list[len(list)-1].doc() >= doc {
+		at, found = find(list, doc)
 	}
-	at, found := find(list, doc)
 	if found {
 		list[at] = p
+		if d != nil {
+			d.ease[doc>>blockShift] = min(d.ease[doc>>blockShift], x.easeOf(p))
+		}
 		return
 	}
-	x.lists[n] = slices.Insert(list, at, p)
+	if at == len(list) {
+		x.lists[n] = append(list, p)
+	} else {
+		x.lists[n] = slices.Insert(list, at, p)
+	}
+	if d != nil {
+		d.join(doc, x.easeOf(p), len(list))
+	} else if len(list)+1 >= x.denseFrom() {
+		x.thicken(n)
+	}
 }
 
 func (x *index) dropLocked(term string, doc uint32) {
@@ -203,6 +238,12 @@ func (x *index) dropLocked(term string, doc uint32) {
 	at, found := find(x.lists[n], doc)
 	if !found {
 		return
+	}
+	if d := x.denseOf(n); d != nil {
+		d.leave(doc)
+		if len(x.lists[n]) == x.denseLeast/thinShare {
+			delete(x.dense, n)
+		}
 	}
 	x.lists[n] = slices.Delete(x.lists[n], at, at+1)
 	if len(x.lists[n]) == 0 {

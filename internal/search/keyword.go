@@ -27,6 +27,7 @@ type candidate struct {
 	coverage  float32 // share of the query's information it holds at all
 	dated     bool    // proposed for its date alone
 	sure      bool    // enough to answer with; others only join the answers of their space
+	most      float64 // its score is no higher before the closer look
 }
 
 // queryTerm is one distinct term of a query.
@@ -37,7 +38,10 @@ type queryTerm struct {
 	optional bool    // adds when it matches, costs nothing when it does not
 	count    float32 // occurrences
 	list     []posting
+	dense    *dense  // nil for a thin term
 	weight   float32 // kind × occurrences × inverse document frequency
+	strong   float32 // weight, or 0 when it alone makes no match
+	open     bool    // a document that holds no heavier term can still be relevant
 }
 
 // sum is what a document has gathered.
@@ -47,23 +51,15 @@ type sum struct {
 	strong float32 // the same of the informative ones
 }
 
-// scratch is the working space of one search.
-type scratch struct {
-	sums    []sum // by document; all zero between searches
-	touched []uint32
-	passed  []candidate
-	order   []uint32
-}
-
 // weigh looks the terms up and gives them their weights. It returns the sum of weights of all that a perfect memory
 // would hold.
 func (x *index) weigh(terms []queryTerm) (total float32) {
 	n := float64(len(x.ids) + prior)
 	for i := range terms {
 		t := &terms[i]
-		t.list = nil
+		t.list, t.dense = nil, nil
 		if at, ok := x.terms[t.term]; ok {
-			t.list = x.lists[at]
+			t.list, t.dense = x.lists[at], x.denseOf(at)
 		}
 		share, factor := rareP, kindWeights[t.kind]
 		if t.weak {
@@ -91,53 +87,56 @@ func (x *index) lengthNorms() (a, b float32) {
 	return k1 * (1 - bNorm), float32(k1 * bNorm / average)
 }
 
-// gather adds up what the documents hold of the terms. It leaves out documents that cannot reach least: the terms are
-// taken rarest first, and once those that remain weigh less than that, no new document is taken up, which
-// spares most of the work that common words would make.
-func (x *index) gather(s *scratch, terms []queryTerm, least float32) {
+// prepare sorts the terms, the heaviest first, and returns those that documents hold. A term is open as long as it and what
+// follows weigh least together: a document that holds only later ones cannot reach that and need not be taken up, which spares
+// most of the work that common words would make.
+func prepare(terms []queryTerm, least float32) []queryTerm {
 	slices.SortFunc(terms, func(a, b queryTerm) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
 	})
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t queryTerm) bool { return len(t.list) == 0 })
 	remaining := float32(0)
 	for i := range terms {
-		if len(terms[i].list) > 0 {
-			remaining += terms[i].weight
+		remaining += terms[i].weight
+	}
+	for i := range terms {
+		t := &terms[i]
+		t.open = remaining >= least*slack
+		remaining -= t.weight
+		t.strong = t.weight
+		if t.weak || t.kind == unigram {
+			t.strong = 0
 		}
 	}
-	if len(s.sums) < len(x.docs) {
-		s.sums = make([]sum, len(x.docs)+len(x.docs)/8)
-	}
-	s.touched = s.touched[:0]
+	return terms
+}
+
+// gather adds up what the documents hold of the terms, in s.sums, and lists the documents in s.touched.
+func (x *index) gather(s *scratch, terms []queryTerm) {
+	s.begin(len(x.docs))
 	a, b := x.lengthNorms()
 	for i := range terms {
 		t := &terms[i]
-		if len(t.list) == 0 {
-			continue
-		}
-		strong := t.weight
-		if t.weak || t.kind == unigram {
-			strong = 0
-		}
-		open := remaining >= least*slack
-		remaining -= t.weight
-		if !open && len(s.touched)*searchCost < len(t.list) {
+		if !t.open && len(s.touched)*searchCost < len(t.list) {
 			for _, doc := range s.touched {
 				if at, ok := find(t.list, doc); ok {
-					s.sums[doc].add(t.weight*saturation(t.list[at].frequency(), a+b*x.lengths[doc]), t.weight, strong)
+					s.sums[doc].add(t, t.list[at], a+b*x.lengths[doc])
 				}
 			}
 			continue
 		}
 		for _, p := range t.list {
 			doc := p.doc()
-			d := &s.sums[doc]
-			if d.weight == 0 {
-				if !open {
+			own, bit := &s.blocks[doc>>blockShift].own, uint64(1)<<(doc&blockMask)
+			if *own&bit == 0 {
+				if !t.open {
 					continue
 				}
+				*own |= bit
+				s.sums[doc] = sum{}
 				s.touched = append(s.touched, doc)
 			}
-			d.add(t.weight*saturation(p.frequency(), a+b*x.lengths[doc]), t.weight, strong)
+			s.sums[doc].add(t, p, a+b*x.lengths[doc])
 		}
 	}
 }
@@ -147,56 +146,12 @@ const (
 	slack      = 0.999 // for rounding
 )
 
-func (d *sum) add(score, weight, strong float32) {
-	d.score += score
-	d.weight += weight
-	d.strong += strong
-}
-
-// keyword is the keyword arm: it yields the documents that hold enough of the terms to be relevant, roughly the best first.
-// found counts the documents it looked at.
-func (x *index) keyword(s *scratch, terms []queryTerm, yield func(candidate)) (found int) {
-	total := x.weigh(terms)
-	if total == 0 {
-		return 0
-	}
-	least := floorFor(len(x.ids)).least(total)
-	x.gather(s, terms, least*companion)
-	s.passed = s.passed[:0]
-	for _, doc := range s.touched {
-		d := s.sums[doc]
-		s.sums[doc] = sum{}
-		if d.strong > 0 && d.weight >= least*companion {
-			s.passed = append(s.passed, candidate{
-				doc: doc, relevance: float64(d.score / total), coverage: d.weight / total, sure: d.weight >= least,
-			})
-		}
-	}
-	for _, i := range s.roughOrder() {
-		yield(s.passed[i])
-	}
-	return len(s.touched)
-}
-
-// roughOrder sorts what passed into steps of relevance, best first. The best ones raise the bar early, so that
-// most of the others need no look at their memories.
-func (s *scratch) roughOrder() []uint32 {
-	const steps = 256
-	step := func(c candidate) int { return min(max(int((1-c.relevance)*steps), 0), steps-1) }
-	var ends [steps + 1]uint32
-	for _, c := range s.passed {
-		ends[step(c)+1]++
-	}
-	for i := range steps {
-		ends[i+1] += ends[i]
-	}
-	s.order = slices.Grow(s.order[:0], len(s.passed))[:len(s.passed)]
-	for i, c := range s.passed {
-		at := &ends[step(c)]
-		s.order[*at] = uint32(i)
-		*at++
-	}
-	return s.order
+// add takes up a term a document holds. The conversion keeps the compiler from fusing operations, so that a sum is the same
+// wherever it is made.
+func (d *sum) add(t *queryTerm, p posting, norm float32) {
+	d.score += float32(t.weight * saturation(p.frequency(), norm))
+	d.weight += t.weight
+	d.strong += t.strong
 }
 
 // floor is the least a document must share with a query to be relevant, calibrated so that of the questions that have an

@@ -15,6 +15,7 @@ func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*m
 	x.ids = make(map[string]uint32, len(memories))
 	x.docs = make([]*memory.Memory, len(saved))
 	x.lengths = make([]float32, len(saved))
+	x.traits, x.details = make([]traits, len(saved)), make([]detail, len(saved))
 	at := make(map[string]uint32, len(saved))
 	for doc, s := range saved {
 		at[s.id] = uint32(doc)
@@ -26,7 +27,7 @@ func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*m
 			missing = append(missing, m)
 			continue
 		}
-		x.docs[doc] = m
+		x.set(doc, m)
 		x.lengths[doc] = saved[doc].length
 		x.total += float64(saved[doc].length)
 		x.ids[m.ID] = doc
@@ -34,6 +35,7 @@ func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*m
 	if len(x.ids) < len(saved) {
 		x.sweep()
 	}
+	x.tighten()
 	return missing
 }
 

@@ -211,7 +211,8 @@ func decodeIndex(data []byte, stamp uint32) (*index, []savedDoc, error) {
 func decodeLists(termTable, postingTable []byte, text string, docs int) (*index, error) {
 	le := binary.LittleEndian
 	terms, postings := len(termTable)/termSize, len(postingTable)/4
-	x := &index{terms: make(map[string]uint32, terms), lists: make([][]posting, terms)}
+	x := newIndex(0)
+	x.terms, x.lists = make(map[string]uint32, terms), make([][]posting, terms)
 	arena := make([]posting, postings)
 	for i := range arena {
 		arena[i] = posting(le.Uint32(postingTable[4*i:]))

@@ -80,9 +80,14 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		resp.Abstained, resp.Reason = true, ReasonNoTerms
 		return resp, nil
 	}
-	r := newRanking(&req, q, e.lambda)
+	r := newRanking(&req, q, e)
 	s := e.scratches.get()
-	defer e.scratches.put(s)
+	r.pool.heap = s.kept[:0]
+	defer func() {
+		clear(r.pool.heap) // an idle scratch keeps no memory alive
+		s.kept = r.pool.heap
+		e.scratches.put(s)
+	}()
 	for i, name := range req.Spaces {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -112,9 +117,18 @@ type found struct {
 }
 
 // before orders hits: by score, then newest first; the id makes the order total.
-func before(a, b found) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), b.memory.CreatedAt.Compare(a.memory.CreatedAt),
-		strings.Compare(a.memory.ID, b.memory.ID), strings.Compare(a.space, b.space))
+func before(a, b *found) int {
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.memory.ID, b.memory.ID), strings.Compare(a.space, b.space))
+}
+
+func sortFound(all []found) {
+	slices.SortFunc(all, func(a, b found) int { return before(&a, &b) })
 }
 
 // best keeps the limit best of what is pushed, in a heap with the worst on top.
@@ -131,16 +145,22 @@ func (b *best) bar() float64 {
 	return b.heap[0].score
 }
 
+// excludes reports that nothing with that score and creation, in nanoseconds, is kept.
+func (b *best) excludes(score float64, created int64) bool {
+	bar := b.bar()
+	return score < bar || score == bar && created < nanoseconds(b.heap[0].memory.CreatedAt)
+}
+
 func (b *best) push(f found) {
 	if len(b.heap) < b.limit {
 		b.heap = append(b.heap, f)
 		if len(b.heap) == b.limit {
-			slices.SortFunc(b.heap, func(a, b found) int { return before(b, a) }) // sorted, worst first, is a heap
+			slices.SortFunc(b.heap, func(a, b found) int { return before(&b, &a) }) // sorted, worst first, is a heap
 		}
 		return
 	}
 	h := b.heap
-	if before(f, h[0]) > 0 {
+	if before(&f, &h[0]) > 0 {
 		return
 	}
 	h[0] = f
@@ -149,10 +169,10 @@ func (b *best) push(f found) {
 		if child >= len(h) {
 			return
 		}
-		if child+1 < len(h) && before(h[child], h[child+1]) < 0 {
+		if child+1 < len(h) && before(&h[child], &h[child+1]) < 0 {
 			child++
 		}
-		if before(h[i], h[child]) >= 0 {
+		if before(&h[i], &h[child]) >= 0 {
 			return
 		}
 		h[i], h[child] = h[child], h[i]

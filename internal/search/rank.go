@@ -28,103 +28,74 @@ const (
 	poolExtra    = 40   // candidates ranked beyond k, for what only a closer look shows
 )
 
+// The weights of Weighted.
+const (
+	weightRelevance = 0.6
+	weightDecay     = 0.2
+	weightSalience  = 0.2
+)
+
 // ranking makes scores of the candidates of one request.
 type ranking struct {
 	req      *Request
 	q        *query
 	lambda   float64
+	asOf     int64 // in nanoseconds since 1970
 	decay    bool
+	outlook  outlook
+	sieve    sieve
 	pool     best
 	relevant int // candidates above the floor
 	scored   int // of these, admitted by the filter
 	category map[string]int
 }
 
-func newRanking(req *Request, q *query, lambda float64) *ranking {
-	return &ranking{
-		req: req, q: q, lambda: lambda,
+func newRanking(req *Request, q *query, e *Engine) *ranking {
+	r := &ranking{
+		req: req, q: q, lambda: e.lambda, asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
-
-		category: map[string]int{},
+		sieve: newSieve(req),
 	}
+	r.outlook = outlook{formula: formulas[req.Profile], dates: len(q.dates) > 0, decay: r.decay, asOf: minutes(req.AsOf), fading: e.fading}
+	if req.Profile == Weighted {
+		r.outlook.fading = e.slowFading
+	}
+	return r
 }
 
-// collect runs the arms on one space and keeps the best candidates. It returns how many memories matched at all.
-func (r *ranking) collect(x *index, space string, s *scratch) (matched int) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	take := func(c candidate) {
-		r.relevant++
-		if r.bound(c.relevance) < r.pool.bar() {
+// judge keeps a candidate when it is among the best so far.
+func (r *ranking) judge(x *index, space string, c *candidate) {
+	f := found{space: space, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
+	d := &x.details[c.doc]
+	known := len(r.q.dates) == 0 && r.req.Profile != Overlap && r.req.Profile != Recent
+	if known { // without touching the memory
+		if f.score = r.score(&f, d, false); r.pool.excludes(f.score, d.created) {
 			return
 		}
-		m := x.docs[c.doc]
-		if !r.req.admits(m) {
-			return
-		}
-		r.scored++
-		f := found{space: space, memory: m, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
-		switch r.req.Profile {
-		case Overlap:
-			f.score, f.parts = r.overlap(x, c.doc, m)
-		case Recent: // the newest are kept; finish sets the score
-			f.score = float64(m.CreatedAt.UnixMilli())
-		default:
-			f.score = r.score(&f, false)
-		}
-		if f.score < r.pool.bar() {
-			return
-		}
-		if r.req.Explain && r.req.Profile != Overlap {
-			f.parts = x.explain(r.q.terms, c.doc)
-		}
-		r.pool.push(f)
 	}
-	seen := map[uint32]bool{} // only where another arm may propose the same documents
-	matched = x.keyword(s, r.q.terms, func(c candidate) {
-		if r.req.Profile == Overlap || !r.q.topic {
-			seen[c.doc] = true
-		}
-		take(c)
-	})
-	if !r.q.topic && len(r.q.dates) > 0 {
-		matched += r.dated(x, seen, take)
-	} else if r.req.Profile == Overlap {
-		r.categories(x, seen, take)
+	m := x.docs[c.doc]
+	if !r.req.admits(m) {
+		return
 	}
-	return matched
-}
-
-// bound is the most a candidate of this relevance can score before the closer look.
-func (r *ranking) bound(relevance float64) float64 {
-	if r.req.Profile != Balanced {
-		return math.Inf(1)
+	r.scored++
+	f.memory = m
+	switch {
+	case known:
+	case r.req.Profile == Overlap:
+		f.score, f.parts = r.overlap(x, c.doc, m)
+	case r.req.Profile == Recent: // the newest are kept; finish sets the score
+		f.score = float64(m.CreatedAt.UnixMilli())
+	default:
+		f.score = r.score(&f, d, false)
 	}
-	if len(r.q.dates) > 0 {
-		relevance += (1 - relevance) * dateShare
+	if f.score < r.pool.bar() {
+		return
 	}
-	return relevance
-}
-
-// dated is the arm of queries that name nothing but a time: everything of that time.
-func (r *ranking) dated(x *index, seen map[uint32]bool, take func(candidate)) (matched int) {
-	for doc, m := range x.docs {
-		if m != nil && r.onDate(m) && !seen[uint32(doc)] {
-			matched++
-			take(candidate{doc: uint32(doc), relevance: dateOnly, sure: true, dated: true})
-		}
+	if r.req.Explain && r.req.Profile != Overlap {
+		f.parts = x.explain(r.q.terms, c.doc)
 	}
-	return matched
-}
-
-// categories is the arm of Overlap for memories that only their category connects with the query.
-func (r *ranking) categories(x *index, seen map[uint32]bool, take func(candidate)) {
-	for doc, m := range x.docs {
-		if m != nil && r.inCategory(m) > 0 && !seen[uint32(doc)] {
-			take(candidate{doc: uint32(doc), sure: true})
-		}
-	}
+	r.pool.push(f)
 }
 
 // inCategory counts the words of the query among those of the category, plural or not.
@@ -139,19 +110,22 @@ func (r *ranking) inCategory(m *memory.Memory) int {
 			n++
 		}
 	}
+	if r.category == nil {
+		r.category = map[string]int{}
+	}
 	r.category[m.Category] = n
 	return n
 }
 
 // overlap is the score of Overlap, and its parts when the request asks for them.
 func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64, parts []Part) {
-	note := func(name string, v float64) {
+	note := func(name, term string, v float64) {
 		score += v
 		if r.req.Explain && v > 0 {
-			parts = append(parts, Part{name, v})
+			parts = append(parts, Part{name + term, v})
 		}
 	}
-	note("category", float64(metaWeight*r.inCategory(m)))
+	note("category", "", float64(metaWeight*r.inCategory(m)))
 	for i := range r.q.terms {
 		t := &r.q.terms[i]
 		if t.kind == whole || t.kind == bigram {
@@ -159,10 +133,10 @@ func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64
 		}
 		at, ok := find(t.list, doc)
 		if ok && t.list[at].inMeta() {
-			note("title:"+t.term, metaWeight)
+			note("title:", t.term, metaWeight)
 		}
 		if ok && t.list[at].inContent() {
-			note("content:"+t.term, contentWeight)
+			note("content:", t.term, contentWeight)
 		}
 	}
 	return score, parts
@@ -174,7 +148,7 @@ func (r *ranking) onDate(m *memory.Memory) bool {
 
 // score makes the score of every profile but Overlap out of the relevance. With closer it looks for the literal query, too, and
 // records the parts when the request asks for them.
-func (r *ranking) score(f *found, closer bool) float64 {
+func (r *ranking) score(f *found, d *detail, closer bool) float64 {
 	relevance := f.relevance
 	note := func(name string, v float64) {
 		if closer && r.req.Explain {
@@ -197,42 +171,46 @@ func (r *ranking) score(f *found, closer bool) float64 {
 		relevance += gain
 	}
 	note("relevance", relevance)
-	m, days := f.memory, r.idleDays(f.memory)
+	days := d.idleDays(r.asOf)
 	switch r.req.Profile {
 	case Product:
 		decay := r.exp(r.lambda, days)
-		note("salience", m.Salience)
+		note("salience", d.salience)
 		note("decay", decay)
-		return relevance * m.Salience * decay
+		return relevance * d.salience * decay
 	case Weighted:
 		decay := r.exp(1.0/weightedDays, days)
 		note("decay", decay)
-		note("salience", m.Salience)
-		return 0.6*relevance + 0.2*decay + 0.2*m.Salience
+		note("salience", d.salience)
+		return weightRelevance*relevance + weightDecay*decay + weightSalience*d.salience
 	case Recent:
 		return relevance
 	}
-	b := r.boost(m, days)
-	note("salience", boostSalience*m.Salience)
+	b := r.boost(d, days)
+	note("salience", boostSalience*d.salience)
 	note("recency", b.recency)
 	note("access", b.access)
 	note("pin", b.pin)
-	boost := 1 - boostSpan + boostSpan*(boostSalience*m.Salience+b.recency+b.access+b.pin)
+	boost := 1 - boostSpan + boostSpan*(boostSalience*d.salience+b.recency+b.access+b.pin)
 	note("boost", boost)
 	return relevance * boost
 }
 
 type boosts struct{ recency, access, pin float64 }
 
-func (r *ranking) boost(m *memory.Memory, days float64) (b boosts) {
+func (r *ranking) boost(d *detail, days float64) (b boosts) {
 	if r.decay {
 		b.recency = boostRecency * math.Exp(-r.lambda*days)
 	}
-	b.access = boostAccess * min(1, math.Log1p(float64(m.AccessCount))/math.Log1p(fullAccess))
-	if m.Pinned {
+	b.access = d.access
+	if d.pinned {
 		b.pin = boostPin
 	}
 	return b
+}
+
+func accessBoost(m *memory.Memory) float64 {
+	return boostAccess * min(1, math.Log1p(float64(m.AccessCount))/math.Log1p(fullAccess))
 }
 
 // exp is exp(−rate·days), or 1 when the request does without decay.
@@ -241,14 +219,4 @@ func (r *ranking) exp(rate, days float64) float64 {
 		return 1
 	}
 	return math.Exp(-rate * days)
-}
-
-// idleDays is the time since the last access, in days. An access after AsOf had not happened yet: then, as without any
-// access, it is the time since creation.
-func (r *ranking) idleDays(m *memory.Memory) float64 {
-	last := m.LastAccessed
-	if last.IsZero() || last.After(r.req.AsOf) {
-		last = m.CreatedAt
-	}
-	return max(0, r.req.AsOf.Sub(last).Hours()/24)
 }

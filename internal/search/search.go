@@ -1,5 +1,6 @@
 // Package search finds memories by what they say. It keeps one inverted index per space in memory, ranks by keyword
-// relevance and bounded boosts or by one of several formulas, and answers nothing when nothing is relevant. The index
+// relevance and bounded boosts or by one of several formulas, and answers nothing when nothing is relevant. It looks only
+// at memories that can be among the best, and finds what looking at all would. The index
 // follows the journal as a store.Projection and can be saved to a file that start-up adopts; the file is derived data
 // and may be deleted at any time. The package does not log or store memory text anywhere but in that index.
 package search
@@ -30,11 +31,14 @@ const DefaultLambda = 0.05
 // Engine searches all spaces. It is safe for concurrent use: searches run side by side, and a change holds the lock of
 // its space only for the few microseconds of linking already analysed terms.
 type Engine struct {
-	lambda    float64
-	now       func() time.Time
-	log       *slog.Logger
-	lex       *lexicon
-	stamp     uint32 // identifies what the analyzer makes of a text
+	lambda float64
+	now    func() time.Time
+	log    *slog.Logger
+	lex    *lexicon
+	stamp  uint32 // identifies what the analyzer makes of a text
+
+	fading, slowFading *fading // of lambda, and of Weighted
+
 	analyzers freelist[analyzer]
 	scratches freelist[scratch]
 
@@ -70,6 +74,7 @@ func New(cfg Config) *Engine {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
+	e.fading, e.slowFading = newFading(e.lambda), newFading(1.0/weightedDays)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
 	e.scratches.make = func() *scratch { return new(scratch) }
 	e.stamp = stamp(newAnalyzer(e.lex))
@@ -257,7 +262,7 @@ func (x *index) put(a *analyzer, m *memory.Memory) {
 func (x *index) swap(m *memory.Memory, revised bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.docs[x.ids[m.ID]] = m
+	x.set(x.ids[m.ID], m)
 	if revised {
 		x.changes++
 	}

@@ -192,7 +192,7 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 		other := a.outline(pool[i].memory.Content)
 		pool[i].score = similarity(&mine, &other, weight)
 	}
-	slices.SortFunc(pool, before)
+	sortFound(pool)
 	var hits []Hit
 	for _, f := range pool[:min(k, len(pool))] {
 		if f.score > 0 {
@@ -229,11 +229,10 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 		return pool.heap, nil
 	}
 	total := x.weigh(terms)
-	x.gather(s, terms, total*distant)
+	x.gather(s, prepare(terms, total*distant))
 	length := float32(len(terms))
 	for _, doc := range s.touched {
 		d := s.sums[doc]
-		s.sums[doc] = sum{}
 		ratio := min(length, x.lengths[doc]) / max(length, x.lengths[doc])
 		f := found{memory: x.docs[doc], score: float64(d.weight / total * (1 + ratio) / 2)}
 		if f.score >= pool.bar() && admit(f.memory) {

@@ -19,6 +19,7 @@ type pendingDoc struct {
 	base  doc    // as captured
 	file  string // the new one
 	items int
+	bytes int64
 	write func(fs durable.FS, d *pendingDoc) error
 	// done puts the new file in the place of the base and of the captured tail; under the store's lock.
 	done func(*spaceState)
@@ -64,7 +65,7 @@ func (sp *spaceState) capture(stamp string) *captured {
 	}
 	slices.SortFunc(c.header.Receipts, func(a, b receipt) int { return strings.Compare(a.Key, b.Key) })
 	for _, header := range sp.dayHeaders() {
-		in := captureDoc(c, sp.name, "log-"+header.Date, stamp, sp.days[header.Date].doc, applyEntries, func(sp *spaceState) *doc {
+		in := captureDoc(c, sp.name, "log-"+header.Date, stamp, sp.days[header.Date].doc, entriesOf(sp.name, header.Date), func(sp *spaceState) *doc {
 			if d := sp.days[header.Date]; d != nil {
 				return &d.doc
 			}
@@ -73,7 +74,7 @@ func (sp *spaceState) capture(stamp string) *captured {
 		c.header.Days = append(c.header.Days, dayInFile{Header: header, docInFile: in})
 	}
 	for _, header := range sp.sessionHeaders() {
-		in := captureDoc(c, sp.name, "session-"+shortHash(header.ID), stamp, sp.sessions[header.ID].doc, applyMessages, func(sp *spaceState) *doc {
+		in := captureDoc(c, sp.name, "session-"+shortHash(header.ID), stamp, sp.sessions[header.ID].doc, messagesOf(sp.name, header.ID), func(sp *spaceState) *doc {
 			if d := sp.sessions[header.ID]; d != nil {
 				return &d.doc
 			}
@@ -85,28 +86,29 @@ func (sp *spaceState) capture(stamp string) *captured {
 }
 
 // captureDoc says where the body of a daily log or session will be, and notes what must be written for it.
-func captureDoc[T any](c *captured, space, name, stamp string, d doc, apply func([]T, []journal.Change) []T, find func(*spaceState) *doc) docInFile {
-	if len(d.tail) == 0 {
-		return docInFile{File: d.file, Items: d.items}
+func captureDoc[T any](c *captured, space, name, stamp string, d doc, body bodyOf[T], find func(*spaceState) *doc) docInFile {
+	if len(d.tail) == 0 && (d.scrub == nil || d.file == "") {
+		return docInFile{File: d.file, Items: d.items, Bytes: d.bytes}
 	}
 	p := &pendingDoc{name: name, base: d, file: fmt.Sprintf("%s.%s.%s.jsonl", space, name, stamp)}
 	p.base.tail = d.tail[:len(d.tail):len(d.tail)]
 	p.write = func(fsys durable.FS, p *pendingDoc) error {
-		var items []T
-		if p.base.file != "" {
-			var err error
-			if items, err = readDocFile[T](fsys, p.base.file, p.base.items); err != nil {
-				return err
-			}
+		items, cleaned, err := body.file(fsys, &p.base)
+		if err != nil {
+			return err
 		}
-		items = apply(items, p.base.tail)
+		if len(p.base.tail) == 0 && !cleaned { // it was only to be looked at
+			p.file, p.items = p.base.file, p.base.items
+			return nil
+		}
+		items = body.apply(items, p.base.tail)
 		p.items = len(items)
 		return writeLines(fsys, p.file, docHeader{Version: snapshotVersion, Name: p.name, Items: len(items)}, items)
 	}
 	p.done = func(sp *spaceState) {
 		// A body that was removed and made again meanwhile is another one.
 		if d := find(sp); d != nil && d.file == p.base.file && len(d.tail) >= len(p.base.tail) && sameTail(d.tail, p.base.tail) {
-			*d = doc{file: p.file, items: p.items, tail: d.tail[len(p.base.tail):]}
+			*d = doc{file: p.file, items: p.items, bytes: p.bytes, tail: d.tail[len(p.base.tail):]}
 		}
 	}
 	c.docs = append(c.docs, p)

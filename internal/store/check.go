@@ -41,6 +41,9 @@ type Report struct {
 // changes nothing and needs no daemon; beside a running one it may see a group half written.
 func Check(fsys durable.FS) (Report, error) {
 	var report Report
+	if err := refuseIncomplete(fsys); err != nil {
+		return report, err
+	}
 	m, err := readManifest(fsys, manifestFile)
 	if report.add(err) != nil {
 		return report, err
@@ -54,10 +57,18 @@ func Check(fsys durable.FS) (Report, error) {
 	}
 	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
 	view.snapshots.docFiles = map[string][]string{}
+	in, err := readIntent(fsys)
+	if err != nil {
+		return report, err
+	}
+	if in != nil {
+		view.scrubber = newScrubber(in)
+	}
 	if err := report.add(view.load(m)); err != nil || len(report.Findings) > 0 {
 		return report, err
 	}
 	report.LSN, err = journal.Scan(fsys, m.Store, m.LSN, func(rec *journal.Record) error {
+		view.scrubOld(rec)
 		view.visible.apply(rec)
 		return nil
 	})
@@ -142,7 +153,13 @@ func (s *Store) digestDocs(sum hash.Hash, v *Space) error {
 
 func feed[T any](sum hash.Hash, label string, values ...*T) error {
 	_, _ = fmt.Fprintf(sum, "%s %d\n", label, len(values))
-	return json.NewEncoder(sum).Encode(values)
+	enc := json.NewEncoder(sum)
+	for _, v := range values { // one by one: all at once would be as long as the store
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Dump writes the records of the journal from LSN from on, one JSON line each, as they stand in the files.
@@ -163,6 +180,9 @@ func Dump(fsys durable.FS, w io.Writer, from int64) error {
 //
 // A damaged snapshot gives way to the previous one, or to the journal alone when that still begins at the first operation.
 func Repair(fsys durable.FS, now time.Time) ([]string, error) {
+	if err := refuseIncomplete(fsys); err != nil {
+		return nil, err
+	}
 	m, err := readManifest(fsys, manifestFile)
 	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
 	view.snapshots.docFiles = map[string][]string{}

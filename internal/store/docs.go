@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -15,11 +16,43 @@ import (
 type doc struct {
 	file  string           // in the snapshot directory; "" for none
 	items int              // in file
+	bytes int64            // length of file; 0 when it was not noted
 	tail  []journal.Change // append-only; a prefix of it moves into the next file
+	scrub *scrubber        // cleans what is read from file; nil when nothing in it was purged since it was written
+}
+
+// bodyOf is how the items of one kind of doc are brought forward and cleaned.
+type bodyOf[T any] struct {
+	apply func([]T, []journal.Change) []T
+	clean func(*scrubber, T) (T, bool)
+}
+
+// file reads the items in the doc's file and reports whether some had to be cleaned.
+func (b bodyOf[T]) file(fsys durable.FS, d *doc) (items []T, cleaned bool, err error) {
+	if d.file == "" {
+		return nil, false, nil
+	}
+	if items, err = readDocFile[T](fsys, d.file, d.items); err != nil || d.scrub == nil {
+		return items, false, err
+	}
+	for i, item := range items {
+		if clean, did := b.clean(d.scrub, item); did {
+			items[i], cleaned = clean, true
+		}
+	}
+	return items, cleaned, nil
+}
+
+func entriesOf(space, date string) bodyOf[*memory.Entry] {
+	return bodyOf[*memory.Entry]{applyEntries, func(sc *scrubber, e *memory.Entry) (*memory.Entry, bool) { return sc.entry(space, date, e) }}
+}
+
+func messagesOf(space, id string) bodyOf[*memory.Message] {
+	return bodyOf[*memory.Message]{applyMessages, func(sc *scrubber, m *memory.Message) (*memory.Message, bool) { return sc.message(space, id, m) }}
 }
 
 // readDoc reads the body that find names under the reader's lock, nil for none.
-func readDoc[T any](v *Space, find func(*spaceState) *doc, apply func([]T, []journal.Change) []T) ([]T, error) {
+func readDoc[T any](v *Space, find func(*spaceState) *doc, body bodyOf[T]) ([]T, error) {
 	var err error
 	// A snapshot may replace and remove the file between the look and the read; then the look is repeated.
 	for range 3 {
@@ -31,14 +64,12 @@ func readDoc[T any](v *Space, find func(*spaceState) *doc, apply func([]T, []jou
 			}
 		})
 		var items []T
-		if d.file != "" {
-			if items, err = readDocFile[T](v.store.fs, d.file, d.items); errors.Is(err, fs.ErrNotExist) {
-				continue
-			} else if err != nil {
-				return nil, err
-			}
+		if items, _, err = body.file(v.store.fs, &d); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, err
 		}
-		return apply(items, d.tail), nil
+		return body.apply(items, d.tail), nil
 	}
 	return nil, fmt.Errorf("read log or session: %w", err)
 }

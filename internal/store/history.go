@@ -36,8 +36,11 @@ func (s *Store) Operations(ctx context.Context, from, to int64, reverse, all boo
 	}
 }
 
-// Significant reports whether an operation changed anything beside access counts, messages and the headers of sessions.
+// Significant reports whether an operation changed anything beside access counts, messages and the headers of sessions, or is an import.
 func Significant(rec *journal.Record) bool {
+	if rec.Actor == journal.ActorImport {
+		return true
+	}
 	for _, c := range rec.Changes {
 		if c.Touch == nil && c.Message == nil && c.Session == nil {
 			return true

@@ -32,9 +32,23 @@ func Open(cfg Config) (*Store, error) {
 	}
 	s.clock = newClock(cfg.Now, cfg.Elapsed)
 	s.snapshots.docFiles = map[string][]string{}
+	if err := refuseIncomplete(cfg.FS); err != nil {
+		return nil, err
+	}
 	m, err := readManifest(cfg.FS, manifestFile)
 	if err != nil {
 		return nil, err
+	}
+	in, err := readIntent(cfg.FS)
+	if err != nil {
+		return nil, err
+	}
+	if in != nil {
+		// Another process may have died between the rename and the sync; nothing may be erased before this is sure to be here again.
+		if err := cfg.FS.SyncDir("."); err != nil {
+			return nil, fmt.Errorf("resume purge: %w", err)
+		}
+		s.scrubber = newScrubber(in)
 	}
 	if err := s.load(m); err != nil {
 		return nil, err
@@ -43,6 +57,7 @@ func Open(cfg Config) (*Store, error) {
 	s.journal, err = journal.Open(journal.Config{
 		FS: cfg.FS, Logger: cfg.Logger, Origin: m.Store, Fresh: strings.ToLower(rand.Text()[:12]), After: m.LSN, SegmentSize: cfg.SegmentSize,
 		Replay: func(rec *journal.Record) error {
+			s.scrubOld(rec)
 			s.visible.apply(rec)
 			s.staged.apply(rec)
 			return nil
@@ -52,7 +67,19 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in != nil {
+		if err := s.resume(in); err != nil {
+			return nil, errors.Join(err, s.journal.Abandon())
+		}
+	}
 	return s, nil
+}
+
+// scrubOld cleans a record from before a purge that is not finished.
+func (s *Store) scrubOld(rec *journal.Record) {
+	if s.scrubber != nil && rec.Op < s.scrubber.op {
+		s.scrubber.record(rec)
+	}
 }
 
 // readManifest returns the zero manifest when there is none.
@@ -80,6 +107,13 @@ func readManifest(fsys durable.FS, name string) (manifest, error) {
 
 // load brings both states to the snapshot.
 func (s *Store) load(m manifest) error {
+	if err := s.loadSpaces(m); err != nil {
+		return err
+	}
+	return s.checkDocs()
+}
+
+func (s *Store) loadSpaces(m manifest) error {
 	for _, f := range m.Spaces {
 		header, memories, err := readSpaceFile(s.fs, f.File)
 		if err != nil {
@@ -87,6 +121,12 @@ func (s *Store) load(m manifest) error {
 		}
 		s.visible.spaces[f.Name] = s.visible.restore(header, memories)
 		s.staged.spaces[f.Name] = s.staged.restore(header, memories)
+		if s.scrubber != nil && f.LSN < s.scrubber.op {
+			for _, st := range []*state{s.visible, s.staged} {
+				sp := st.spaces[f.Name]
+				sp.swap(sp.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{}))
+			}
+		}
 		for _, d := range header.Days {
 			s.snapshots.docFiles[f.File] = append(s.snapshots.docFiles[f.File], d.File)
 		}
@@ -115,14 +155,14 @@ func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState 
 		sp.receipts[r.Key] = r
 	}
 	for _, d := range h.Days {
-		sp.days[d.Header.Date] = &day{header: d.Header, doc: doc{file: d.File, items: d.Items}}
+		sp.days[d.Header.Date] = &day{header: d.Header, doc: doc{file: d.File, items: d.Items, bytes: d.Bytes}}
 	}
 	sp.archiveRevision = h.ArchiveRevision
 	for _, r := range h.Archive {
 		sp.archive[r.ID] = r
 	}
 	for _, se := range h.Sessions {
-		sp.sessions[se.Header.ID] = &session{header: se.Header, doc: doc{file: se.File, items: se.Items}}
+		sp.sessions[se.Header.ID] = &session{header: se.Header, doc: doc{file: se.File, items: se.Items, bytes: se.Bytes}}
 	}
 	return sp
 }

@@ -61,11 +61,17 @@ func (s *Store) trim(ctx context.Context) error {
 	if doubt != "" || err != nil {
 		return err
 	}
+	if !s.keep.TryLock() {
+		return nil // somebody reads the files; the next time will do
+	}
+	defer s.keep.Unlock()
 	previous, err := readManifest(s.fs, previousFile)
 	if err != nil || previous.LSN == 0 {
 		return err
 	}
-	removed, err := s.journal.Trim(now.AddDate(0, 0, -s.historyDays), previous.LSN)
+	// In a copy of the directory the previous manifest may be the newer one.
+	lsn := min(previous.LSN, s.Snapshot().LSN)
+	removed, err := s.journal.Trim(now.AddDate(0, 0, -s.historyDays), lsn)
 	if removed > 0 {
 		s.log.Info("trimmed old history", "segments", removed)
 	}

@@ -65,6 +65,7 @@ type spaceHeader struct {
 type docInFile struct {
 	File  string `json:"file,omitempty"`
 	Items int    `json:"items,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"` // length of File; 0 in snapshots of before it was noted
 }
 
 type dayInFile struct {
@@ -171,21 +172,27 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 
 // writeSpace writes the files of one captured space.
 func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
-	items := map[string]int{}
+	written := map[string]docInFile{} // by the name that was planned
 	for _, p := range c.docs {
+		planned := p.file
 		if err := p.write(s.fs, p); err != nil {
 			return spaceInFile{}, fmt.Errorf("%s: %w", p.name, err)
 		}
-		items[p.file] = p.items
+		info, err := s.fs.Lstat(snapshotDir + "/" + p.file)
+		if err != nil {
+			return spaceInFile{}, err
+		}
+		p.bytes = info.Size()
+		written[planned] = docInFile{File: p.file, Items: p.items, Bytes: p.bytes}
 	}
 	for i, d := range c.header.Days {
 		if d.Items < 0 {
-			c.header.Days[i].Items = items[d.File]
+			c.header.Days[i].docInFile = written[d.File]
 		}
 	}
 	for i, d := range c.header.Sessions {
 		if d.Items < 0 {
-			c.header.Sessions[i].Items = items[d.File]
+			c.header.Sessions[i].docInFile = written[d.File]
 		}
 	}
 	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file}
@@ -283,6 +290,10 @@ func (s *Store) adopt(next manifest, changed []*captured, journalBytes int64, to
 
 // removeUnnamed removes snapshot files that neither manifest names. What cannot be removed now is tried again with the next snapshot.
 func (s *Store) removeUnnamed(old, current manifest) {
+	if !s.keep.TryLock() {
+		return // somebody reads the files; the next snapshot removes them
+	}
+	defer s.keep.Unlock()
 	named := map[string]bool{}
 	spaceFiles := map[string]bool{}
 	for _, m := range []manifest{old, current} {

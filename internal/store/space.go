@@ -58,6 +58,20 @@ func (v *Space) Forgotten() (out map[string]time.Time) {
 	return out
 }
 
+// Contents is what a space holds at one revision, daily logs and sessions excepted. Slice and map are the caller's, the memories are shared.
+type Contents struct {
+	Revision  int64 // see Space.Revision
+	Summary   string
+	Memories  []*memory.Memory     // in any state, in order of creation in the store
+	Forgotten map[string]time.Time // hashes of forgotten values, to when
+}
+
+// Contents returns all of it as of one moment.
+func (v *Space) Contents() (c Contents) {
+	v.read(func(sp *spaceState) { c = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)} })
+	return c
+}
+
 // Days lists the daily logs, oldest first.
 func (v *Space) Days() (out []*memory.Day) {
 	v.read(func(sp *spaceState) { out = sp.dayHeaders() })
@@ -75,7 +89,7 @@ func (v *Space) Log(date string) (*memory.Day, []*memory.Entry, error) {
 		}
 		header = d.header
 		return &d.doc
-	}, applyEntries)
+	}, entriesOf(v.name, date))
 	switch {
 	case header == nil:
 		return nil, nil, &memory.NotFoundError{Kind: "log", Name: date}
@@ -113,7 +127,7 @@ func (v *Space) Messages(id string, from int64) ([]*memory.Message, error) {
 			return nil
 		}
 		return &s.doc
-	}, applyMessages)
+	}, messagesOf(v.name, id))
 	switch {
 	case !known:
 		return nil, &memory.NotFoundError{Kind: "session", Name: id}

@@ -54,6 +54,14 @@ type Store struct {
 	visible *state // what is durable; guarded by mu
 
 	snapshots snapshots
+	// keep is held for reading while somebody reads files of the snapshots or of the journal that must stay, and for writing by whoever removes or
+	// rewrites such files. It is taken before all other locks but snapshots.writing, before or after which it is only tried.
+	keep sync.RWMutex
+
+	scrubber *scrubber // of a purge that an earlier life began; set by Open only
+
+	purgeMu sync.Mutex
+	purging *purging // a purge that is not finished; guarded by purgeMu
 
 	touchMu sync.Mutex
 	touches map[string]map[string]touch // by space and memory; guarded by touchMu
@@ -175,8 +183,14 @@ func (s *Store) applyDurable(recs []*journal.Record) {
 // LSN is the newest durable LSN.
 func (s *Store) LSN() int64 { return s.journal.Synced() }
 
-// Origin is the identity of this store.
+// Origin is the identity of this store, and the salt of its forgotten values. It survives a restore.
 func (s *Store) Origin() string { return s.journal.Origin() }
+
+// Epoch is the line of history that is being written; see journal.Journal.Epoch.
+func (s *Store) Epoch() string { return s.journal.Epoch() }
+
+// Restored is when the store was made of a backup, the zero time when it was not.
+func (s *Store) Restored() time.Time { return s.journal.Begun() }
 
 // Journal returns the counters of the journal since Open.
 func (s *Store) Journal() journal.Figures { return s.journal.Figures() }

@@ -310,6 +310,15 @@ func (tx *Tx) PutSession(s *memory.Session) {
 	tx.sessions[s.ID] = s
 }
 
+// removeSession takes a session out of the state, with its messages.
+func (tx *Tx) removeSession(id string) {
+	tx.changes = append(tx.changes, journal.Change{Session: &journal.SessionChange{ID: id, Before: tx.Session(id)}})
+	if tx.sessions == nil {
+		tx.sessions = map[string]*memory.Session{}
+	}
+	tx.sessions[id] = nil
+}
+
 // AppendMessage appends a message to a session that PutSession made, in this transaction or before. The header's counters are the caller's
 // to set. Error: memory.ErrNotFound.
 func (tx *Tx) AppendMessage(session string, m *memory.Message) error {

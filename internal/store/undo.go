@@ -19,13 +19,17 @@ const (
 )
 
 // Undo appends the inverse of operation op. An Outcome with Status Rejected names each thing it left alone and why. Accesses counted
-// meanwhile are kept; messages and the marks of sessions are not taken back.
+// meanwhile are kept; messages and the marks of sessions are not taken back, save for a session that
+// was imported.
 //
 // Durable on return. Errors: memory.ErrNotUndoable when nothing of it can be taken back, memory.ErrNotFound, memory.ErrTrimmed.
 func (s *Store) Undo(ctx context.Context, meta Meta, op int64) (Result, error) {
 	rec, err := s.journal.Operation(op)
 	if err != nil {
 		return Result{}, err
+	}
+	if rec.Purge != nil {
+		return Result{}, fmt.Errorf("operation %d erased for good: %w", rec.Op, memory.ErrNotUndoable)
 	}
 	meta.Space = rec.Space
 	meta.Actor = journal.ActorUndo
@@ -113,6 +117,10 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 	case c.Archive != nil:
 		u.archived(tx, c.Archive)
 	case c.Summary != nil:
+		if c.Summary.Purged {
+			u.report(tx, "rolling_summary", ReasonPurged)
+			return nil
+		}
 		if tx.Summary() != c.Summary.After {
 			u.report(tx, "rolling_summary", ReasonChangedSince)
 			return nil
@@ -127,6 +135,8 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 		}
 		tx.setForgotten(journal.ForgottenChange{Hash: c.Forgotten.Hash, Before: at, After: c.Forgotten.Before})
 		u.report(tx, "forgotten", "")
+	case c.Session != nil && u.rec.Actor == journal.ActorImport:
+		u.session(tx, c.Session)
 	}
 	return nil
 }
@@ -134,6 +144,9 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	current := tx.Memory(c.ID)
 	switch {
+	case c.Purged:
+		u.report(tx, c.ID, ReasonPurged)
+		return nil
 	case sameMemory(current, c.Before):
 		u.report(tx, c.ID, ReasonNothingToDo)
 		return nil
@@ -153,9 +166,25 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	return tx.Put(back)
 }
 
+// session takes an imported session out again, with its messages. No other operation's session is taken back.
+func (u *undo) session(tx *Tx, c *journal.SessionChange) {
+	current := tx.Session(c.ID)
+	switch {
+	case same(current, c.Before):
+		u.report(tx, c.ID, ReasonNothingToDo)
+	case !same(current, c.After):
+		u.report(tx, c.ID, ReasonChangedSince)
+	default:
+		tx.removeSession(c.ID)
+		u.report(tx, c.ID, "")
+	}
+}
+
 func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
 	current := u.entries[c.Date][c.ID]
 	switch {
+	case c.Purged:
+		u.report(tx, c.ID, ReasonPurged)
 	case same(current, c.Before):
 		u.report(tx, c.ID, ReasonNothingToDo)
 	case !same(current, c.After):
@@ -168,6 +197,10 @@ func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
 }
 
 func (u *undo) day(tx *Tx, c *journal.DayChange) {
+	if c.Purged {
+		u.report(tx, c.Date, ReasonPurged)
+		return
+	}
 	// A day that is not there is the same as one of which nothing is said. The entries of a removed day are back by now.
 	u.touched = append(u.touched, c.Date)
 	none := &memory.Day{Date: c.Date}

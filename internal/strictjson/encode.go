@@ -225,3 +225,16 @@ func AppendString(dst []byte, s string) []byte {
 	}
 	return append(append(dst, s[start:]...), '"')
 }
+
+// Line ends a value with a newline, so that another may follow. Values opened inline take one line each.
+func (e *Encoder) Line() {
+	if e.buf = append(e.buf, '\n'); len(e.buf) >= flushAt {
+		e.flush()
+	}
+}
+
+// Flush hands on what is buffered and returns the first error.
+func (e *Encoder) Flush() error {
+	e.flush()
+	return e.err
+}

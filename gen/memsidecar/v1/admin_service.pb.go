@@ -1058,10 +1058,15 @@ type AdminServiceInfoResponse struct {
 	ReadOnlyReason string `protobuf:"bytes,8,opt,name=read_only_reason,json=readOnlyReason,proto3" json:"read_only_reason,omitempty"`
 	// Capture is paused.
 	Paused bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
+	// Identity of the store. It stays the same for ever, in its backups too.
+	Store string `protobuf:"bytes,10,opt,name=store,proto3" json:"store,omitempty"`
+	// Line of history that the store is on: the origin of the operations written from now on. A restored backup is on another one, in which operation
+	// numbers behind those of the backup mean something else.
+	Epoch string `protobuf:"bytes,11,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// The periodic jobs.
-	Jobs []*Job `protobuf:"bytes,10,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Jobs []*Job `protobuf:"bytes,12,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Why the clock is not trusted, and everything that goes by age waits; empty when it is.
-	ClockDoubt    string `protobuf:"bytes,11,opt,name=clock_doubt,json=clockDoubt,proto3" json:"clock_doubt,omitempty"`
+	ClockDoubt    string `protobuf:"bytes,13,opt,name=clock_doubt,json=clockDoubt,proto3" json:"clock_doubt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1157,6 +1162,20 @@ func (x *AdminServiceInfoResponse) GetPaused() bool {
 		return x.Paused
 	}
 	return false
+}
+
+func (x *AdminServiceInfoResponse) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *AdminServiceInfoResponse) GetEpoch() string {
+	if x != nil {
+		return x.Epoch
+	}
+	return ""
 }
 
 func (x *AdminServiceInfoResponse) GetJobs() []*Job {
@@ -2058,7 +2077,7 @@ func (x *AdminServiceImportRequest) GetChunk() []byte {
 // ImportCount says what became of the things of one kind.
 type ImportCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// memory, entry, day, summary, forgotten or session.
+	// memory, entry, day, summary, forgotten or session; line for one that was not understood.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Space that they went to.
 	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
@@ -2140,7 +2159,7 @@ func (x *ImportCount) GetSkipped() int64 {
 // SkippedImport is one thing that was not imported.
 type SkippedImport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Line of the import, from 1.
+	// Line of the import, from 1; 0 in a memory.json.
 	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
 	// What it is.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -2802,7 +2821,7 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"P\n" +
 	"\x1aAdminServiceDoctorResponse\x122\n" +
 	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\"\x19\n" +
-	"\x17AdminServiceInfoRequest\"\xf2\x02\n" +
+	"\x17AdminServiceInfoRequest\"\x9e\x03\n" +
 	"\x18AdminServiceInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1f\n" +
 	"\vapi_version\x18\x02 \x01(\tR\n" +
@@ -2814,10 +2833,12 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"started_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x10\n" +
 	"\x03lsn\x18\a \x01(\x03R\x03lsn\x12(\n" +
 	"\x10read_only_reason\x18\b \x01(\tR\x0ereadOnlyReason\x12\x16\n" +
-	"\x06paused\x18\t \x01(\bR\x06paused\x12&\n" +
-	"\x04jobs\x18\n" +
-	" \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12\x1f\n" +
-	"\vclock_doubt\x18\v \x01(\tR\n" +
+	"\x06paused\x18\t \x01(\bR\x06paused\x12\x14\n" +
+	"\x05store\x18\n" +
+	" \x01(\tR\x05store\x12\x14\n" +
+	"\x05epoch\x18\v \x01(\tR\x05epoch\x12&\n" +
+	"\x04jobs\x18\f \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12\x1f\n" +
+	"\vclock_doubt\x18\r \x01(\tR\n" +
 	"clockDoubt\"\x1a\n" +
 	"\x18AdminServicePauseRequest\"\x1b\n" +
 	"\x19AdminServicePauseResponse\"\x1b\n" +

@@ -2778,7 +2778,11 @@ type MemoryServicePurgeResponse struct {
 	// Number of the operation; 0 in a dry run.
 	Operation int64 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
 	// By kind of place.
-	Places        []*PurgedPlace `protobuf:"bytes,2,rep,name=places,proto3" json:"places,omitempty"`
+	Places []*PurgedPlace `protobuf:"bytes,2,rep,name=places,proto3" json:"places,omitempty"`
+	// Files of the data directory that hold the text and are not memsidecar's own: they were left alone.
+	Left []string `protobuf:"bytes,3,rep,name=left,proto3" json:"left,omitempty"`
+	// How long other writers had to wait.
+	WritersWaited *durationpb.Duration `protobuf:"bytes,4,opt,name=writers_waited,json=writersWaited,proto3" json:"writers_waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2823,6 +2827,20 @@ func (x *MemoryServicePurgeResponse) GetOperation() int64 {
 func (x *MemoryServicePurgeResponse) GetPlaces() []*PurgedPlace {
 	if x != nil {
 		return x.Places
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeResponse) GetLeft() []string {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeResponse) GetWritersWaited() *durationpb.Duration {
+	if x != nil {
+		return x.WritersWaited
 	}
 	return nil
 }
@@ -3108,10 +3126,12 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x05texts\x18\x03 \x03(\tR\x05texts\x12 \n" +
 	"\vtranscripts\x18\x04 \x01(\bR\vtranscripts\x12\x17\n" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"n\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xc4\x01\n" +
 	"\x1aMemoryServicePurgeResponse\x12\x1c\n" +
 	"\toperation\x18\x01 \x01(\x03R\toperation\x122\n" +
-	"\x06places\x18\x02 \x03(\v2\x1a.memsidecar.v1.PurgedPlaceR\x06places\"7\n" +
+	"\x06places\x18\x02 \x03(\v2\x1a.memsidecar.v1.PurgedPlaceR\x06places\x12\x12\n" +
+	"\x04left\x18\x03 \x03(\tR\x04left\x12@\n" +
+	"\x0ewriters_waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rwritersWaited\"7\n" +
 	"\vPurgedPlace\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count*\x93\x01\n" +
@@ -3262,41 +3282,42 @@ var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
 	51, // 41: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
 	47, // 42: memsidecar.v1.MemoryServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
 	37, // 43: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
-	4,  // 44: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
-	6,  // 45: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
-	8,  // 46: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
-	11, // 47: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
-	13, // 48: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
-	35, // 49: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
-	15, // 50: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
-	17, // 51: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
-	19, // 52: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
-	21, // 53: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
-	23, // 54: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
-	25, // 55: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
-	27, // 56: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
-	29, // 57: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
-	33, // 58: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
-	5,  // 59: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
-	7,  // 60: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
-	9,  // 61: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
-	12, // 62: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
-	14, // 63: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
-	36, // 64: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
-	16, // 65: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
-	18, // 66: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
-	20, // 67: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
-	22, // 68: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
-	24, // 69: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
-	26, // 70: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
-	28, // 71: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
-	30, // 72: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
-	34, // 73: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
-	59, // [59:74] is the sub-list for method output_type
-	44, // [44:59] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	51, // 44: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
+	4,  // 45: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
+	6,  // 46: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
+	8,  // 47: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
+	11, // 48: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
+	13, // 49: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
+	35, // 50: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
+	15, // 51: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
+	17, // 52: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
+	19, // 53: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
+	21, // 54: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
+	23, // 55: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
+	25, // 56: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
+	27, // 57: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
+	29, // 58: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
+	33, // 59: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
+	5,  // 60: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
+	7,  // 61: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
+	9,  // 62: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
+	12, // 63: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
+	14, // 64: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
+	36, // 65: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
+	16, // 66: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
+	18, // 67: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
+	20, // 68: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
+	22, // 69: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
+	24, // 70: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
+	26, // 71: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
+	28, // 72: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
+	30, // 73: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
+	34, // 74: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
+	60, // [60:75] is the sub-list for method output_type
+	45, // [45:60] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_service_proto_init() }

@@ -386,7 +386,10 @@ type OperationServiceWatchRequest struct {
 	// Any of these spaces; empty means all.
 	Spaces []string `protobuf:"bytes,2,rep,name=spaces,proto3" json:"spaces,omitempty"`
 	// Also the counting of accesses and the messages of sessions.
-	IncludeAll    bool `protobuf:"varint,3,opt,name=include_all,json=includeAll,proto3" json:"include_all,omitempty"`
+	IncludeAll bool `protobuf:"varint,3,opt,name=include_all,json=includeAll,proto3" json:"include_all,omitempty"`
+	// Epoch that after belongs to, as AdminService.Info said it; optional. FAILED_PRECONDITION (EPOCH_CHANGED) when the store is on another one by
+	// now, because a backup was restored; so it is, with or without this, when after is a number that the store has not reached.
+	Epoch         string `protobuf:"bytes,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -440,6 +443,13 @@ func (x *OperationServiceWatchRequest) GetIncludeAll() bool {
 		return x.IncludeAll
 	}
 	return false
+}
+
+func (x *OperationServiceWatchRequest) GetEpoch() string {
+	if x != nil {
+		return x.Epoch
+	}
+	return ""
 }
 
 // OperationServiceWatchResponse is one operation.
@@ -517,12 +527,13 @@ const file_memsidecar_v1_operation_service_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"R\n" +
 	"\x1cOperationServiceUndoResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"|\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\x92\x01\n" +
 	"\x1cOperationServiceWatchRequest\x12\x19\n" +
 	"\x05after\x18\x01 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x16\n" +
 	"\x06spaces\x18\x02 \x03(\tR\x06spaces\x12\x1f\n" +
 	"\vinclude_all\x18\x03 \x01(\bR\n" +
-	"includeAllB\b\n" +
+	"includeAll\x12\x14\n" +
+	"\x05epoch\x18\x04 \x01(\tR\x05epochB\b\n" +
 	"\x06_after\"W\n" +
 	"\x1dOperationServiceWatchResponse\x126\n" +
 	"\toperation\x18\x01 \x01(\v2\x18.memsidecar.v1.OperationR\toperation2\x98\x03\n" +

@@ -141,6 +141,7 @@ func TestConformance(t *testing.T) {
 		{"reading and writing", readingAndWriting},
 		{"truncate and allocate", truncateAndAllocate},
 		{"names", changingNames},
+		{"exchange", exchange},
 		{"directories", directories},
 		{"handles outlive names", handlesOutliveNames},
 		{"errors", refused},
@@ -250,6 +251,40 @@ func changingNames(n *notes) {
 	n.err("remove", n.Remove("b"))
 	n.err("remove again", n.Remove("b"))
 	n.file("d")
+	n.list(".")
+}
+
+func exchange(n *notes) {
+	n.err("mkdir", n.MkdirAll("x/y"))
+	n.write(n.open("a", os.O_WRONLY|os.O_CREATE), "a")
+	b := n.open("b", os.O_RDWR|os.O_CREATE)
+	n.write(b, "b")
+	n.write(n.open("x/c", os.O_WRONLY|os.O_CREATE), "c")
+	n.err("exchange", n.Exchange("a", "b"))
+	n.write(b, "+") // the handle stays with the file
+	n.file("a")
+	n.file("b")
+	n.err("between directories", n.Exchange("a", "x/c"))
+	n.file("a")
+	n.file("x/c")
+	n.err("with itself", n.Exchange("a", "a"))
+	n.err("link", n.Link("a", "d"))
+	n.err("two names of one file", n.Exchange("a", "d"))
+	n.err("missing", n.Exchange("a", "none"))
+	n.err("missing first", n.Exchange("none", "a"))
+	n.err("missing directory", n.Exchange("a", "none/c"))
+	n.err("below a file", n.Exchange("a", "b/c"))
+	n.err("file and directory", n.Exchange("a", "x/y"))
+	n.list(".")
+	n.list("x")
+	n.list("a")
+	n.err("two directories", n.Exchange("a", "x"))
+	n.list("a")
+	n.err("with a directory above", n.Exchange("a", "a/y"))
+	n.err("with a directory below", n.Exchange("a/y", "a"))
+	for _, name := range []string{"", ".", "..", "../b", "/b"} {
+		n.err("out of the root: "+name, n.Exchange("b", name))
+	}
 	n.list(".")
 }
 

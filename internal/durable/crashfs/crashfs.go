@@ -13,12 +13,12 @@
 // directory are changes of the directory that holds the name; they reach the disk in the order they were made, at the
 // latest at SyncDir of that directory. After a crash some first part of them is there. Directories are independent of each
 // other and of the contents of files: a name may survive whose file is empty, or the removal of one name but not a
-// link made earlier in another directory. A rename is atomic, between directories too: a crash leaves the old or the new
+// link made earlier in another directory. A rename or an exchange is atomic, between directories too: a crash leaves the old or the new
 // names, and a SyncDir of either directory makes it durable.
 //
 // # Operations
 //
-// Each of these is one operation: write, truncate (also by os.O_TRUNC), allocate, sync, syncdir, rename, link, remove,
+// Each of these is one operation: write, truncate (also by os.O_TRUNC), allocate, sync, syncdir, rename, exchange, link, remove,
 // create, and mkdir, one per directory made. They are numbered from 1 in the order they happen. Calls that are refused at
 // once, such as the removal of a file that does not exist, and calls that only read are no operations.
 //

@@ -142,6 +142,9 @@ func (h *file) Close() error {
 	}
 	h.closed = true
 	h.node.opens--
+	if h.flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		h.node.writers--
+	}
 	h.fs.releaseLocked(h.node)
 	return nil
 }

@@ -68,7 +68,7 @@ func (m model) step(rt *rapid.T) {
 	text := string(slices.Repeat([]byte{byte(rapid.IntRange('a', 'z').Draw(rt, "letter"))}, int(size)))
 	off := rapid.Int64Range(0, 9000).Draw(rt, "offset")
 	switch rapid.SampledFrom([]string{
-		"write", "write", "write", "append", "truncate", "allocate", "sync", "syncdir", "rename", "link", "remove", "replace",
+		"write", "write", "write", "append", "truncate", "allocate", "sync", "syncdir", "rename", "exchange", "link", "remove", "replace",
 	}).Draw(rt, "operation") {
 	case "write":
 		m.edit(name, os.O_CREATE, func(n *notes, f durable.File) { n.writeAt(f, text, off) })
@@ -84,6 +84,8 @@ func (m model) step(rt *rapid.T) {
 		m.do(func(n *notes) { n.err("syncdir", n.SyncDir(path.Dir(name))) })
 	case "rename":
 		m.do(func(n *notes) { n.err("rename "+name+" "+other, n.Rename(name, other)) })
+	case "exchange":
+		m.do(func(n *notes) { n.err("exchange "+name+" "+other, n.Exchange(name, other)) })
 	case "link":
 		m.do(func(n *notes) { n.err("link "+name+" "+other, n.Link(name, other)) })
 	case "remove":

@@ -74,6 +74,9 @@ func (f *FS) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, er
 		return nil, pathError("open", name, err)
 	}
 	n.opens++
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		n.writers++
+	}
 	return &file{fs: f, node: n, name: name, flag: flag}, nil
 }
 
@@ -133,6 +136,48 @@ func (f *FS) renameLocked(oldname, newname string) error {
 		return syscall.ENOTDIR
 	}
 	return f.changeLocked(&change{[]set{{oldDir, oldBase, nil}, {newDir, newBase, n}}}, "rename %s %s", oldname, newname)
+}
+
+// Exchange gives each of two files or directories the name of the other.
+func (f *FS) Exchange(a, b string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.exchangeLocked(a, b); err != nil {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return nil
+}
+
+func (f *FS) exchangeLocked(a, b string) error {
+	n, dirA, baseA, err := f.walkLocked(a)
+	if err != nil {
+		return err
+	}
+	m, dirB, baseB, err := f.walkLocked(b)
+	switch {
+	case err != nil:
+		return err
+	case dirA == nil || dirB == nil:
+		return syscall.EBUSY
+	case n == nil || m == nil:
+		return syscall.ENOENT
+	case strings.HasPrefix(path.Clean(a)+"/", path.Clean(b)+"/") != strings.HasPrefix(path.Clean(b)+"/", path.Clean(a)+"/"):
+		return syscall.EINVAL // one is below the other
+	case n == m: // one name, or two of one file
+		return nil
+	}
+	return f.changeLocked(&change{[]set{{dirA, baseA, m}, {dirB, baseB, n}}}, "exchange %s %s", a, b)
+}
+
+// BeingWritten reports whether a file is open for writing.
+func (f *FS) BeingWritten(name string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, _, _, err := f.findLocked(name)
+	if err != nil {
+		return false, pathError("lease", name, err)
+	}
+	return n.writers > 0, nil
 }
 
 // Link makes newname another name of the file oldname.

@@ -15,13 +15,14 @@ type node struct {
 	stamp int // number of the operation that changed it last; stands for a time
 
 	// Of a file.
-	view  content  // what is seen
-	disk  content  // what is certain to survive a crash
-	dirty unsynced // to be written by the next sync
-	lost  unsynced // forgotten by a sync that failed, before dirty
-	taken int64    // space
-	links int
-	opens int
+	view    content  // what is seen
+	disk    content  // what is certain to survive a crash
+	dirty   unsynced // to be written by the next sync
+	lost    unsynced // forgotten by a sync that failed, before dirty
+	taken   int64    // space
+	links   int
+	opens   int
+	writers int // of opens, those for writing
 
 	// Of a directory.
 	seen    map[string]*node

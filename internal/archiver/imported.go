@@ -1,0 +1,39 @@
+package archiver
+
+import (
+	"context"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+)
+
+// imports are the days of the operations that were imports, the zero time for those that were not. One import brings many logs.
+type imports map[int64]time.Time
+
+// importedOn returns the day on which a log, as it was at a revision, came in by an import; the zero time when it did not, changed otherwise since, or
+// the journal has forgotten. That it was archived in the meantime does not count as a change.
+func (r *run) importedOn(ctx context.Context, date string, revision int64) (time.Time, error) {
+	for revision != 0 {
+		if came, known := r.imports[revision]; known {
+			return came, nil
+		}
+		rec, err := r.a.operation(ctx, revision)
+		if rec == nil || err != nil {
+			return time.Time{}, err
+		}
+		switch rec.Actor {
+		case journal.ActorImport:
+			r.imports[revision] = dateOf(rec.At.In(r.a.loc))
+		case journal.ActorArchive:
+			revision = 0
+			for _, c := range rec.Changes {
+				if c.Day != nil && c.Day.Date == date && c.Day.Before != nil {
+					revision = c.Day.Before.Revision
+				}
+			}
+		default:
+			r.imports[revision] = time.Time{}
+		}
+	}
+	return time.Time{}, nil
+}

@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/jsonstore"
+	"github.com/memsidecar/memsidecar/internal/rpc"
+)
+
+// findMigration tells of files of the oldest layout that came too late to be taken over, and of the report of an adoption.
+func (d *daemon) findMigration() rpc.Finding {
+	late, err := jsonstore.LeftOver(d.fs)
+	if err != nil {
+		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: err.Error()}
+	}
+	if len(late) > 0 {
+		names := strings.Join(late[:min(3, len(late))], ", ")
+		if len(late) > 3 {
+			names += ", …"
+		}
+		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn,
+			Detail: fmt.Sprintf("files of the oldest layout that came after the data directory was in use, and are not read: %d (%s)", len(late), names),
+			Remedy: "move them to a new directory, run `memsidecar --data NEW checkpoint` and bring what you need of NEW/memory.json over with `memsidecar add`; or delete them"}
+	}
+	places, reported, err := jsonstore.ReadReport(d.fs)
+	switch {
+	case err != nil:
+		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: err.Error()}
+	case !reported:
+		return ok("migration", "no report, nothing to take over")
+	case places == 0:
+		return ok("migration", "everything found was taken over; see %s", d.path(jsonstore.ReportName))
+	}
+	return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: fmt.Sprintf("places in the files found that were not taken over as they stood: %d", places),
+		Remedy: fmt.Sprintf("read %s, then delete it", d.path(jsonstore.ReportName))}
+}

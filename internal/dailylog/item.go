@@ -1,0 +1,44 @@
+package dailylog
+
+import (
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/strictjson"
+)
+
+// EncodeEntry writes one entry in the form it has in a daily log.
+func EncodeEntry(e *strictjson.Encoder, n *memory.Entry) { encodeEntry(e, n) }
+
+// DecodeEntry reads one entry in the form it has in a daily log. Times without a zone are times in loc. Errors: a *strictjson.Error.
+func DecodeEntry(d *strictjson.Decoder, loc *time.Location) (*memory.Entry, error) {
+	c := &codec{Decoder: d, loc: loc}
+	return c.entry()
+}
+
+// EncodeDay writes what a daily log says of itself, without the entries.
+func EncodeDay(e *strictjson.Encoder, d *memory.Day) {
+	e.Begin('{')
+	e.Field("date")
+	e.String(d.Date)
+	text(e, "summary", d.Summary)
+	if d.Archived {
+		e.Field("archived")
+		e.Bool(true)
+	}
+	e.Extra(d.Extra, isDayField)
+	e.End('}')
+}
+
+// DecodeDay reads what EncodeDay wrote. Errors: a *strictjson.Error.
+func DecodeDay(d *strictjson.Decoder, loc *time.Location) (*memory.Day, error) {
+	c, f := &codec{Decoder: d, loc: loc}, &File{}
+	err := d.Object(func(key []byte) error {
+		if string(key) == "entries" {
+			return d.Fail("does not belong here: each entry has a line of its own")
+		}
+		return c.day(f, key)
+	})
+	f.Day.Revision = 0
+	return &f.Day, err
+}

@@ -1,0 +1,188 @@
+package llm
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// openAI is the wire of POST {base}/chat/completions. Parameters that some servers or models refuse, such as temperature, are left out.
+var openAI = wire{
+	path:  "/chat/completions",
+	rungs: []Rung{RungSchema, RungObject, RungPlain},
+	authorize: func(h http.Header, key string) {
+		if key != "" {
+			h.Set("Authorization", "Bearer "+key)
+		}
+	},
+	body:  openAIBody,
+	event: openAIEvent,
+	whole: openAIWhole,
+}
+
+type openAIMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type openAIFormat struct {
+	Type   string        `json:"type"`
+	Schema *openAISchema `json:"json_schema,omitempty"`
+}
+
+type openAISchema struct {
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+type openAIRequest struct {
+	Model               string          `json:"model"`
+	Messages            []openAIMessage `json:"messages"`
+	MaxTokens           int             `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+	Format              *openAIFormat   `json:"response_format,omitempty"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options,omitempty"`
+}
+
+func openAIBody(q query) []byte {
+	r := openAIRequest{Model: q.model, Messages: []openAIMessage{{"system", q.system}}, Stream: !q.mode.noStream}
+	for _, t := range q.turns {
+		r.Messages = append(r.Messages, openAIMessage{t.role, t.text})
+	}
+	if q.mode.completionTokens {
+		r.MaxCompletionTokens = q.maxOutput
+	} else {
+		r.MaxTokens = q.maxOutput
+	}
+	if r.Stream && !q.mode.noStreamOptions {
+		r.StreamOptions = &struct {
+			IncludeUsage bool `json:"include_usage"`
+		}{true}
+	}
+	switch q.rung {
+	case RungSchema:
+		r.Format = &openAIFormat{Type: "json_schema", Schema: &openAISchema{Name: q.name, Strict: true, Schema: q.schema}}
+	case RungObject:
+		r.Format = &openAIFormat{Type: "json_object"}
+	}
+	return encode(r)
+}
+
+// encode cannot fail: the schema, its only raw part, was checked.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("llm: request cannot be encoded: " + err.Error())
+	}
+	return data
+}
+
+// openAIChunk is a body or one event of a stream: they differ in message and delta alone.
+type openAIChunk struct {
+	Choices []struct {
+		Message *openAIDelta `json:"message"`
+		Delta   *openAIDelta `json:"delta"`
+		Finish  string       `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		Input  *int `json:"prompt_tokens"`
+		Output *int `json:"completion_tokens"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type openAIDelta struct {
+	Content   json.RawMessage `json:"content"` // a string, null, or parts
+	Reasoning json.RawMessage `json:"reasoning_content"`
+	Refusal   string          `json:"refusal"`
+	Calls     []struct {
+		Function struct {
+			Arguments json.RawMessage `json:"arguments"` // a string, or the object itself
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+func openAIEvent(a *answer, data []byte) error {
+	var c openAIChunk
+	if json.Unmarshal(data, &c) != nil {
+		return errNotModel
+	}
+	return c.addTo(a, data)
+}
+
+func openAIWhole(a *answer, data []byte) error {
+	var c openAIChunk
+	if json.Unmarshal(data, &c) != nil {
+		return errNotModel
+	}
+	err := c.addTo(a, data)
+	if err == nil && len(c.Choices) == 0 {
+		return errNotModel
+	}
+	return err
+}
+
+func (c *openAIChunk) addTo(a *answer, data []byte) error {
+	if c.Usage != nil {
+		a.setIn(c.Usage.Input)
+		a.setOut(c.Usage.Output)
+	}
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return &serverError{errorCode(data)}
+	}
+	if len(c.Choices) == 0 {
+		return nil
+	}
+	choice := c.Choices[0]
+	for _, d := range []*openAIDelta{choice.Message, choice.Delta} {
+		if d == nil {
+			continue
+		}
+		a.text.WriteString(contentText(d.Content))
+		a.thought += len(d.Reasoning)
+		for _, call := range d.Calls {
+			a.call.WriteString(contentText(call.Function.Arguments))
+		}
+		if d.Refusal != "" {
+			a.finish = finishRefused
+		}
+	}
+	switch choice.Finish {
+	case "":
+	case "length":
+		a.finish = finishLength
+	case "content_filter":
+		a.finish, a.code = finishRefused, "content_filter"
+	default:
+		if a.finish == "" {
+			a.finish = finishStop
+		}
+	}
+	return nil
+}
+
+// contentText is the text of a content, in whichever form a server writes it.
+func contentText(raw json.RawMessage) string {
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if raw[0] == '[' && json.Unmarshal(raw, &parts) == nil {
+		var b strings.Builder
+		for _, p := range parts {
+			b.WriteString(p.Text)
+		}
+		return b.String()
+	}
+	return string(raw)
+}

@@ -1,0 +1,36 @@
+package memory
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Split cuts text into parts of at most MaxContent characters, at the end of a line or a word where there is one nearby. Text that is
+// short enough is one part. Blank parts are left out.
+func Split(text string) []string {
+	var parts []string
+	for {
+		end := 0
+		for range MaxContent {
+			_, n := utf8.DecodeRuneInString(text[end:])
+			end += n
+		}
+		if end == len(text) {
+			break
+		}
+		late := end - end/8 // a cut before that would waste too much
+		if i := strings.LastIndexByte(text[:end], '\n'); i >= late {
+			end = i + 1
+		} else if i := strings.LastIndexByte(text[:end], ' '); i >= late {
+			end = i + 1
+		}
+		if strings.TrimSpace(text[:end]) != "" {
+			parts = append(parts, text[:end])
+		}
+		text = text[end:]
+	}
+	if len(parts) == 0 || strings.TrimSpace(text) != "" {
+		parts = append(parts, text)
+	}
+	return parts
+}

@@ -1,0 +1,262 @@
+package search
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// scratch is the working space of one search.
+type scratch struct {
+	sums    []sum // by document; valid for those in touched
+	touched []uint32
+	blocks  []block // by number
+
+	order, spare []uint32 // numbers of blocks
+
+	shares []share // of the block being looked at
+	kept   []found // the pool
+
+	batch, sorted []candidate // of documents that wait until there are enough to take the best first
+}
+
+// leastBatch is how many candidates are put in order at a time, if not twice as many as are kept.
+const leastBatch = 64
+
+// block is what a search knows of 64 documents, one bit each.
+type block struct {
+	own    uint64  // they have gathered something in scratch.sums
+	seen   uint64  // they hold an open term
+	strong uint64  // they hold a term that can make a match
+	bound  float32 // the score of none of them is higher
+}
+
+// begin clears what the last search left.
+func (s *scratch) begin(docs int) {
+	if len(s.sums) < docs {
+		s.sums = make([]sum, docs+docs/8)
+	}
+	blocks := (docs + blockMask) >> blockShift
+	s.blocks = slices.Grow(s.blocks[:0], blocks)[:blocks]
+	clear(s.blocks)
+	s.touched = s.touched[:0]
+}
+
+// share is what one term can add to the documents of a block.
+type share struct {
+	term     *queryTerm
+	docs     uint64    // that hold it
+	postings []posting // of these
+	bound    float32   // no document gets more of it
+	rest     float32   // the same for it and what follows
+}
+
+// keyword is the keyword arm: it takes the documents that hold enough of the terms to be relevant, roughly the best first,
+// but not those that cannot be among the best any more. found counts the documents that share something informative with
+// the query, whether they were left out or not.
+//
+// The heaviest terms are mostly rare, and what documents hold of them is simply added up. From the first dense term on
+// it is done by document, and only for those that may reach what is needed. Either way the terms of one document are added
+// in the same order, so that its score does not depend on what is skipped.
+func (c *collector) keyword() (found int) {
+	x, s := c.index, c.scratch
+	c.total = x.weigh(c.r.q.terms)
+	if c.total == 0 {
+		return 0
+	}
+	c.least = floorFor(len(x.ids)).least(c.total)
+	terms := prepare(c.r.q.terms, c.least*companion)
+	rare := slices.IndexFunc(terms, func(t queryTerm) bool { return t.dense != nil })
+	if rare < 0 {
+		rare = len(terms)
+	}
+	x.gather(s, terms[:rare])
+	c.common = terms[rare:]
+	x.survey(s, c.common)
+	found = s.schedule()
+	c.norm, c.slope = x.lengthNorms()
+	for _, number := range s.order {
+		if need := float32(c.need()) * c.total * slack; s.blocks[number].bound >= need {
+			c.visit(number, need)
+		}
+	}
+	return found
+}
+
+// visit takes the documents of a block that gather at least need and are relevant.
+func (c *collector) visit(number uint32, need float32) {
+	s := c.scratch
+	b := &s.blocks[number]
+	c.divide(number)
+	rest := float32(0)
+	if len(s.shares) > 0 {
+		rest = s.shares[0].rest
+	}
+	want := b.seen & b.strong
+	for left := want&b.own | reach(s.shares, want&^b.own, need, reachTerms); left != 0; left &= left - 1 {
+		bit := left & -left
+		doc := number<<blockShift | uint32(bits.TrailingZeros64(left))
+		var d sum
+		if b.own&bit != 0 {
+			d = s.sums[doc]
+		}
+		if c.hopeless(doc, float64((d.score+rest)/(c.total*slack))) {
+			continue
+		}
+		norm := c.norm + c.slope*c.index.lengths[doc]
+		for i := range s.shares {
+			if h := &s.shares[i]; h.docs&bit != 0 {
+				d.add(h.term, h.postings[bits.OnesCount64(h.docs&(bit-1))], norm)
+			}
+		}
+		if d.strong > 0 && d.weight >= c.least*companion {
+			c.take(candidate{
+				doc: doc, relevance: float64(d.score / c.total), coverage: d.weight / c.total, sure: d.weight >= c.least,
+			})
+		}
+	}
+}
+
+// divide fills in the shares of a block.
+func (c *collector) divide(number uint32) {
+	s := c.scratch
+	s.shares = s.shares[:0]
+	easing := c.index.easing(c.slope)
+	for i := range c.common {
+		t := &c.common[i]
+		if t.dense == nil {
+			if h := shareOf(t, number); h.docs != 0 {
+				s.shares = append(s.shares, h)
+			}
+		} else if n := int(number); n < len(t.dense.docs) && t.dense.docs[n] != 0 {
+			s.shares = append(s.shares, share{
+				term: t, docs: t.dense.docs[n], postings: t.dense.postings(t.list, n), bound: t.weight / (1 + t.dense.ease[n]*easing),
+			})
+		}
+	}
+	rest := float32(0)
+	for i := len(s.shares) - 1; i >= 0; i-- {
+		rest += s.shares[i].bound
+		s.shares[i].rest = rest
+	}
+}
+
+// shareOf is the share of a thin term.
+func shareOf(t *queryTerm, number uint32) share {
+	at, _ := find(t.list, number<<blockShift)
+	h := share{term: t, postings: t.list[at:], bound: t.weight}
+	for _, p := range h.postings {
+		if p.doc()>>blockShift != number {
+			break
+		}
+		h.docs |= 1 << (p.doc() & blockMask)
+	}
+	return h
+}
+
+// reachTerms is how many terms are told apart when it is found out which documents can reach something.
+const reachTerms = 8
+
+// reach returns those of docs that may gather need from the shares. It tells no more than the given number of terms apart.
+func reach(shares []share, docs uint64, need float32, terms int) uint64 {
+	switch {
+	case need <= 0 || docs == 0:
+		return docs
+	case len(shares) == 0 || shares[0].rest < need:
+		return 0
+	case terms == 0:
+		return docs
+	}
+	h := &shares[0]
+	return reach(shares[1:], docs&h.docs, need-h.bound, terms-1) | reach(shares[1:], docs&^h.docs, need, terms-1)
+}
+
+// survey makes the blocks say what their documents may reach, from what was gathered and the terms that remain.
+func (x *index) survey(s *scratch, terms []queryTerm) {
+	for _, doc := range s.touched {
+		b := &s.blocks[doc>>blockShift]
+		b.bound = max(b.bound, s.sums[doc].score)
+		if s.sums[doc].strong > 0 {
+			b.strong |= 1 << (doc & blockMask)
+		}
+	}
+	for i := range s.blocks {
+		s.blocks[i].seen = s.blocks[i].own
+	}
+	_, slope := x.lengthNorms()
+	easing := x.easing(slope)
+	for i := range terms {
+		t := &terms[i]
+		open, strong := allIf(t.open), allIf(t.strong > 0)
+		if t.dense == nil {
+			s.surveyThin(t, open, strong)
+			continue
+		}
+		for n, docs := range t.dense.docs {
+			b := &s.blocks[n]
+			b.seen |= docs & open
+			b.strong |= docs & strong
+			b.bound += t.weight / (1 + t.dense.ease[n]*easing)
+		}
+	}
+}
+
+// surveyThin does so for a thin term among dense ones, whose bound is its weight.
+func (s *scratch) surveyThin(t *queryTerm, open, strong uint64) {
+	last := -1
+	for _, p := range t.list {
+		n, bit := int(p.doc()>>blockShift), uint64(1)<<(p.doc()&blockMask)
+		b := &s.blocks[n]
+		b.seen |= bit & open
+		b.strong |= bit & strong
+		if n != last {
+			b.bound += t.weight
+		}
+		last = n
+	}
+}
+
+func allIf(yes bool) uint64 {
+	if yes {
+		return ^uint64(0)
+	}
+	return 0
+}
+
+// schedule puts the blocks that may hold something relevant in order, roughly the best first and of equals the newest. It
+// counts the documents that hold an open term.
+func (s *scratch) schedule() (found int) {
+	most := float32(0)
+	s.order = s.order[:0]
+	for i := len(s.blocks) - 1; i >= 0; i-- {
+		b := &s.blocks[i]
+		found += bits.OnesCount64(b.seen)
+		if b.seen&b.strong != 0 {
+			b.bound *= 1 / slack
+			most = max(most, b.bound)
+			s.order = append(s.order, uint32(i))
+		}
+	}
+	s.order, s.spare = roughly(s.spare, s.order, func(n *uint32) float64 { return float64(s.blocks[*n].bound / most) }), s.order
+	return found
+}
+
+// roughly sorts values into steps of a key from 0 to 1, the highest first, and keeps the order within a step. It returns
+// dst, grown as needed.
+func roughly[T any](dst, src []T, key func(*T) float64) []T {
+	const steps = 256
+	step := func(v *T) int { return min(max(int((1-key(v))*steps), 0), steps-1) }
+	var ends [steps + 1]uint32
+	for i := range src {
+		ends[step(&src[i])+1]++
+	}
+	for i := range steps {
+		ends[i+1] += ends[i]
+	}
+	dst = slices.Grow(dst[:0], len(src))[:len(src)]
+	for i := range src {
+		at := &ends[step(&src[i])]
+		dst[*at] = src[i]
+		*at++
+	}
+	return dst
+}

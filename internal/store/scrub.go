@@ -1,0 +1,279 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/erase"
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// scrubber takes what a purge erases out of values, wherever they come from: a record, a file of a snapshot, the state. It changes nothing else, and
+// nothing the second time; so it does not matter to which of them it was applied already. Values are shared: it returns others and changes none.
+type scrubber struct {
+	op       int64 // of the purge: what is older is scrubbed
+	space    string
+	ids      map[string]bool
+	entries  map[entryRef]bool
+	sessions map[string]bool
+	texts    erase.Texts
+	names    [][]byte // ids, entries and sessions as they stand in the lines of records
+}
+
+// entryRef names a log entry of the purge's space.
+type entryRef struct {
+	Date string `json:"date"`
+	ID   string `json:"id"`
+}
+
+func newScrubber(in *intent) *scrubber {
+	sc := &scrubber{
+		op: in.Op, space: in.Space, ids: map[string]bool{}, entries: map[entryRef]bool{}, sessions: map[string]bool{}, texts: erase.New(in.Texts),
+	}
+	name := func(s string) {
+		raw, _ := json.Marshal(s) // a string always encodes; ids have nothing to escape
+		sc.names = append(sc.names, bytes.Trim(raw, `"`))
+	}
+	for _, id := range in.IDs {
+		sc.ids[id] = true
+		name(id)
+	}
+	for _, e := range in.Entries {
+		sc.entries[e] = true
+		name(e.ID)
+	}
+	for _, id := range in.Sessions {
+		sc.sessions[id] = true
+		name(id)
+	}
+	return sc
+}
+
+// concerns reports whether the line of a record may have to change.
+func (sc *scrubber) concerns(line []byte) bool {
+	const many = 16 // names, beyond which looking for each costs more than decoding the line
+	return len(sc.names) > many || slices.ContainsFunc(sc.names, func(n []byte) bool { return bytes.Contains(line, n) }) || sc.texts.In(line)
+}
+
+// record changes a record that nobody else has, and reports whether it did.
+func (sc *scrubber) record(rec *journal.Record) bool {
+	reason, changed := sc.texts.Replace(rec.Reason)
+	rec.Reason = reason
+	if receipt, did := sc.receipt(rec.Receipt); did {
+		rec.Receipt, changed = receipt, true
+	}
+	for i := range rec.Changes {
+		if c, did := sc.change(rec.Space, &rec.Changes[i]); did {
+			rec.Changes[i], changed = c, true
+		}
+	}
+	return changed
+}
+
+// receipt returns nil for one whose key holds the text.
+func (sc *scrubber) receipt(r *journal.Receipt) (*journal.Receipt, bool) {
+	if r == nil {
+		return nil, false
+	}
+	if sc.texts.In([]byte(r.Key)) {
+		return nil, true
+	}
+	changed := false
+	c := *r
+	c.Outcomes = slices.Clone(r.Outcomes)
+	for i := range c.Outcomes {
+		sc.text(&c.Outcomes[i].Reason, &changed)
+	}
+	if !changed {
+		return r, false
+	}
+	return &c, true
+}
+
+// change returns a change without what is erased. Purged is set when the state before cannot come back.
+func (sc *scrubber) change(space string, c *journal.Change) (out journal.Change, changed bool) {
+	switch {
+	case c.Memory != nil:
+		return sc.memoryChange(space, c.Memory)
+	case c.Entry != nil:
+		e := *c.Entry
+		var before, after bool
+		e.Before, before = sc.entry(space, e.Date, e.Before)
+		e.After, after = sc.entry(space, e.Date, e.After)
+		e.Purged = e.Purged || before || after && sc.named(space, e.Date, e.ID)
+		return journal.Change{Entry: &e}, before || after
+	case c.Day != nil:
+		d := *c.Day
+		var before, after bool
+		d.Before, before = sc.day(d.Before)
+		d.After, after = sc.day(d.After)
+		d.Purged = d.Purged || before
+		return journal.Change{Day: &d}, before || after
+	case c.Summary != nil:
+		s := *c.Summary
+		var before, after bool
+		sc.text(&s.Before, &before)
+		sc.text(&s.After, &after)
+		s.Purged = s.Purged || before
+		return journal.Change{Summary: &s}, before || after
+	case c.Session != nil:
+		s := *c.Session
+		var before, after bool
+		s.Before, before = sc.session(space, s.Before)
+		s.After, after = sc.session(space, s.After)
+		return journal.Change{Session: &s}, before || after
+	case c.Message != nil:
+		m, did := sc.message(space, c.Message.Session, c.Message.Message)
+		return journal.Change{Message: &journal.MessageChange{Session: c.Message.Session, Message: m}}, did
+	}
+	return *c, false
+}
+
+func (sc *scrubber) memoryChange(space string, c *journal.MemoryChange) (journal.Change, bool) {
+	m := *c
+	var before, after bool
+	m.Before, before = sc.memory(space, m.Before)
+	m.After, after = sc.memory(space, m.After)
+	m.Purged = m.Purged || before || space == sc.space && sc.ids[m.ID]
+	return journal.Change{Memory: &m}, before || after || m.Purged != c.Purged
+}
+
+func (sc *scrubber) named(space, date, id string) bool {
+	return space == sc.space && sc.entries[entryRef{date, id}]
+}
+
+// text erases from one string.
+func (sc *scrubber) text(s *string, changed *bool) {
+	if clean, did := sc.texts.Replace(*s); did {
+		*s, *changed = clean, true
+	}
+}
+
+func (sc *scrubber) extra(extra *map[string]json.RawMessage, changed *bool) {
+	if clean, did := sc.texts.Fields(*extra); did {
+		*extra, *changed = clean, true
+	}
+}
+
+// memory returns m without what is erased: of a memory that was named only its outline is left.
+func (sc *scrubber) memory(space string, m *memory.Memory) (*memory.Memory, bool) {
+	if m == nil {
+		return nil, false
+	}
+	if space == sc.space && sc.ids[m.ID] {
+		outline := &memory.Memory{
+			ID: m.ID, Category: m.Category, Content: erase.Mark, Salience: m.Salience, CreatedAt: m.CreatedAt, LastAccessed: m.LastAccessed,
+			AccessCount: m.AccessCount, Source: m.Source, UpdatedAt: m.UpdatedAt, Revision: m.Revision, Pinned: m.Pinned, Confidence: m.Confidence,
+			ExpiresAt: m.ExpiresAt, Status: m.Status, Supersedes: m.Supersedes, SupersededBy: m.SupersededBy,
+		}
+		return outline, !same(m, outline)
+	}
+	if sc.texts.Len() == 0 {
+		return m, false
+	}
+	changed := false
+	c := m.Clone()
+	sc.text(&c.Content, &changed)
+	sc.text(&c.Title, &changed)
+	for i := range c.Tags {
+		sc.text(&c.Tags[i], &changed)
+	}
+	for i := range c.Relations {
+		sc.text(&c.Relations[i].Type, &changed)
+	}
+	if x := c.Context; x != nil {
+		for _, s := range []*string{&x.Tool, &x.ErrorType, &x.LearnedFrom, &x.Signature} {
+			sc.text(s, &changed)
+		}
+		sc.extra(&x.Extra, &changed)
+	}
+	if clean, did := sc.texts.JSON(c.StructuredData); did {
+		c.StructuredData, changed = clean, true
+	}
+	sc.extra(&c.Extra, &changed)
+	if !changed {
+		return m, false
+	}
+	if c.IsActive() && erase.Blank(c.Content) {
+		c.Status = memory.Retired // a mark alone is nothing to be found
+	}
+	return c, true
+}
+
+func (sc *scrubber) entry(space, date string, e *memory.Entry) (*memory.Entry, bool) {
+	if e == nil {
+		return nil, false
+	}
+	if sc.named(space, date, e.ID) || space == sc.space && e.Type == memory.EntrySessionSummary && sc.sessions[e.Session] {
+		outline := &memory.Entry{ID: e.ID, Time: e.Time, At: e.At, Type: e.Type, Content: erase.Mark, Session: e.Session}
+		return outline, !same(e, outline)
+	}
+	changed := false
+	c := *e
+	for _, s := range []*string{&c.Content, &c.Tool, &c.Error} {
+		sc.text(s, &changed)
+	}
+	sc.extra(&c.Extra, &changed)
+	if !changed {
+		return e, false
+	}
+	return &c, true
+}
+
+func (sc *scrubber) day(d *memory.Day) (*memory.Day, bool) {
+	if d == nil {
+		return nil, false
+	}
+	changed := false
+	c := *d
+	sc.text(&c.Summary, &changed)
+	sc.extra(&c.Extra, &changed)
+	if !changed {
+		return d, false
+	}
+	return &c, true
+}
+
+func (sc *scrubber) session(space string, s *memory.Session) (*memory.Session, bool) {
+	if s == nil {
+		return nil, false
+	}
+	changed := false
+	c := *s
+	if space == sc.space && sc.sessions[s.ID] && s.Summary != "" {
+		c.Summary, changed = "", true
+	}
+	for _, text := range []*string{&c.Host, &c.Cwd, &c.EndReason, &c.Summary} {
+		sc.text(text, &changed)
+	}
+	if !changed {
+		return s, false
+	}
+	return &c, true
+}
+
+func (sc *scrubber) message(space, session string, m *memory.Message) (*memory.Message, bool) {
+	if m == nil {
+		return nil, false
+	}
+	if space == sc.space && sc.sessions[session] {
+		outline := &memory.Message{Seq: m.Seq, At: m.At, Role: m.Role, Content: erase.Mark}
+		return outline, !same(m, outline)
+	}
+	changed := false
+	c := *m
+	sc.text(&c.Content, &changed)
+	if m.Tool != nil {
+		tool := *m.Tool
+		for _, s := range []*string{&tool.Name, &tool.Arguments, &tool.Result, &tool.Error} {
+			sc.text(s, &changed)
+		}
+		c.Tool = &tool
+	}
+	if !changed {
+		return m, false
+	}
+	return &c, true
+}

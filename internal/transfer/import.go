@@ -1,0 +1,283 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// One operation imports at most so much; a session is never divided.
+const (
+	batchItems = 500
+	batchBytes = 1 << 20
+)
+
+// maxAhead is how far in the future something may have been made: clocks of machines differ.
+const maxAhead = 24 * time.Hour
+
+// maxSkipped is how many skipped things a report names; all are counted.
+const maxSkipped = 1000
+
+// Reasons why something was not imported.
+const (
+	ReasonExists    = "EXISTS"    // something else has its id, or its place
+	ReasonForgotten = "FORGOTTEN" // the user asked to forget it
+	ReasonInvalid   = "INVALID"
+)
+
+// Options of an import.
+type Options struct {
+	Space  string // import everything into this space; "" is where each thing was
+	DryRun bool   // only say what would be done
+}
+
+// Report says what an import did, or in a dry run would do.
+type Report struct {
+	Counts     []Count // by space and kind
+	Skipped    []Skip  // at most the first 1,000
+	Operations []int64
+}
+
+// Count says what became of the things of one kind.
+type Count struct {
+	Space, Kind          string
+	Added, Same, Skipped int64
+}
+
+// Skip is one thing that was not imported. Detail is for people and holds no memory text.
+type Skip struct {
+	Line                     int64 // 0 in a memory.json
+	Kind, ID, Reason, Detail string
+}
+
+// Import takes in an export or a memory.json, as operations of actor import, each of which can be undone. Ids, times, sources, evidence and unknown
+// fields are kept; texts are cleaned as by memories.Add. What is there already and equal is not written again, so an import may be repeated after
+// any error; something else with the same id is left as it is, and what was forgotten is not brought back.
+//
+// What was imported before an error stays. Errors: those of r, *memory.InvalidError when the whole is no format that is known, memory.ErrNewerVersion,
+// and those of store.Update.
+func (s *Service) Import(ctx context.Context, r io.Reader, opts Options) (Report, error) {
+	if opts.Space != "" {
+		var check memory.Check
+		check.Slug("space", opts.Space)
+		if err := check.Err(); err != nil {
+			return Report{}, err
+		}
+	}
+	from, what, err := open(r, cmp.Or(opts.Space, memory.DefaultSpace), s.now().Location())
+	if err != nil {
+		return Report{}, err
+	}
+	im := &importing{
+		service: s, ctx: ctx, opts: opts, reason: "import of " + what,
+		counts: map[countKey]*Count{}, known: known{}, latest: s.now().Add(maxAhead),
+	}
+	if err := im.run(from); err != nil {
+		return im.result(), fmt.Errorf("import: %w", err)
+	}
+	return im.result(), nil
+}
+
+type countKey struct{ space, kind string }
+
+// importing is one import that is under way.
+type importing struct {
+	service *Service
+	ctx     context.Context
+	opts    Options
+	reason  string
+	latest  time.Time // nothing may have been made after this
+	counts  map[countKey]*Count
+	report  Report
+
+	known     known   // what this import wrote, or would have, and what it found to be there
+	session   *item   // whose messages follow
+	batch     []*item // of one space
+	bytes     int
+	forgotten []*item // written last, when everything else was decided
+}
+
+func (im *importing) run(from source) error {
+	for {
+		it, err := from.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := im.take(it); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(im.endSession(), im.flush()); err != nil {
+		return err
+	}
+	slices.SortStableFunc(im.forgotten, func(a, b *item) int { return cmp.Compare(a.space, b.space) })
+	for _, it := range im.forgotten {
+		if err := im.add(it); err != nil {
+			return err
+		}
+	}
+	return im.flush()
+}
+
+// take checks an item and puts it where it belongs.
+func (im *importing) take(it *item) error {
+	it.space = cmp.Or(im.opts.Space, it.space, memory.DefaultSpace)
+	switch {
+	case it.bad != "": // it may stand in the middle of a session
+		im.skip(it, ReasonInvalid, it.bad)
+		return nil
+	case it.kind == message:
+		im.takeMessage(it)
+		return nil
+	}
+	if err := im.endSession(); err != nil {
+		return err
+	}
+	it.bad = im.prepare(it)
+	switch {
+	case it.bad != "":
+		im.skip(it, ReasonInvalid, it.bad)
+	case it.kind == Session:
+		im.session = it
+	case it.kind == Forgotten:
+		im.forgotten = append(im.forgotten, it)
+	default:
+		return im.add(it)
+	}
+	return nil
+}
+
+func (im *importing) takeMessage(it *item) {
+	open := im.session
+	if open == nil || open.id != it.id || open.space != it.space {
+		im.skip(it, ReasonInvalid, "belongs to no session that stands before it")
+		return
+	}
+	if bad := im.prepareMessage(open, it); bad != "" {
+		im.skip(it, ReasonInvalid, bad)
+		return
+	}
+	open.messages = append(open.messages, it.message)
+}
+
+// endSession imports the session whose messages have passed, if all are there: one of which a part is missing could not be completed later.
+func (im *importing) endSession() error {
+	it := im.session
+	if it == nil {
+		return nil
+	}
+	im.session = nil
+	if want, got := it.session.Messages, int64(len(it.messages)); want != got {
+		im.skip(it, ReasonInvalid, fmt.Sprintf("has %d good messages, not the %d that it should have", got, want))
+		return nil
+	}
+	return im.add(it)
+}
+
+// add puts an item into the batch, and writes the batch when it is full.
+func (im *importing) add(it *item) error {
+	if len(im.batch) > 0 && im.batch[0].space != it.space {
+		if err := im.flush(); err != nil {
+			return err
+		}
+	}
+	im.batch = append(im.batch, it)
+	if im.bytes += it.size(); len(im.batch) >= batchItems || im.bytes >= batchBytes {
+		return im.flush()
+	}
+	return nil
+}
+
+// errDry ends the transaction of a dry run.
+var errDry = errors.New("dry run")
+
+// attempts is how often a batch is tried when daily logs change beside it.
+const attempts = 20
+
+// flush writes the batch as one operation. Whether something is there is decided in the transaction.
+func (im *importing) flush() error {
+	batch := im.batch
+	im.batch, im.bytes = nil, 0
+	if len(batch) == 0 {
+		return nil
+	}
+	space := batch[0].space
+	var err error
+	for range attempts {
+		d := &decision{importing: im, logs: map[string]*logOf{}, fresh: known{}}
+		if err = d.readLogs(im.service.store.Space(space), batch); err != nil {
+			return err
+		}
+		var res store.Result
+		res, err = im.service.store.Update(im.ctx, store.Meta{Space: space, Actor: journal.ActorImport, Reason: im.reason}, func(tx *store.Tx) error {
+			return d.run(tx, batch)
+		})
+		if errors.Is(err, memory.ErrStale) {
+			continue
+		}
+		if err != nil && !errors.Is(err, errDry) {
+			return err
+		}
+		if res.Op != 0 {
+			im.report.Operations = append(im.report.Operations, res.Op)
+		}
+		im.settle(d, batch)
+		return nil
+	}
+	return fmt.Errorf("the daily logs change all the time: %w", err)
+}
+
+// settle counts what was decided.
+func (im *importing) settle(d *decision, batch []*item) {
+	maps.Copy(im.known, d.fresh)
+	for i, it := range batch {
+		switch v := d.verdicts[i]; v.reason {
+		case added:
+			im.count(it).Added++
+		case same:
+			im.count(it).Same++
+		default:
+			im.skip(it, v.reason, v.detail)
+		}
+	}
+}
+
+func (im *importing) count(it *item) *Count {
+	key := countKey{it.space, it.kind}
+	if im.counts[key] == nil {
+		im.counts[key] = &Count{Space: it.space, Kind: it.kind}
+	}
+	return im.counts[key]
+}
+
+func (im *importing) skip(it *item, reason, detail string) {
+	if it.kind != message { // which its session answers for
+		im.count(it).Skipped++
+	}
+	if len(im.report.Skipped) < maxSkipped {
+		im.report.Skipped = append(im.report.Skipped, Skip{Line: it.line, Kind: it.kind, ID: it.id, Reason: reason, Detail: detail})
+	}
+}
+
+func (im *importing) result() Report {
+	for _, c := range im.counts {
+		im.report.Counts = append(im.report.Counts, *c)
+	}
+	slices.SortFunc(im.report.Counts, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(a.Space, b.Space), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)))
+	})
+	slices.SortStableFunc(im.report.Skipped, func(a, b Skip) int { return cmp.Compare(a.Line, b.Line) })
+	return im.report
+}
