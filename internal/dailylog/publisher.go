@@ -2,6 +2,8 @@ package dailylog
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +57,7 @@ type Config struct {
 	// Displaced is told of what somebody else wrote into a file and that turned up elsewhere; see publish.Files. It may be nil.
 	Displaced func(publish.Edit)
 	// Foreign is told the name of a file that is not published because somebody else changed it; it is published again when
-	// it is marked (Mark). When nil, such a file is kept aside in quarantine/ and published over.
+	// it is marked (Mark). When nil, such a file is kept aside in quarantine/ and published over; so is the index always.
 	Foreign func(name string)
 }
 
@@ -141,11 +143,13 @@ func (p *Publisher) behind() ([]string, error) {
 				keys = append(keys, key(space, d.Date))
 			}
 		}
-		have[ArchivePath(space)] = true
-		published, err := p.files.Revision(ArchivePath(space))
-		errs = append(errs, err)
-		if published != p.source.Space(space).ArchiveRevision() {
-			keys = append(keys, key(space, archive))
+		if v := p.source.Space(space); len(v.Archived()) > 0 {
+			have[ArchivePath(space)] = true
+			published, err := p.files.Revision(ArchivePath(space))
+			errs = append(errs, err)
+			if published != v.ArchiveRevision() {
+				keys = append(keys, key(space, archive))
+			}
 		}
 	}
 	names, err := p.files.Names()
@@ -195,13 +199,38 @@ func (p *Publisher) publish(key string) (publish.Written, error) {
 	return publish.Written{Revision: day.Revision, Bytes: size}, err
 }
 
-// publishArchive writes the index of the archived logs of a space; none when there are none.
+// publishArchive writes the index of the archived logs of a space; none when there are none. The index only tells what happened, so an edit of it
+// changes nothing: it is set aside and published over, even where other files wait for Foreign.
 func (p *Publisher) publishArchive(space string) (publish.Written, error) {
-	v := p.source.Space(space)
+	v, name := p.source.Space(space), ArchivePath(space)
 	a := &Archive{Revision: v.ArchiveRevision(), Logs: v.Archived()}
+	var size int64
+	err := p.files.Yield(name, nil, func() (err error) {
+		if len(a.Logs) == 0 {
+			return p.files.Remove(name)
+		}
+		replace := func() (int64, error) {
+			return p.files.Replace(name, a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
+		}
+		size, err = replace()
+		if foreign, ok := errors.AsType[*publish.ForeignError](err); ok && foreign.Hash == a.hash() { // a ledger that was lost
+			if err = p.files.Claim(name, foreign.Hash); err == nil {
+				size, err = replace()
+			}
+		}
+		return err
+	})
 	if len(a.Logs) == 0 {
-		return publish.Written{}, p.files.Remove(ArchivePath(space))
+		return publish.Written{}, err
 	}
-	size, err := p.files.Replace(ArchivePath(space), a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
 	return publish.Written{Revision: a.Revision, Bytes: size}, err
+}
+
+// hash is the SHA-256 of the index, "" for one that cannot be encoded.
+func (a *Archive) hash() string {
+	sum := sha256.New()
+	if EncodeArchive(sum, a) != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -99,7 +99,7 @@ func (s *Service) signal() {
 
 // files returns the Files that publish a target.
 func (s *Service) files(t target) *publish.Files {
-	if t.date == "" && !t.list {
+	if t.date == "" && !t.list && !t.index {
 		return s.cfg.Memories.Files()
 	}
 	return s.cfg.Logs.Files()

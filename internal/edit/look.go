@@ -67,6 +67,10 @@ func (r *round) file(ctx context.Context, t target, records []publish.Edit) erro
 	if err != nil {
 		return err
 	}
+	if t.index {
+		r.index(t, found)
+		return nil
+	}
 	if !found.Exists {
 		if _, known, err := r.files(t).Known(t.name); err != nil || !known {
 			return err
@@ -95,6 +99,20 @@ func (r *round) file(ctx context.Context, t target, records []publish.Edit) erro
 		}
 	}
 	return nil
+}
+
+// index has the index of archived logs published again when somebody changed or removed it. Publishing sets an edit aside.
+func (r *round) index(t target, found publish.Found) {
+	switch {
+	case found.Ours || len(r.cfg.Store.Space(t.space).Archived()) == 0: // a file of that name that is not ours
+	case found.Exists && r.unsettled(t.name, found):
+		r.later(settleTime)
+		return
+	default:
+		r.cfg.Logger.Info("the index of archived logs was changed or deleted; it is published again", "file", t.name)
+		r.cfg.Logs.Mark(t.name)
+	}
+	delete(r.odd, t.name)
 }
 
 // foreign deals with a file that somebody changed. It is not done when it must be looked at again.

@@ -22,6 +22,7 @@ type target struct {
 	space string
 	date  string // "" for memory.json
 	list  bool   // name is a directory of logs, and the edit is the deletion of many of them
+	index bool   // name is the index of archived logs, of which no edit is taken over
 }
 
 // parse finds out what the published file of a name holds, false when it is not the name of one.
@@ -38,6 +39,9 @@ func parse(name string) (target, bool) {
 		return t, true
 	case name == dailylog.Dir(t.space):
 		t.list = true
+		return t, true
+	case name == dailylog.ArchivePath(t.space):
+		t.index = true
 		return t, true
 	}
 	var ok bool
@@ -86,7 +90,10 @@ func (p *plan) refuse(err error) (*plan, error) {
 
 // decide finds out what the bytes of a published file come to. displaced says that they do not stand under the name any more.
 func (s *Service) decide(ctx context.Context, t target, data []byte, displaced bool) (*plan, error) {
-	if t.date == "" {
+	switch {
+	case t.index:
+		return (&plan{target: t}).wait(publish.Refused, "the index of archived logs only tells what happened: it is published, and no edit of it is taken over"), nil
+	case t.date == "":
 		return s.decideMemories(ctx, t, data, displaced)
 	}
 	return s.decideLog(ctx, t, data, displaced)
