@@ -124,6 +124,8 @@ func purgeWords(kind string, n int64) string {
 		many = "log entries"
 	case "summary":
 		many = "summaries"
+	case "archived":
+		one, many = "record of an archived log", "records of archived logs"
 	case "journal":
 		one, many = "record of the journal", "records of the journal"
 	case "snapshot":

@@ -34,7 +34,7 @@ const (
 type holder struct {
 	name string
 	kind kind
-	// of a published file
+	// of a published file; date is "" for a memory.json
 	space, date string
 }
 
@@ -95,8 +95,14 @@ func (s *Service) known(h holder) bool {
 	if h.date == "" {
 		return s.cfg.Store.Space(h.space).Revision() > 0
 	}
+	if h.date == archived {
+		return s.cfg.Store.Space(h.space).ArchiveRevision() > 0
+	}
 	return slices.ContainsFunc(s.cfg.Store.Space(h.space).Days(), func(d *memory.Day) bool { return d.Date == h.date })
 }
+
+// archived stands for the date of the index of archived logs.
+const archived = "archived"
 
 var (
 	segmentName  = regexp.MustCompile(`^journal/([0-9]{16}\.jsonl|mark\.json)$`)
@@ -144,6 +150,9 @@ func publishedAs(name string) (space, date string, k kind) {
 	if name == jsonstore.Path(space) {
 		return space, "", published
 	}
+	if name == dailylog.ArchivePath(space) {
+		return space, archived, published
+	}
 	if date, ok := dailylog.DateOf(path.Base(name)); ok && name == dailylog.Path(space, date) {
 		return space, date, published
 	}
@@ -157,6 +166,8 @@ func (found holders) mark(memories, logs Publisher) {
 		case h.kind != published:
 		case h.date == "":
 			memories.Apply(&journal.Record{Space: h.space, Changes: []journal.Change{{Summary: &journal.SummaryChange{}}}})
+		case h.date == archived:
+			logs.Apply(&journal.Record{Space: h.space, Changes: []journal.Change{{Archive: &journal.ArchiveChange{}}}})
 		default:
 			logs.Apply(&journal.Record{Space: h.space, Changes: []journal.Change{{Day: &journal.DayChange{Date: h.date}}}})
 		}

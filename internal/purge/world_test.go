@@ -153,6 +153,13 @@ func (w *world) fill() error {
 		func() error {
 			return w.update(store.Meta{}, func(tx *store.Tx) error {
 				tx.SetDay(&memory.Day{Date: "2026-02-20", Summary: "day of " + canary, Archived: true})
+				tx.LogArchived(memory.Archived{Date: "2026-02-20", Entries: 1, Summary: "day of " + canary, Promoted: []string{"c1"}})
+				return nil
+			})
+		},
+		func() error {
+			return w.update(store.Meta{Space: "work"}, func(tx *store.Tx) error {
+				tx.LogDeleted(memory.Archived{Date: "2026-02-19", Entries: 2, Summary: "zanzibar, and " + canary})
 				return nil
 			})
 		},

@@ -185,6 +185,9 @@ func (p *Purge) tell(space string, change *scrubbed) {
 	for date := range change.days {
 		rec.Changes = append(rec.Changes, journal.Change{Day: &journal.DayChange{Date: date}})
 	}
+	for id, r := range change.archive {
+		rec.Changes = append(rec.Changes, journal.Change{Archive: &journal.ArchiveChange{ID: id, After: r}})
+	}
 	if change.summary != nil {
 		rec.Changes = append(rec.Changes, journal.Change{Summary: &journal.SummaryChange{After: *change.summary}})
 	}

@@ -221,6 +221,10 @@ func (p *Purge) countSpace(ctx context.Context, v *Space) error {
 			count("log_entry", did)
 		}
 	}
+	for _, r := range v.Archived() {
+		_, did := sc.archived(r)
+		count("archived", did)
+	}
 	for _, s := range v.Sessions() {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -127,6 +127,12 @@ func (sc *scrubber) change(space string, c *journal.Change) (out journal.Change,
 	case c.Message != nil:
 		m, did := sc.message(space, c.Message.Session, c.Message.Message)
 		return journal.Change{Message: &journal.MessageChange{Session: c.Message.Session, Message: m}}, did
+	case c.Archive != nil:
+		a := *c.Archive
+		var before, after bool
+		a.Before, before = sc.archived(a.Before)
+		a.After, after = sc.archived(a.After)
+		return journal.Change{Archive: &a}, before || after
 	}
 	return *c, false
 }
@@ -232,6 +238,20 @@ func (sc *scrubber) day(d *memory.Day) (*memory.Day, bool) {
 	sc.extra(&c.Extra, &changed)
 	if !changed {
 		return d, false
+	}
+	return &c, true
+}
+
+// archived returns the record of an archived log without what is erased. Only its summary is text.
+func (sc *scrubber) archived(r *memory.Archived) (*memory.Archived, bool) {
+	if r == nil {
+		return nil, false
+	}
+	changed := false
+	c := *r
+	sc.text(&c.Summary, &changed)
+	if !changed {
+		return r, false
 	}
 	return &c, true
 }

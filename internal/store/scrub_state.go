@@ -1,6 +1,8 @@
 package store
 
 import (
+	"maps"
+
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -10,13 +12,17 @@ type scrubbed struct {
 	memories map[string]*memory.Memory
 	summary  *string
 	days     map[string]day
+	archive  map[string]*memory.Archived
 	sessions map[string]session
 	receipts map[string]*journal.Receipt // nil: dropped
 }
 
 // scrub finds out what the scrubber changes in a space. It only reads. shared keeps what it made of a memory, so that both states go on sharing it.
 func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memory) *scrubbed {
-	out := &scrubbed{memories: map[string]*memory.Memory{}, days: map[string]day{}, sessions: map[string]session{}, receipts: map[string]*journal.Receipt{}}
+	out := &scrubbed{
+		memories: map[string]*memory.Memory{}, days: map[string]day{}, archive: map[string]*memory.Archived{},
+		sessions: map[string]session{}, receipts: map[string]*journal.Receipt{},
+	}
 	for _, m := range sp.slots {
 		if m == nil {
 			continue
@@ -39,6 +45,11 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 		body, bodyDid := d.doc.scrubbed(sc, sp.name)
 		if did || bodyDid {
 			out.days[date] = day{header: header, doc: body}
+		}
+	}
+	for id, r := range sp.archive {
+		if clean, did := sc.archived(r); did {
+			out.archive[id] = clean
 		}
 	}
 	for id, s := range sp.sessions {
@@ -89,6 +100,7 @@ func (sp *spaceState) swap(s *scrubbed) {
 	for date, d := range s.days {
 		sp.days[date] = &d
 	}
+	maps.Copy(sp.archive, s.archive)
 	for id, se := range s.sessions {
 		sp.sessions[id] = &se
 	}

@@ -2848,7 +2848,7 @@ func (x *MemoryServicePurgeResponse) GetWritersWaited() *durationpb.Duration {
 // PurgedPlace says how much was erased in one kind of place.
 type PurgedPlace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// memory, version, log_entry, message, summary, session, receipt, journal, snapshot, published, quarantine or index.
+	// memory, version, log_entry, message, summary, archived, session, receipt, journal, snapshot, published, quarantine or index.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// How many.
 	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
