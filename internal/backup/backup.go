@@ -137,12 +137,11 @@ func wellNamed(name string) bool {
 		}
 		dir = rest
 	}
-	_, isDay := dailylog.DateOf(base)
 	switch dir {
 	case "":
 		return base == jsonstore.FileName || name == pausedName
 	case "logs/":
-		return isDay
+		return isLog(base)
 	case "snapshots/":
 		return name == snapshotFile || strings.HasSuffix(name, ".jsonl")
 	case "journal/":
@@ -155,6 +154,11 @@ func wellNamed(name string) bool {
 
 // published reports whether a member is a file of the published layout.
 func published(name string) bool {
-	_, isDay := dailylog.DateOf(path.Base(name))
-	return path.Base(name) == jsonstore.FileName || isDay && path.Base(path.Dir(name)) == "logs"
+	return path.Base(name) == jsonstore.FileName || isLog(path.Base(name)) && path.Base(path.Dir(name)) == "logs"
+}
+
+// isLog reports whether a file in logs/ is one that memsidecar publishes: a daily log, or the index of those that were archived.
+func isLog(base string) bool {
+	_, isDay := dailylog.DateOf(base)
+	return isDay || base == dailylog.ArchiveName
 }

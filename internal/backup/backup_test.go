@@ -44,6 +44,7 @@ func filled(t *testing.T) (*store.Store, durable.FS) {
 	}
 	update("", func(tx *store.Tx) error { tx.Forget("never again", false); tx.SetSummary("Mei"); return nil })
 	update("work", func(tx *store.Tx) error {
+		tx.LogArchived(memory.Archived{Date: "2026-01-20", Entries: 3, Summary: "moved the service"})
 		return tx.AppendEntry("2026-02-21", &memory.Entry{At: memtest.Epoch, Time: "10:30:00", Type: "event", Content: "shipped"})
 	})
 	update("work", func(tx *store.Tx) error {
@@ -121,7 +122,8 @@ func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
 	if first, err := other.Operation(t.Context(), 1); err != nil || first.Origin != st.Epoch() {
 		t.Errorf("the history did not come along: %v", err)
 	}
-	for name, text := range map[string]string{"quarantine/kept.bin": "bytes", "memory.json": `"theirs": {"a":1}`} {
+	for name, text := range map[string]string{"quarantine/kept.bin": "bytes", "memory.json": `"theirs": {"a":1}`,
+		"spaces/work/logs/archive.json": `"summary": "moved the service"`} {
 		if data, err := durable.ReadFile(to, name); err != nil || !strings.Contains(string(data), text) {
 			t.Errorf("%s holds %q: %v", name, data, err)
 		}

@@ -131,7 +131,13 @@ func (a *archive) published(space string) error {
 			return err
 		}
 	}
-	return nil
+	logs := v.Archived()
+	if len(logs) == 0 {
+		return nil
+	}
+	return a.made(dailylog.ArchivePath(space), func(w io.Writer) error {
+		return dailylog.EncodeArchive(w, &dailylog.Archive{Logs: logs, Revision: v.ArchiveRevision()})
+	})
 }
 
 // made adds a member that is written twice, the first time only to learn its length.

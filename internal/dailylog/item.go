@@ -16,6 +16,18 @@ func DecodeEntry(d *strictjson.Decoder, loc *time.Location) (*memory.Entry, erro
 	return c.entry()
 }
 
+// EncodeArchived writes one record in the form it has in the index of archived logs.
+func EncodeArchived(e *strictjson.Encoder, r *memory.Archived) { encodeArchived(e, r) }
+
+// DecodeArchived reads one record in the form it has in the index of archived logs, without the numbers of operations, which belong to the store
+// that wrote them. Times without a zone are times in loc. Errors: a *strictjson.Error.
+func DecodeArchived(d *strictjson.Decoder, loc *time.Location) (*memory.Archived, error) {
+	c := &codec{Decoder: d, loc: loc}
+	r, err := c.archived()
+	r.Op, r.DeletedOp = 0, 0
+	return r, err
+}
+
 // EncodeDay writes what a daily log says of itself, without the entries.
 func EncodeDay(e *strictjson.Encoder, d *memory.Day) {
 	e.Begin('{')

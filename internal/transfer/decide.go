@@ -93,6 +93,8 @@ func (d *decision) decide(tx *store.Tx, it *item) verdict {
 		return d.day(tx, it)
 	case Entry:
 		return d.entry(tx, it)
+	case Archived:
+		return d.archived(tx, it)
 	case Session:
 		return d.session(tx, it)
 	case Summary:
@@ -228,6 +230,21 @@ func (d *decision) day(tx *store.Tx, it *item) verdict {
 	return d.place(it, it.date, value, current, "the day has another summary, or is archived")
 }
 
+func (d *decision) archived(tx *store.Tx, it *item) verdict {
+	current := ""
+	if have := tx.ArchivedAs(it.id); have != nil {
+		current = plainArchived(have)
+	}
+	return d.place(it, it.id, plainArchived(it.archived), current, "there is a record of another log of that date")
+}
+
+// plainArchived is a record without what only counts where it is: the numbers of operations.
+func plainArchived(r *memory.Archived) string {
+	c := *r
+	c.Op, c.DeletedOp, c.At, c.DeletedAt = 0, 0, c.At.UTC(), c.DeletedAt.UTC()
+	return encoded(&c)
+}
+
 func (d *decision) session(tx *store.Tx, it *item) verdict {
 	current := ""
 	if have := tx.Session(it.id); have != nil {
@@ -246,6 +263,8 @@ func write(tx *store.Tx, it *item) error {
 		tx.SetDay(it.day)
 	case Entry:
 		return tx.AppendEntry(it.date, it.entry)
+	case Archived:
+		tx.PutArchived(it.archived)
 	case Summary:
 		tx.SetSummary(it.text)
 	case Forgotten:

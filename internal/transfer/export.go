@@ -116,6 +116,11 @@ func (e *exporter) space(v *store.Space) error {
 			return fmt.Errorf("log %s: %w", d.Date, err)
 		}
 	}
+	for _, r := range v.Archived() {
+		if err := e.line(v.Name(), Archived, func() { dailylog.EncodeArchived(e.Encoder, r) }); err != nil {
+			return err
+		}
+	}
 	for _, s := range v.Sessions() {
 		if err := e.session(v, s); err != nil {
 			return fmt.Errorf("session %s: %w", s.ID, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ func (im *importing) prepare(it *item) string {
 	case Entry:
 		check.Date("date", it.date)
 		im.prepareEntry(&check, it)
+	case Archived:
+		check.Date("date", it.date)
+		im.prepareArchived(&check, it.archived)
 	case Session:
 		im.prepareSession(&check, it.session)
 	case Summary:
@@ -94,6 +98,24 @@ func (im *importing) prepareEntry(check *memory.Check, it *item) {
 	check.Entry("", e)
 }
 
+func (im *importing) prepareArchived(check *memory.Check, r *memory.Archived) {
+	check.ID("id", r.ID)
+	r.Summary = memories.CleanText(r.Summary)
+	check.Text("summary", r.Summary, memory.MaxSummary, false)
+	for i, id := range r.Promoted {
+		check.ID(fmt.Sprintf("promoted[%d]", i), id)
+	}
+	if r.Entries < 0 {
+		check.Add("entries", "OUT_OF_RANGE", "must not be negative")
+	}
+	if r.At.IsZero() || r.At.After(im.latest) {
+		check.Add("archived_at", "OUT_OF_RANGE", "must be a time in the past")
+	}
+	if r.DeletedAt.After(im.latest) {
+		check.Add("deleted_at", "OUT_OF_RANGE", "must be a time in the past")
+	}
+}
+
 func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
 	check.ID("id", s.ID)
 	if !slices.Contains([]memory.SessionState{memory.SessionOpen, memory.SessionEnded, memory.SessionReflected}, s.State) {
@@ -139,6 +161,8 @@ func (it *item) size() int {
 		n += len(it.memory.Content) + len(it.memory.StructuredData)
 	case it.entry != nil:
 		n += len(it.entry.Content) + len(it.entry.Error)
+	case it.archived != nil:
+		n += len(it.archived.Summary)
 	case it.day != nil:
 		n += len(it.day.Summary)
 	}

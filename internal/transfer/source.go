@@ -33,6 +33,7 @@ type item struct {
 	date      string // of the day or the entry
 	day       *memory.Day
 	entry     *memory.Entry
+	archived  *memory.Archived
 	session   *memory.Session
 	messages  []*memory.Message
 	message   *memory.Message
@@ -250,6 +251,13 @@ func (s *lines) member(it *item, d *strictjson.Decoder, key string) (err error) 
 		}
 		if err == nil {
 			it.id = it.entry.ID
+		}
+	case Archived:
+		if is(key); err == nil {
+			it.archived, err = dailylog.DecodeArchived(d, s.loc)
+		}
+		if err == nil {
+			it.id, it.date = it.archived.ID, it.archived.Date
 		}
 	case Session:
 		it.session = new(memory.Session)

@@ -32,6 +32,7 @@ const (
 	Memory    = "memory"
 	Day       = "day"
 	Entry     = "entry"
+	Archived  = "archived" // the record of an archived log
 	Session   = "session"
 	Summary   = "summary"
 	Forgotten = "forgotten"
@@ -40,4 +41,4 @@ const (
 )
 
 // kinds is the order of reports.
-var kinds = []string{Memory, Day, Entry, Session, Summary, Forgotten, unknown}
+var kinds = []string{Memory, Day, Entry, Archived, Session, Summary, Forgotten, unknown}

@@ -91,6 +91,9 @@ func full(t *testing.T) place {
 				return err
 			}
 		}
+		tx.LogArchived(memory.Archived{Date: "2026-02-19", Summary: "a quiet day", Promoted: []string{"zh"}})
+		tx.LogDeleted(memory.Archived{Date: "2026-02-18", Entries: 2, Summary: "搬了服务 <b>"})
+		tx.LogArchived(memory.Archived{Date: "2026-02-18", Entries: 1}) // begun anew
 		return nil
 	})
 	p.update(t, "work", func(tx *store.Tx) error {
@@ -104,7 +107,7 @@ func full(t *testing.T) place {
 }
 
 // numbers are what may differ between a store and one that its export was imported into: what they are called, and numbers of operations.
-var numbers = regexp.MustCompile(`^\{"memsidecar".*|, "revision": \d+|,"reflected_op":\d+`)
+var numbers = regexp.MustCompile(`^\{"memsidecar".*|, "revision": \d+|,"reflected_op":\d+|, "(archive|delete)_operation": \d+`)
 
 func withoutNumbers(export string) []string {
 	lines := strings.Split(export, "\n")
@@ -127,7 +130,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	want := []transfer.Count{
 		{Space: "default", Kind: transfer.Memory, Added: 3}, {Space: "default", Kind: transfer.Summary, Added: 1}, {Space: "default", Kind: transfer.Forgotten, Added: 1},
-		{Space: "work", Kind: transfer.Day, Added: 2}, {Space: "work", Kind: transfer.Entry, Added: 3}, {Space: "work", Kind: transfer.Session, Added: 1},
+		{Space: "work", Kind: transfer.Day, Added: 2}, {Space: "work", Kind: transfer.Entry, Added: 3}, {Space: "work", Kind: transfer.Archived, Added: 3},
+		{Space: "work", Kind: transfer.Session, Added: 1},
 	}
 	if diff := cmp.Diff(want, report.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
@@ -223,6 +227,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 	mem := func(id, content, more string) string {
 		return fmt.Sprintf(`{"space":"default","memory":{"id":%q,"category":"facts","content":%q,"created_at":"2026-02-01T10:00:00Z","updated_at":"2026-02-01T10:00:00Z"%s}}`, id, content, more)
 	}
+	record := func(id, more string) string {
+		return fmt.Sprintf(`{"space":"default","archived":{"id":%q,"date":%q,"archived_at":"2026-02-01T10:00:00Z"%s}}`, id, id[:10], more)
+	}
 	session := `{"space":"default","session":{"id":"s","state":"open","started_at":"2026-02-01T10:00:00Z","last_at":"2026-02-01T10:00:00Z","messages":1,"next_seq":2,"reflected_seq":0}}`
 	for _, tt := range []struct {
 		name, text string
@@ -249,6 +256,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{"entry before its day", lines(`{"space":"default","date":"2026-02-20","entry":{"id":"e","at":"2026-02-20T10:00:00Z","content":"x"}}`,
 			`{"space":"default","day":{"date":"2026-02-20"}}`, `{"space":"default","day":{"date":"2026-02-20","summary":"s","archived":true}}`,
 			`{"space":"default","day":{"date":"2026-02-20","summary":"t"}}`), []string{"5 day 2026-02-20 EXISTS"}, 2},
+		{"record of another log of the date", lines(record("2026-02-20", ""), record("2026-02-20", `,"entries":2`), record("2026-02-20.2", ""), record("2026-02-20.2", "")),
+			[]string{"3 archived 2026-02-20 EXISTS"}, 2},
+		{"record of no date", lines(record("2026-02-31", ""), record("2026-02-20", `,"deleted_at":"2036-02-01T10:00:00Z"`)), []string{"2 archived  INVALID", "3 archived 2026-02-20 INVALID"}, 0},
 		{"message of no session", lines(`{"space":"default","session_id":"s","message":{"seq":1,"role":"user","content":"x","at":"2026-02-01T10:00:00Z"}}`), []string{"2 message s INVALID"}, 0},
 		{"session with a message missing", lines(session, mem("b", "fine", "")), []string{"2 session s INVALID"}, 1},
 		{"session with a broken line in it", lines(session, "{", `{"space":"default","session_id":"s","message":{"seq":1,"role":"user","content":"x","at":"2026-02-01T10:00:00Z"}}`), []string{"3 line  INVALID"}, 1},
@@ -292,11 +302,12 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	text := `{"memsidecar":"export","version":1}
 {"space":"default","memory":{"id":"a","content":"the token is ` + secret + `","created_at":"2026-02-01T10:00:00Z"}}
 {"space":"default","date":"2026-02-20","entry":{"id":"e","at":"2026-02-20T10:00:00Z","content":"used ` + secret + `"}}
+{"space":"default","archived":{"id":"2026-02-20","date":"2026-02-20","archived_at":"2026-02-01T10:00:00Z","summary":"used ` + secret + `"}}
 {"space":"default","session":{"id":"s","state":"open","started_at":"2026-02-01T10:00:00Z","last_at":"2026-02-01T10:00:00Z","messages":1,"next_seq":2,"reflected_seq":0}}
 {"space":"default","session_id":"s","message":{"seq":1,"role":"user","content":"it is ` + secret + `","at":"2026-02-01T10:00:00Z"}}
 `
 	p.imported(t, text, transfer.Options{})
-	if out := p.export(t); strings.Contains(out, secret) || strings.Count(out, "[redacted:") != 3 {
+	if out := p.export(t); strings.Contains(out, secret) || strings.Count(out, "[redacted:") != 4 {
 		t.Errorf("imported:\n%s", out)
 	}
 	for _, c := range p.imported(t, text, transfer.Options{}).Counts {

@@ -2077,7 +2077,7 @@ func (x *AdminServiceImportRequest) GetChunk() []byte {
 // ImportCount says what became of the things of one kind.
 type ImportCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// memory, entry, day, summary, forgotten or session; line for one that was not understood.
+	// memory, entry, day, archived, summary, forgotten or session; line for one that was not understood.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Space that they went to.
 	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
