@@ -1,10 +1,16 @@
 package archiver_test
 
 import (
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -30,6 +36,62 @@ func TestAdoptedLogsHaveGrace(t *testing.T) {
 	b.now = noon.AddDate(0, 0, 30)
 	if report := b.run(archiver.Options{}); report.Count(archiver.Delete) != 1 {
 		t.Errorf("after 30 days: %v", actions(report))
+	}
+}
+
+// TestOldestLogsHaveGrace: so do those of the oldest layout, and those that another memsidecar had archived already.
+func TestOldestLogsHaveGrace(t *testing.T) {
+	b := newBench(t)
+	fs := crashfs.New()
+	b.store = b.open(fs)
+	for name, text := range map[string]string{
+		"logs/" + b.date(200) + ".md":   "# " + b.date(200) + "\n- [14:30:05] deployed the new scheduler\n",
+		"logs/" + b.date(199) + ".json": `{"date": "` + b.date(199) + `", "entries": [{"time": "10:00:00", "content": "moved"}], "archived": true, "summary": "moved"}`,
+		"logs/archive.json": `{"version": 1, "logs": [{"id": "` + b.date(199) + `", "date": "` + b.date(199) + `", "entries": 1, "archived_at": "` + b.date(160) +
+			`T10:00:00Z", "archive_operation": 7}]}`,
+	} {
+		if err := fs.MkdirAll("logs"); err != nil {
+			t.Fatal(err)
+		}
+		if err := durable.WriteFile(fs, name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if report, err := jsonstore.Adopt(t.Context(), b.store, fs, b.loc); err != nil || report.Days != 2 {
+		t.Fatalf("adopted %+v: %v", report, err)
+	}
+	if logs := b.store.Space("").Archived(); len(logs) != 1 || logs[0].Op != 0 {
+		t.Errorf("records %+v", logs)
+	}
+	for _, days := range []int{0, 29} {
+		b.now = noon.AddDate(0, 0, days)
+		if report := b.run(archiver.Options{}); report.Count(archiver.Delete) != 0 || report.Count(archiver.Postponed) != 2 {
+			t.Errorf("after %d days: %v", days, actions(report))
+		}
+	}
+	b.now = noon.AddDate(0, 0, 30)
+	if report := b.run(archiver.Options{}); report.Count(archiver.Delete) != 2 {
+		t.Errorf("after 30 days: %v", actions(report))
+	}
+	for _, r := range b.store.Space("").Archived() {
+		if !r.Deleted() || r.Op == 0 {
+			t.Errorf("the record of a deleted log is %+v", r)
+		}
+	}
+}
+
+// TestPurgedEntries tell nothing: they become neither memories nor a part of a summary.
+func TestPurgedEntries(t *testing.T) {
+	b := newBench(t)
+	b.log(b.date(40), memory.Entry{Type: memory.EntryEvent, Category: memory.Preferences, Content: erase.Mark + "."},
+		memory.Entry{Type: memory.EntryEvent, Content: "moved the timetable service"})
+	if report := b.run(archiver.Options{}); report.Count(archiver.Archive) != 1 || len(b.promoted(report)) > 0 {
+		t.Errorf("%v, promoted %v", actions(report), b.promoted(report))
+	}
+	for _, m := range b.store.Space("").Memories() {
+		if strings.Contains(m.Content, erase.Mark) {
+			t.Errorf("a memory says %q", m.Content)
+		}
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -104,7 +106,8 @@ func (r *run) summarise(ctx context.Context, plans []*plan) error {
 
 // plan decides what archiving would do, but for the summary.
 func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries []*memory.Entry) (*plan, error) {
-	p := &plan{space: space, day: day, mark: markOf(entries), log: Log{Date: day.Date}, found: candidates(day.Date, entries)}
+	telling := slices.DeleteFunc(slices.Clone(entries), func(e *memory.Entry) bool { return erase.Blank(e.Content) }) // a purge left nothing of the others
+	p := &plan{space: space, day: day, mark: markOf(entries), log: Log{Date: day.Date}, found: candidates(day.Date, telling)}
 	if _, ours := readMark(day); day.Archived && !ours {
 		p.summary = day.Summary // somebody else's words are kept
 	}
@@ -114,8 +117,8 @@ func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries [
 	}
 	// A look into the newest state; nothing is changed by it.
 	_, err := r.a.store.Update(ctx, store.Meta{Space: space}, func(tx *store.Tx) error {
-		for _, e := range entries {
-			if strings.TrimSpace(e.Content) != "" && !tx.IsForgotten(e.Content) {
+		for _, e := range telling {
+			if !tx.IsForgotten(e.Content) {
 				p.log.Entries = append(p.log.Entries, e)
 			}
 		}
