@@ -73,6 +73,36 @@ func TestIndexOfArchivedLogs(t *testing.T) {
 	}
 }
 
+// TestArchivedLogDeletedByHand requires that the record says so, and that undo takes that back too.
+func TestArchivedLogDeletedByHand(t *testing.T) {
+	w := newWorld(t)
+	w.twoDays()
+	w.update(func(tx *store.Tx) error {
+		tx.LogArchived(memory.Archived{Date: day, Entries: 2, Summary: "moved the service"})
+		return nil
+	})
+	w.publish()
+	must(t, w.fs.Remove(logName))
+	w.look()
+	w.clock.Advance(3 * time.Second)
+	w.look()
+	numbers, _ := w.ops()
+	logs := w.store.Space("").ArchivedOn(day)
+	if len(numbers) != 1 || len(logs) != 1 || !logs[0].Deleted() || logs[0].DeletedOp != numbers[0] {
+		t.Fatalf("operations %v, records %+v", numbers, logs)
+	}
+	_, err := w.store.Undo(t.Context(), store.Meta{}, numbers[0])
+	must(t, err)
+	if logs := w.store.Space("").ArchivedOn(day); len(logs) != 1 || logs[0].Deleted() {
+		t.Errorf("after the undo: %+v", logs)
+	}
+	_, entries, err := w.store.Space("").Log(day)
+	must(t, err)
+	if len(entries) != 2 {
+		t.Errorf("after the undo there are %d entries", len(entries))
+	}
+}
+
 // TestIndexThatIsNotOurs is left alone as long as no log was archived, and kept when one is.
 func TestIndexThatIsNotOurs(t *testing.T) {
 	const name = "logs/" + dailylog.ArchiveName

@@ -297,6 +297,7 @@ func (s *Service) removal(p *plan) (func(*store.Tx, *tally) error, error) {
 			if err := tx.RemoveDay(&d.header, d.entries); err != nil {
 				return err
 			}
+			tx.LogGone(d.header.Date)
 			t.removed++
 		}
 		return nil

@@ -51,23 +51,28 @@ func (tx *Tx) LogArchived(r memory.Archived) {
 
 // LogDeleted records that an archived log is deleted by this operation. found is the record it gets when it was archived elsewhere and has none.
 func (tx *Tx) LogDeleted(found memory.Archived) {
-	known := false
-	mark := func(r memory.Archived) {
-		known = true
-		r.DeletedAt, r.DeletedOp = tx.now, tx.lsn
-		tx.setArchived(r.ID, &r)
+	if n, known := tx.markDeleted(found.Date); !known {
+		found.ID, found.At, found.Op, found.DeletedAt, found.DeletedOp = memory.ArchivedID(found.Date, n), tx.now, tx.lsn, tx.now, tx.lsn
+		tx.setArchived(found.ID, &found)
 	}
-	n := 1
-	for last := tx.ArchivedAs(memory.ArchivedID(found.Date, n)); last != nil; last = tx.ArchivedAs(memory.ArchivedID(found.Date, n)) {
+}
+
+// LogGone records that the log of a date is deleted by this operation, if it was archived.
+func (tx *Tx) LogGone(date string) { tx.markDeleted(date) }
+
+// markDeleted marks the records of a date whose log is there, and returns whether there are any and the number that another one would have.
+func (tx *Tx) markDeleted(date string) (next int, known bool) {
+	next = 1
+	for last := tx.ArchivedAs(memory.ArchivedID(date, next)); last != nil; last = tx.ArchivedAs(memory.ArchivedID(date, next)) {
 		if !last.Deleted() {
-			mark(*last)
+			r := *last
+			r.DeletedAt, r.DeletedOp = tx.now, tx.lsn
+			tx.setArchived(r.ID, &r)
+			known = true
 		}
-		n++
+		next++
 	}
-	if !known {
-		found.ID, found.At, found.Op = memory.ArchivedID(found.Date, n), tx.now, tx.lsn
-		mark(found)
-	}
+	return next, known
 }
 
 // PutArchived adds a record as it was found in a file; one that is known already is left as it is.
