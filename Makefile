@@ -38,14 +38,14 @@ proto:
 bench:
 	CGO_ENABLED=0 go run ./bench $(BENCH)
 
-# SIGKILL against the real binary under load, a few rounds.
+# What the race detector sees only samples of: SIGKILL against the real binary under load, and every simulated crash.
 crash-short:
-	@if [ -d test/e2e ]; then CGO_ENABLED=0 go test -count=1 -run Kill ./test/e2e; \
-	else echo "skipped: there is no test/e2e yet"; fi
+	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill' ./test/e2e ./internal/store ./internal/purge ./internal/edit
 
-# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, every simulated crash of the store, every fuzz target for FUZZTIME.
+# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Kill ./test/e2e -kill.rounds=$(KILL_ROUNDS)
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run 'EditsRace|PlainCopies' ./test/e2e -edit.rounds=5000 -copies=500
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
 

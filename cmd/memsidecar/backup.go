@@ -184,7 +184,7 @@ func (a *app) openArchive(name string) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, usagef("open backup: %v", err)
+		return nil, usagef("the backup cannot be opened: %v", err)
 	}
 	return f, nil
 }

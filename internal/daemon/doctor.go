@@ -33,7 +33,7 @@ func (d *daemon) findStore() rpc.Finding {
 			Remedy: "look at the disk, then run `memsidecar restart`; nothing that was acknowledged is lost"}
 	}
 	figures := d.store.Journal()
-	return ok("store", "writable, at operation %d, %d journal segments", d.store.LSN(), figures.Segments)
+	return ok("store", "writable, at operation %d, journal segments: %d", d.store.LSN(), figures.Segments)
 }
 
 func (d *daemon) findModes() rpc.Finding {

@@ -1,10 +1,14 @@
 package purge_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -116,4 +120,44 @@ func TestManyMemories(t *testing.T) {
 	if got, err := again.state(); err != nil || got != digest {
 		t.Errorf("after a restart: another state, or %v", err)
 	}
+}
+
+// TestWaitsForBackup lets whoever copies the files finish first, and does nothing when it cannot wait that long.
+func TestWaitsForBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := filled(t)
+		before, err := w.state()
+		if err != nil {
+			t.Fatal(err)
+		}
+		view, files, err := w.st.Pin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := w.purges.Run(short, request()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("beside a backup: %v", err)
+		}
+		if after, err := w.state(); err != nil || after != before {
+			t.Fatalf("it changed the state all the same, %v", err)
+		}
+		var wg sync.WaitGroup
+		var result error
+		wg.Go(func() { _, result = w.purges.Run(t.Context(), request()) })
+		synctest.Wait()
+		for _, name := range files.Snapshot {
+			if _, err := w.fs.Lstat(name); err != nil {
+				t.Errorf("a file of the backup is gone: %v", err)
+			}
+		}
+		view.Close()
+		wg.Wait()
+		if result != nil {
+			t.Fatal(result)
+		}
+		if found, err := w.traces(); err != nil || len(found) > 0 {
+			t.Errorf("left in %v, %v", found, err)
+		}
+	})
 }

@@ -123,7 +123,7 @@ func (m model) syncAll(rt *rapid.T, fsys *crashfs.FS) {
 			rt.Fatal(err)
 		}
 	}
-	for _, name := range []string{".", "d"} {
+	for _, name := range append([]string{"."}, modelNames...) { // an exchange may have given the directory another name
 		if info, err := fsys.Lstat(name); err == nil && info.IsDir() {
 			if err := fsys.SyncDir(name); err != nil {
 				rt.Fatal(err)

@@ -1,0 +1,5 @@
+//go:build !race
+
+package purge_test
+
+const raceDetector = false
