@@ -11,6 +11,7 @@ import (
 
 // An edit that was just saved is erased from the store too; one that waits is not erased with all it holds.
 func TestPurgeOfAnEditedFile(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	data := appended(t, d.published(), "the canary sings")
 	d.write(d.file, data)

@@ -254,6 +254,7 @@ func TestEditors(t *testing.T) {
 	}
 	for name, save := range ways {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := newDesk(t)
 			save(d, edited(t, d.published(), true))
 			d.taken()
@@ -262,6 +263,7 @@ func TestEditors(t *testing.T) {
 }
 
 func TestEditOfAStaleCopy(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	stale := edited(t, d.published(), false)
 	late := []string{"n1", "n2", "n3", "n4", "n5"}
@@ -276,6 +278,7 @@ func TestEditOfAStaleCopy(t *testing.T) {
 }
 
 func TestEditWhileDown(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.stop(t)
 	d.write(d.file, edited(t, d.published(), true))
@@ -286,6 +289,7 @@ func TestEditWhileDown(t *testing.T) {
 
 // A program that keeps the file open writes to the file that was published before, not to the one published since.
 func TestEditThroughAnOldHandle(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	f, err := os.OpenFile(d.file, os.O_RDWR, 0)
 	if err != nil {
@@ -309,6 +313,7 @@ func TestEditThroughAnOldHandle(t *testing.T) {
 }
 
 func TestEditFinishedLater(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	data := edited(t, d.published(), true)
 	f, err := os.OpenFile(d.file, os.O_WRONLY|os.O_TRUNC, 0)
@@ -356,6 +361,7 @@ func TestEditsThatWait(t *testing.T) {
 		},
 	} {
 		t.Run("refused/"+name, func(t *testing.T) {
+			t.Parallel()
 			d := newDesk(t)
 			bad := broken(d.published())
 			d.write(d.file, bad)
@@ -386,6 +392,7 @@ func TestEditsThatWait(t *testing.T) {
 		})
 	}
 	t.Run("refused, then mended", func(t *testing.T) {
+		t.Parallel()
 		d := newDesk(t)
 		good := edited(t, d.published(), true)
 		d.write(d.file, append([]byte("{"), good...))
@@ -397,6 +404,7 @@ func TestEditsThatWait(t *testing.T) {
 		}
 	})
 	t.Run("older version checked out", func(t *testing.T) {
+		t.Parallel()
 		d := newDesk(t)
 		old := d.published()
 		if _, err := d.client.Update(t.Context(), &pb.MemoryServiceUpdateRequest{Id: "m1"}); err == nil {
@@ -429,6 +437,7 @@ func TestEditsThatWait(t *testing.T) {
 		d.published("this is newer", "n1")
 	})
 	t.Run("all memories removed", func(t *testing.T) {
+		t.Parallel()
 		d := newDesk(t)
 		var file map[string]any
 		if err := json.Unmarshal(d.published(), &file); err != nil {
@@ -449,6 +458,7 @@ func TestEditsThatWait(t *testing.T) {
 
 // A deleted memory.json says nothing about single memories.
 func TestDeletedFileIsPublishedAgain(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	if err := os.Remove(d.file); err != nil {
 		t.Fatal(err)
@@ -461,6 +471,7 @@ func TestDeletedFileIsPublishedAgain(t *testing.T) {
 
 // A tool that knows only the original fields drops the others when it saves. What it drops was not deleted by anybody.
 func TestEditByAnOldTool(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.succeeds(t, "add", "--id", "rich", "--title", "A title", "--tag", "kept", "--category", "facts", "with additions")
 	var file map[string]any
