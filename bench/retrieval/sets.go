@@ -95,15 +95,16 @@ func moment(s string) time.Time {
 	return at
 }
 
-// chosen are the queries of a half: of every other conversation, or every other query when there is one conversation.
+// chosen are the queries of a half: of every other conversation, or every other query when all are of one.
 func (s *set) chosen(half string) []query {
 	if half == "" {
 		return s.queries
 	}
 	rest := map[string]int{"a": 0, "b": 1}[half]
+	parted := slices.ContainsFunc(s.queries, func(q query) bool { return q.Conv != s.queries[0].Conv })
 	var out []query
 	for i, q := range s.queries {
-		if len(s.convs) > 1 {
+		if parted {
 			i = slices.Index(s.convs, q.Conv)
 		}
 		if i%2 == rest {
