@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -179,7 +180,7 @@ func (a *analyzer) word(s string, k kind) {
 		if st, ok = a.faded[w]; !ok && !a.lex.stop[w] {
 			st.term = w
 			if isAlpha(w) {
-				st.term = stem(w)
+				st.term = stem(cmp.Or(a.lex.base[w], w))
 			}
 			st.weak = a.lex.weak[st.term]
 		}

@@ -22,6 +22,9 @@ type query struct {
 // maxTerms bounds the distinct terms of a query; a longer text is cut at its end.
 const maxTerms = 400
 
+// longMessage is from how many terms on a text tells of days rather than asking about one.
+const longMessage = 40
+
 // parse analyses a query.
 func (a *analyzer) parse(req *Request) *query {
 	text := normalize(req.Query)
@@ -61,6 +64,9 @@ func (a *analyzer) parse(req *Request) *query {
 			q.terms[i].weak = false
 		}
 		q.topic = len(q.terms) > 0
+	}
+	if q.topic && len(q.terms) > longMessage {
+		q.dates = nil
 	}
 	for _, d := range q.dates {
 		if s := d.text(); s != "" {
