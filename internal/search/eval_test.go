@@ -229,19 +229,19 @@ func isHan(s *evalSet) bool {
 	return strings.ContainsFunc(s.queries[0].Text, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff })
 }
 
-type quality struct{ mrr, ndcg, recall float64 }
+type quality struct{ mrr, ndcg, recall5, recall float64 }
 
 func (q *quality) add(o quality) {
-	q.mrr, q.ndcg, q.recall = q.mrr+o.mrr, q.ndcg+o.ndcg, q.recall+o.recall
+	q.mrr, q.ndcg, q.recall5, q.recall = q.mrr+o.mrr, q.ndcg+o.ndcg, q.recall5+o.recall5, q.recall+o.recall
 }
 
 func (q quality) over(n int) quality {
 	d := float64(max(n, 1))
-	return quality{q.mrr / d, q.ndcg / d, q.recall / d}
+	return quality{q.mrr / d, q.ndcg / d, q.recall5 / d, q.recall / d}
 }
 
 func (q quality) String() string {
-	return fmt.Sprintf("MRR %.3f  nDCG@10 %.3f  recall@10 %.3f", q.mrr, q.ndcg, q.recall)
+	return fmt.Sprintf("MRR %.3f  nDCG@10 %.3f  R@5 %.3f  R@10 %.3f", q.mrr, q.ndcg, q.recall5, q.recall)
 }
 
 // rate judges one result list.
@@ -255,13 +255,16 @@ func rate(ids, relevant []string) (q quality) {
 			q.mrr = 1 / float64(i+1)
 		}
 		dcg += 1 / math.Log2(float64(i+2))
-		q.recall++
+		if q.recall++; i < 5 {
+			q.recall5++
+		}
 	}
 	for i := range min(10, len(relevant)) {
 		ideal += 1 / math.Log2(float64(i+2))
 	}
 	if len(relevant) > 0 {
 		q.ndcg = dcg / ideal
+		q.recall5 /= float64(len(relevant))
 		q.recall /= float64(len(relevant))
 	}
 	return q
