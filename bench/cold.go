@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
@@ -73,29 +74,29 @@ func (b *bench) coldStarts(ctx context.Context, data string, size int, id string
 
 // coldStart starts the daemon once; the times are those of the first Get and the first Search that succeed.
 func (b *bench) coldStart(ctx context.Context, data string, size int, id string) (answer, search time.Duration, err error) {
-	d, err := b.launch(data)
+	d, err := process.Launch(b.bin, data, b.socket())
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	// Until the socket is there, connecting is tried a millisecond apart: the error of a timer, not of a back-off.
-	if err := d.poll(ctx, func(context.Context) error { _, err := os.Stat(d.socket); return err }); err != nil {
+	if err := d.Poll(ctx, func(context.Context) error { _, err := os.Stat(d.Socket); return err }); err != nil {
 		return 0, 0, err
 	}
-	conn, err := d.client(0)
+	conn, err := d.Client(0)
 	if err != nil {
 		return 0, 0, err
 	}
-	err = d.poll(ctx, func(ctx context.Context) error {
+	err = d.Poll(ctx, func(ctx context.Context) error {
 		_, err := memsidecarv1.NewMemoryServiceClient(conn).Get(ctx, &memsidecarv1.MemoryServiceGetRequest{Ids: []string{id}})
 		return err
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	answer = time.Since(d.began)
+	answer = time.Since(d.Began)
 	i := 0
-	err = d.poll(ctx, func(ctx context.Context) error {
+	err = d.Poll(ctx, func(ctx context.Context) error {
 		i++
 		res, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: query(i % size)})
 		if err == nil && len(res.GetHits()) == 0 {
@@ -103,7 +104,7 @@ func (b *bench) coldStart(ctx context.Context, data string, size int, id string)
 		}
 		return err
 	})
-	return answer, time.Since(d.began), err
+	return answer, time.Since(d.Began), err
 }
 
 func one(d time.Duration) sample { return sample{calls: []time.Duration{d}, elapsed: d} }
@@ -114,19 +115,19 @@ func (b *bench) resident(ctx context.Context, data string, size int) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	select {
 	case <-time.After(b.settle):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	pid := d.cmd.Process.Pid
+	pid := d.PID()
 	rss, err := status(pid, "VmRSS")
 	if err != nil {
 		return err
 	}
 	b.report.value(residentFigure, size, rss, "MB")
-	conn, err := d.client(0)
+	conn, err := d.Client(0)
 	if err != nil {
 		return err
 	}

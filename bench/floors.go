@@ -16,6 +16,7 @@ import (
 	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -82,7 +83,7 @@ func serveEcho(socket string, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s := grpc.NewServer(grpc.Creds(peerCredentials()), grpc.MaxRecvMsgSize(maxMessage))
+	s := grpc.NewServer(grpc.Creds(process.Credentials()), grpc.MaxRecvMsgSize(process.MaxMessage))
 	memsidecarv1.RegisterMemoryServiceServer(s, echo{})
 	memsidecarv1.RegisterSearchServiceServer(s, echo{})
 	healthgrpc.RegisterHealthServer(s, health.NewServer())
@@ -97,15 +98,15 @@ func serveEcho(socket string, stdin io.Reader) error {
 }
 
 // startEcho starts the echo server in a process of its own.
-func (b *bench) startEcho(ctx context.Context) (*server, error) {
-	s := &server{socket: filepath.Join(b.dir, fmt.Sprintf("echo%d", b.next.take()))}
-	cmd := exec.Command(b.self, childEcho, s.socket)
+func (b *bench) startEcho(ctx context.Context) (*process.Server, error) {
+	socket := filepath.Join(b.dir, fmt.Sprintf("echo%d", b.next.take()))
+	cmd := exec.Command(b.self, childEcho, socket)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	s.end = stdin.Close
-	if err := s.run(ctx, cmd); err != nil {
+	s, err := process.Run(ctx, cmd, socket, stdin.Close)
+	if err != nil {
 		return nil, fmt.Errorf("start the echo server: %w", err)
 	}
 	return s, nil

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/memsidecar/memsidecar/bench/process"
 )
 
 func main() {
@@ -65,12 +66,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	defer os.RemoveAll(b.dir) //nolint:errcheck // a leftover below the temporary directory harms nobody
 	if b.bin == "" {
-		b.bin = filepath.Join(b.dir, "memsidecar")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.bin, "github.com/memsidecar/memsidecar/cmd/memsidecar")
-		build.Stderr = stderr
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build the daemon: %w", err)
+		if b.bin, err = process.Build(ctx, b.dir, stderr); err != nil {
+			return err
 		}
 	}
 	b.report.Machine = describe(b.dir)
@@ -143,7 +140,7 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	}
 	defer func() {
 		if d != nil {
-			err = errors.Join(err, d.stop())
+			err = errors.Join(err, d.Stop())
 		}
 	}()
 	ids, err := b.fill(ctx, d, size)
@@ -152,7 +149,7 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	}
 	// What needs the store at its exact size comes first; adding changes it.
 	if size > 0 && (b.wants("start") || b.wants("memory")) {
-		if err := d.stop(); err != nil {
+		if err := d.Stop(); err != nil {
 			return err
 		}
 		fmt.Fprintf(b.log, "%7d memories: start, memory\n", size)
@@ -167,10 +164,10 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.stop()) }()
+	defer func() { err = errors.Join(err, e.Stop()) }()
 	for _, s := range []struct {
 		name string
-		run  func(context.Context, *server, *server, int, []string) error
+		run  func(context.Context, *process.Server, *process.Server, int, []string) error
 	}{
 		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"add", b.adds}, {"batch", b.batches},
 		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs},
@@ -185,3 +182,11 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	}
 	return nil
 }
+
+// start starts a daemon on data and waits until it serves.
+func (b *bench) start(ctx context.Context, data string) (*process.Server, error) {
+	return process.Start(ctx, b.bin, data, b.socket())
+}
+
+// socket is a path for a socket that nothing uses yet.
+func (b *bench) socket() string { return filepath.Join(b.dir, fmt.Sprintf("s%d", b.next.take()), "s") }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/memsidecar/memsidecar/bench/process"
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
@@ -34,8 +35,8 @@ func forgetPeak(pid int) error {
 }
 
 // syncs counts how often the daemon syncs its journal per acknowledged Add with 64 clients.
-func (b *bench) syncs(ctx context.Context, d, _ *server, size int, _ []string) error {
-	clients, err := d.memories(1)
+func (b *bench) syncs(ctx context.Context, d, _ *process.Server, size int, _ []string) error {
+	clients, err := d.Memories(1)
 	if err != nil {
 		return err
 	}

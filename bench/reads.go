@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
 // reading compares a read by one client with an echo of the same size, and returns the row.
-func (b *bench) reading(ctx context.Context, figure string, d, e *server, size, clients int, f func(*server) (call, error)) (*row, error) {
-	take := func(s *server) func() (sample, error) {
+func (b *bench) reading(ctx context.Context, figure string, d, e *process.Server, size, clients int, f func(*process.Server) (call, error)) (*row, error) {
+	take := func(s *process.Server) func() (sample, error) {
 		return func() (sample, error) {
 			c, err := f(s)
 			if err != nil {
@@ -27,12 +28,12 @@ func (b *bench) reading(ctx context.Context, figure string, d, e *server, size, 
 	return r, nil
 }
 
-func (b *bench) gets(ctx context.Context, d, e *server, size int, ids []string) error {
+func (b *bench) gets(ctx context.Context, d, e *process.Server, size int, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := b.reading(ctx, "Get", d, e, size, 1, func(s *server) (call, error) {
-		cs, err := s.memories(1)
+	_, err := b.reading(ctx, "Get", d, e, size, 1, func(s *process.Server) (call, error) {
+		cs, err := s.Memories(1)
 		return func(ctx context.Context, c int) error {
 			id := ids[b.next.take()*7919%len(ids)]
 			_, err := cs[c].Get(ctx, &memsidecarv1.MemoryServiceGetRequest{Ids: []string{id}})
@@ -42,12 +43,12 @@ func (b *bench) gets(ctx context.Context, d, e *server, size int, ids []string) 
 	return err
 }
 
-func (b *bench) lists(ctx context.Context, d, e *server, size int, _ []string) error {
+func (b *bench) lists(ctx context.Context, d, e *process.Server, size int, _ []string) error {
 	if size == 0 {
 		return nil
 	}
-	_, err := b.reading(ctx, "List, page of 100", d, e, size, 1, func(s *server) (call, error) {
-		cs, err := s.memories(1)
+	_, err := b.reading(ctx, "List, page of 100", d, e, size, 1, func(s *process.Server) (call, error) {
+		cs, err := s.Memories(1)
 		return func(ctx context.Context, c int) error {
 			_, err := cs[c].List(ctx, &memsidecarv1.MemoryServiceListRequest{PageSize: 100})
 			return err
@@ -56,14 +57,14 @@ func (b *bench) lists(ctx context.Context, d, e *server, size int, _ []string) e
 	return err
 }
 
-func (b *bench) searches(ctx context.Context, d, e *server, size int, _ []string) error {
+func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ []string) error {
 	for _, clients := range []int{1, 8, 64} {
 		var calls, hits serial // of the last turn, which is the daemon's
-		r, err := b.reading(ctx, "Search, 10 hits", d, e, size, clients, func(s *server) (call, error) {
+		r, err := b.reading(ctx, "Search, 10 hits", d, e, size, clients, func(s *process.Server) (call, error) {
 			calls, hits = serial{}, serial{}
 			cs := make([]memsidecarv1.SearchServiceClient, clients)
 			for i := range cs {
-				conn, err := s.client(i)
+				conn, err := s.Client(i)
 				if err != nil {
 					return nil, err
 				}
@@ -97,8 +98,8 @@ func (b *bench) searches(ctx context.Context, d, e *server, size int, _ []string
 }
 
 // inServer reports what the daemon says of its newest searches: without the client, the socket and the queue for a processor before the call begins.
-func (b *bench) inServer(ctx context.Context, d *server, size, clients int) error {
-	cs, err := d.memories(1)
+func (b *bench) inServer(ctx context.Context, d *process.Server, size, clients int) error {
+	cs, err := d.Memories(1)
 	if err != nil {
 		return err
 	}

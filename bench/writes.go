@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
@@ -23,8 +24,8 @@ const (
 const batchSize = 100
 
 // fill adds the memories 0 to n-1 to an empty store and returns their ids.
-func (b *bench) fill(ctx context.Context, d *server, n int) ([]string, error) {
-	clients, err := d.memories(1)
+func (b *bench) fill(ctx context.Context, d *process.Server, n int) ([]string, error) {
+	clients, err := d.Memories(1)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +60,8 @@ func applied(res *memsidecarv1.MemoryServiceAddResponse) error {
 }
 
 // adding takes a sample of Add calls of n items each by some clients of s.
-func (b *bench) adding(ctx context.Context, s *server, clients, n, most int) (sample, error) {
-	cs, err := s.memories(clients)
+func (b *bench) adding(ctx context.Context, s *process.Server, clients, n, most int) (sample, error) {
+	cs, err := s.Memories(clients)
 	if err != nil {
 		return sample{}, err
 	}
@@ -75,7 +76,7 @@ func (b *bench) adding(ctx context.Context, s *server, clients, n, most int) (sa
 
 // adds times single Adds. One client is compared with an echo and an fsync one after the other, many with the smaller
 // of the two throughputs: that of an echo with as many clients, and that of appending a group of as many with one sync.
-func (b *bench) adds(ctx context.Context, d, e *server, size int, _ []string) error {
+func (b *bench) adds(ctx context.Context, d, e *process.Server, size int, _ []string) error {
 	file, err := b.newAppender()
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (b *bench) adds(ctx context.Context, d, e *server, size int, _ []string) er
 }
 
 // batches times Adds of many items.
-func (b *bench) batches(ctx context.Context, d, e *server, size int, _ []string) error {
+func (b *bench) batches(ctx context.Context, d, e *process.Server, size int, _ []string) error {
 	file, err := b.newAppender()
 	if err != nil {
 		return err
@@ -129,8 +130,8 @@ func (b *bench) batches(ctx context.Context, d, e *server, size int, _ []string)
 }
 
 // checkpoints times Adds while files are published over and over, and while they are not.
-func (b *bench) checkpoints(ctx context.Context, d, _ *server, size int, _ []string) error {
-	conn, err := d.client(8)
+func (b *bench) checkpoints(ctx context.Context, d, _ *process.Server, size int, _ []string) error {
+	conn, err := d.Client(8)
 	if err != nil {
 		return err
 	}
@@ -170,8 +171,8 @@ func (b *bench) checkpoints(ctx context.Context, d, _ *server, size int, _ []str
 }
 
 // journal relates the bytes written to the journal to those of the contents acknowledged.
-func (b *bench) journal(ctx context.Context, d, _ *server, size int, _ []string) error {
-	clients, err := d.memories(1)
+func (b *bench) journal(ctx context.Context, d, _ *process.Server, size int, _ []string) error {
+	clients, err := d.Memories(1)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,9 +12,9 @@ import (
 
 // analyzerVersion is raised with every change of the terms an unchanged text gives that the probe text of stamp
 // would not show.
-const analyzerVersion = 1
+const analyzerVersion = 2
 
-// maxTerm bounds a term, in bytes. A longer whole identifier is left to its parts; a longer word is cut.
+// maxTerm bounds a term, in bytes. A longer path or address is known by a hash; a longer word is cut.
 const maxTerm = 64
 
 // kind says how a token came about, which decides its weight in a query.
@@ -179,7 +180,7 @@ func (a *analyzer) word(s string, k kind) {
 		if st, ok = a.faded[w]; !ok && !a.lex.stop[w] {
 			st.term = w
 			if isAlpha(w) {
-				st.term = stem(w)
+				st.term = stem(cmp.Or(a.lex.base[w], w))
 			}
 			st.weak = a.lex.weak[st.term]
 		}

@@ -23,6 +23,7 @@ var evalDir = flag.String("eval", "", "directory of evaluation sets, each a fold
 
 type evalDoc struct {
 	ID, Conv, Time, Text, Status string
+	Session                      json.Number
 	Tags, Scope                  []string
 	Pinned                       bool
 	Salience                     *float64
@@ -41,7 +42,7 @@ type evalSet struct {
 	spaces  []string
 }
 
-// TestEval measures ranking on sets of one folder each: corpus.jsonl has id, conv, time, text and optionally tags, scope, status,
+// TestEval measures ranking on sets of one folder each: corpus.jsonl has id, conv, time, text and optionally session, tags, scope, status,
 // pinned, salience; queries.jsonl has id, conv, text, relevant and optionally time, scope, category. A conv is a space.
 // The last column asks each set the questions of all others of its script: the share that is rightly left unanswered.
 func TestEval(t *testing.T) {
@@ -56,14 +57,46 @@ func TestEval(t *testing.T) {
 	for _, d := range dirs {
 		sets = append(sets, loadEval(t, filepath.Dir(d)))
 	}
-	t.Logf("%-14s %5s %6s %8s %9s %8s %8s", "set", "n", "MRR", "nDCG@10", "recall@10", "silent", "strangers silent")
+	var macro [3]float64 // of all queries, of those of the odd conversations, of the even ones
+	var unanswered, all, silent, asked int
+	t.Logf("%-14s %5s %6s %8s %7s %7s %9s %8s %8s", "set", "n", "MRR", "nDCG@10", "half a", "half b", "recall@10", "empty", "strangers silent")
 	for _, s := range sets {
-		q, silent := s.measure(t, s.queries)
-		t.Logf("%-14s %5d %6.3f %8.3f %9.3f %8.3f %8.3f", s.name, len(s.queries), q.mrr, q.ndcg, q.recall, silent, s.strangers(t, sets))
+		q, empty := s.measure(t, s.queries)
+		a, _ := s.measure(t, s.half(0))
+		b, _ := s.measure(t, s.half(1))
+		for i, v := range []float64{q.ndcg, a.ndcg, b.ndcg} {
+			macro[i] += v / float64(len(sets))
+		}
+		quiet, n := s.strangers(t, sets)
+		unanswered, all, silent, asked = unanswered+empty, all+len(s.queries), silent+quiet, asked+n
+		t.Logf("%-14s %5d %6.3f %8.3f %7.3f %7.3f %9.3f %8.3f %8.3f", s.name, len(s.queries), q.mrr, q.ndcg, a.ndcg, b.ndcg, q.recall,
+			share(empty, len(s.queries)), share(quiet, n))
 		if os.Getenv("EVAL_CATEGORIES") != "" {
 			s.byCategory(t)
 		}
 	}
+	t.Logf("%-14s %5d %6s %8.3f %7.3f %7.3f %9s %8.3f %8.3f", "macro", all, "", macro[0], macro[1], macro[2], "", share(unanswered, all), share(silent, asked))
+}
+
+// parted reports whether the queries are of several conversations.
+func (s *evalSet) parted() bool {
+	return slices.ContainsFunc(s.queries, func(q evalQuery) bool { return q.Conv != s.queries[0].Conv })
+}
+
+func share(n, of int) float64 { return float64(n) / float64(max(of, 1)) }
+
+// half are the queries of every other conversation, or every other query when there is one conversation: ranking is tuned
+// on the first half and believed when the second agrees.
+func (s *evalSet) half(rest int) (out []evalQuery) {
+	for i, q := range s.queries {
+		if s.parted() {
+			i = slices.Index(s.spaces, q.Conv)
+		}
+		if i%2 == rest {
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 func readJSONL[T any](t *testing.T, path string) []T {
@@ -102,11 +135,14 @@ func loadEval(t *testing.T, dir string) *evalSet {
 	s := &evalSet{name: filepath.Base(dir), engine: search.New(search.Config{Logger: slog.New(slog.DiscardHandler)})}
 	for i, d := range readJSONL[evalDoc](t, filepath.Join(dir, "corpus.jsonl")) {
 		m := &memory.Memory{
-			ID: d.ID, Content: d.Text, Tags: d.Tags, Salience: 0.5, CreatedAt: evalTime(d.Time), Pinned: d.Pinned,
+			ID: d.ID, Content: d.Text, Tags: d.Tags, Salience: 0.5, CreatedAt: evalTime(d.Time).Add(time.Duration(i) * time.Microsecond), Pinned: d.Pinned,
 			Source: memory.SourceUser, Confidence: 1, Status: memory.Active, Category: strings.Join(d.Scope, ","),
 		}
 		if d.Salience != nil {
 			m.Salience = *d.Salience
+		}
+		if d.Session != "" {
+			m.Context = &memory.Context{LearnedFrom: "session_" + d.Session.String()}
 		}
 		if d.Status == string(memory.Superseded) {
 			m.Status = memory.Superseded
@@ -140,9 +176,7 @@ func (s *evalSet) ask(t *testing.T, space string, q evalQuery) []search.Hit {
 	return resp.Hits
 }
 
-func (s *evalSet) measure(t *testing.T, queries []evalQuery) (quality, float64) {
-	var sum quality
-	silent := 0
+func (s *evalSet) measure(t *testing.T, queries []evalQuery) (sum quality, silent int) {
 	for _, q := range queries {
 		hits := s.ask(t, q.Conv, q)
 		ids := make([]string, len(hits))
@@ -154,7 +188,7 @@ func (s *evalSet) measure(t *testing.T, queries []evalQuery) (quality, float64) 
 		}
 		sum.add(rate(ids, q.Relevant))
 	}
-	return sum.over(len(queries)), float64(silent) / float64(len(queries))
+	return sum.over(len(queries)), silent
 }
 
 func (s *evalSet) byCategory(t *testing.T) {
@@ -164,15 +198,14 @@ func (s *evalSet) byCategory(t *testing.T) {
 	}
 	for name, g := range groups {
 		q, silent := s.measure(t, g)
-		t.Logf("    %-32s %4d %6.3f %6.3f %6.3f silent %.3f", name, len(g), q.mrr, q.ndcg, q.recall, silent)
+		t.Logf("    %-32s %4d %6.3f %6.3f %6.3f silent %.3f", name, len(g), q.mrr, q.ndcg, q.recall, share(silent, len(g)))
 	}
 }
 
-// strangers asks the questions of other sets and returns the share that found nothing.
-func (s *evalSet) strangers(t *testing.T, sets []*evalSet) float64 {
-	asked, silent := 0, 0
+// strangers asks the questions of the sets of other origin and counts those that found nothing.
+func (s *evalSet) strangers(t *testing.T, sets []*evalSet) (silent, asked int) {
 	for _, o := range sets {
-		if o == s || isHan(o) != isHan(s) || strings.HasPrefix(o.name, "locomo") && strings.HasPrefix(s.name, "locomo") {
+		if o.origin() == s.origin() || isHan(o) != isHan(s) {
 			continue
 		}
 		for i, q := range o.queries {
@@ -183,26 +216,32 @@ func (s *evalSet) strangers(t *testing.T, sets []*evalSet) float64 {
 			}
 		}
 	}
-	return float64(silent) / float64(max(asked, 1))
+	return silent, asked
+}
+
+// origin is the name up to the first dash: sets made of the same conversations share it.
+func (s *evalSet) origin() string {
+	name, _, _ := strings.Cut(s.name, "-")
+	return name
 }
 
 func isHan(s *evalSet) bool {
 	return strings.ContainsFunc(s.queries[0].Text, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff })
 }
 
-type quality struct{ mrr, ndcg, recall float64 }
+type quality struct{ mrr, ndcg, recall5, recall float64 }
 
 func (q *quality) add(o quality) {
-	q.mrr, q.ndcg, q.recall = q.mrr+o.mrr, q.ndcg+o.ndcg, q.recall+o.recall
+	q.mrr, q.ndcg, q.recall5, q.recall = q.mrr+o.mrr, q.ndcg+o.ndcg, q.recall5+o.recall5, q.recall+o.recall
 }
 
 func (q quality) over(n int) quality {
 	d := float64(max(n, 1))
-	return quality{q.mrr / d, q.ndcg / d, q.recall / d}
+	return quality{q.mrr / d, q.ndcg / d, q.recall5 / d, q.recall / d}
 }
 
 func (q quality) String() string {
-	return fmt.Sprintf("MRR %.3f  nDCG@10 %.3f  recall@10 %.3f", q.mrr, q.ndcg, q.recall)
+	return fmt.Sprintf("MRR %.3f  nDCG@10 %.3f  R@5 %.3f  R@10 %.3f", q.mrr, q.ndcg, q.recall5, q.recall)
 }
 
 // rate judges one result list.
@@ -216,13 +255,16 @@ func rate(ids, relevant []string) (q quality) {
 			q.mrr = 1 / float64(i+1)
 		}
 		dcg += 1 / math.Log2(float64(i+2))
-		q.recall++
+		if q.recall++; i < 5 {
+			q.recall5++
+		}
 	}
 	for i := range min(10, len(relevant)) {
 		ideal += 1 / math.Log2(float64(i+2))
 	}
 	if len(relevant) > 0 {
 		q.ndcg = dcg / ideal
+		q.recall5 /= float64(len(relevant))
 		q.recall /= float64(len(relevant))
 	}
 	return q

@@ -229,7 +229,7 @@ func (r *ranking) collectAll(x *index, space string) (matched int) {
 			if !ok {
 				continue
 			}
-			open = open || total > 0 && rest[i] >= least*companion*slack
+			open = open || total > 0 && rest[i] >= least*slack
 			p := t.list[at]
 			score += float32(t.weight * (p.frequency() / (p.frequency() + (a + b*x.lengths[doc]))))
 			weight += t.weight
@@ -237,8 +237,8 @@ func (r *ranking) collectAll(x *index, space string) (matched int) {
 				strong += t.weight
 			}
 		}
-		c := candidate{doc: uint32(doc), relevance: float64(score / total), coverage: weight / total, sure: weight >= least}
-		byKeyword := open && strong > 0 && weight >= least*companion
+		c := candidate{doc: uint32(doc), relevance: float64(score / total), coverage: weight / total}
+		byKeyword := open && strong > 0 && weight >= least
 		byDate := !byKeyword && !r.q.topic && len(r.q.dates) > 0 && r.onDate(m)
 		switch {
 		case byDate:
@@ -262,3 +262,6 @@ func (r *ranking) collectAll(x *index, space string) (matched int) {
 	}
 	return matched
 }
+
+// IsIdentifier reports whether a word of a query picks out what holds it.
+func IsIdentifier(s string) bool { return isIdentifier(s) }

@@ -49,13 +49,16 @@ func holdsFolded(text, p string) bool {
 // finish takes the closer look at what was kept, and orders it.
 func (r *ranking) finish() {
 	answered := map[string]bool{}
-	for _, f := range r.pool.heap {
-		answered[f.space] = answered[f.space] || f.sure
+	for _, space := range r.req.Spaces {
+		if name := spaceName(space); !answered[name] {
+			answered[name] = r.look(name)
+		}
 	}
 	r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return !answered[f.space] })
+	r.exact = slices.ContainsFunc(r.pool.heap, func(f found) bool { return f.exact > 0 })
 	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
 		best := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance, b.relevance) }).relevance
-		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance < best*tail })
+		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance+f.gain < best*tail && f.exact == 0 })
 	}
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]

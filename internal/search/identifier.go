@@ -1,7 +1,9 @@
 package search
 
 import (
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -229,16 +231,22 @@ func (a *analyzer) camelWord(s string, first bool) {
 	a.word(s, part)
 }
 
-// whole emits s folded, its separators kept.
+// whole emits s folded, its separators kept; of a long one, a hash.
 func (a *analyzer) whole(s string) {
-	if len(s) > 2*maxTerm {
+	if len(s) > maxWhole {
 		return
 	}
 	a.buf = appendFolded(a.buf[:0], s)
-	if len(a.buf) <= maxTerm {
-		a.emit(string(a.buf), whole, false)
+	if len(a.buf) > maxTerm {
+		h := fnv.New64a()
+		h.Write(a.buf)
+		a.buf = strconv.AppendUint(append(a.buf[:0], '#'), h.Sum64(), 36)
 	}
+	a.emit(string(a.buf), whole, false)
 }
+
+// maxWhole bounds what is known as a whole, in bytes.
+const maxWhole = 512
 
 // number emits a version, date, time or other number in parts: itself and every longer prefix of two parts or more.
 func (a *analyzer) number(s string, k kind) {

@@ -46,6 +46,8 @@ type index struct {
 
 	denseLeast int // documents of a dense term; does not change
 
+	courses map[course][]uint32 // documents in the order they were learnt
+
 	dense map[uint32]*dense // by term number
 	slope float32           // of length in the norm, as the bounds of dense have it; 0 when there were none yet
 	loose int               // documents changed since the bounds were made
@@ -53,7 +55,7 @@ type index struct {
 }
 
 func newIndex(size int) *index {
-	return &index{terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{}}
+	return &index{terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{}, courses: map[course][]uint32{}}
 }
 
 // termCount is one term of one document.
@@ -165,6 +167,7 @@ func (x *index) removeLocked(id string, old counts) {
 		x.dropLocked(t.term, doc)
 	}
 	delete(x.ids, id)
+	x.leaveLocked(doc)
 	x.docs[doc] = nil
 	x.total -= float64(x.lengths[doc])
 	x.lengths[doc] = 0
@@ -175,7 +178,15 @@ func (x *index) removeLocked(id string, old counts) {
 
 // set makes m the memory of a document.
 func (x *index) set(doc uint32, m *memory.Memory) {
+	old := x.docs[doc]
+	moves := old == nil || !old.CreatedAt.Equal(m.CreatedAt) || courseOf(old) != courseOf(m)
+	if moves && old != nil {
+		x.leaveLocked(doc)
+	}
 	x.docs[doc], x.traits[doc], x.details[doc] = m, traitsOf(m), detailOf(m)
+	if moves {
+		x.joinLocked(doc)
+	}
 }
 
 func (x *index) newDocLocked() uint32 {

@@ -26,7 +26,7 @@ type candidate struct {
 	relevance float64
 	coverage  float32 // share of the query's information it holds at all
 	dated     bool    // proposed for its date alone
-	sure      bool    // enough to answer with; others only join the answers of their space
+	sure      bool    // enough to answer with; whether others are is seen in the closer look
 	most      float64 // its score is no higher before the closer look
 }
 
@@ -35,6 +35,7 @@ type queryTerm struct {
 	term     string
 	kind     kind
 	weak     bool
+	name     int     // number of the name it is part of, from 1; 0 when it is not written as one
 	optional bool    // adds when it matches, costs nothing when it does not
 	count    float32 // occurrences
 	list     []posting
@@ -43,6 +44,9 @@ type queryTerm struct {
 	strong   float32 // weight, or 0 when it alone makes no match
 	open     bool    // a document that holds no heavier term can still be relevant
 }
+
+// informative reports whether sharing the term says something.
+func (t *queryTerm) informative() bool { return !t.weak && t.kind != unigram }
 
 // sum is what a document has gathered.
 type sum struct {
@@ -104,7 +108,7 @@ func prepare(terms []queryTerm, least float32) []queryTerm {
 		t.open = remaining >= least*slack
 		remaining -= t.weight
 		t.strong = t.weight
-		if t.weak || t.kind == unigram {
+		if !t.informative() {
 			t.strong = 0
 		}
 	}
@@ -154,25 +158,27 @@ func (d *sum) add(t *queryTerm, p posting, norm float32) {
 	d.strong += t.strong
 }
 
-// floor is the least a document must share with a query to be relevant, calibrated so that of the questions that have an
-// answer hardly any goes unanswered. In a store of a few memories one informative word is enough; in a larger one words are
-// shared by chance, and a share of the query's information must be covered. What a long message asks for is only part of
-// it: beyond longQuery the share shrinks.
+// floor is the least a document must share with a query to be a candidate. In a store of a few memories one informative word
+// is enough; in a larger one words are shared by chance, and a share of the query's information must be covered. What a long
+// message asks for is only part of it: beyond longQuery the share shrinks. Whether the candidates are enough to answer with
+// is another question; see closer.evident.
 type floor struct{ share float32 }
 
 const (
 	smallStore = 20
 	largeStore = 50
-	minShare   = 0.22
+	minShare   = 0.11
 	longQuery  = 25 // information of a query, in weights: four or five rare words
-	longPower  = 0.3
-	companion  = 0.5 // of the least, for a document that joins a better one
+	longPower  = 0.15
 )
 
-func floorFor(memories int) floor {
+// smallness is 0 for the smallest stores and 1 for all but small ones.
+func smallness(memories int) float32 {
 	grown := math.Log(float64(max(memories, smallStore))/smallStore) / math.Log(float64(largeStore)/smallStore)
-	return floor{share: float32(minShare * min(grown, 1))}
+	return float32(min(grown, 1))
 }
+
+func floorFor(memories int) floor { return floor{share: minShare * smallness(memories)} }
 
 // least is the weight a document must gather of a query of the given total.
 func (f floor) least(total float32) float32 {

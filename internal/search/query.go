@@ -15,11 +15,15 @@ type query struct {
 	terms  []queryTerm
 	dates  []span
 	phrase string // the query in lower case, for finding it word by word
-	topic  bool   // it names something beside dates and words of general use
+	exact  []exactTerm
+	topic  bool // it names something beside dates and words of general use
 }
 
 // maxTerms bounds the distinct terms of a query; a longer text is cut at its end.
 const maxTerms = 400
+
+// longMessage is from how many terms on a text tells of days rather than asking about one.
+const longMessage = 40
 
 // parse analyses a query.
 func (a *analyzer) parse(req *Request) *query {
@@ -37,11 +41,21 @@ func (a *analyzer) parse(req *Request) *query {
 			q.terms = append(q.terms, t)
 		}
 	}
-	for _, t := range a.tokenize(text) {
+	tokens := a.tokenize(text)
+	q.exact = exactTerms(text, tokens)
+	named, name, nameEnd := namedIn(text), 0, 0
+	for _, t := range tokens {
 		if overlaps(q.dates, span{start: t.start, end: t.end}) {
 			continue
 		}
-		add(queryTerm{term: t.term, kind: t.kind, weak: t.weak, count: 1})
+		term := queryTerm{term: t.term, kind: t.kind, weak: t.weak, count: 1}
+		if named && isName(text, t.start) {
+			if name == 0 || t.start > nameEnd+1 { // "Green Wheat Park" is one name
+				name++
+			}
+			term.name, nameEnd = name, t.end
+		}
+		add(term)
 		q.topic = q.topic || !t.weak && t.kind != unigram
 	}
 	if words := strings.Count(q.phrase, " ") + 1; !q.topic && len(q.dates) == 0 && words <= 2 && len(q.terms) >= words {
@@ -51,12 +65,38 @@ func (a *analyzer) parse(req *Request) *query {
 		}
 		q.topic = len(q.terms) > 0
 	}
+	if q.topic && len(q.terms) > longMessage {
+		q.dates = nil
+	}
 	for _, d := range q.dates {
 		if s := d.text(); s != "" {
 			add(queryTerm{term: s, kind: whole, count: 1, optional: true})
 		}
 	}
 	return q
+}
+
+// namedIn reports whether capitals mean something in a text: not when most words begin with one.
+func namedIn(text string) bool {
+	upper, words := 0, 0
+	for w := range strings.FieldsSeq(text) {
+		if r, _ := decode(w, 0); isLetter(r) {
+			words++
+			if isUpper(r) {
+				upper++
+			}
+		}
+	}
+	return 2*upper <= words
+}
+
+// isName reports whether the word at i begins with a capital that no sentence asks for.
+func isName(text string, i int) bool {
+	if r, _ := decode(text, i); !isUpper(r) {
+		return false
+	}
+	before := strings.TrimRight(text[:i], " \t\n\"'“‘([")
+	return before != "" && !strings.ContainsRune(".?!:。？！：", rune(before[len(before)-1])) && before[len(before)-1] < 0x80
 }
 
 // phrase folds text for the search of a literal phrase: lower case, white space joined, no punctuation at the ends.
@@ -112,6 +152,8 @@ type found struct {
 	whole     bool // holds all terms of the query
 	dated     bool // found by its date alone
 	sure      bool
+	gain      float64 // from its neighbours
+	exact     int     // identifiers of the query it holds
 	score     float64
 	parts     []Part
 }

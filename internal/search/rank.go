@@ -48,11 +48,13 @@ type ranking struct {
 	relevant int // candidates above the floor
 	scored   int // of these, admitted by the filter
 	category map[string]int
+	reader   func(space string) *index
+	exact    bool // something holds an identifier of the query
 }
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
 	r := &ranking{
-		req: req, q: q, lambda: e.lambda, asOf: nanoseconds(req.AsOf),
+		req: req, q: q, lambda: e.lambda, reader: e.reader, asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 		sieve: newSieve(req),
@@ -170,6 +172,9 @@ func (r *ranking) score(f *found, d *detail, closer bool) float64 {
 		note("phrase", gain)
 		relevance += gain
 	}
+	if closer && r.req.Profile == Balanced {
+		relevance = r.closerRelevance(f, relevance, note)
+	}
 	note("relevance", relevance)
 	days := d.idleDays(r.asOf)
 	switch r.req.Profile {
@@ -219,4 +224,24 @@ func (r *ranking) exp(rate, days float64) float64 {
 		return 1
 	}
 	return math.Exp(-rate * days)
+}
+
+// closerRelevance adds what only the closer look shows.
+func (r *ranking) closerRelevance(f *found, relevance float64, note func(string, float64)) float64 {
+	add := func(name string, gain float64) {
+		if gain = min(gain, 1-relevance); gain != 0 {
+			note(name, gain)
+			relevance += gain
+		}
+	}
+	add("neighbours", f.gain)
+	add("subject", relevance*r.subject(f.memory))
+	switch {
+	case f.exact > 0:
+		share := min(1, float64(f.exact)/float64(len(r.q.exact)))
+		add("exact", exactFloor+(1-exactFloor)*(0.7*share+0.3*relevance)-relevance)
+	case r.exact:
+		add("inexact", (exactRest-1)*relevance)
+	}
+	return relevance
 }

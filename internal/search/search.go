@@ -87,7 +87,7 @@ const probe = "The Runners' ERR_CONN_RESET httpServer.go:42 v1.26.8 running caf√
 // stamp is equal for two analyzers that give the same terms.
 func stamp(a *analyzer) uint32 {
 	sum := crc32.NewIEEE()
-	text := probe + stopWords + weakWords + weakBigrams + functionHan + traditional
+	text := probe + stopWords + weakWords + weakBigrams + functionHan + traditional + irregular
 	for _, t := range a.tokenize(normalize(text)) {
 		sum.Write([]byte{analyzerVersion, byte(t.kind)})
 		sum.Write([]byte(t.term))

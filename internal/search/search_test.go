@@ -137,8 +137,8 @@ func TestBalancedExplains(t *testing.T) {
 		if !near(terms, p["keyword"]) {
 			t.Errorf("%s: terms sum to %v, keyword is %v", h.Memory.ID, terms, p["keyword"])
 		}
-		if got := p["keyword"] + p["date"] + p["phrase"]; !near(got, p["relevance"]) {
-			t.Errorf("%s: keyword, date and phrase sum to %v, relevance is %v", h.Memory.ID, got, p["relevance"])
+		if got := p["keyword"] + p["date"] + p["phrase"] + p["neighbours"] + p["subject"]; !near(got, p["relevance"]) {
+			t.Errorf("%s: keyword, date, phrase, neighbours and subject sum to %v, relevance is %v", h.Memory.ID, got, p["relevance"])
 		}
 		if got := 0.9 + 0.1*(p["salience"]+p["recency"]+p["access"]+p["pin"]); !near(got, p["boost"]) {
 			t.Errorf("%s: boosts make %v, boost is %v", h.Memory.ID, got, p["boost"])

@@ -64,7 +64,7 @@ func (c *collector) keyword() (found int) {
 		return 0
 	}
 	c.least = floorFor(len(x.ids)).least(c.total)
-	terms := prepare(c.r.q.terms, c.least*companion)
+	terms := prepare(c.r.q.terms, c.least)
 	rare := slices.IndexFunc(terms, func(t queryTerm) bool { return t.dense != nil })
 	if rare < 0 {
 		rare = len(terms)
@@ -108,9 +108,9 @@ func (c *collector) visit(number uint32, need float32) {
 				d.add(h.term, h.postings[bits.OnesCount64(h.docs&(bit-1))], norm)
 			}
 		}
-		if d.strong > 0 && d.weight >= c.least*companion {
+		if d.strong > 0 && d.weight >= c.least {
 			c.take(candidate{
-				doc: doc, relevance: float64(d.score / c.total), coverage: d.weight / c.total, sure: d.weight >= c.least,
+				doc: doc, relevance: float64(d.score / c.total), coverage: d.weight / c.total,
 			})
 		}
 	}

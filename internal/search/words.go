@@ -4,18 +4,25 @@ import "strings"
 
 // lexicon is what the analyzer knows of words. It is built once per engine and only read afterwards.
 type lexicon struct {
-	stop map[string]bool // never indexed
-	weak map[string]bool // indexed terms (stems) that say little: they alone never make a match
-	fold map[rune]rune   // traditional to simplified characters
+	stop map[string]bool   // never indexed
+	weak map[string]bool   // indexed terms (stems) that say little: they alone never make a match
+	base map[string]string // irregular form → base
+	fold map[rune]rune     // traditional to simplified characters
 }
 
 func newLexicon() *lexicon {
-	l := &lexicon{stop: map[string]bool{}, weak: map[string]bool{}, fold: map[rune]rune{}}
+	l := &lexicon{stop: map[string]bool{}, weak: map[string]bool{}, base: map[string]string{}, fold: map[rune]rune{}}
 	for w := range strings.FieldsSeq(stopWords) {
 		l.stop[w] = true
 	}
 	for w := range strings.FieldsSeq(weakWords) {
 		l.weak[stem(w)] = true
+	}
+	for line := range strings.Lines(irregular) {
+		forms := strings.Fields(line)
+		for _, form := range forms[min(1, len(forms)):] {
+			l.base[form] = forms[0]
+		}
 	}
 	for w := range strings.FieldsSeq(weakBigrams) {
 		l.weak[w] = true

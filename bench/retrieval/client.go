@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/memsidecar/memsidecar/bench/process"
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+const (
+	depth = 10  // results asked for
+	batch = 500 // memories in one Add
+)
+
+// client asks the daemon.
+type client struct {
+	memories memsidecarv1.MemoryServiceClient
+	search   memsidecarv1.SearchServiceClient
+	profile  memsidecarv1.RankingProfile
+	spaces   map[*set][]string          // by number of the conversation
+	stored   map[*set]map[string]string // id of a document → id of the memory
+	took     []time.Duration            // of searches
+}
+
+func connect(d *process.Server, profile memsidecarv1.RankingProfile) (*client, error) {
+	conn, err := d.Client(0)
+	if err != nil {
+		return nil, err
+	}
+	return &client{
+		memories: memsidecarv1.NewMemoryServiceClient(conn), search: memsidecarv1.NewSearchServiceClient(conn), profile: profile,
+		spaces: map[*set][]string{}, stored: map[*set]map[string]string{},
+	}, nil
+}
+
+// load stores a set, each conversation in a space of its own.
+func (c *client) load(ctx context.Context, s *set) error {
+	items := make([][]*memsidecarv1.NewMemory, len(s.convs))
+	origin := make([][]*document, len(s.convs))
+	for i := range s.docs {
+		d := &s.docs[i]
+		n := slices.Index(s.convs, d.Conv)
+		items[n] = append(items[n], newMemory(d, i))
+		origin[n] = append(origin[n], d)
+	}
+	c.stored[s] = map[string]string{}
+	for n := range items {
+		space := fmt.Sprintf("%s-%d", s.name, n)
+		c.spaces[s] = append(c.spaces[s], space)
+		at := 0
+		for part := range slices.Chunk(items[n], batch) {
+			res, err := c.memories.Add(ctx, &memsidecarv1.MemoryServiceAddRequest{Space: space, Items: part})
+			if err != nil {
+				return fmt.Errorf("add to %s: %w", space, err)
+			}
+			for i, o := range res.GetResult().GetOutcomes() {
+				if o.GetId() == "" {
+					return fmt.Errorf("add to %s: document %s: %v", space, origin[n][at+i].ID, o)
+				}
+				c.stored[s][origin[n][at+i].ID] = o.GetId()
+			}
+			at += len(part)
+		}
+		if err := c.retire(ctx, s, space, origin[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retire takes away what the set says is superseded.
+func (c *client) retire(ctx context.Context, s *set, space string, docs []*document) error {
+	var ids []string
+	for _, d := range docs {
+		if d.Status == "superseded" {
+			ids = append(ids, c.stored[s][d.ID])
+		}
+	}
+	return c.remove(ctx, space, ids)
+}
+
+func newMemory(d *document, n int) *memsidecarv1.NewMemory {
+	m := &memsidecarv1.NewMemory{
+		Id: fmt.Sprintf("m%06d", n), Content: d.Text, Tags: d.Tags, Pinned: d.Pinned, Salience: d.Salience, Category: category(d.Scope),
+	}
+	if at := moment(d.Time); !at.IsZero() {
+		m.CreatedAt = timestamppb.New(at)
+	}
+	if d.Session != "" {
+		m.Context = &memsidecarv1.MemoryContext{LearnedFrom: "session_" + d.Session.String()}
+	}
+	return m
+}
+
+// category makes a slug of the first scope.
+func category(scope []string) string {
+	if len(scope) == 0 {
+		return ""
+	}
+	return slug(scope[0])
+}
+
+func slug(s string) string {
+	out := []byte(s)
+	for i, b := range out {
+		if b == ':' {
+			out[i] = '-'
+		}
+	}
+	return string(out)
+}
+
+func (c *client) remove(ctx context.Context, space string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := c.memories.Delete(ctx, &memsidecarv1.MemoryServiceDeleteRequest{Space: space, Ids: ids, Forget: new(false)})
+	return err
+}
+
+func (c *client) restore(ctx context.Context, space string, ids []string) error {
+	_, err := c.memories.Restore(ctx, &memsidecarv1.MemoryServiceRestoreRequest{Space: space, Ids: ids})
+	return err
+}
+
+// ask searches one space, the nth of a set, with the question of another or the same set.
+func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecarv1.SearchHit, error) {
+	at := s.newest.Add(time.Hour)
+	if own := moment(q.Time); !own.IsZero() {
+		at = own.Add(24 * time.Hour)
+	}
+	req := &memsidecarv1.SearchServiceSearchRequest{
+		Spaces: []string{c.spaces[s][n]}, Query: q.Text, K: depth, Profile: c.profile, AsOf: timestamppb.New(at), Touch: new(false),
+	}
+	if len(q.Scope) > 0 {
+		req.Filter = &memsidecarv1.SearchFilter{Categories: []string{"user-universal"}}
+		for _, s := range q.Scope {
+			req.Filter.Categories = append(req.Filter.Categories, slug(s))
+		}
+	}
+	began := time.Now()
+	res, err := c.search.Search(ctx, req)
+	c.took = append(c.took, time.Since(began))
+	if err != nil {
+		return nil, fmt.Errorf("query %s: %w", q.ID, err)
+	}
+	return res.GetHits(), nil
+}

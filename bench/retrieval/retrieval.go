@@ -1,0 +1,112 @@
+// Command retrieval measures how well the real daemon finds things: it loads evaluation sets over the socket and asks
+// their questions, as a client does.
+//
+//	go run ./bench/retrieval [--profile balanced] [--half a|b] [--quick] [--json] [--bin FILE] DIR
+//
+// DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
+// tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
+// (ids), and optionally category, time, scope. Every conv becomes a space. The sets themselves are no part of this project.
+//
+// Intervals are of 95 %, from 1,000 samples drawn with replacement from the queries of each set; with the same seed every
+// time, so that two runs on the same ranking print the same.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/memsidecar/memsidecar/bench/process"
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "retrieval:", err)
+		os.Exit(1)
+	}
+}
+
+// options of a run.
+type options struct {
+	dir     string // of the sets
+	bin     string // the daemon; "" builds it
+	profile memsidecarv1.RankingProfile
+	name    string // of the profile
+	half    string // "a" or "b": only every other conversation of each set; "" all
+	quick   bool   // leave out what changes the store
+	json    bool
+}
+
+func configure(args []string, stderr io.Writer) (o options, err error) {
+	fs := flag.NewFlagSet("retrieval", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&o.name, "profile", "balanced", "ranking profile: balanced, product, weighted, overlap, recent")
+	fs.StringVar(&o.half, "half", "", "a or b: ask only the first, third, … or the second, fourth, … conversation of each set (of a set with one: query)")
+	fs.BoolVar(&o.quick, "quick", false, "do not ask questions whose answer was removed")
+	fs.BoolVar(&o.json, "json", false, "print JSON")
+	fs.StringVar(&o.bin, "bin", "", "measure this binary instead of building one")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() != 1 {
+		return o, errors.New("name one directory of evaluation sets")
+	}
+	o.dir = fs.Arg(0)
+	n, ok := memsidecarv1.RankingProfile_value["RANKING_PROFILE_"+strings.ToUpper(o.name)]
+	if !ok || n == 0 {
+		return o, fmt.Errorf("--profile: there is no profile %q", o.name)
+	}
+	o.profile = memsidecarv1.RankingProfile(n)
+	if o.half != "" && o.half != "a" && o.half != "b" {
+		return o, fmt.Errorf("--half: %q is neither a nor b", o.half)
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	o, err := configure(args, stderr)
+	if err != nil {
+		return err
+	}
+	sets, err := readSets(o.dir)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "msret") // short: socket paths are limited to 107 bytes
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a leftover below the temporary directory harms nobody
+	if o.bin == "" {
+		if o.bin, err = process.Build(ctx, dir, stderr); err != nil {
+			return err
+		}
+	}
+	d, err := process.Start(ctx, o.bin, filepath.Join(dir, "data"), filepath.Join(dir, "run", "s"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Stop()) }()
+	c, err := connect(d, o.profile)
+	if err != nil {
+		return err
+	}
+	r, err := measure(ctx, c, sets, o, stderr)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return r.writeJSON(stdout)
+	}
+	return r.writeTable(stdout)
+}

@@ -1,0 +1,254 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// What the closer look adds. Each pays on both halves of the evaluation sets; see docs/ranking.md.
+const (
+	lookAt       = 20   // of the pool, the best, whose neighbours are looked at
+	fromEarlier  = 0.35 // share of its relevance that a memory gives to the one learnt after it
+	fromLater    = 0.2  // and to the one before it
+	sameDay      = 0.5  // factor for both when the memories name no session
+	speakerShare = 0.5  // of its relevance, for a memory that begins with "NAME:" and the query names NAME
+	subjectShare = 0.3  // the same for one whose first word the query holds
+	exactFloor   = 0.85 // relevance of a memory that holds an identifier of the query, at least
+	exactRest    = 0.75 // factor for all others when there is one
+	maxExact     = 64   // memories that an identifier picks out; one that more hold is an ordinary word
+)
+
+// The evidence a space must show to be answered from.
+const (
+	enough      = 0.65 // of what a query asks
+	askMost     = 15   // weight of what a query asks, at most: a long message need not be covered
+	perTerm     = 4    // weight of each different informative term beside its own, for
+	mostTerms   = 3    // that many
+	missingName = 3    // weights that a name counts beside its own when the space has never heard of it
+	leastShare  = 0.3  // of enough, for the smallest store
+	witnesses   = 3    // memories of which one must have it
+)
+
+// closer looks at the pool of one space.
+type closer struct {
+	r     *ranking
+	x     *index
+	space string
+	total float64
+	in    map[uint32]int // document → place in the pool
+}
+
+// look takes the closer look at a space: what an identifier picks out joins the pool, and what was learnt together
+// supports each other. It reports whether the space has enough to answer with.
+func (r *ranking) look(space string) (sure bool) {
+	x := r.reader(space)
+	if x == nil {
+		return false
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	c := &closer{r: r, x: x, space: space, total: float64(x.weigh(r.q.terms)), in: map[uint32]int{}}
+	for i := range r.pool.heap {
+		f := &r.pool.heap[i]
+		if doc, ok := x.ids[f.memory.ID]; ok && f.space == space {
+			c.in[doc] = i
+			sure = sure || f.sure
+		}
+	}
+	if r.req.Profile == Balanced {
+		sure = c.exact() || sure
+	}
+	sure = sure || c.evident()
+	if sure && r.req.Profile == Balanced {
+		c.neighbours()
+	}
+	return sure
+}
+
+// relevance of the memory at a place of a course by its own words, 0 for what is not in the pool.
+func (c *closer) relevance(list []uint32, at int) float64 {
+	if at >= 0 && at < len(list) {
+		if i, ok := c.in[list[at]]; ok {
+			return c.r.pool.heap[i].relevance
+		}
+	}
+	return 0
+}
+
+// neighbours lets a memory gain from those learnt right before and after it: an answer need not repeat the words of its
+// question. What gains joins the pool when a session connects them; what only the day connects must be in it, and gains less.
+func (c *closer) neighbours() {
+	done := make(map[uint32]bool, 3*lookAt)
+	for _, i := range c.first(lookAt, before) {
+		doc := c.x.ids[c.r.pool.heap[i].memory.ID]
+		together := courseOf(c.x.docs[doc])
+		list := c.x.courses[together]
+		at, _ := c.x.place(list, doc)
+		for at := max(0, at-1); at < len(list); at++ {
+			d := list[at]
+			_, known := c.in[d]
+			if !done[d] && (known || together.session != "") {
+				done[d] = true
+				gain := fromEarlier*c.relevance(list, at-1) + fromLater*c.relevance(list, at+1)
+				if together.session == "" {
+					gain *= sameDay
+				}
+				if gain > 0 {
+					c.found(d).gain = gain
+				}
+			}
+			if at > 0 && list[at-1] == doc {
+				break
+			}
+		}
+	}
+}
+
+// first returns the places of the n first members of the pool that are of this space.
+func (c *closer) first(n int, order func(a, b *found) int) []int {
+	pool := c.r.pool.heap
+	places := slices.Collect(maps.Values(c.in))
+	slices.SortFunc(places, func(a, b int) int { return order(&pool[a], &pool[b]) })
+	return places[:min(n, len(places))]
+}
+
+// found is the entry of a document in the pool, a new one when it has none. A document that is not admitted gets one that
+// is thrown away.
+func (c *closer) found(doc uint32) *found {
+	if i, ok := c.in[doc]; ok {
+		return &c.r.pool.heap[i]
+	}
+	m := c.x.docs[doc]
+	if !c.r.req.admits(m) {
+		return &found{}
+	}
+	c.in[doc] = len(c.r.pool.heap)
+	f := found{space: c.space, memory: m}
+	if c.r.req.Explain {
+		f.parts = c.x.explain(c.r.q.terms, doc)
+	}
+	c.r.pool.heap = append(c.r.pool.heap, f)
+	return &c.r.pool.heap[c.in[doc]]
+}
+
+// exact marks what holds an identifier of the query, or is named by its id.
+func (c *closer) exact() (any bool) {
+	if len(c.r.q.exact) == 0 {
+		return false
+	}
+	for _, e := range c.r.q.exact {
+		if doc, ok := c.x.ids[e.text]; ok {
+			c.found(doc).exact++
+			any = any || c.has(doc)
+		}
+		n, ok := c.x.terms[e.term]
+		if !ok || len(c.x.lists[n]) > maxExact {
+			continue
+		}
+		for _, p := range c.x.lists[n] {
+			c.found(p.doc()).exact++
+			any = any || c.has(p.doc())
+		}
+	}
+	return any
+}
+
+func (c *closer) has(doc uint32) bool {
+	_, ok := c.in[doc]
+	return ok
+}
+
+// evident reports whether one of the most relevant memories holds enough of the query. Beside the weight of what is shared
+// it counts how many different informative terms are, and a name that the space has never heard of makes it a question
+// about something else.
+func (c *closer) evident() bool {
+	asked, missing := float32(c.total), c.missing()
+	need := enough * max(leastShare, smallness(len(c.x.ids))) * (min(asked, askMost) + missingName*missing)
+	best := c.first(witnesses, func(a, b *found) int { return cmp.Or(cmp.Compare(b.relevance, a.relevance), before(a, b)) })
+	return slices.ContainsFunc(best, func(place int) bool {
+		doc := c.x.ids[c.r.pool.heap[place].memory.ID]
+		weight, terms := float32(0), 0
+		for i := range c.r.q.terms {
+			t := &c.r.q.terms[i]
+			if _, ok := find(t.list, doc); ok {
+				weight += t.weight
+				switch {
+				case t.kind == whole:
+					terms = max(terms, 1)
+				case t.informative():
+					terms++
+				}
+			}
+		}
+		return terms > 0 && weight+perTerm*float32(min(terms, mostTerms)) >= need
+	})
+}
+
+// missing is the weight of the names in the query of which the space has never heard a word.
+func (c *closer) missing() (weight float32) {
+	terms := c.r.q.terms
+	for i := range terms {
+		t := &terms[i]
+		if t.name == 0 {
+			continue
+		}
+		counts := true // once for each name
+		for j := range terms {
+			if o := &terms[j]; o.name == t.name && (len(o.list) > 0 || o.weight > t.weight || o.weight == t.weight && j < i) {
+				counts = false
+			}
+		}
+		if counts {
+			weight += t.weight
+		}
+	}
+	return weight
+}
+
+// subject is the share a memory gains that is said by, or about, whom the query names.
+func (r *ranking) subject(m *memory.Memory) float64 {
+	head := m.Content[:min(len(m.Content), 40)]
+	if speaker, _, ok := cutSpeaker(head); ok {
+		if speaker = strings.ToLower(speaker); len(speaker) > 1 && containsPhrase(r.q.phrase, speaker) {
+			return speakerShare
+		}
+		return 0
+	}
+	first, _, _ := strings.Cut(head, " ")
+	if r.startsTerm(strings.ToLower(first)) {
+		return subjectShare
+	}
+	return 0
+}
+
+// cutSpeaker cuts "NAME: text", in ASCII or full width.
+func cutSpeaker(s string) (speaker, text string, ok bool) {
+	for _, colon := range []string{":", "："} {
+		if speaker, text, ok = strings.Cut(s, colon); ok && !strings.ContainsAny(speaker, " .,/") {
+			return speaker, text, true
+		}
+	}
+	return "", s, false
+}
+
+// startsTerm reports whether a word is an informative term of the query.
+func (r *ranking) startsTerm(w string) bool {
+	stemmed := ""
+	for i := range r.q.terms {
+		t := &r.q.terms[i]
+		if !t.informative() || t.kind > part || len(w) < 2 || !strings.HasPrefix(t.term, w[:2]) {
+			continue
+		}
+		if stemmed == "" {
+			stemmed = stem(trimClitic(w))
+		}
+		if t.term == stemmed {
+			return true
+		}
+	}
+	return false
+}

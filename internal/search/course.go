@@ -1,0 +1,59 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// course is what memories were learnt together: in one session, or on one day (UTC) when they name no session. Within it
+// they are in order of creation.
+type course struct {
+	session string
+	day     int32
+}
+
+func courseOf(m *memory.Memory) course {
+	if m.Context != nil && m.Context.LearnedFrom != "" {
+		return course{session: m.Context.LearnedFrom}
+	}
+	for i := range m.Evidence {
+		if s := m.Evidence[i].Session; s != "" {
+			return course{session: "session_" + s}
+		}
+	}
+	return course{day: int32(min(max(m.CreatedAt.Unix(), -farthest), farthest) / int64(24*time.Hour/time.Second))}
+}
+
+// place is where a document is, or would be, in the list of its course.
+func (x *index) place(list []uint32, doc uint32) (int, bool) {
+	created, id := x.details[doc].created, x.docs[doc].ID
+	return slices.BinarySearchFunc(list, doc, func(other, _ uint32) int {
+		return cmp.Or(cmp.Compare(x.details[other].created, created), strings.Compare(x.docs[other].ID, id))
+	})
+}
+
+// joinLocked puts a document into its course.
+func (x *index) joinLocked(doc uint32) {
+	c := courseOf(x.docs[doc])
+	list := x.courses[c]
+	at, _ := x.place(list, doc)
+	x.courses[c] = slices.Insert(list, at, doc)
+}
+
+// leaveLocked takes a document out of its course.
+func (x *index) leaveLocked(doc uint32) {
+	c := courseOf(x.docs[doc])
+	list := x.courses[c]
+	at, found := x.place(list, doc)
+	switch {
+	case !found:
+	case len(list) == 1:
+		delete(x.courses, c)
+	default:
+		x.courses[c] = slices.Delete(list, at, at+1)
+	}
+}
