@@ -16,6 +16,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -27,6 +28,7 @@ type Deps struct {
 	Store        *store.Store
 	Memories     *memories.Service
 	Search       *search.Engine
+	Recall       *recall.Service
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
@@ -44,7 +46,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
 		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges,
 	})
-	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, store: deps.Store, now: deps.Monitor.now})
+	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions})
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})

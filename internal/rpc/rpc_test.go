@@ -32,6 +32,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -121,10 +122,10 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	engine := search.New(search.Config{})
+	engine, tools := search.New(search.Config{}), recall.NewTools()
 	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
 	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs}})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,8 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	monitor := newMonitor(t)
 	server := newServer(monitor)
 	rpc.Register(server, rpc.Deps{
-		Store: st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools}),
+		Store:  st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions: session.New(session.Config{
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
@@ -541,3 +543,25 @@ func TestLogHasOneLineAndNoText(t *testing.T) {
 type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestRecallCalls(t *testing.T) {
+	d := start(t)
+	d.add(t, "port", "The staging gateway listens on port 8443.")
+	req := &pb.SearchServiceRecallRequest{Text: "staging gateway port", SessionId: "s"}
+	got := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), req))
+	if len(got.GetItems()) != 1 || got.GetItems()[0].GetMemory().GetId() != "port" || got.GetItems()[0].GetSpace() != "default" ||
+		got.GetItems()[0].GetAge() != "today" || got.GetBlock() == "" || got.GetTokens() < 50 || got.GetLanguage() != "en" || got.GetReason() != "" {
+		t.Errorf("Recall = %v", got)
+	}
+	if again := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), req)); again.GetReason() != "ALREADY_SHOWN" || again.GetBlock() != "" {
+		t.Errorf("again: %v", again)
+	}
+	list := must[*pb.SearchServiceListRecallsResponse](t)(d.search.ListRecalls(t.Context(), &pb.SearchServiceListRecallsRequest{SessionId: "s"}))
+	if len(list.GetRecalls()) != 1 || list.GetRecalls()[0].GetQuery() != "staging gateway port" || list.GetRecalls()[0].GetMemories()[0].GetId() != "port" {
+		t.Errorf("ListRecalls = %v", list)
+	}
+	_, err := d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{MaxTokens: 1, MaxItems: 9})
+	if st := status.Convert(err); st.Code() != codes.InvalidArgument || !strings.Contains(st.Message(), "max_tokens") || !strings.Contains(st.Message(), "max_items") {
+		t.Errorf("bad request: %v", err)
+	}
+}
