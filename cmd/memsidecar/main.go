@@ -107,7 +107,7 @@ func (a *app) rootCommand() *cobra.Command {
 	)
 	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.updateCommand(), a.forgetCommand(),
 		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.recallCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
-	addGroup(root, "sessions", a.sessionCommand(), a.reflectCommand(), a.logCommand(), a.archiveCommand())
+	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.logCommand(), a.archiveCommand())
 	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand())
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand())

@@ -49,6 +49,9 @@ type Config struct {
 	RecallDisabled bool
 	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key memory_implicit_recall_top_k, default 3.
 	RecallTopK int
+	// ContextTokens is the budget in tokens of what an agent is told at the start of a session, 50 to 8,000.
+	// Key memory_max_prompt_tokens, default 4000.
+	ContextTokens int
 	// ArchiveDays is the age in days at which a daily log is summarised and archived, 1 or more.
 	// Key memory_archive_days, default 30.
 	ArchiveDays int
@@ -97,6 +100,7 @@ func (c Config) WithDefaults(env func(string) string) (Config, error) {
 	setDefault(&c.SessionIdle, DefaultSessionIdle)
 	setDefault(&c.Timezone, DefaultTimezone)
 	setDefault(&c.RecallTopK, recall.DefaultTopK)
+	setDefault(&c.ContextTokens, recall.DefaultContextTokens)
 	setDefault(&c.ArchiveDays, DefaultArchiveDays)
 	setDefault(&c.DeleteDays, DefaultDeleteDays)
 	setDefault(&c.DecayLambda, DefaultDecayLambda)
@@ -125,6 +129,9 @@ func (c Config) validate() error {
 	}
 	if c.RecallTopK < 1 || c.RecallTopK > recall.MaxItems {
 		add("memory_implicit_recall_top_k", "is %d; it must be 1 to %d", c.RecallTopK, recall.MaxItems)
+	}
+	if c.ContextTokens < recall.MinTokens || c.ContextTokens > recall.MaxTokens {
+		add("memory_max_prompt_tokens", "is %d; it must be %d to %d", c.ContextTokens, recall.MinTokens, recall.MaxTokens)
 	}
 	if _, err := c.location(); err != nil {
 		add("timezone", "%q is not known; use local, UTC or a name such as Asia/Shanghai", c.Timezone)

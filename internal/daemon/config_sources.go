@@ -62,6 +62,12 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.RecallTopK) }},
+		{"memory_max_prompt_tokens", func(c *Config, v string) (err error) {
+			if c.ContextTokens, err = strconv.Atoi(v); err != nil || c.ContextTokens < 1 {
+				return errors.New("must be a whole number, 50 to 8000")
+			}
+			return nil
+		}, func(c Config) string { return strconv.Itoa(c.ContextTokens) }},
 		{"memory_archive_days", setDays(func(c *Config) *int { return &c.ArchiveDays }), func(c Config) string { return strconv.Itoa(c.ArchiveDays) }},
 		{"memory_delete_days", setDays(func(c *Config) *int { return &c.DeleteDays }), func(c Config) string { return strconv.Itoa(c.DeleteDays) }},
 		{"memory_decay_lambda", func(c *Config, v string) error {

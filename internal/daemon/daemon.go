@@ -184,6 +184,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
 	d.recall = recall.New(recall.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
+		ContextTokens: d.cfg.ContextTokens,
 	})
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflecting, Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,

@@ -33,6 +33,8 @@ type Config struct {
 	Zone   *time.Location // whose days the daily logs are; nil is UTC
 	// TopK is the number of memories that fit a prompt best which are shown unless a request says otherwise; 0 is DefaultTopK.
 	TopK int
+	// ContextTokens is the budget of a context that names none; 0 is DefaultContextTokens.
+	ContextTokens int
 	// Disabled leaves prompts unanswered; what an agent asks for explicitly is answered all the same.
 	Disabled bool
 	// Tools is what follows the procedural memories of the store.
@@ -48,7 +50,9 @@ type Service struct {
 	zone     *time.Location
 	topK     int
 	disabled bool
-	tools    *Tools
+
+	contextTokens int
+	tools         *Tools
 
 	shown  shown
 	traces traces
@@ -65,6 +69,9 @@ func New(c Config) *Service {
 	}
 	if s.topK == 0 {
 		s.topK = DefaultTopK
+	}
+	if s.contextTokens = c.ContextTokens; s.contextTokens == 0 {
+		s.contextTokens = DefaultContextTokens
 	}
 	if s.tools == nil {
 		s.tools = NewTools()

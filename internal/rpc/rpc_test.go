@@ -565,3 +565,30 @@ func TestRecallCalls(t *testing.T) {
 		t.Errorf("bad request: %v", err)
 	}
 }
+
+func TestSessionContext(t *testing.T) {
+	d := start(t)
+	d.add(t, "port", "The staging gateway listens on port 8443.")
+	req := &pb.SessionServiceStartRequest{SessionId: "s", Context: &pb.ContextOptions{}, FirstMessage: "staging gateway port"}
+	first := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
+	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" || len(first.GetRecall().GetItems()) != 1 {
+		t.Errorf("Start = %v", first)
+	}
+	d.add(t, "tea", "Drinks tea.")
+	again := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
+	if again.GetContext() != first.GetContext() || !again.GetContextRepeated() || again.GetRecall().GetReason() != "ALREADY_SHOWN" {
+		t.Errorf("again: %v", again)
+	}
+	for _, bad := range []*pb.SessionServiceStartRequest{
+		{Space: "x", ProjectSpace: true, Cwd: "/"}, {ProjectSpace: true}, {Context: &pb.ContextOptions{Form: 9}}, {HostPid: -1},
+		{Context: &pb.ContextOptions{MaxTokens: 9}}, {Context: &pb.ContextOptions{Language: "xx"}},
+	} {
+		if _, err := d.session.Start(t.Context(), bad); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	got := must[*pb.SessionServiceGetResponse](t)(d.session.Get(t.Context(), &pb.SessionServiceGetRequest{SessionId: "s", IncludeMessages: true}))
+	if len(got.GetMessages()) != 0 {
+		t.Errorf("the context is among the messages: %v", got)
+	}
+}
