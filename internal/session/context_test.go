@@ -14,7 +14,8 @@ import (
 )
 
 func serviceOn(st *store.Store) *session.Service {
-	return session.New(session.Config{Store: st, Reflector: newFake(st), Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	return session.New(session.Config{Store: st, Reflector: newFake(st), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		HostStarted: func(int) (time.Time, bool) { return time.Unix(0, 0), true }})
 }
 
 // The context of a session is what it was at first: asked for again, after messages, a snapshot and a restart.

@@ -1,6 +1,6 @@
 // Package session keeps what agents say and do until it has been reflected: messages are durable before anything looks at
-// them, and a session ends by request, by idle time or at the next start, whichever comes first. It decides when a session is
-// reflected; what is learnt from it, and that it is learnt once, is the reflector's.
+// them, and a session ends by request, by idle time, with its host's process or at the next start, whichever comes first. It
+// decides when a session is reflected; what is learnt from it, and that it is learnt once, is the reflector's.
 package session
 
 import (
@@ -29,7 +29,7 @@ const DefaultIdleAfter = 30 * time.Minute
 const (
 	ReasonReflect  = "reflect"   // a reflection was asked for
 	ReasonIdle     = "idle"      // nothing came for a while, perhaps since an earlier run of the daemon
-	ReasonHostExit = "host_exit" // the host said that it ends
+	ReasonHostExit = "host_exit" // the host said that it ends, or its process has
 )
 
 // Reflector learns from a session. It marks the session reflected in the same operation as what it learnt.
@@ -46,6 +46,8 @@ type Config struct {
 	Location  *time.Location // zone of the time given to messages that come without one; nil is UTC
 	IdleAfter time.Duration  // 0 is DefaultIdleAfter
 	Paused    func() bool    // capture is paused: nothing is appended or reflected; nil is never
+	// HostStarted is when a process was started, ok false when it does not run; nil asks the system.
+	HostStarted func(pid int) (at time.Time, ok bool)
 }
 
 // Service is safe for concurrent use.
@@ -57,6 +59,8 @@ type Service struct {
 	loc       *time.Location
 	idleAfter time.Duration
 	paused    func() bool
+
+	hostStarted func(pid int) (time.Time, bool)
 
 	busy locks
 	wake chan struct{} // tells Run that a session may be waiting
@@ -74,6 +78,9 @@ func New(c Config) *Service {
 		store: c.Store, reflector: c.Reflector, now: c.Now, logger: c.Logger, loc: c.Location,
 		idleAfter: c.IdleAfter, paused: c.Paused,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
+	}
+	if s.hostStarted = c.HostStarted; s.hostStarted == nil {
+		s.hostStarted = processStarted
 	}
 	if s.loc == nil {
 		s.loc = time.UTC
@@ -149,6 +156,7 @@ func (s *Service) Start(ctx context.Context, req StartRequest) (Started, error) 
 	if req.ID == "" {
 		req.ID = uuid.Must(uuid.NewV7()).String()
 	}
+	s.settleHost(&req)
 	told, err := s.contextFor(ctx, &req)
 	if err != nil {
 		return Started{}, fmt.Errorf("start session: %w", err)
@@ -163,6 +171,9 @@ func (s *Service) Start(ctx context.Context, req StartRequest) (Started, error) 
 	})
 	if err != nil {
 		return Started{}, fmt.Errorf("start session: %w", err)
+	}
+	if req.HostPID != 0 {
+		s.nudge()
 	}
 	if res.Replayed && len(res.Outcomes) > 0 {
 		if out.Session, err = s.Get(req.Space, res.Outcomes[0].ID); err != nil {

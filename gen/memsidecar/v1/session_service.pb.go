@@ -88,7 +88,7 @@ type SessionServiceStartRequest struct {
 	Cwd string `protobuf:"bytes,4,opt,name=cwd,proto3" json:"cwd,omitempty"`
 	// Makes the request repeatable; optional, of use without a session_id only.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Process of the host; when it has ended, so has the session. 0 means unknown.
+	// Process of the host; soon after it has ended, so has the session. 0 means unknown, and so does one that the daemon does not see.
 	HostPid int32 `protobuf:"varint,6,opt,name=host_pid,json=hostPid,proto3" json:"host_pid,omitempty"`
 	// When that process was started, so that another one of the same number is not taken for it; default: the one running now.
 	HostStartedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=host_started_at,json=hostStartedAt,proto3" json:"host_started_at,omitempty"`
