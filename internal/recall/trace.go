@@ -36,6 +36,13 @@ type TraceFilter struct {
 // the start of the daemon; that memories were shown is also counted in the memories themselves.
 func (s *Service) Traces(f TraceFilter) []Trace { return s.traces.list(f) }
 
+// ForgetTraces drops all of them, for a purge: the prompts may hold what was erased.
+func (s *Service) ForgetTraces() {
+	s.traces.mu.Lock()
+	defer s.traces.mu.Unlock()
+	s.traces.ring, s.traces.next = nil, 0
+}
+
 // traces is a ring. The zero value is ready to use.
 type traces struct {
 	mu   sync.Mutex

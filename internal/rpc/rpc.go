@@ -44,7 +44,7 @@ type Deps struct {
 // Register adds all services to a server. The health server returned says SERVING for "" and for each service; the caller changes that.
 func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
-		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges,
+		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges, recall: deps.Recall,
 	})
 	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions, recall: deps.Recall})
