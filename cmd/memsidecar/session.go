@@ -31,8 +31,7 @@ func (a *app) sessionStart() *cobra.Command {
 		Short: "Open a session; without an id it gets a new one",
 		Args:  cobra.MaximumNArgs(1),
 	}
-	cmd.Flags().StringVar(&req.Host, "host", "", "agent or host program")
-	cmd.Flags().StringVar(&req.Cwd, "cwd", "", "working directory of the agent")
+	addStartFlags(cmd.Flags(), req)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space, req.SessionId = a.flags.space, strings.Join(args, "")
 		resp, err := c.session.Start(ctx, req)
@@ -45,6 +44,10 @@ func (a *app) sessionStart() *cobra.Command {
 				verb = "Open, with " + plural(n, "message", "messages") + ":"
 			}
 			a.out.printf("%s %s\n", verb, resp.GetSession().GetId())
+			if req.ProjectSpace {
+				a.out.printf("It works in --space %s\n", resp.GetSpace())
+			}
+			a.out.printf("%s", resp.GetRecall().GetBlock())
 		})
 	})
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
@@ -43,6 +44,14 @@ type Config struct {
 	// ConsolidationDisabled stores what agents save as it is, without comparing it with what is known.
 	// Key memory_consolidation_enabled, the opposite, default true.
 	ConsolidationDisabled bool
+	// RecallDisabled recalls nothing for prompts; what an agent asks for itself it gets.
+	// Key memory_implicit_recall_enabled, the opposite, default true.
+	RecallDisabled bool
+	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key memory_implicit_recall_top_k, default 3.
+	RecallTopK int
+	// ContextTokens is the budget in tokens of what an agent is told at the start of a session, 50 to 8,000.
+	// Key memory_max_prompt_tokens, default 4000.
+	ContextTokens int
 	// ArchiveDays is the age in days at which a daily log is summarised and archived, 1 or more.
 	// Key memory_archive_days, default 30.
 	ArchiveDays int
@@ -90,6 +99,8 @@ func (c Config) WithDefaults(env func(string) string) (Config, error) {
 	setDefault(&c.HistoryDays, store.DefaultHistoryDays)
 	setDefault(&c.SessionIdle, DefaultSessionIdle)
 	setDefault(&c.Timezone, DefaultTimezone)
+	setDefault(&c.RecallTopK, recall.DefaultTopK)
+	setDefault(&c.ContextTokens, recall.DefaultContextTokens)
 	setDefault(&c.ArchiveDays, DefaultArchiveDays)
 	setDefault(&c.DeleteDays, DefaultDeleteDays)
 	setDefault(&c.DecayLambda, DefaultDecayLambda)
@@ -115,6 +126,12 @@ func (c Config) validate() error {
 	}
 	if c.SessionIdle < time.Second {
 		add("session_idle", "is %s; it must be 1s or more", c.SessionIdle)
+	}
+	if c.RecallTopK < 1 || c.RecallTopK > recall.MaxItems {
+		add("memory_implicit_recall_top_k", "is %d; it must be 1 to %d", c.RecallTopK, recall.MaxItems)
+	}
+	if c.ContextTokens < recall.MinTokens || c.ContextTokens > recall.MaxTokens {
+		add("memory_max_prompt_tokens", "is %d; it must be %d to %d", c.ContextTokens, recall.MinTokens, recall.MaxTokens)
 	}
 	if _, err := c.location(); err != nil {
 		add("timezone", "%q is not known; use local, UTC or a name such as Asia/Shanghai", c.Timezone)

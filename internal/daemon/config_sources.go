@@ -54,6 +54,20 @@ func settings() []setting {
 			func(c Config) string { return strconv.FormatBool(!c.ReflectDisabled) }},
 		{"memory_consolidation_enabled", setEnabled(func(c *Config) *bool { return &c.ConsolidationDisabled }),
 			func(c Config) string { return strconv.FormatBool(!c.ConsolidationDisabled) }},
+		{"memory_implicit_recall_enabled", setEnabled(func(c *Config) *bool { return &c.RecallDisabled }),
+			func(c Config) string { return strconv.FormatBool(!c.RecallDisabled) }},
+		{"memory_implicit_recall_top_k", func(c *Config, v string) (err error) {
+			if c.RecallTopK, err = strconv.Atoi(v); err != nil || c.RecallTopK < 1 {
+				return errors.New("must be a whole number, 1 to 5")
+			}
+			return nil
+		}, func(c Config) string { return strconv.Itoa(c.RecallTopK) }},
+		{"memory_max_prompt_tokens", func(c *Config, v string) (err error) {
+			if c.ContextTokens, err = strconv.Atoi(v); err != nil || c.ContextTokens < 1 {
+				return errors.New("must be a whole number, 50 to 8000")
+			}
+			return nil
+		}, func(c Config) string { return strconv.Itoa(c.ContextTokens) }},
 		{"memory_archive_days", setDays(func(c *Config) *int { return &c.ArchiveDays }), func(c Config) string { return strconv.Itoa(c.ArchiveDays) }},
 		{"memory_delete_days", setDays(func(c *Config) *int { return &c.DeleteDays }), func(c Config) string { return strconv.Itoa(c.DeleteDays) }},
 		{"memory_decay_lambda", func(c *Config, v string) error {

@@ -28,6 +28,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/purge"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
@@ -63,11 +64,13 @@ type daemon struct {
 	fs        durable.FS
 	store     *store.Store
 	engine    *search.Engine
+	tools     *recall.Tools
 	indexed   func()     // lets searches go on
 	failed    chan error // why the store turned read-only
 	memories  *jsonstore.Publisher
 	logs      *dailylog.Publisher
 	edits     *edit.Service
+	recall    *recall.Service
 	sessions  *session.Service
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
@@ -155,15 +158,16 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
-	d.failed = make(chan error, 1)
+	d.failed, d.tools = make(chan error, 1), recall.NewTools()
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs},
+		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools},
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
 		return err
 	}
+	d.tools.Load(d.store)
 	d.memories.Attach(jsonstore.FromStore(d.store))
 	d.logs.Attach(dailylog.FromStore(d.store))
 	if err := d.adopt(ctx); err != nil {
@@ -179,6 +183,10 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
 
 	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
+	d.recall = recall.New(recall.Config{
+		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
+		ContextTokens: d.cfg.ContextTokens,
+	})
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflecting, Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load,
@@ -193,7 +201,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
-		Store: d.store, Memories: memories.New(d.store, local), Search: d.engine, Sessions: d.sessions,
+		Store: d.store, Memories: memories.New(d.store, local), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: consolidator.New(consolidator.Config{
 			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 		}),

@@ -27,7 +27,14 @@ type Session struct {
 	ReflectedSeq int64        `json:"reflected_seq"`        // messages with a lower client sequence number were reflected
 	ReflectedOp  int64        `json:"reflected_op,omitempty"`
 	Summary      string       `json:"summary,omitempty"`
+	HasContext   bool         `json:"has_context,omitempty"` // a context is kept with the messages
+
+	HostPID     int       `json:"host_pid,omitempty"`       // process of the host; 0 is not known
+	HostStarted time.Time `json:"host_started_at,omitzero"` // when that process was started
 }
+
+// RoleContext marks the text that an agent was given at the start of a session. It is kept beside the messages, with number 0, and is none.
+const RoleContext = "context"
 
 // Message is one turn or tool event of a session, redacted before it gets here.
 type Message struct {

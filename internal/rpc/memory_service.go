@@ -12,6 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/purge"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -27,6 +28,7 @@ type memoryServer struct {
 	reads        reads
 	consolidator *consolidator.Service
 	purges       *purge.Service
+	recall       *recall.Service
 }
 
 func (s *memoryServer) Add(ctx context.Context, req *pb.MemoryServiceAddRequest) (*pb.MemoryServiceAddResponse, error) {

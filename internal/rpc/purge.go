@@ -22,6 +22,9 @@ func (s *memoryServer) Purge(ctx context.Context, req *pb.MemoryServicePurgeRequ
 	if err != nil {
 		return nil, err
 	}
+	if !req.GetDryRun() {
+		s.recall.ForgetTraces()
+	}
 	res := &pb.MemoryServicePurgeResponse{Operation: result.Op, Left: result.Left, WritersWaited: durationpb.New(result.Waited)}
 	for _, kind := range slices.Sorted(maps.Keys(result.Places)) {
 		if n := result.Places[kind]; n > 0 {

@@ -32,6 +32,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -121,10 +122,10 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	engine := search.New(search.Config{})
+	engine, tools := search.New(search.Config{}), recall.NewTools()
 	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
 	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs}})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,8 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	monitor := newMonitor(t)
 	server := newServer(monitor)
 	rpc.Register(server, rpc.Deps{
-		Store: st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools}),
+		Store:  st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions: session.New(session.Config{
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
@@ -541,3 +543,52 @@ func TestLogHasOneLineAndNoText(t *testing.T) {
 type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestRecallCalls(t *testing.T) {
+	d := start(t)
+	d.add(t, "port", "The staging gateway listens on port 8443.")
+	req := &pb.SearchServiceRecallRequest{Text: "staging gateway port", SessionId: "s"}
+	got := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), req))
+	if len(got.GetItems()) != 1 || got.GetItems()[0].GetMemory().GetId() != "port" || got.GetItems()[0].GetSpace() != "default" ||
+		got.GetItems()[0].GetAge() != "today" || got.GetBlock() == "" || got.GetTokens() < 50 || got.GetLanguage() != "en" || got.GetReason() != "" {
+		t.Errorf("Recall = %v", got)
+	}
+	if again := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), req)); again.GetReason() != "ALREADY_SHOWN" || again.GetBlock() != "" {
+		t.Errorf("again: %v", again)
+	}
+	list := must[*pb.SearchServiceListRecallsResponse](t)(d.search.ListRecalls(t.Context(), &pb.SearchServiceListRecallsRequest{SessionId: "s"}))
+	if len(list.GetRecalls()) != 1 || list.GetRecalls()[0].GetQuery() != "staging gateway port" || list.GetRecalls()[0].GetMemories()[0].GetId() != "port" {
+		t.Errorf("ListRecalls = %v", list)
+	}
+	_, err := d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{MaxTokens: 1, MaxItems: 9})
+	if st := status.Convert(err); st.Code() != codes.InvalidArgument || !strings.Contains(st.Message(), "max_tokens") || !strings.Contains(st.Message(), "max_items") {
+		t.Errorf("bad request: %v", err)
+	}
+}
+
+func TestSessionContext(t *testing.T) {
+	d := start(t)
+	d.add(t, "port", "The staging gateway listens on port 8443.")
+	req := &pb.SessionServiceStartRequest{SessionId: "s", Context: &pb.ContextOptions{}, FirstMessage: "staging gateway port"}
+	first := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
+	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" || len(first.GetRecall().GetItems()) != 1 {
+		t.Errorf("Start = %v", first)
+	}
+	d.add(t, "tea", "Drinks tea.")
+	again := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
+	if again.GetContext() != first.GetContext() || !again.GetContextRepeated() || again.GetRecall().GetReason() != "ALREADY_SHOWN" {
+		t.Errorf("again: %v", again)
+	}
+	for _, bad := range []*pb.SessionServiceStartRequest{
+		{Space: "x", ProjectSpace: true, Cwd: "/"}, {ProjectSpace: true}, {Context: &pb.ContextOptions{Form: 9}}, {HostPid: -1},
+		{Context: &pb.ContextOptions{MaxTokens: 9}}, {Context: &pb.ContextOptions{Language: "xx"}},
+	} {
+		if _, err := d.session.Start(t.Context(), bad); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	got := must[*pb.SessionServiceGetResponse](t)(d.session.Get(t.Context(), &pb.SessionServiceGetRequest{SessionId: "s", IncludeMessages: true}))
+	if len(got.GetMessages()) != 0 {
+		t.Errorf("the context is among the messages: %v", got)
+	}
+}

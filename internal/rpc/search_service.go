@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -16,6 +17,7 @@ const defaultK = 10
 type searchServer struct {
 	pb.UnsafeSearchServiceServer
 	engine *search.Engine
+	recall *recall.Service
 	store  *store.Store
 	now    func() time.Time
 }

@@ -10,6 +10,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/session"
 )
 
@@ -19,16 +20,7 @@ const defaultSessions = 100
 type sessionServer struct {
 	pb.UnsafeSessionServiceServer
 	sessions *session.Service
-}
-
-func (s *sessionServer) Start(ctx context.Context, req *pb.SessionServiceStartRequest) (*pb.SessionServiceStartResponse, error) {
-	header, err := s.sessions.Start(ctx, session.StartRequest{
-		Space: req.GetSpace(), ID: req.GetSessionId(), Host: req.GetHost(), Cwd: req.GetCwd(), Key: req.GetIdempotencyKey(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &pb.SessionServiceStartResponse{Session: sessionToProto(header)}, nil
+	recall   *recall.Service
 }
 
 func (s *sessionServer) Append(ctx context.Context, req *pb.SessionServiceAppendRequest) (*pb.SessionServiceAppendResponse, error) {

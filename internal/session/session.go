@@ -1,11 +1,12 @@
 // Package session keeps what agents say and do until it has been reflected: messages are durable before anything looks at
-// them, and a session ends by request, by idle time or at the next start, whichever comes first. It decides when a session is
-// reflected; what is learnt from it, and that it is learnt once, is the reflector's.
+// them, and a session ends by request, by idle time, with its host's process or at the next start, whichever comes first. It
+// decides when a session is reflected; what is learnt from it, and that it is learnt once, is the reflector's.
 package session
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/reflector"
@@ -27,7 +29,7 @@ const DefaultIdleAfter = 30 * time.Minute
 const (
 	ReasonReflect  = "reflect"   // a reflection was asked for
 	ReasonIdle     = "idle"      // nothing came for a while, perhaps since an earlier run of the daemon
-	ReasonHostExit = "host_exit" // the host said that it ends
+	ReasonHostExit = "host_exit" // the host said that it ends, or its process has
 )
 
 // Reflector learns from a session. It marks the session reflected in the same operation as what it learnt.
@@ -44,6 +46,8 @@ type Config struct {
 	Location  *time.Location // zone of the time given to messages that come without one; nil is UTC
 	IdleAfter time.Duration  // 0 is DefaultIdleAfter
 	Paused    func() bool    // capture is paused: nothing is appended or reflected; nil is never
+	// HostStarted is when a process was started, ok false when it does not run; nil asks the system.
+	HostStarted func(pid int) (at time.Time, ok bool)
 }
 
 // Service is safe for concurrent use.
@@ -55,6 +59,8 @@ type Service struct {
 	loc       *time.Location
 	idleAfter time.Duration
 	paused    func() bool
+
+	hostStarted func(pid int) (time.Time, bool)
 
 	busy locks
 	wake chan struct{} // tells Run that a session may be waiting
@@ -72,6 +78,9 @@ func New(c Config) *Service {
 		store: c.Store, reflector: c.Reflector, now: c.Now, logger: c.Logger, loc: c.Location,
 		idleAfter: c.IdleAfter, paused: c.Paused,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
+	}
+	if s.hostStarted = c.HostStarted; s.hostStarted == nil {
+		s.hostStarted = processStarted
 	}
 	if s.loc == nil {
 		s.loc = time.UTC
@@ -92,6 +101,21 @@ type StartRequest struct {
 	Host  string // agent or host program, at most memory.MaxTitle characters
 	Cwd   string // run directory
 	Key   string // idempotency key, "" for none
+
+	HostPID     int       `json:",omitempty"` // process of the host, 0 when not known
+	HostStarted time.Time `json:",omitzero"`  // when that process was started
+
+	// Context makes what the agent is told at the start. It is called only when the session has none yet; nil for none.
+	Context func(ctx context.Context) (string, error) `json:"-"`
+
+	lost bool // the session had a context that is not known any more: it was purged, or left out of an export
+}
+
+// Started is a session that was opened.
+type Started struct {
+	*memory.Session
+	Context  string // what the agent is told, the same whenever it is asked for
+	Repeated bool   // it was given before
 }
 
 func (r *StartRequest) validate() error {
@@ -99,6 +123,9 @@ func (r *StartRequest) validate() error {
 	checkSession(&c, &r.Space, r.ID, false)
 	c.Text("host", r.Host, memory.MaxTitle, false)
 	c.Text("cwd", r.Cwd, memory.MaxContent, false)
+	if r.HostPID < 0 {
+		c.Add("host_pid", "OUT_OF_RANGE", "must not be negative")
+	}
 	if r.Key != "" {
 		c.ID("key", r.Key)
 	}
@@ -117,44 +144,110 @@ func checkSession(c *memory.Check, space *string, id string, required bool) {
 }
 
 // Start opens a session. An open one of the same id is returned as it is; one that ended is opened again, and what comes from
-// now on is reflected when it ends again. Durable on return.
-func (s *Service) Start(ctx context.Context, req StartRequest) (*memory.Session, error) {
+// now on is reflected when it ends again. A context is made once and kept with the session. Durable on return.
+func (s *Service) Start(ctx context.Context, req StartRequest) (Started, error) {
 	if err := req.validate(); err != nil {
-		return nil, err
+		return Started{}, err
 	}
 	request, err := json.Marshal(req) // before an id is made: a repeat of the request must look the same
 	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		return Started{}, fmt.Errorf("encode the request: %w", err)
 	}
 	if req.ID == "" {
 		req.ID = uuid.Must(uuid.NewV7()).String()
 	}
-	var header *memory.Session
+	s.settleHost(&req)
+	told, err := s.contextFor(ctx, &req)
+	if err != nil {
+		return Started{}, fmt.Errorf("start session: %w", err)
+	}
 	meta := s.meta(req.Space, req.ID, "start session")
 	meta.Key, meta.Request = req.Key, request
+	var out Started
 	res, err := s.store.Update(ctx, meta, func(tx *store.Tx) error {
-		header = tx.Session(req.ID)
 		tx.Report(journal.Outcome{ID: req.ID, Status: journal.Applied})
-		next := openHeader(header, req.ID, tx.Now())
-		if req.Host != "" {
-			next.Host = req.Host
-		}
-		if req.Cwd != "" {
-			next.Cwd = req.Cwd
-		}
-		if header == nil || *header != *next {
-			tx.PutSession(next)
-			header = next
-		}
-		return nil
+		out, err = req.apply(tx, told)
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("start session: %w", err)
+		return Started{}, fmt.Errorf("start session: %w", err)
+	}
+	if req.HostPID != 0 {
+		s.nudge()
 	}
 	if res.Replayed && len(res.Outcomes) > 0 {
-		return s.Get(req.Space, res.Outcomes[0].ID)
+		if out.Session, err = s.Get(req.Space, res.Outcomes[0].ID); err != nil {
+			return Started{}, err
+		}
+		out.Repeated = true
 	}
-	return header, nil
+	if req.Context != nil && out.Repeated {
+		if out.Context, out.Repeated, err = s.Context(req.Space, out.ID); err != nil {
+			return Started{}, fmt.Errorf("read the session's context: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// contextFor makes the context of a session that has none, nil when there is nothing to make. That of another Start of the same session,
+// made meanwhile, wins.
+func (s *Service) contextFor(ctx context.Context, req *StartRequest) (*string, error) {
+	if req.Context == nil {
+		return nil, nil
+	}
+	_, kept, err := s.Context(req.Space, req.ID)
+	if kept || err != nil && !errors.Is(err, memory.ErrNotFound) {
+		return nil, err
+	}
+	header, _ := s.Get(req.Space, req.ID)
+	req.lost = header != nil && header.HasContext
+	text, err := req.Context(ctx)
+	return &text, err
+}
+
+// apply is the transaction.
+func (r *StartRequest) apply(tx *store.Tx, told *string) (Started, error) {
+	known := tx.Session(r.ID)
+	next := openHeader(known, r.ID, tx.Now())
+	if r.Host != "" {
+		next.Host = r.Host
+	}
+	if r.Cwd != "" {
+		next.Cwd = r.Cwd
+	}
+	if r.HostPID != 0 {
+		next.HostPID, next.HostStarted = r.HostPID, r.HostStarted
+	}
+	out := Started{Session: next, Repeated: next.HasContext}
+	if told != nil && (!next.HasContext || r.lost) {
+		next.HasContext, out.Context, out.Repeated = true, *told, false
+	}
+	if known == nil || *known != *next {
+		tx.PutSession(next)
+	}
+	if told == nil || out.Repeated {
+		return out, nil
+	}
+	return out, tx.AppendMessage(r.ID, &memory.Message{At: tx.Now(), Role: memory.RoleContext, Content: *told})
+}
+
+// Context returns what the agent was told at the start of a session, and whether it was told anything that is still known: what was
+// purged is not. Error: memory.ErrNotFound.
+func (s *Service) Context(space, id string) (text string, kept bool, err error) {
+	header, err := s.Get(space, id)
+	if err != nil || !header.HasContext {
+		return "", false, err
+	}
+	all, err := s.store.Space(space).Messages(id, 0)
+	if err != nil {
+		return "", false, err
+	}
+	for _, m := range all {
+		if m.Role == memory.RoleContext && m.Seq == 0 {
+			text, kept = m.Content, m.Content != erase.Mark
+		}
+	}
+	return text, kept, nil
 }
 
 // openHeader is the header of a session that is open from now on: a new one, or known itself re-opened. Its age counts from
@@ -191,5 +284,5 @@ func (s *Service) List(space string, state memory.SessionState) []*memory.Sessio
 // Messages returns the messages of a session from sequence number from on, as they are kept: redacted and cut to size.
 // Error: memory.ErrNotFound.
 func (s *Service) Messages(space, id string, from int64) ([]*memory.Message, error) {
-	return s.store.Space(space).Messages(id, from)
+	return s.store.Space(space).Messages(id, max(from, 1))
 }

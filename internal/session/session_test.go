@@ -171,7 +171,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &memory.Session{ID: first.ID, State: memory.SessionOpen, Host: "agent", Cwd: "/src", StartedAt: first.StartedAt, LastAt: first.StartedAt, NextSeq: 1}
-	if diff := cmp.Diff(want, first); diff != "" || first.ID == "" || first.StartedAt.IsZero() {
+	if diff := cmp.Diff(want, first.Session); diff != "" || first.ID == "" || first.StartedAt.IsZero() {
 		t.Errorf("session (-want +got):\n%s", diff)
 	}
 	again, err := b.svc.Start(t.Context(), session.StartRequest{Host: "agent", Cwd: "/src", Key: "k"})

@@ -56,6 +56,14 @@ func (s *Service) work(ctx context.Context) time.Duration {
 			s.logger.WarnContext(ctx, "idle sessions not ended", "error", err)
 			return tick
 		}
+		hosts, err := s.endAbandoned(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.logger.WarnContext(ctx, "abandoned sessions not ended", "error", err)
+			return tick
+		}
+		if hosts {
+			tick = min(tick, hostTick)
+		}
 		k, wait, found := s.next()
 		if !found {
 			return tick

@@ -282,6 +282,11 @@ func (sc *scrubber) message(space, session string, m *memory.Message) (*memory.M
 		outline := &memory.Message{Seq: m.Seq, At: m.At, Role: m.Role, Content: erase.Mark}
 		return outline, !same(m, outline)
 	}
+	if m.Role == memory.RoleContext && m.Seq == 0 {
+		// What it quotes is clipped and written differently, so it cannot be looked for. A new one is made when it is asked for.
+		gone := &memory.Message{At: m.At, Role: m.Role, Content: erase.Mark}
+		return gone, !same(m, gone)
+	}
 	changed := false
 	c := *m
 	sc.text(&c.Content, &changed)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -118,7 +119,8 @@ func (v *Space) Session(id string) (header *memory.Session, err error) {
 	return header, nil
 }
 
-// Messages returns the messages of a session from sequence number from on. It may read a file. Error: memory.ErrNotFound.
+// Messages returns the messages of a session from sequence number from on. It may read a file. What is kept beside them, see
+// memory.RoleContext, has number 0 and comes with them when from is 0. Error: memory.ErrNotFound.
 func (v *Space) Messages(id string, from int64) ([]*memory.Message, error) {
 	known := false
 	all, err := readDoc(v, func(sp *spaceState) *doc {
@@ -134,12 +136,10 @@ func (v *Space) Messages(id string, from int64) ([]*memory.Message, error) {
 	case err != nil:
 		return nil, err
 	}
-	for i, m := range all {
-		if m.Seq >= from {
-			return all[i:], nil
-		}
+	if all = slices.DeleteFunc(all, func(m *memory.Message) bool { return m.Seq < from }); len(all) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	return all, nil
 }
 
 // Revision is the LSN of the newest operation that changed a memory, the summary or a forgotten value of the space.

@@ -172,7 +172,7 @@ func (e *exporter) session(v *store.Space, s *memory.Session) error {
 	if err := e.line(v.Name(), Session, func() { e.value(s) }); err != nil {
 		return err
 	}
-	messages, err := v.Messages(s.ID, 0)
+	messages, err := v.Messages(s.ID, 1)
 	if err != nil {
 		return err
 	}

@@ -702,6 +702,563 @@ func (x *SearchServiceSimilarResponse) GetHits() []*SearchHit {
 	return nil
 }
 
+// SearchServiceRecallRequest is a prompt, or a question by the agent itself.
+type SearchServiceRecallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Spaces to search; empty means the default space.
+	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// The prompt; at most 1 MiB. Of a long one the beginning and the end are looked at.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// The host's id of the session, in which nothing is shown twice unless it has changed; empty remembers nothing.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Most tokens of the block, 50 to 8,000, as they are estimated; default 1,500, and 8,000 when explicit.
+	MaxTokens int32 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// Most memories that fit the prompt, 1 to 5; default as configured, and 5 when explicit. Rules about tools come beside them, up
+	// to 5 memories in all.
+	MaxItems int32 `protobuf:"varint,5,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
+	// The agent itself asks: up to 2,000 characters of each memory instead of 500, and also what was shown before.
+	Explicit bool `protobuf:"varint,6,opt,name=explicit,proto3" json:"explicit,omitempty"`
+	// Tools in use, for the rules about them; at most 200.
+	WorkingTools []string `protobuf:"bytes,7,rep,name=working_tools,json=workingTools,proto3" json:"working_tools,omitempty"`
+	// Files that the agent has just read; memories whose structured_data names one as its file or path are left out; at most 200.
+	FilesRead     []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceRecallRequest) Reset() {
+	*x = SearchServiceRecallRequest{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceRecallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceRecallRequest) ProtoMessage() {}
+
+func (x *SearchServiceRecallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceRecallRequest.ProtoReflect.Descriptor instead.
+func (*SearchServiceRecallRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SearchServiceRecallRequest) GetSpaces() []string {
+	if x != nil {
+		return x.Spaces
+	}
+	return nil
+}
+
+func (x *SearchServiceRecallRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *SearchServiceRecallRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SearchServiceRecallRequest) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *SearchServiceRecallRequest) GetMaxItems() int32 {
+	if x != nil {
+		return x.MaxItems
+	}
+	return 0
+}
+
+func (x *SearchServiceRecallRequest) GetExplicit() bool {
+	if x != nil {
+		return x.Explicit
+	}
+	return false
+}
+
+func (x *SearchServiceRecallRequest) GetWorkingTools() []string {
+	if x != nil {
+		return x.WorkingTools
+	}
+	return nil
+}
+
+func (x *SearchServiceRecallRequest) GetFilesRead() []string {
+	if x != nil {
+		return x.FilesRead
+	}
+	return nil
+}
+
+// RecalledMemory is a memory as it is shown.
+type RecalledMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All of the memory.
+	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
+	// Space that it is from.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// Its score in the search; 0 for a rule about a tool.
+	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	// The tool because of which it is shown; may be empty.
+	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Its text as it stands in the block.
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// The text is shorter than the memory's.
+	Clipped bool `protobuf:"varint,6,opt,name=clipped,proto3" json:"clipped,omitempty"`
+	// How old it is, in words of the prompt's language.
+	Age string `protobuf:"bytes,7,opt,name=age,proto3" json:"age,omitempty"`
+	// A warning when it is more than a day old; else empty.
+	Caveat        string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecalledMemory) Reset() {
+	*x = RecalledMemory{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecalledMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecalledMemory) ProtoMessage() {}
+
+func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecalledMemory.ProtoReflect.Descriptor instead.
+func (*RecalledMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RecalledMemory) GetMemory() *Memory {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+func (x *RecalledMemory) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *RecalledMemory) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *RecalledMemory) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *RecalledMemory) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *RecalledMemory) GetClipped() bool {
+	if x != nil {
+		return x.Clipped
+	}
+	return false
+}
+
+func (x *RecalledMemory) GetAge() string {
+	if x != nil {
+		return x.Age
+	}
+	return ""
+}
+
+func (x *RecalledMemory) GetCaveat() string {
+	if x != nil {
+		return x.Caveat
+	}
+	return ""
+}
+
+// SearchServiceRecallResponse holds what to tell the agent.
+type SearchServiceRecallResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Best first, then rules about tools; often none.
+	Items []*RecalledMemory `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
+	// Text to put beside the prompt, fenced as data; empty when there are no items. What memsidecar records of a session leaves it out.
+	Block string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
+	// Estimated tokens of the block.
+	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Language of the words around the memories: en or zh.
+	Language string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
+	// Why there are no items: as in SearchServiceSearchResponse, or DISABLED, ALREADY_SHOWN, BUDGET.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceRecallResponse) Reset() {
+	*x = SearchServiceRecallResponse{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceRecallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceRecallResponse) ProtoMessage() {}
+
+func (x *SearchServiceRecallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceRecallResponse.ProtoReflect.Descriptor instead.
+func (*SearchServiceRecallResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SearchServiceRecallResponse) GetItems() []*RecalledMemory {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *SearchServiceRecallResponse) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *SearchServiceRecallResponse) GetTokens() int32 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *SearchServiceRecallResponse) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *SearchServiceRecallResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SearchServiceListRecallsRequest selects recalls.
+type SearchServiceListRecallsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only those for this session; empty means all.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Only those that showed this memory; empty means all.
+	MemoryId string `protobuf:"bytes,2,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
+	// Most recalls, 1 to 1,000; default 100.
+	MaxResults    int32 `protobuf:"varint,3,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceListRecallsRequest) Reset() {
+	*x = SearchServiceListRecallsRequest{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceListRecallsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceListRecallsRequest) ProtoMessage() {}
+
+func (x *SearchServiceListRecallsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceListRecallsRequest.ProtoReflect.Descriptor instead.
+func (*SearchServiceListRecallsRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SearchServiceListRecallsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SearchServiceListRecallsRequest) GetMemoryId() string {
+	if x != nil {
+		return x.MemoryId
+	}
+	return ""
+}
+
+func (x *SearchServiceListRecallsRequest) GetMaxResults() int32 {
+	if x != nil {
+		return x.MaxResults
+	}
+	return 0
+}
+
+// RecallTrace says what one recall has shown, and for what.
+type RecallTrace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// For which session; may be empty.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The beginning of the prompt, without secrets.
+	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
+	// The agent itself asked.
+	Explicit bool `protobuf:"varint,4,opt,name=explicit,proto3" json:"explicit,omitempty"`
+	// What was shown.
+	Memories      []*TracedMemory `protobuf:"bytes,5,rep,name=memories,proto3" json:"memories,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecallTrace) Reset() {
+	*x = RecallTrace{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecallTrace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecallTrace) ProtoMessage() {}
+
+func (x *RecallTrace) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecallTrace.ProtoReflect.Descriptor instead.
+func (*RecallTrace) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RecallTrace) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *RecallTrace) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *RecallTrace) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *RecallTrace) GetExplicit() bool {
+	if x != nil {
+		return x.Explicit
+	}
+	return false
+}
+
+func (x *RecallTrace) GetMemories() []*TracedMemory {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
+// TracedMemory names a memory that was shown.
+type TracedMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Its score in the search; 0 for a rule about a tool.
+	Score         float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TracedMemory) Reset() {
+	*x = TracedMemory{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TracedMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TracedMemory) ProtoMessage() {}
+
+func (x *TracedMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TracedMemory.ProtoReflect.Descriptor instead.
+func (*TracedMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *TracedMemory) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *TracedMemory) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *TracedMemory) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+// SearchServiceListRecallsResponse holds the recalls.
+type SearchServiceListRecallsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Newest first.
+	Recalls       []*RecallTrace `protobuf:"bytes,1,rep,name=recalls,proto3" json:"recalls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceListRecallsResponse) Reset() {
+	*x = SearchServiceListRecallsResponse{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceListRecallsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceListRecallsResponse) ProtoMessage() {}
+
+func (x *SearchServiceListRecallsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceListRecallsResponse.ProtoReflect.Descriptor instead.
+func (*SearchServiceListRecallsResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SearchServiceListRecallsResponse) GetRecalls() []*RecallTrace {
+	if x != nil {
+		return x.Recalls
+	}
+	return nil
+}
+
 var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
@@ -763,17 +1320,65 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"categoriesB\x06\n" +
 	"\x04like\"L\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
-	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits*\xc3\x01\n" +
+	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\x83\x02\n" +
+	"\x1aSearchServiceRecallRequest\x12\x16\n" +
+	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x1d\n" +
+	"\n" +
+	"max_tokens\x18\x04 \x01(\x05R\tmaxTokens\x12\x1b\n" +
+	"\tmax_items\x18\x05 \x01(\x05R\bmaxItems\x12\x1a\n" +
+	"\bexplicit\x18\x06 \x01(\bR\bexplicit\x12#\n" +
+	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
+	"\n" +
+	"files_read\x18\b \x03(\tR\tfilesRead\"\xd7\x01\n" +
+	"\x0eRecalledMemory\x12-\n" +
+	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12\x18\n" +
+	"\aclipped\x18\x06 \x01(\bR\aclipped\x12\x10\n" +
+	"\x03age\x18\a \x01(\tR\x03age\x12\x16\n" +
+	"\x06caveat\x18\b \x01(\tR\x06caveat\"\xb4\x01\n" +
+	"\x1bSearchServiceRecallResponse\x123\n" +
+	"\x05items\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05items\x12\x14\n" +
+	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +
+	"\x06tokens\x18\x03 \x01(\x05R\x06tokens\x12\x1a\n" +
+	"\blanguage\x18\x04 \x01(\tR\blanguage\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"~\n" +
+	"\x1fSearchServiceListRecallsRequest\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n" +
+	"\tmemory_id\x18\x02 \x01(\tR\bmemoryId\x12\x1f\n" +
+	"\vmax_results\x18\x03 \x01(\x05R\n" +
+	"maxResults\"\xc3\x01\n" +
+	"\vRecallTrace\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x14\n" +
+	"\x05query\x18\x03 \x01(\tR\x05query\x12\x1a\n" +
+	"\bexplicit\x18\x04 \x01(\bR\bexplicit\x127\n" +
+	"\bmemories\x18\x05 \x03(\v2\x1b.memsidecar.v1.TracedMemoryR\bmemories\"J\n" +
+	"\fTracedMemory\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\"X\n" +
+	" SearchServiceListRecallsResponse\x124\n" +
+	"\arecalls\x18\x01 \x03(\v2\x1a.memsidecar.v1.RecallTraceR\arecalls*\xc3\x01\n" +
 	"\x0eRankingProfile\x12\x1f\n" +
 	"\x1bRANKING_PROFILE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18RANKING_PROFILE_BALANCED\x10\x01\x12\x1b\n" +
 	"\x17RANKING_PROFILE_PRODUCT\x10\x02\x12\x1c\n" +
 	"\x18RANKING_PROFILE_WEIGHTED\x10\x03\x12\x1b\n" +
 	"\x17RANKING_PROFILE_OVERLAP\x10\x04\x12\x1a\n" +
-	"\x16RANKING_PROFILE_RECENT\x10\x052\xd4\x01\n" +
+	"\x16RANKING_PROFILE_RECENT\x10\x052\xa5\x03\n" +
 	"\rSearchService\x12_\n" +
 	"\x06Search\x12).memsidecar.v1.SearchServiceSearchRequest\x1a*.memsidecar.v1.SearchServiceSearchResponse\x12b\n" +
-	"\aSimilar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponseB\xbd\x01\n" +
+	"\aSimilar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponse\x12_\n" +
+	"\x06Recall\x12).memsidecar.v1.SearchServiceRecallRequest\x1a*.memsidecar.v1.SearchServiceRecallResponse\x12n\n" +
+	"\vListRecalls\x12..memsidecar.v1.SearchServiceListRecallsRequest\x1a/.memsidecar.v1.SearchServiceListRecallsResponseB\xbd\x01\n" +
 	"\x11com.memsidecar.v1B\x12SearchServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -789,40 +1394,56 @@ func file_memsidecar_v1_search_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_memsidecar_v1_search_service_proto_goTypes = []any{
-	(RankingProfile)(0),                  // 0: memsidecar.v1.RankingProfile
-	(*SearchFilter)(nil),                 // 1: memsidecar.v1.SearchFilter
-	(*SearchServiceSearchRequest)(nil),   // 2: memsidecar.v1.SearchServiceSearchRequest
-	(*SearchHit)(nil),                    // 3: memsidecar.v1.SearchHit
-	(*ScoreComponent)(nil),               // 4: memsidecar.v1.ScoreComponent
-	(*SearchServiceSearchResponse)(nil),  // 5: memsidecar.v1.SearchServiceSearchResponse
-	(*SearchServiceSimilarRequest)(nil),  // 6: memsidecar.v1.SearchServiceSimilarRequest
-	(*SearchServiceSimilarResponse)(nil), // 7: memsidecar.v1.SearchServiceSimilarResponse
-	(MemoryStatus)(0),                    // 8: memsidecar.v1.MemoryStatus
-	(*timestamppb.Timestamp)(nil),        // 9: google.protobuf.Timestamp
-	(*Memory)(nil),                       // 10: memsidecar.v1.Memory
+	(RankingProfile)(0),                      // 0: memsidecar.v1.RankingProfile
+	(*SearchFilter)(nil),                     // 1: memsidecar.v1.SearchFilter
+	(*SearchServiceSearchRequest)(nil),       // 2: memsidecar.v1.SearchServiceSearchRequest
+	(*SearchHit)(nil),                        // 3: memsidecar.v1.SearchHit
+	(*ScoreComponent)(nil),                   // 4: memsidecar.v1.ScoreComponent
+	(*SearchServiceSearchResponse)(nil),      // 5: memsidecar.v1.SearchServiceSearchResponse
+	(*SearchServiceSimilarRequest)(nil),      // 6: memsidecar.v1.SearchServiceSimilarRequest
+	(*SearchServiceSimilarResponse)(nil),     // 7: memsidecar.v1.SearchServiceSimilarResponse
+	(*SearchServiceRecallRequest)(nil),       // 8: memsidecar.v1.SearchServiceRecallRequest
+	(*RecalledMemory)(nil),                   // 9: memsidecar.v1.RecalledMemory
+	(*SearchServiceRecallResponse)(nil),      // 10: memsidecar.v1.SearchServiceRecallResponse
+	(*SearchServiceListRecallsRequest)(nil),  // 11: memsidecar.v1.SearchServiceListRecallsRequest
+	(*RecallTrace)(nil),                      // 12: memsidecar.v1.RecallTrace
+	(*TracedMemory)(nil),                     // 13: memsidecar.v1.TracedMemory
+	(*SearchServiceListRecallsResponse)(nil), // 14: memsidecar.v1.SearchServiceListRecallsResponse
+	(MemoryStatus)(0),                        // 15: memsidecar.v1.MemoryStatus
+	(*timestamppb.Timestamp)(nil),            // 16: google.protobuf.Timestamp
+	(*Memory)(nil),                           // 17: memsidecar.v1.Memory
 }
 var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
-	8,  // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
-	9,  // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
-	9,  // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
+	15, // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
+	16, // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
+	16, // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
 	0,  // 3: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
 	1,  // 4: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.SearchFilter
-	9,  // 5: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
-	10, // 6: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
+	16, // 5: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
+	17, // 6: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
 	4,  // 7: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
 	3,  // 8: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
 	3,  // 9: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	2,  // 10: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	6,  // 11: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	5,  // 12: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
-	7,  // 13: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
-	12, // [12:14] is the sub-list for method output_type
-	10, // [10:12] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	17, // 10: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	9,  // 11: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	16, // 12: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	13, // 13: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	12, // 14: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	2,  // 15: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	6,  // 16: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	8,  // 17: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	11, // 18: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	5,  // 19: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
+	7,  // 20: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
+	10, // 21: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
+	14, // 22: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
+	19, // [19:23] is the sub-list for method output_type
+	15, // [15:19] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }
@@ -843,7 +1464,7 @@ func file_memsidecar_v1_search_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_search_service_proto_rawDesc), len(file_memsidecar_v1_search_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,8 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SearchService_Search_FullMethodName  = "/memsidecar.v1.SearchService/Search"
-	SearchService_Similar_FullMethodName = "/memsidecar.v1.SearchService/Similar"
+	SearchService_Search_FullMethodName      = "/memsidecar.v1.SearchService/Search"
+	SearchService_Similar_FullMethodName     = "/memsidecar.v1.SearchService/Similar"
+	SearchService_Recall_FullMethodName      = "/memsidecar.v1.SearchService/Recall"
+	SearchService_ListRecalls_FullMethodName = "/memsidecar.v1.SearchService/ListRecalls"
 )
 
 // SearchServiceClient is the client API for SearchService service.
@@ -33,6 +35,11 @@ type SearchServiceClient interface {
 	Search(ctx context.Context, in *SearchServiceSearchRequest, opts ...grpc.CallOption) (*SearchServiceSearchResponse, error)
 	// Similar finds memories that say much the same as a memory or a text.
 	Similar(ctx context.Context, in *SearchServiceSimilarRequest, opts ...grpc.CallOption) (*SearchServiceSimilarResponse, error)
+	// Recall returns what an agent should be told for a prompt, ready to be put beside it, or nothing. It writes nothing while the
+	// caller waits.
+	Recall(ctx context.Context, in *SearchServiceRecallRequest, opts ...grpc.CallOption) (*SearchServiceRecallResponse, error)
+	// ListRecalls says which prompts brought up which memories, newest first, since the start of the daemon.
+	ListRecalls(ctx context.Context, in *SearchServiceListRecallsRequest, opts ...grpc.CallOption) (*SearchServiceListRecallsResponse, error)
 }
 
 type searchServiceClient struct {
@@ -63,6 +70,26 @@ func (c *searchServiceClient) Similar(ctx context.Context, in *SearchServiceSimi
 	return out, nil
 }
 
+func (c *searchServiceClient) Recall(ctx context.Context, in *SearchServiceRecallRequest, opts ...grpc.CallOption) (*SearchServiceRecallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchServiceRecallResponse)
+	err := c.cc.Invoke(ctx, SearchService_Recall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *searchServiceClient) ListRecalls(ctx context.Context, in *SearchServiceListRecallsRequest, opts ...grpc.CallOption) (*SearchServiceListRecallsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchServiceListRecallsResponse)
+	err := c.cc.Invoke(ctx, SearchService_ListRecalls_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SearchServiceServer is the server API for SearchService service.
 // All implementations must embed UnimplementedSearchServiceServer
 // for forward compatibility.
@@ -73,6 +100,11 @@ type SearchServiceServer interface {
 	Search(context.Context, *SearchServiceSearchRequest) (*SearchServiceSearchResponse, error)
 	// Similar finds memories that say much the same as a memory or a text.
 	Similar(context.Context, *SearchServiceSimilarRequest) (*SearchServiceSimilarResponse, error)
+	// Recall returns what an agent should be told for a prompt, ready to be put beside it, or nothing. It writes nothing while the
+	// caller waits.
+	Recall(context.Context, *SearchServiceRecallRequest) (*SearchServiceRecallResponse, error)
+	// ListRecalls says which prompts brought up which memories, newest first, since the start of the daemon.
+	ListRecalls(context.Context, *SearchServiceListRecallsRequest) (*SearchServiceListRecallsResponse, error)
 	mustEmbedUnimplementedSearchServiceServer()
 }
 
@@ -88,6 +120,12 @@ func (UnimplementedSearchServiceServer) Search(context.Context, *SearchServiceSe
 }
 func (UnimplementedSearchServiceServer) Similar(context.Context, *SearchServiceSimilarRequest) (*SearchServiceSimilarResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Similar not implemented")
+}
+func (UnimplementedSearchServiceServer) Recall(context.Context, *SearchServiceRecallRequest) (*SearchServiceRecallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Recall not implemented")
+}
+func (UnimplementedSearchServiceServer) ListRecalls(context.Context, *SearchServiceListRecallsRequest) (*SearchServiceListRecallsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRecalls not implemented")
 }
 func (UnimplementedSearchServiceServer) mustEmbedUnimplementedSearchServiceServer() {}
 func (UnimplementedSearchServiceServer) testEmbeddedByValue()                       {}
@@ -146,6 +184,42 @@ func _SearchService_Similar_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SearchService_Recall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchServiceRecallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).Recall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_Recall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).Recall(ctx, req.(*SearchServiceRecallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SearchService_ListRecalls_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchServiceListRecallsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).ListRecalls(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_ListRecalls_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).ListRecalls(ctx, req.(*SearchServiceListRecallsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SearchService_ServiceDesc is the grpc.ServiceDesc for SearchService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -160,6 +234,14 @@ var SearchService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Similar",
 			Handler:    _SearchService_Similar_Handler,
+		},
+		{
+			MethodName: "Recall",
+			Handler:    _SearchService_Recall_Handler,
+		},
+		{
+			MethodName: "ListRecalls",
+			Handler:    _SearchService_ListRecalls_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

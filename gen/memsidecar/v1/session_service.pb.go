@@ -9,6 +9,7 @@ package memsidecarv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -20,6 +21,59 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// ContextForm is how a context shows memories.
+type ContextForm int32
+
+const (
+	// The same as CONTEXT_FORM_GROUPED.
+	ContextForm_CONTEXT_FORM_UNSPECIFIED ContextForm = 0
+	// Under headings, with their text.
+	ContextForm_CONTEXT_FORM_GROUPED ContextForm = 1
+	// A line each, at most 200 lines and 25,000 bytes.
+	ContextForm_CONTEXT_FORM_INDEX ContextForm = 2
+)
+
+// Enum value maps for ContextForm.
+var (
+	ContextForm_name = map[int32]string{
+		0: "CONTEXT_FORM_UNSPECIFIED",
+		1: "CONTEXT_FORM_GROUPED",
+		2: "CONTEXT_FORM_INDEX",
+	}
+	ContextForm_value = map[string]int32{
+		"CONTEXT_FORM_UNSPECIFIED": 0,
+		"CONTEXT_FORM_GROUPED":     1,
+		"CONTEXT_FORM_INDEX":       2,
+	}
+)
+
+func (x ContextForm) Enum() *ContextForm {
+	p := new(ContextForm)
+	*p = x
+	return p
+}
+
+func (x ContextForm) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ContextForm) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_session_service_proto_enumTypes[0].Descriptor()
+}
+
+func (ContextForm) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_session_service_proto_enumTypes[0]
+}
+
+func (x ContextForm) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ContextForm.Descriptor instead.
+func (ContextForm) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{0}
+}
 
 // SessionServiceStartRequest asks to open a session.
 type SessionServiceStartRequest struct {
@@ -34,8 +88,19 @@ type SessionServiceStartRequest struct {
 	Cwd string `protobuf:"bytes,4,opt,name=cwd,proto3" json:"cwd,omitempty"`
 	// Makes the request repeatable; optional, of use without a session_id only.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Process of the host; soon after it has ended, so has the session. 0 means unknown, and so does one that the daemon does not see.
+	HostPid int32 `protobuf:"varint,6,opt,name=host_pid,json=hostPid,proto3" json:"host_pid,omitempty"`
+	// When that process was started, so that another one of the same number is not taken for it; default: the one running now.
+	HostStartedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=host_started_at,json=hostStartedAt,proto3" json:"host_started_at,omitempty"`
+	// Give the session a space of its own project, named after the root of the repository that cwd is in, else after cwd. Not together
+	// with space.
+	ProjectSpace bool `protobuf:"varint,8,opt,name=project_space,json=projectSpace,proto3" json:"project_space,omitempty"`
+	// Return a context; default: none.
+	Context *ContextOptions `protobuf:"bytes,9,opt,name=context,proto3" json:"context,omitempty"`
+	// The user's first message, for a recall beside the context; optional.
+	FirstMessage  string `protobuf:"bytes,10,opt,name=first_message,json=firstMessage,proto3" json:"first_message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SessionServiceStartRequest) Reset() {
@@ -103,18 +168,143 @@ func (x *SessionServiceStartRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *SessionServiceStartRequest) GetHostPid() int32 {
+	if x != nil {
+		return x.HostPid
+	}
+	return 0
+}
+
+func (x *SessionServiceStartRequest) GetHostStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.HostStartedAt
+	}
+	return nil
+}
+
+func (x *SessionServiceStartRequest) GetProjectSpace() bool {
+	if x != nil {
+		return x.ProjectSpace
+	}
+	return false
+}
+
+func (x *SessionServiceStartRequest) GetContext() *ContextOptions {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+func (x *SessionServiceStartRequest) GetFirstMessage() string {
+	if x != nil {
+		return x.FirstMessage
+	}
+	return ""
+}
+
+// ContextOptions say what a context holds.
+type ContextOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default grouped.
+	Form ContextForm `protobuf:"varint,1,opt,name=form,proto3,enum=memsidecar.v1.ContextForm" json:"form,omitempty"`
+	// Most tokens, 50 to 8,000, as they are estimated; default as configured, 4,000 unless changed.
+	MaxTokens int32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// en or zh; default: that of the first message, else of the memories.
+	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
+	// Add the project's AGENTS.md and CLAUDE.md, with what CLAUDE.md imports from within the project.
+	Instructions bool `protobuf:"varint,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
+	// Add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project too.
+	Bootstrap     bool `protobuf:"varint,5,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContextOptions) Reset() {
+	*x = ContextOptions{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContextOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContextOptions) ProtoMessage() {}
+
+func (x *ContextOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContextOptions.ProtoReflect.Descriptor instead.
+func (*ContextOptions) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ContextOptions) GetForm() ContextForm {
+	if x != nil {
+		return x.Form
+	}
+	return ContextForm_CONTEXT_FORM_UNSPECIFIED
+}
+
+func (x *ContextOptions) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *ContextOptions) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *ContextOptions) GetInstructions() bool {
+	if x != nil {
+		return x.Instructions
+	}
+	return false
+}
+
+func (x *ContextOptions) GetBootstrap() bool {
+	if x != nil {
+		return x.Bootstrap
+	}
+	return false
+}
+
 // SessionServiceStartResponse holds the session.
 type SessionServiceStartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session; next_seq says where to go on.
-	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Space of the session, which later calls must name.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// The context, fenced as data; empty unless asked for.
+	Context string `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
+	// The same context was given for this session before.
+	ContextRepeated bool `protobuf:"varint,4,opt,name=context_repeated,json=contextRepeated,proto3" json:"context_repeated,omitempty"`
+	// What was recalled for the first message; absent unless there was one.
+	Recall        *SearchServiceRecallResponse `protobuf:"bytes,5,opt,name=recall,proto3" json:"recall,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SessionServiceStartResponse) Reset() {
 	*x = SessionServiceStartResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -126,7 +316,7 @@ func (x *SessionServiceStartResponse) String() string {
 func (*SessionServiceStartResponse) ProtoMessage() {}
 
 func (x *SessionServiceStartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -139,12 +329,40 @@ func (x *SessionServiceStartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceStartResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceStartResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{1}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SessionServiceStartResponse) GetSession() *Session {
 	if x != nil {
 		return x.Session
+	}
+	return nil
+}
+
+func (x *SessionServiceStartResponse) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SessionServiceStartResponse) GetContext() string {
+	if x != nil {
+		return x.Context
+	}
+	return ""
+}
+
+func (x *SessionServiceStartResponse) GetContextRepeated() bool {
+	if x != nil {
+		return x.ContextRepeated
+	}
+	return false
+}
+
+func (x *SessionServiceStartResponse) GetRecall() *SearchServiceRecallResponse {
+	if x != nil {
+		return x.Recall
 	}
 	return nil
 }
@@ -164,7 +382,7 @@ type SessionServiceAppendRequest struct {
 
 func (x *SessionServiceAppendRequest) Reset() {
 	*x = SessionServiceAppendRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -176,7 +394,7 @@ func (x *SessionServiceAppendRequest) String() string {
 func (*SessionServiceAppendRequest) ProtoMessage() {}
 
 func (x *SessionServiceAppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -189,7 +407,7 @@ func (x *SessionServiceAppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceAppendRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceAppendRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{2}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SessionServiceAppendRequest) GetSpace() string {
@@ -228,7 +446,7 @@ type SessionServiceAppendResponse struct {
 
 func (x *SessionServiceAppendResponse) Reset() {
 	*x = SessionServiceAppendResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -240,7 +458,7 @@ func (x *SessionServiceAppendResponse) String() string {
 func (*SessionServiceAppendResponse) ProtoMessage() {}
 
 func (x *SessionServiceAppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -253,7 +471,7 @@ func (x *SessionServiceAppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceAppendResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceAppendResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{3}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SessionServiceAppendResponse) GetResult() *WriteResult {
@@ -303,7 +521,7 @@ type SessionServiceReflectRequest struct {
 
 func (x *SessionServiceReflectRequest) Reset() {
 	*x = SessionServiceReflectRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -315,7 +533,7 @@ func (x *SessionServiceReflectRequest) String() string {
 func (*SessionServiceReflectRequest) ProtoMessage() {}
 
 func (x *SessionServiceReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -328,7 +546,7 @@ func (x *SessionServiceReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceReflectRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceReflectRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{4}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SessionServiceReflectRequest) GetSpace() string {
@@ -406,7 +624,7 @@ type ReflectedItem struct {
 
 func (x *ReflectedItem) Reset() {
 	*x = ReflectedItem{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +636,7 @@ func (x *ReflectedItem) String() string {
 func (*ReflectedItem) ProtoMessage() {}
 
 func (x *ReflectedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +649,7 @@ func (x *ReflectedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectedItem.ProtoReflect.Descriptor instead.
 func (*ReflectedItem) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{5}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReflectedItem) GetDecision() Decision {
@@ -489,7 +707,7 @@ type SessionServiceReflectResponse struct {
 
 func (x *SessionServiceReflectResponse) Reset() {
 	*x = SessionServiceReflectResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +719,7 @@ func (x *SessionServiceReflectResponse) String() string {
 func (*SessionServiceReflectResponse) ProtoMessage() {}
 
 func (x *SessionServiceReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +732,7 @@ func (x *SessionServiceReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceReflectResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceReflectResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SessionServiceReflectResponse) GetResult() *WriteResult {
@@ -567,7 +785,7 @@ type SessionServiceEndRequest struct {
 
 func (x *SessionServiceEndRequest) Reset() {
 	*x = SessionServiceEndRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +797,7 @@ func (x *SessionServiceEndRequest) String() string {
 func (*SessionServiceEndRequest) ProtoMessage() {}
 
 func (x *SessionServiceEndRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +810,7 @@ func (x *SessionServiceEndRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceEndRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceEndRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SessionServiceEndRequest) GetSpace() string {
@@ -627,7 +845,7 @@ type SessionServiceEndResponse struct {
 
 func (x *SessionServiceEndResponse) Reset() {
 	*x = SessionServiceEndResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +857,7 @@ func (x *SessionServiceEndResponse) String() string {
 func (*SessionServiceEndResponse) ProtoMessage() {}
 
 func (x *SessionServiceEndResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +870,7 @@ func (x *SessionServiceEndResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceEndResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceEndResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SessionServiceEndResponse) GetSession() *Session {
@@ -681,7 +899,7 @@ type SessionServiceGetRequest struct {
 
 func (x *SessionServiceGetRequest) Reset() {
 	*x = SessionServiceGetRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +911,7 @@ func (x *SessionServiceGetRequest) String() string {
 func (*SessionServiceGetRequest) ProtoMessage() {}
 
 func (x *SessionServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +924,7 @@ func (x *SessionServiceGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceGetRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SessionServiceGetRequest) GetSpace() string {
@@ -757,7 +975,7 @@ type SessionServiceGetResponse struct {
 
 func (x *SessionServiceGetResponse) Reset() {
 	*x = SessionServiceGetResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +987,7 @@ func (x *SessionServiceGetResponse) String() string {
 func (*SessionServiceGetResponse) ProtoMessage() {}
 
 func (x *SessionServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +1000,7 @@ func (x *SessionServiceGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceGetResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SessionServiceGetResponse) GetSession() *Session {
@@ -816,7 +1034,7 @@ type SessionServiceListRequest struct {
 
 func (x *SessionServiceListRequest) Reset() {
 	*x = SessionServiceListRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +1046,7 @@ func (x *SessionServiceListRequest) String() string {
 func (*SessionServiceListRequest) ProtoMessage() {}
 
 func (x *SessionServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +1059,7 @@ func (x *SessionServiceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceListRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SessionServiceListRequest) GetSpace() string {
@@ -885,7 +1103,7 @@ type SessionServiceListResponse struct {
 
 func (x *SessionServiceListResponse) Reset() {
 	*x = SessionServiceListResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1115,7 @@ func (x *SessionServiceListResponse) String() string {
 func (*SessionServiceListResponse) ProtoMessage() {}
 
 func (x *SessionServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1128,7 @@ func (x *SessionServiceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceListResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SessionServiceListResponse) GetSessions() []*Session {
@@ -931,16 +1149,33 @@ var File_memsidecar_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\xa0\x01\n" +
+	"#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x82\x03\n" +
 	"\x1aSessionServiceStartRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12\x10\n" +
 	"\x03cwd\x18\x04 \x01(\tR\x03cwd\x12'\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"O\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x19\n" +
+	"\bhost_pid\x18\x06 \x01(\x05R\ahostPid\x12B\n" +
+	"\x0fhost_started_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rhostStartedAt\x12#\n" +
+	"\rproject_space\x18\b \x01(\bR\fprojectSpace\x127\n" +
+	"\acontext\x18\t \x01(\v2\x1d.memsidecar.v1.ContextOptionsR\acontext\x12#\n" +
+	"\rfirst_message\x18\n" +
+	" \x01(\tR\ffirstMessage\"\xbd\x01\n" +
+	"\x0eContextOptions\x12.\n" +
+	"\x04form\x18\x01 \x01(\x0e2\x1a.memsidecar.v1.ContextFormR\x04form\x12\x1d\n" +
+	"\n" +
+	"max_tokens\x18\x02 \x01(\x05R\tmaxTokens\x12\x1a\n" +
+	"\blanguage\x18\x03 \x01(\tR\blanguage\x12\"\n" +
+	"\finstructions\x18\x04 \x01(\bR\finstructions\x12\x1c\n" +
+	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\"\xee\x01\n" +
 	"\x1bSessionServiceStartResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"\x8d\x01\n" +
+	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x18\n" +
+	"\acontext\x18\x03 \x01(\tR\acontext\x12)\n" +
+	"\x10context_repeated\x18\x04 \x01(\bR\x0fcontextRepeated\x12B\n" +
+	"\x06recall\x18\x05 \x01(\v2*.memsidecar.v1.SearchServiceRecallResponseR\x06recall\"\x8d\x01\n" +
 	"\x1bSessionServiceAppendRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -998,7 +1233,11 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\"x\n" +
 	"\x1aSessionServiceListResponse\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.memsidecar.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xca\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*]\n" +
+	"\vContextForm\x12\x1c\n" +
+	"\x18CONTEXT_FORM_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14CONTEXT_FORM_GROUPED\x10\x01\x12\x16\n" +
+	"\x12CONTEXT_FORM_INDEX\x10\x022\xca\x04\n" +
 	"\x0eSessionService\x12^\n" +
 	"\x05Start\x12).memsidecar.v1.SessionServiceStartRequest\x1a*.memsidecar.v1.SessionServiceStartResponse\x12a\n" +
 	"\x06Append\x12*.memsidecar.v1.SessionServiceAppendRequest\x1a+.memsidecar.v1.SessionServiceAppendResponse\x12d\n" +
@@ -1020,62 +1259,71 @@ func file_memsidecar_v1_session_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_session_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_memsidecar_v1_session_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_memsidecar_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_memsidecar_v1_session_service_proto_goTypes = []any{
-	(*SessionServiceStartRequest)(nil),    // 0: memsidecar.v1.SessionServiceStartRequest
-	(*SessionServiceStartResponse)(nil),   // 1: memsidecar.v1.SessionServiceStartResponse
-	(*SessionServiceAppendRequest)(nil),   // 2: memsidecar.v1.SessionServiceAppendRequest
-	(*SessionServiceAppendResponse)(nil),  // 3: memsidecar.v1.SessionServiceAppendResponse
-	(*SessionServiceReflectRequest)(nil),  // 4: memsidecar.v1.SessionServiceReflectRequest
-	(*ReflectedItem)(nil),                 // 5: memsidecar.v1.ReflectedItem
-	(*SessionServiceReflectResponse)(nil), // 6: memsidecar.v1.SessionServiceReflectResponse
-	(*SessionServiceEndRequest)(nil),      // 7: memsidecar.v1.SessionServiceEndRequest
-	(*SessionServiceEndResponse)(nil),     // 8: memsidecar.v1.SessionServiceEndResponse
-	(*SessionServiceGetRequest)(nil),      // 9: memsidecar.v1.SessionServiceGetRequest
-	(*SessionServiceGetResponse)(nil),     // 10: memsidecar.v1.SessionServiceGetResponse
-	(*SessionServiceListRequest)(nil),     // 11: memsidecar.v1.SessionServiceListRequest
-	(*SessionServiceListResponse)(nil),    // 12: memsidecar.v1.SessionServiceListResponse
-	(*Session)(nil),                       // 13: memsidecar.v1.Session
-	(*SessionMessage)(nil),                // 14: memsidecar.v1.SessionMessage
-	(*WriteResult)(nil),                   // 15: memsidecar.v1.WriteResult
-	(Decision)(0),                         // 16: memsidecar.v1.Decision
-	(*Memory)(nil),                        // 17: memsidecar.v1.Memory
-	(*Outcome)(nil),                       // 18: memsidecar.v1.Outcome
-	(SessionState)(0),                     // 19: memsidecar.v1.SessionState
+	(ContextForm)(0),                      // 0: memsidecar.v1.ContextForm
+	(*SessionServiceStartRequest)(nil),    // 1: memsidecar.v1.SessionServiceStartRequest
+	(*ContextOptions)(nil),                // 2: memsidecar.v1.ContextOptions
+	(*SessionServiceStartResponse)(nil),   // 3: memsidecar.v1.SessionServiceStartResponse
+	(*SessionServiceAppendRequest)(nil),   // 4: memsidecar.v1.SessionServiceAppendRequest
+	(*SessionServiceAppendResponse)(nil),  // 5: memsidecar.v1.SessionServiceAppendResponse
+	(*SessionServiceReflectRequest)(nil),  // 6: memsidecar.v1.SessionServiceReflectRequest
+	(*ReflectedItem)(nil),                 // 7: memsidecar.v1.ReflectedItem
+	(*SessionServiceReflectResponse)(nil), // 8: memsidecar.v1.SessionServiceReflectResponse
+	(*SessionServiceEndRequest)(nil),      // 9: memsidecar.v1.SessionServiceEndRequest
+	(*SessionServiceEndResponse)(nil),     // 10: memsidecar.v1.SessionServiceEndResponse
+	(*SessionServiceGetRequest)(nil),      // 11: memsidecar.v1.SessionServiceGetRequest
+	(*SessionServiceGetResponse)(nil),     // 12: memsidecar.v1.SessionServiceGetResponse
+	(*SessionServiceListRequest)(nil),     // 13: memsidecar.v1.SessionServiceListRequest
+	(*SessionServiceListResponse)(nil),    // 14: memsidecar.v1.SessionServiceListResponse
+	(*timestamppb.Timestamp)(nil),         // 15: google.protobuf.Timestamp
+	(*Session)(nil),                       // 16: memsidecar.v1.Session
+	(*SearchServiceRecallResponse)(nil),   // 17: memsidecar.v1.SearchServiceRecallResponse
+	(*SessionMessage)(nil),                // 18: memsidecar.v1.SessionMessage
+	(*WriteResult)(nil),                   // 19: memsidecar.v1.WriteResult
+	(Decision)(0),                         // 20: memsidecar.v1.Decision
+	(*Memory)(nil),                        // 21: memsidecar.v1.Memory
+	(*Outcome)(nil),                       // 22: memsidecar.v1.Outcome
+	(SessionState)(0),                     // 23: memsidecar.v1.SessionState
 }
 var file_memsidecar_v1_session_service_proto_depIdxs = []int32{
-	13, // 0: memsidecar.v1.SessionServiceStartResponse.session:type_name -> memsidecar.v1.Session
-	14, // 1: memsidecar.v1.SessionServiceAppendRequest.messages:type_name -> memsidecar.v1.SessionMessage
-	15, // 2: memsidecar.v1.SessionServiceAppendResponse.result:type_name -> memsidecar.v1.WriteResult
-	14, // 3: memsidecar.v1.SessionServiceReflectRequest.messages:type_name -> memsidecar.v1.SessionMessage
-	16, // 4: memsidecar.v1.ReflectedItem.decision:type_name -> memsidecar.v1.Decision
-	17, // 5: memsidecar.v1.ReflectedItem.memory:type_name -> memsidecar.v1.Memory
-	18, // 6: memsidecar.v1.ReflectedItem.outcome:type_name -> memsidecar.v1.Outcome
-	15, // 7: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
-	5,  // 8: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
-	13, // 9: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
-	13, // 10: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
-	13, // 11: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
-	14, // 12: memsidecar.v1.SessionServiceGetResponse.messages:type_name -> memsidecar.v1.SessionMessage
-	19, // 13: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
-	13, // 14: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
-	0,  // 15: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
-	2,  // 16: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
-	4,  // 17: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
-	7,  // 18: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
-	9,  // 19: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
-	11, // 20: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
-	1,  // 21: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
-	3,  // 22: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
-	6,  // 23: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
-	8,  // 24: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
-	10, // 25: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
-	12, // 26: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
-	21, // [21:27] is the sub-list for method output_type
-	15, // [15:21] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	15, // 0: memsidecar.v1.SessionServiceStartRequest.host_started_at:type_name -> google.protobuf.Timestamp
+	2,  // 1: memsidecar.v1.SessionServiceStartRequest.context:type_name -> memsidecar.v1.ContextOptions
+	0,  // 2: memsidecar.v1.ContextOptions.form:type_name -> memsidecar.v1.ContextForm
+	16, // 3: memsidecar.v1.SessionServiceStartResponse.session:type_name -> memsidecar.v1.Session
+	17, // 4: memsidecar.v1.SessionServiceStartResponse.recall:type_name -> memsidecar.v1.SearchServiceRecallResponse
+	18, // 5: memsidecar.v1.SessionServiceAppendRequest.messages:type_name -> memsidecar.v1.SessionMessage
+	19, // 6: memsidecar.v1.SessionServiceAppendResponse.result:type_name -> memsidecar.v1.WriteResult
+	18, // 7: memsidecar.v1.SessionServiceReflectRequest.messages:type_name -> memsidecar.v1.SessionMessage
+	20, // 8: memsidecar.v1.ReflectedItem.decision:type_name -> memsidecar.v1.Decision
+	21, // 9: memsidecar.v1.ReflectedItem.memory:type_name -> memsidecar.v1.Memory
+	22, // 10: memsidecar.v1.ReflectedItem.outcome:type_name -> memsidecar.v1.Outcome
+	19, // 11: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
+	7,  // 12: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
+	16, // 13: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
+	16, // 14: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
+	16, // 15: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
+	18, // 16: memsidecar.v1.SessionServiceGetResponse.messages:type_name -> memsidecar.v1.SessionMessage
+	23, // 17: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
+	16, // 18: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
+	1,  // 19: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
+	4,  // 20: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
+	6,  // 21: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
+	9,  // 22: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
+	11, // 23: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
+	13, // 24: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
+	3,  // 25: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
+	5,  // 26: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
+	8,  // 27: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
+	10, // 28: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
+	12, // 29: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
+	14, // 30: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
+	25, // [25:31] is the sub-list for method output_type
+	19, // [19:25] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_service_proto_init() }
@@ -1085,21 +1333,23 @@ func file_memsidecar_v1_session_service_proto_init() {
 	}
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_memory_service_proto_init()
+	file_memsidecar_v1_search_service_proto_init()
 	file_memsidecar_v1_session_proto_init()
 	file_memsidecar_v1_write_proto_init()
-	file_memsidecar_v1_session_service_proto_msgTypes[4].OneofWrappers = []any{}
+	file_memsidecar_v1_session_service_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_session_service_proto_rawDesc), len(file_memsidecar_v1_session_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   13,
+			NumEnums:      1,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_memsidecar_v1_session_service_proto_goTypes,
 		DependencyIndexes: file_memsidecar_v1_session_service_proto_depIdxs,
+		EnumInfos:         file_memsidecar_v1_session_service_proto_enumTypes,
 		MessageInfos:      file_memsidecar_v1_session_service_proto_msgTypes,
 	}.Build()
 	File_memsidecar_v1_session_service_proto = out.File

@@ -33,7 +33,8 @@ const (
 //
 // SessionService records agents' sessions and learns from them once they end.
 type SessionServiceClient interface {
-	// Start opens a session. An open one of the same id is returned as it is; one that ended is opened again.
+	// Start opens a session. An open one of the same id is returned as it is; one that ended is opened again. With a context asked
+	// for, what the agent should know from the beginning comes with it; it is kept with the session and stays the same byte for byte.
 	Start(ctx context.Context, in *SessionServiceStartRequest, opts ...grpc.CallOption) (*SessionServiceStartResponse, error)
 	// Append adds messages. Those with a sequence number that is known already are left out, so a request may be repeated; a gap
 	// is INVALID_ARGUMENT. Secrets are redacted, and texts over 64 KiB are cut in the middle.
@@ -122,7 +123,8 @@ func (c *sessionServiceClient) List(ctx context.Context, in *SessionServiceListR
 //
 // SessionService records agents' sessions and learns from them once they end.
 type SessionServiceServer interface {
-	// Start opens a session. An open one of the same id is returned as it is; one that ended is opened again.
+	// Start opens a session. An open one of the same id is returned as it is; one that ended is opened again. With a context asked
+	// for, what the agent should know from the beginning comes with it; it is kept with the session and stays the same byte for byte.
 	Start(context.Context, *SessionServiceStartRequest) (*SessionServiceStartResponse, error)
 	// Append adds messages. Those with a sequence number that is known already are left out, so a request may be repeated; a gap
 	// is INVALID_ARGUMENT. Secrets are redacted, and texts over 64 KiB are cut in the middle.

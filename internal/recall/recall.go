@@ -1,0 +1,201 @@
+// Package recall puts together what an agent is told of its memories: for one prompt, within a budget, what fits it, or nothing;
+// and at the start of a session, a context that stays as it is. What it returns is fenced as data, so that no memory can pass for
+// the words of the user or of the host. It decides what is shown and how; what fits a prompt is decided by search.
+//
+// What was shown to a session is remembered in memory only: nothing here writes to disk while somebody waits.
+package recall
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// Searcher finds memories by what they say.
+type Searcher interface {
+	Search(ctx context.Context, req search.Request) (*search.Response, error)
+}
+
+// Config of a Service. Store, Search and Now are required.
+type Config struct {
+	Store  *store.Store
+	Search Searcher
+	Now    func() time.Time
+	Nonce  func() string  // of a fence; nil is 16 random hexadecimal digits
+	Zone   *time.Location // whose days the daily logs are; nil is UTC
+	// TopK is the number of memories that fit a prompt best which are shown unless a request says otherwise; 0 is DefaultTopK.
+	TopK int
+	// ContextTokens is the budget of a context that names none; 0 is DefaultContextTokens.
+	ContextTokens int
+	// Disabled leaves prompts unanswered; what an agent asks for explicitly is answered all the same.
+	Disabled bool
+	// Tools is what follows the procedural memories of the store.
+	Tools *Tools
+}
+
+// Service is safe for concurrent use.
+type Service struct {
+	store    *store.Store
+	search   Searcher
+	now      func() time.Time
+	nonce    func() string
+	zone     *time.Location
+	topK     int
+	disabled bool
+
+	contextTokens int
+	tools         *Tools
+
+	shown  shown
+	traces traces
+}
+
+// New returns a Service.
+func New(c Config) *Service {
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools}
+	if s.nonce == nil {
+		s.nonce = randomNonce
+	}
+	if s.zone == nil {
+		s.zone = time.UTC
+	}
+	if s.topK == 0 {
+		s.topK = DefaultTopK
+	}
+	if s.contextTokens = c.ContextTokens; s.contextTokens == 0 {
+		s.contextTokens = DefaultContextTokens
+	}
+	if s.tools == nil {
+		s.tools = NewTools()
+	}
+	return s
+}
+
+func randomNonce() string {
+	var raw [8]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return hex.EncodeToString(raw[:])
+}
+
+// Recall returns what an agent should be told for a prompt: the memories that fit best, and rules about the tools it names or
+// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since or was asked for
+// explicitly. Accesses are counted later, once for each session and memory.
+//
+// Errors: *memory.InvalidError, and that of ctx.
+func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
+	if err := req.validate(s.topK); err != nil {
+		return nil, err
+	}
+	if s.disabled && !req.Explicit {
+		return &Result{Reason: ReasonDisabled}, nil
+	}
+	seen := s.shown.of(req.Session)
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+
+	query := queryOf(req.Text)
+	chosen, reason, err := s.choose(ctx, &req, query, seen)
+	if err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	now := s.now()
+	lang := languageOf(query)
+	res := s.block(&req, chosen, lang, now)
+	if res.Reason = reason; len(chosen) > 0 && len(res.Items) == 0 {
+		res.Reason = ReasonBudget
+	}
+	fresh := map[string][]string{}
+	for _, it := range res.Items {
+		if !seen.counted(it.Space, it.Memory.ID) {
+			fresh[it.Space] = append(fresh[it.Space], it.Memory.ID)
+		}
+		seen.add(it.Space, it.Memory)
+	}
+	for space, ids := range fresh {
+		s.store.Touch(space, ids, now)
+	}
+	if len(res.Items) > 0 {
+		s.traces.add(traceOf(&req, query, res.Items, now))
+	}
+	return res, nil
+}
+
+// choose returns the memories to show, best first, and why there are none.
+func (s *Service) choose(ctx context.Context, req *Request, query string, seen *seen) ([]choice, string, error) {
+	var out []choice
+	taken, known := map[[2]string]bool{}, false
+	take := func(c choice) {
+		switch {
+		case taken[c.key()]:
+		case !req.Explicit && seen.has(c.space, c.memory) || read(c.memory, req.FilesRead):
+			known = true
+		default:
+			taken[c.key()] = true
+			out = append(out, c)
+		}
+	}
+	found, err := s.search.Search(ctx, search.Request{
+		Spaces: req.Spaces, Query: query, K: min(memory.MaxK, 2*MaxItems+seen.count()), AsOf: s.now(), Explain: true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	rules := s.rules(req, query)
+	for _, h := range found.Hits {
+		if len(out) == req.Items {
+			break
+		}
+		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
+		if toolOf(h.Memory) != "" && (!sharesText(&h) || slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() })) {
+			continue // the name of its tool alone does not make a rule fit; and the rules about tools have their own places
+		}
+		take(c)
+	}
+	relevant := len(out)
+	for _, c := range rules {
+		if len(out) == MaxItems || len(out)-relevant == maxRules {
+			break
+		}
+		take(c)
+	}
+	switch {
+	case len(out) > 0:
+		return out, "", nil
+	case known:
+		return nil, ReasonShown, nil
+	case len(found.Hits) > 0:
+		return nil, search.ReasonWeak, nil
+	}
+	return nil, found.Reason, nil
+}
+
+// sharesText reports whether a word that was found stands in what the memory says, not only in what is noted beside it.
+func sharesText(h *search.Hit) bool {
+	text := strings.ToLower(h.Memory.Title + "\n" + h.Memory.Content)
+	return slices.ContainsFunc(h.Parts, func(p search.Part) bool {
+		term, ok := strings.CutPrefix(p.Name, "term:")
+		return ok && strings.Contains(text, term)
+	})
+}
+
+// rules are procedural memories about the tools in use and those that the prompt names.
+func (s *Service) rules(req *Request, query string) (out []choice) {
+	now := s.now()
+	for _, space := range req.Spaces {
+		for _, id := range s.tools.about(space, req.WorkingTools, query) {
+			if m, err := s.store.Space(space).Get(id); err == nil && m.IsActive() && !m.Expired(now) && toolOf(m) != "" {
+				out = append(out, choice{space: space, memory: m, tool: toolOf(m)})
+			}
+		}
+	}
+	sortRules(out)
+	return out
+}

@@ -1,0 +1,67 @@
+package rpc
+
+import (
+	"context"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/session"
+)
+
+// startFromProto converts a request to open a session. Spaces are those whose memories it is told of.
+func (s *sessionServer) startFromProto(req *pb.SessionServiceStartRequest) (in session.StartRequest, spaces []string, err error) {
+	var check memory.Check
+	in = session.StartRequest{
+		Space: req.GetSpace(), ID: req.GetSessionId(), Host: req.GetHost(), Cwd: req.GetCwd(), Key: req.GetIdempotencyKey(),
+		HostPID: int(req.GetHostPid()), HostStarted: timeFromProto(&check, "host_started_at", req.GetHostStartedAt()),
+	}
+	root, project := recall.ProjectOf(req.GetCwd())
+	switch {
+	case !req.GetProjectSpace():
+		in.Space = spaceOf(&check, req.GetSpace())
+		spaces = []string{in.Space}
+	case req.GetSpace() != "":
+		check.Add("project_space", "CONFLICT", "cannot be given together with space")
+	case project == "":
+		check.Add("cwd", "REQUIRED", "must be an absolute path when project_space is given")
+	default:
+		in.Space, spaces = project, []string{memory.DefaultSpace, project}
+	}
+	options := req.GetContext()
+	if _, ok := pb.ContextForm_name[int32(options.GetForm())]; !ok {
+		check.Add("context.form", "UNKNOWN_FORM", "is not a form")
+	}
+	if options != nil {
+		in.Context = func(ctx context.Context) (string, error) {
+			return s.recall.Context(ctx, recall.ContextRequest{
+				Spaces: spaces, Tokens: int(options.GetMaxTokens()), Index: options.GetForm() == pb.ContextForm_CONTEXT_FORM_INDEX,
+				Language: options.GetLanguage(), FirstMessage: req.GetFirstMessage(), Root: root,
+				Instructions: options.GetInstructions(), Bootstrap: options.GetBootstrap(),
+			})
+		}
+	}
+	return in, spaces, check.Err()
+}
+
+func (s *sessionServer) Start(ctx context.Context, req *pb.SessionServiceStartRequest) (*pb.SessionServiceStartResponse, error) {
+	in, spaces, err := s.startFromProto(req)
+	if err != nil {
+		return nil, err
+	}
+	started, err := s.sessions.Start(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &pb.SessionServiceStartResponse{
+		Session: sessionToProto(started.Session), Space: in.Space, Context: started.Context, ContextRepeated: started.Repeated && in.Context != nil,
+	}
+	if req.GetFirstMessage() != "" {
+		res, err := s.recall.Recall(ctx, recall.Request{Text: req.GetFirstMessage(), Session: started.ID, Spaces: spaces})
+		if err != nil {
+			return nil, err
+		}
+		out.Recall = recallToProto(res)
+	}
+	return out, nil
+}

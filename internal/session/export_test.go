@@ -1,0 +1,4 @@
+package session
+
+// ProcessStarted is processStarted.
+var ProcessStarted = processStarted

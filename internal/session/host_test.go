@@ -1,0 +1,95 @@
+package session_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/session"
+)
+
+// A session ends soon after its host's process, also when another process has got its number or when the daemon was away.
+func TestHostExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var started sync.Map // of the time by process
+		started.Store(7, time.Now().Add(-time.Hour))
+		started.Store(8, time.Now().Add(-time.Hour))
+		started.Store(9, time.Now())
+		fsys := crashfs.New()
+		st := openStore(t, fsys)
+		serve := func() (svc *session.Service, stop func()) {
+			svc = session.New(session.Config{
+				Store: st, Reflector: newFake(st), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+				HostStarted: func(pid int) (time.Time, bool) {
+					at, ok := started.Load(pid)
+					if !ok {
+						return time.Time{}, false
+					}
+					return at.(time.Time), true
+				},
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); _ = svc.Run(ctx) }()
+			return svc, func() { cancel(); <-done }
+		}
+		svc, stop := serve()
+		for id, req := range map[string]session.StartRequest{
+			"gone": {HostPID: 7}, "reused": {HostPID: 8}, "lives": {HostPID: 9}, "unseen": {HostPID: 10},
+			"another": {HostPID: 9, HostStarted: time.Now().Add(-time.Hour)}, "unknown": {},
+		} {
+			req.ID = id
+			if _, err := svc.Start(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(what string, want map[string]bool) {
+			t.Helper()
+			for _, h := range svc.List("default", "") {
+				if open := h.State == memory.SessionOpen; open != want[h.ID] || !open && h.EndReason != session.ReasonHostExit {
+					t.Errorf("%s: session %s is %s, %s", what, h.ID, h.State, h.EndReason)
+				}
+			}
+		}
+		time.Sleep(20 * time.Second)
+		check("all run", map[string]bool{"gone": true, "reused": true, "lives": true, "unseen": true, "another": true, "unknown": true})
+		started.Delete(7)
+		started.Store(8, time.Now())
+		time.Sleep(20 * time.Second)
+		check("two are gone", map[string]bool{"lives": true, "unseen": true, "another": true, "unknown": true})
+		stop()
+		started.Delete(9)
+		svc, stop = serve()
+		time.Sleep(time.Second)
+		check("ended while nobody looked", map[string]bool{"unseen": true, "another": true, "unknown": true})
+		stop()
+		if err := st.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestProcessStarted(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are looked at on Linux only")
+	}
+	at, ok := session.ProcessStarted(os.Getpid())
+	if age := time.Since(at); !ok || age < -2*time.Second || age > time.Hour {
+		t.Errorf("this process was started at %v, %v", at, ok)
+	}
+	cmd := exec.CommandContext(t.Context(), "true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if at, ok := session.ProcessStarted(cmd.Process.Pid); ok {
+		t.Errorf("a process that has ended was started at %v", at)
+	}
+}
