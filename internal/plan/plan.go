@@ -31,6 +31,9 @@ type Item struct {
 
 	Why string // UPPER_SNAKE name of the rule
 
+	// Model says that a language model proposed it: stricter guards apply, and Replaces is not looked at.
+	Model bool
+
 	// Said is the sentence the memory was learnt from, when it reads differently. It is not stored: a value that was
 	// forgotten in one form is not learnt in the other.
 	Said string
