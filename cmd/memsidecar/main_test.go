@@ -25,13 +25,14 @@ func TestMain(m *testing.M) {
 //	lacks DIR TEXT       fails if any file below DIR holds the text
 //	damage FILE OLD NEW  replaces the first OLD in a file
 //	fakellm NAME HOW     starts a model server that behaves as one of fakes, and sets a variable to its address
+//	asked URL TIMES      fails unless that model server was asked so often, and the daemon's ledger of tokens agrees
 //	flip FILE NEW        copies a file with one bit in its middle turned
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "fakellm": cmdFakeLLM, "flip": cmdFlip,
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "fakellm": cmdFakeLLM, "asked": cmdAsked, "flip": cmdFlip,
 		},
 	})
 }

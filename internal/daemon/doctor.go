@@ -19,7 +19,7 @@ func (d *daemon) doctor(context.Context) ([]rpc.Finding, error) {
 	findings := []rpc.Finding{d.findStore(), d.findModes()}
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
-	return append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findJobs()), nil
+	return append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findQuarantine(), d.findCapture(), d.findSessions(), d.findModel(), d.findJobs()), nil
 }
 
 func ok(name, format string, args ...any) rpc.Finding {

@@ -64,11 +64,13 @@ type Result struct {
 	Session    *memory.Session // as it is on return
 	Append     AppendResult    // what became of the messages of the request
 	Queued     bool            // the reflection is left to the background
+	Waits      string          // why it is, when that was not asked for
 	Reflection reflector.Result
 }
 
 // Reflect ends a session, durably, and has it reflected: before returning with Wait, else in the background. When the
-// reflection fails, the session stays ended and is tried again later; the error comes with Queued set.
+// reflection fails, the session stays ended and is tried again later; the error comes with Queued set. That the model cannot be asked
+// now is no error: Queued and Waits say it.
 // A repeat of a request does nothing new.
 //
 // Errors: memory.ErrNotFound, memory.ErrPaused (not for a dry run), those of the store and of the reflector.
@@ -103,6 +105,10 @@ func (s *Service) Reflect(ctx context.Context, req ReflectRequest) (Result, erro
 	if out.Reflection, err = s.reflect(ctx, k, reflector.Options{}); err != nil {
 		out.Queued = true
 		s.nudge()
+		if waits, ok := errors.AsType[*reflector.WaitError](err); ok {
+			out.Waits = waits.Error()
+			return out, nil
+		}
 		return out, fmt.Errorf("reflect session: %w", err)
 	}
 	out.Session, err = s.Get(req.Space, req.ID)
