@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,10 +43,9 @@ func (e *WaitError) Unwrap() error { return e.Err }
 const (
 	maxShown      = 30   // memories shown beside a session
 	showAll       = 12   // a space with so few memories is shown whole
-	maxQueries    = 40   // texts that neighbours are searched for
-	queryLength   = 2000 // characters of each
+	maxQueries    = 60   // sentences that neighbours are searched for
+	queryLength   = 4000 // characters of a turn that are looked at for them
 	perQuery      = 5    // neighbours of each
-	minNeighbour  = 0.05
 	maxReplyItems = 200
 )
 
@@ -116,15 +116,15 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 		if m.Role != "user" || m.Tool != nil || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		if queries++; queries > maxQueries {
-			break
-		}
-		hits, err := r.search.Similar(ctx, view.Name(), strings.ToValidUTF8(head(m.Content, queryLength), ""), perQuery)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range hits {
-			if h.Score >= minNeighbour {
+		for _, text := range queriesOf(m.Content) {
+			if queries++; queries > maxQueries {
+				break
+			}
+			hits, err := r.search.Similar(ctx, view.Name(), text, perQuery)
+			if err != nil {
+				return nil, err
+			}
+			for _, h := range hits {
 				note(h.Memory, h.Score)
 			}
 		}
@@ -143,6 +143,21 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 		out = append(out, known[id])
 	}
 	return out, nil
+}
+
+var latinWord = regexp.MustCompile(`[A-Za-z][\w.+#-]*`)
+
+// queriesOf lists what of a turn memories are looked for by: its sentences, and the names in Chinese ones, which memories in another
+// language have too.
+func queriesOf(turn string) (out []string) {
+	for _, s := range sentences(head(turn, queryLength)) {
+		text := strings.ToValidUTF8(s.restore(s.text), "")
+		out = append(out, text)
+		if names := latinWord.FindAllString(text, -1); isHan(text) && len(names) > 0 {
+			out = append(out, strings.Join(names, " "))
+		}
+	}
+	return out
 }
 
 // planFrom turns a reply into a plan, beside what the rules know of failures. Whatever the reply says, only shown memories are its targets.

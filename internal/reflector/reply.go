@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -134,7 +135,7 @@ func (r *reflection) candidate(category, title, content string, salience float64
 		Category: category, Title: head(strings.TrimSpace(title), memory.MaxTitle), Content: content, Salience: salience, Source: memory.SourceReflection, Confidence: 1,
 		Evidence: []memory.Evidence{{Log: date(last), Session: r.in.Session}},
 	}
-	if category != memory.Procedural && len(content) <= 4*memory.MaxContent {
+	if category != memory.Procedural && utf8.RuneCountInString(content) <= memory.MaxContent { // what is longer is refused
 		m.Content = r.dated(content, category != memory.Tasks)
 	}
 	if why, _ = redact.Text(strings.TrimSpace(why)); why != "" {
