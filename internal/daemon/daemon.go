@@ -190,7 +190,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
-		Paused: d.paused.Load,
+		Paused: d.paused.Load, Stopping: d.stopping,
 	})
 	d.archiver = archiver.New(archiver.Config{
 		Store: d.store, Now: d.now, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,

@@ -41,9 +41,10 @@ type Config struct {
 	Reflector Reflector
 	Now       func() time.Time
 	Logger    *slog.Logger
-	Location  *time.Location // zone of the time given to messages that come without one; nil is UTC
-	IdleAfter time.Duration  // 0 is DefaultIdleAfter
-	Paused    func() bool    // capture is paused: nothing is appended or reflected; nil is never
+	Location  *time.Location  // zone of the time given to messages that come without one; nil is UTC
+	IdleAfter time.Duration   // 0 is DefaultIdleAfter
+	Stopping  <-chan struct{} // closed when reflections are to end unfinished; nil is never
+	Paused    func() bool     // capture is paused: nothing is appended or reflected; nil is never
 }
 
 // Service is safe for concurrent use.
@@ -55,6 +56,7 @@ type Service struct {
 	loc       *time.Location
 	idleAfter time.Duration
 	paused    func() bool
+	stopping  <-chan struct{}
 
 	busy locks
 	wake chan struct{} // tells Run that a session may be waiting
@@ -70,7 +72,7 @@ type key struct{ space, id string }
 func New(c Config) *Service {
 	s := &Service{
 		store: c.Store, reflector: c.Reflector, now: c.Now, logger: c.Logger, loc: c.Location,
-		idleAfter: c.IdleAfter, paused: c.Paused,
+		idleAfter: c.IdleAfter, paused: c.Paused, stopping: c.Stopping,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
 	}
 	if s.loc == nil {
