@@ -73,7 +73,7 @@ func candidates(date string, entries []*memory.Entry) []candidate {
 
 // judge says which category of memory an entry is worth, and how much; 0 when none.
 func judge(e *memory.Entry) (category string, weight float64) {
-	if strings.TrimSpace(e.Content) == "" || e.Type == memory.EntrySessionSummary {
+	if strings.TrimSpace(e.Content) == "" || e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview {
 		return "", 0
 	}
 	category = slug(e.Category)

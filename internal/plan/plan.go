@@ -72,7 +72,10 @@ type Rejection struct {
 	Reason string // one of the Reason constants, or that of a memory.Violation
 }
 
-// Why items are refused. REVIEW ones need a person to look at them.
+// ReviewPrefix begins the reasons of what needs a person to look at it.
+const ReviewPrefix = "REVIEW_"
+
+// Why items are refused.
 const (
 	ReasonTooMany         = "TOO_MANY_OPERATIONS"
 	ReasonUnknownAction   = "UNKNOWN_ACTION"

@@ -97,10 +97,14 @@ func must[T any](v T, err error) T {
 // TestRandomReplies: whatever a model replies, a reflection is one operation that changes shown memories only, retires none, brings back nothing
 // forgotten, stores no secret, and can be undone.
 func TestRandomReplies(t *testing.T) {
+	n := *randomReplies
+	if raceDetector {
+		n /= 5
+	}
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			playReplies(t, &adversary{Rand: rand.New(rand.NewPCG(seed, 2))}, *randomReplies/2)
+			playReplies(t, &adversary{Rand: rand.New(rand.NewPCG(seed, 2))}, n/2)
 		})
 	}
 }

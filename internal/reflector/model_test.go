@@ -252,6 +252,19 @@ func TestModelDownTooLong(t *testing.T) {
 	}
 }
 
+// TestReviewIsKept: what the guards leave to a person is not lost.
+func TestReviewIsKept(t *testing.T) {
+	b := open(t, t.TempDir())
+	b.know("We use Postgres 14")
+	b.say("s1", user("We use some database")...)
+	b.model(says(reply(item("UPDATE", 1, "We use a database and my key is "+secretValue))))
+	b.reflect("s1")
+	_, entries, err := b.store.Space("p").Log("2026-02-21")
+	if err != nil || len(entries) != 3 || entries[2].Type != memory.EntryReview || !strings.HasPrefix(entries[2].Content, "[REVIEW_LOST_NUMBER m1] We use a database and my key is [redacted:") {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
 // TestDryRunWithModel shows what would be done, also while the model is down, and changes nothing.
 func TestDryRunWithModel(t *testing.T) {
 	b := open(t, t.TempDir())
@@ -382,10 +395,10 @@ func TestQuestion(t *testing.T) {
 
 	// A long session is cut to the budget, and what the user stated is in it, wherever that was.
 	long := []*memory.Message{}
-	for i := range 600 {
+	for i := range 300 {
 		long = append(long, &memory.Message{Role: "assistant", At: saturday, Content: strings.Repeat("Lorem ipsum dolor. ", 40)},
 			&memory.Message{Role: "user", At: saturday, Content: fmt.Sprintf("next %d %s", i, strings.Repeat("过来", 50))})
-		if i == 300 {
+		if i == 150 {
 			long = append(long, &memory.Message{Role: "user", At: saturday, Content: "I prefer tabs over spaces."})
 		}
 	}
@@ -395,7 +408,7 @@ func TestQuestion(t *testing.T) {
 	m.reply = func(llm.Request) (string, error) { return reply(), nil }
 	b.reflect("s2")
 	q = m.asked[1]
-	if n := llm.EstimateTokens(q.System) + llm.EstimateTokens(q.User); n > 9000 || n < 4000 || !strings.Contains(q.User, "I prefer tabs over spaces.") || !strings.Contains(q.User, "next 0 ") || !strings.Contains(q.User, "next 599 ") {
+	if n := llm.EstimateTokens(q.System) + llm.EstimateTokens(q.User); n > 9000 || n < 4000 || !strings.Contains(q.User, "I prefer tabs over spaces.") || !strings.Contains(q.User, "next 0 ") || !strings.Contains(q.User, "next 299 ") {
 		t.Errorf("%d tokens:\n%s", n, q.User)
 	}
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -163,7 +164,9 @@ func (r *Reflector) once(ctx context.Context, space, id string, opts Options, as
 			res.Outcomes = outcomes
 			return errDryRun
 		}
-		if err := plan.Apply(tx, res.Plan); err != nil {
+		p := res.Plan
+		p.Entries = slices.Concat(p.Entries, r.forReview(p, outcomes))
+		if err := plan.Apply(tx, p); err != nil {
 			return err
 		}
 		next := reflected(current, messages, tx, res.Summary)
@@ -212,6 +215,19 @@ func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
 		}
 	}
 	return false
+}
+
+// forReview keeps in the daily log what the guards leave to a person: the text would be lost otherwise.
+func (r *Reflector) forReview(p plan.Plan, outcomes []journal.Outcome) (out []plan.DatedEntry) {
+	at := r.now().In(r.location)
+	for i, o := range outcomes {
+		if o.Status != journal.Rejected || !strings.HasPrefix(o.Reason, plan.ReviewPrefix) {
+			continue
+		}
+		text, item := "["+o.Reason+" "+o.ID+"] ", p.Items[i]
+		out = append(out, plan.DatedEntry{Date: date(at), Entry: memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text + item.Memory.Content, Session: p.Session}})
+	}
+	return out
 }
 
 // reflected is the header of a session after its reflection.
