@@ -47,6 +47,7 @@ const (
 	queryLength   = 4000 // characters of a turn that are looked at for them
 	perQuery      = 5    // neighbours of each
 	maxReplyItems = 200
+	shownFailures = 8 // kinds
 )
 
 // stretch is what was asked about, kept while plans are made anew: a model is asked once.
@@ -77,7 +78,7 @@ func (r *Reflector) ask(ctx context.Context, view *store.Space, session *memory.
 	}
 	failed := failures(x.in.Messages)
 	var got reply
-	_, err = r.model.Do(ctx, question(x, s.shown, failed[:min(len(failed), maxFailures)], got.check))
+	_, err = r.model.Do(ctx, question(x, s.shown, failed[:min(len(failed), shownFailures)], got.check))
 	if err == nil {
 		s.reply = &got
 		return nil
@@ -188,10 +189,16 @@ func (r *Reflector) planFrom(ctx context.Context, in Input, s *stretch) (plan.Pl
 				near = append(near, plan.Neighbour{Memory: s.shown[i], Score: h.Score})
 			}
 		}
-		if d := plan.Decide(item, near); d.Action != plan.Add {
+		d := plan.Decide(item, near)
+		if d.Action != plan.Update {
 			return d
 		}
-		return item
+		target := s.shown[slices.IndexFunc(s.shown, func(m *memory.Memory) bool { return m.ID == d.Target })]
+		if item.Memory.Category == memory.Procedural && target.Category != memory.Procedural {
+			return item // a rule takes no fact's place
+		}
+		d.Memory.Category, d.Memory.StructuredData = target.Category, nil
+		return d
 	}
 	x.failures()
 	x.take(s, decide)

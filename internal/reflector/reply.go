@@ -67,7 +67,7 @@ func (r *reflection) take(s *stretch, decide func(plan.Item) plan.Item) {
 	failed := failures(r.in.Messages)
 	for _, l := range s.reply.Rules {
 		var f *failure
-		if l.Failure > 0 && l.Failure <= min(len(failed), maxFailures) {
+		if l.Failure > 0 && l.Failure <= min(len(failed), shownFailures) {
 			f = failed[l.Failure-1]
 		}
 		r.learn(l, f, decide)
@@ -107,9 +107,6 @@ func (r *reflection) propose(p proposal, shown []*memory.Memory, decide func(pla
 	case plan.Add:
 		item.Target, item.TargetRevision = "", 0
 		item = decide(item)
-		if item.Action == plan.Update {
-			item.Memory.StructuredData = nil
-		}
 	case plan.Update:
 		item.Memory.StructuredData = nil // of the memory as it was first kept
 		if strings.TrimSpace(p.Content) == "" {
