@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 //	log FILE DATE TEXT   writes a daily log with one entry
 //	await PATTERN CMD…   runs a command until its output matches, for at most ten seconds
 //	fakellm NAME HOW     starts a model server that behaves as one of fakes, and sets a variable to its address
+//	asked URL TIMES      fails unless that model server was asked so often, and the daemon's ledger of tokens agrees
 //	flip FILE NEW        copies a file with one bit in its middle turned
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -35,7 +36,7 @@ func TestScripts(t *testing.T) {
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
-			"fakellm": cmdFakeLLM, "flip": cmdFlip,
+			"fakellm": cmdFakeLLM, "asked": cmdAsked, "flip": cmdFlip,
 		},
 	})
 }

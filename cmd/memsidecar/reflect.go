@@ -58,7 +58,13 @@ it went on. With --file, a transcript that was not recorded here is read instead
 func (a *app) printReflection(r *pb.SessionServiceReflectResponse, dry bool) {
 	if r.GetPending() {
 		a.out.printf("The session has ended; it is reflected in the background.\n")
+		if r.GetNote() != "" {
+			a.out.printf("%s\n", printable(r.GetNote()))
+		}
 		return
+	}
+	if r.GetNote() != "" {
+		a.out.printf("Rules decided: %s\n", printable(r.GetNote()))
 	}
 	if len(r.GetItems()) == 0 {
 		a.out.printf("Nothing new to learn%s.\n", operation(r.GetResult()))

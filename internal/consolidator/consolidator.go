@@ -1,6 +1,6 @@
 // Package consolidator is the write path of agents: it takes one candidate memory, compares it with what is known and
-// decides by deterministic rules whether to add it, to update a memory or to leave things as they are. What it decides
-// passes the same guards as a reflection. It does not serve users' explicit saves, which are not judged.
+// decides by deterministic rules, or by a language model within their bounds, whether to add it, to update a memory or to leave
+// things as they are. What it decides passes the same guards as a reflection. It does not serve users' explicit saves, which are not judged.
 package consolidator
 
 import (
@@ -43,6 +43,9 @@ type Config struct {
 	// Disabled stores candidates as they are: nothing is compared with them but for an exact repeat. What guards every
 	// write (secrets, forgotten values, limits) stays.
 	Disabled bool
+
+	// Model decides where something similar is known that is not the same; nil leaves that to the rules.
+	Model Model
 }
 
 // Service is safe for concurrent use.
@@ -53,11 +56,13 @@ type Service struct {
 	location *time.Location
 	logger   *slog.Logger
 	disabled bool
+	model    Model // nil without one
+	answers  answers
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	s := &Service{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Disabled}
+	s := &Service{store: cfg.Store, search: cfg.Search, now: cfg.Now, location: cfg.Location, logger: cfg.Logger, disabled: cfg.Disabled, model: cfg.Model}
 	if s.location == nil {
 		s.location = time.UTC
 	}
@@ -85,13 +90,16 @@ type Request struct {
 
 // Decision is what became of a candidate.
 type Decision struct {
-	Action   plan.Action // ADD, UPDATE or NOOP; NOOP with a Reason when it was refused
+	Action   plan.Action // ADD, UPDATE, DELETE or NOOP; NOOP with a Reason when it was refused
 	ID       string      // the memory added, changed or repeated; the log entry with ToDaily
 	Op       int64       // 0 when nothing changed
 	Status   string      // journal.Applied, Duplicate or Rejected
 	Reason   string      // UPPER_SNAKE: the rule that decided, or why it was refused
 	Similar  []search.Hit
 	Replayed bool // the key was known: nothing was done again
+
+	DecidedBy string // ByModel or ByRules
+	Note      string // why the rules decided although the model was asked; else ""
 }
 
 const (
@@ -148,7 +156,7 @@ func (r *Request) meta() (store.Meta, error) {
 
 // Consolidate decides about a candidate and carries it out. A value the user had forgotten is refused, whoever asks: only
 // an explicit save brings it back. No lock is held while neighbours are searched; a neighbour that changes meanwhile makes it
-// decide anew, at most 3 times.
+// decide anew, at most 3 times. A model is asked once, for at most 20 seconds; then, and in all that it proposes wrongly, the rules decide.
 //
 // Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, those of the store and the search.
 func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error) {
@@ -170,7 +178,7 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 				return Decision{}, err
 			}
 		}
-		d, err := s.once(ctx, req, meta)
+		d, err := s.once(ctx, req, meta, i == 0)
 		if !errors.Is(err, errMoved) {
 			return d, err
 		}
@@ -187,21 +195,36 @@ func (s *Service) settle(ctx context.Context, space string) error {
 	return nil
 }
 
-func (s *Service) once(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
+func (s *Service) once(ctx context.Context, req Request, meta store.Meta, first bool) (Decision, error) {
 	if req.WriteTo == ToDaily {
 		return s.daily(ctx, req, meta)
 	}
-	out := Decision{}
+	out := Decision{DecidedBy: ByRules}
 	var err error
 	if s.disabled {
 		// no neighbours: the candidate is new unless it is an exact repeat
 	} else if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, neighbours); err != nil {
 		return Decision{}, fmt.Errorf("find similar memories: %w", err)
 	}
-	item := decide(req, out.Similar)
-	p := plan.Plan{Space: req.Space, Session: req.Session, Items: []plan.Item{item}, Source: memory.SourceConsolidation}
-	return s.update(ctx, req, meta, out, item, func(tx *store.Tx) ([]journal.Outcome, error) {
+	byRules := decide(req, out.Similar)
+	item := byRules
+	if s.model != nil && !s.disabled && first {
+		if item, out.Note, err = s.consult(ctx, req, out.Similar, byRules); err != nil {
+			return Decision{}, err
+		}
+	}
+	return s.update(ctx, req, meta, &out, &item, func(tx *store.Tx) ([]journal.Outcome, error) {
+		p := plan.Plan{Space: req.Space, Session: req.Session, Items: []plan.Item{item}, Source: memory.SourceConsolidation}
 		outcomes := plan.Preview(p, tx)
+		if o := outcomes[0]; item.Model && o.Status == journal.Rejected && o.Reason != plan.ReasonStale && o.Reason != plan.ReasonInactive {
+			out.Note = "the model's proposal was refused: " + o.Reason // what the agent wants to save is not lost by that
+			item = byRules
+			p.Items[0] = item
+			outcomes = plan.Preview(p, tx)
+		}
+		if item.Model {
+			out.DecidedBy = ByModel
+		}
 		if o := outcomes[0]; o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
 			return nil, errMoved
 		}
@@ -231,8 +254,8 @@ func decide(req Request, hits []search.Hit) plan.Item {
 	return plan.Decide(plan.Item{Why: "NEW", Memory: m}, near)
 }
 
-// update runs do in one transaction and turns its outcome into a decision.
-func (s *Service) update(ctx context.Context, req Request, meta store.Meta, out Decision, item plan.Item, do func(*store.Tx) ([]journal.Outcome, error)) (Decision, error) {
+// update runs do in one transaction and turns its outcome into a decision. do may change out and item.
+func (s *Service) update(ctx context.Context, req Request, meta store.Meta, about *Decision, item *plan.Item, do func(*store.Tx) ([]journal.Outcome, error)) (Decision, error) {
 	var seen []journal.Outcome
 	res, err := s.store.Update(ctx, meta, func(tx *store.Tx) (err error) {
 		seen, err = do(tx)
@@ -244,6 +267,7 @@ func (s *Service) update(ctx context.Context, req Request, meta store.Meta, out 
 	case err != nil:
 		return Decision{}, err
 	}
+	out := *about
 	out.Op, out.Replayed = res.Op, res.Replayed
 	if len(res.Outcomes) == 0 {
 		return Decision{}, fmt.Errorf("the key %q belongs to a request without a decision: %w", req.Key, memory.ErrKeyReused)
@@ -276,7 +300,7 @@ func (s *Service) daily(ctx context.Context, req Request, meta store.Meta) (Deci
 		return Decision{}, err
 	}
 	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryAutoExtract, Content: req.Content, Category: req.Category, Session: req.Session}
-	return s.update(ctx, req, meta, Decision{}, plan.Item{}, func(tx *store.Tx) ([]journal.Outcome, error) {
+	return s.update(ctx, req, meta, &Decision{DecidedBy: ByRules}, &plan.Item{}, func(tx *store.Tx) ([]journal.Outcome, error) {
 		o := journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: plan.Logged}
 		switch {
 		case strings.TrimSpace(redact.WithoutMarkers(req.Content)) == "":

@@ -24,18 +24,25 @@ var noon = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
 
 func open(t *testing.T) (*store.Store, *consolidator.Service) {
 	t.Helper()
+	now := func() time.Time { return noon }
+	engine := search.New(search.Config{Now: now})
+	st := openStore(t, engine)
+	return st, consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now})
+}
+
+func openStore(t *testing.T, engine *search.Engine) *store.Store {
+	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return noon }
-	engine := search.New(search.Config{Now: now})
 	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{engine}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close(context.WithoutCancel(t.Context())) })
-	return st, consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now})
+	return st
 }
 
 func must(t *testing.T, s *consolidator.Service, req consolidator.Request) consolidator.Decision {

@@ -75,6 +75,7 @@ type daemon struct {
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
 	purges    *purge.Service
+	model     *model // nil without one
 	monitor   *rpc.Monitor
 	server    *grpc.Server
 	health    *health.Server
@@ -181,15 +182,24 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	d.paused.Store(readPaused(d.fs))
 	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
+	if d.model, err = d.openModel(); err != nil {
+		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
+	}
 
-	reflecting := reflector.New(reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log})
 	d.recall = recall.New(recall.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
 		ContextTokens: d.cfg.ContextTokens,
 	})
+	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log}
+	consolidating := consolidator.Config{
+		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
+	}
+	if d.model != nil {
+		reflecting.Model, consolidating.Model = d.model, d.model
+	}
 	d.sessions = session.New(session.Config{
-		Store: d.store, Reflector: reflecting, Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
-		Paused: d.paused.Load,
+		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
+		Paused: d.paused.Load, Stopping: d.stopping,
 	})
 	d.archiver = archiver.New(archiver.Config{
 		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
@@ -202,10 +212,8 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: memories.New(d.store, local), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
-		Consolidator: consolidator.New(consolidator.Config{
-			Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
-		}),
-		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
+		Consolidator: consolidator.New(consolidating),
+		Backups:      &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil

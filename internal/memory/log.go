@@ -14,6 +14,7 @@ const (
 	EntryToolFailure    = "tool_failure"
 	EntryCorrection     = "correction"
 	EntrySessionSummary = "session_summary"
+	EntryReview         = "review" // a change that was proposed and not made: a person may want it
 )
 
 // Entry is one line of a daily log. Values in the store are immutable.

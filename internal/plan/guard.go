@@ -41,12 +41,13 @@ type bench struct {
 	view    View
 	source  string
 	used    int
+	retired int // what a model wants to retire in all
 	targets map[string]bool
 	added   map[string]string // target id by category and content; "" for a new memory
 }
 
 func judge(p Plan, view View) []verdict {
-	b := &bench{view: view, source: cmp.Or(p.Source, memory.SourceReflection), targets: map[string]bool{}, added: map[string]string{}}
+	b := &bench{view: view, source: cmp.Or(p.Source, memory.SourceReflection), retired: retired(p), targets: map[string]bool{}, added: map[string]string{}}
 	verdicts := make([]verdict, len(p.Items))
 	for i, item := range p.Items {
 		if item.Action != Noop && b.used == MaxItems {
@@ -88,6 +89,9 @@ func (b *bench) judge(item Item) verdict {
 			return verdict{item: item, reject: reason}
 		}
 		if item.Action == Delete {
+			if reason := b.mayRetire(item, target); reason != "" {
+				return verdict{item: item, reject: reason}
+			}
 			after := target.Clone()
 			after.Status = memory.Retired
 			return verdict{item: item, after: after}
@@ -95,6 +99,16 @@ func (b *bench) judge(item Item) verdict {
 		return b.update(item, target)
 	}
 	return verdict{item: item, reject: ReasonUnknownAction}
+}
+
+func (b *bench) mayRetire(item Item, target *memory.Memory) string {
+	switch {
+	case !item.Model:
+		return ""
+	case b.retired > maxModelRetired:
+		return ReasonManyRetired
+	}
+	return doubtful(item, target)
 }
 
 // target returns the memory an item means to change, or why it must not.
@@ -152,8 +166,16 @@ func (b *bench) update(item Item, target *memory.Memory) verdict {
 	if reason := b.content(&item); reason != "" {
 		return verdict{item: item, reject: reason}
 	}
+	if item.Model {
+		item.Replaces, _ = Replaced(target.Content, item.Memory.Content)
+	}
 	if reason := lost(target.Content, item.Memory.Content, item.Replaces); reason != "" {
 		return verdict{item: item, reject: reason}
+	}
+	if item.Model {
+		if reason := doubtful(item, target); reason != "" {
+			return verdict{item: item, reject: reason}
+		}
 	}
 	after := merge(target, &item.Memory)
 	after.Source = cmp.Or(after.Source, b.source)
@@ -188,6 +210,9 @@ func (b *bench) content(item *Item) string {
 		return ReasonForgotten
 	}
 	m.Content = strings.TrimSpace(clean)
+	if item.Model && repetitive(m.Content) {
+		return ReasonRepetitive
+	}
 	m.Title, _ = redact.Text(m.Title)
 	for i := range m.Tags {
 		m.Tags[i], _ = redact.Text(m.Tags[i])

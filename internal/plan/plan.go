@@ -31,6 +31,9 @@ type Item struct {
 
 	Why string // UPPER_SNAKE name of the rule
 
+	// Model says that a language model proposed it: stricter guards apply, and Replaces is not looked at.
+	Model bool
+
 	// Said is the sentence the memory was learnt from, when it reads differently. It is not stored: a value that was
 	// forgotten in one form is not learnt in the other.
 	Said string
@@ -69,7 +72,10 @@ type Rejection struct {
 	Reason string // one of the Reason constants, or that of a memory.Violation
 }
 
-// Why items are refused. REVIEW ones need a person to look at them.
+// ReviewPrefix begins the reasons of what needs a person to look at it.
+const ReviewPrefix = "REVIEW_"
+
+// Why items are refused.
 const (
 	ReasonTooMany         = "TOO_MANY_OPERATIONS"
 	ReasonUnknownAction   = "UNKNOWN_ACTION"

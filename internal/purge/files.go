@@ -115,7 +115,7 @@ var (
 func classify(name string) holder {
 	h := holder{name: name}
 	switch top, _, _ := strings.Cut(name, "/"); {
-	case name == "LOCK" || name == "purge.json" || segmentName.MatchString(name):
+	case name == "LOCK" || name == "purge.json" || name == "llm.json" || segmentName.MatchString(name):
 		h.kind = own
 	case snapshotName.MatchString(name):
 		h.kind = snapshot

@@ -35,24 +35,29 @@ const (
 
 // Reflect proposes what to keep of a session, by deterministic rules. It is pure: it changes and remembers nothing.
 func Reflect(in Input) plan.Plan {
-	r := &reflection{in: in}
-	if in.Location == nil {
-		r.in.Location = time.UTC
-	}
-	clean := make([]*memory.Message, len(in.Messages))
-	for i, m := range in.Messages {
-		clean[i], _ = redact.Message(m)
-	}
-	r.in.Messages = clean
-	r.plan = plan.Plan{Space: in.Space, Session: in.Session, Source: memory.SourceReflection}
+	r := newReflection(in)
 	if len(in.Messages) == 0 {
 		return r.plan
 	}
-	r.chinese = speaksChinese(r.in.Messages)
 	r.statements()
 	r.failures()
 	r.summary()
 	return r.plan
+}
+
+// newReflection prepares a run: the messages are cleaned of secrets, the plan is empty.
+func newReflection(in Input) *reflection {
+	r := &reflection{in: in}
+	if in.Location == nil {
+		r.in.Location = time.UTC
+	}
+	r.in.Messages = make([]*memory.Message, len(in.Messages))
+	for i, m := range in.Messages {
+		r.in.Messages[i], _ = redact.Message(m)
+	}
+	r.plan = plan.Plan{Space: in.Space, Session: in.Session, Source: memory.SourceReflection}
+	r.chinese = speaksChinese(r.in.Messages)
+	return r
 }
 
 // reflection is one run of Reflect.

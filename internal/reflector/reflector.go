@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -31,6 +32,9 @@ type Config struct {
 	Now      func() time.Time
 	Location *time.Location // of the daily logs; nil is UTC
 	Logger   *slog.Logger   // nil discards
+
+	// Model says what to keep of a session; nil leaves that to the rules.
+	Model Model
 }
 
 // Reflector is safe for concurrent use.
@@ -40,11 +44,12 @@ type Reflector struct {
 	now      func() time.Time
 	location *time.Location
 	logger   *slog.Logger
+	model    Model // nil without one
 }
 
 // New makes a Reflector. Store, Search and Now are required.
 func New(cfg Config) *Reflector {
-	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger}
+	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model}
 	if r.location == nil {
 		r.location = time.UTC
 	}
@@ -67,6 +72,8 @@ type Result struct {
 	Plan             plan.Plan
 	Outcomes         []journal.Outcome // one for each item of the plan
 	Summary          string            // of the stretch
+	DecidedBy        string            // ByModel or ByRules; "" with AlreadyReflected
+	Note             string            // why the rules decided although there is a model; else ""
 }
 
 const (
@@ -83,15 +90,19 @@ var (
 // Reflect learns from what is new in a session and marks it as reflected, in one operation. A session with nothing new
 // is left alone. When messages arrive or a memory it is about changes while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
 //
-// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when things would not stand still, those of the store.
+// With a model, that is asked once, and the rules decide where it is of no use. What arrives meanwhile is left for the next reflection, and a
+// memory that changes meanwhile is left as it is.
+//
+// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when things would not stand still, *WaitError, those of the store.
 func (r *Reflector) Reflect(ctx context.Context, space, sessionID string, opts Options) (Result, error) {
+	var asked stretch
 	for i := range attempts {
 		if i > 0 {
 			if err := r.settle(ctx, space); err != nil {
 				return Result{}, err
 			}
 		}
-		res, err := r.once(ctx, space, sessionID, opts)
+		res, err := r.once(ctx, space, sessionID, opts, &asked)
 		if !errors.Is(err, errMoved) {
 			return res, err
 		}
@@ -108,7 +119,7 @@ func (r *Reflector) settle(ctx context.Context, space string) error {
 	return nil
 }
 
-func (r *Reflector) once(ctx context.Context, space, id string, opts Options) (Result, error) {
+func (r *Reflector) once(ctx context.Context, space, id string, opts Options, asked *stretch) (Result, error) {
 	view := r.store.Space(space)
 	session, err := view.Session(id)
 	if err != nil {
@@ -121,34 +132,50 @@ func (r *Reflector) once(ctx context.Context, space, id string, opts Options) (R
 	if len(messages) == 0 && session.State == memory.SessionReflected {
 		return Result{AlreadyReflected: true, Op: session.ReflectedOp, Summary: session.Summary}, nil
 	}
-	res := Result{Messages: len(messages)}
-	if res.Plan, err = r.plan(ctx, view, id, messages); err != nil {
+	messages, err = r.consult(ctx, view, session, messages, opts, asked)
+	if err != nil {
 		return Result{}, err
+	}
+	res := Result{Messages: len(messages), DecidedBy: ByRules, Note: asked.instead}
+	if res.Plan, err = r.plan(ctx, view, id, messages, asked); err != nil {
+		return Result{}, err
+	}
+	if asked.reply != nil {
+		res.DecidedBy = ByModel
 	}
 	res.Summary = summaryOf(res.Plan, session.Summary)
 	meta := store.Meta{Space: space, Actor: journal.ActorReflect, Reason: "session reflection", Session: id}
+	if r.model != nil {
+		meta.Reason += " by the " + res.DecidedBy
+	}
 	done, err := r.store.Update(ctx, meta, func(tx *store.Tx) error {
 		current := tx.Session(id)
 		if current == nil {
 			return &memory.NotFoundError{Kind: "session", Name: id}
 		}
-		if current.ReflectedSeq != session.ReflectedSeq || current.NextSeq != session.NextSeq || current.ReflectedOp != session.ReflectedOp {
+		if current.ReflectedSeq != session.ReflectedSeq || current.ReflectedOp != session.ReflectedOp || current.NextSeq != session.NextSeq && !asked.asked {
 			return errMoved
 		}
 		outcomes := plan.Preview(res.Plan, tx)
-		if slices.ContainsFunc(outcomes, func(o journal.Outcome) bool {
-			return o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive)
-		}) {
+		if overtaken(res.Plan, outcomes) {
 			return errMoved // what was learnt is decided anew, not lost
 		}
 		if opts.DryRun {
 			res.Outcomes = outcomes
 			return errDryRun
 		}
-		if err := plan.Apply(tx, res.Plan); err != nil {
+		p := res.Plan
+		p.Entries = slices.Concat(p.Entries, r.forReview(p, outcomes))
+		if err := plan.Apply(tx, p); err != nil {
 			return err
 		}
-		tx.PutSession(reflected(current, messages, tx, res.Summary))
+		next := reflected(current, messages, tx, res.Summary)
+		if asked.asked && (current.NextSeq > asked.upTo || current.State == memory.SessionOpen && session.State != memory.SessionOpen) {
+			// It went on while the model was asked: only the stretch is done.
+			next = new(*current)
+			next.ReflectedSeq, next.ReflectedOp, next.Summary = max(current.ReflectedSeq, asked.upTo), tx.LSN(), res.Summary
+		}
+		tx.PutSession(next)
 		return nil
 	})
 	switch {
@@ -160,6 +187,47 @@ func (r *Reflector) once(ctx context.Context, space, id string, opts Options) (R
 	res.Op, res.Outcomes = done.Op, done.Outcomes
 	r.logger.DebugContext(ctx, "session reflected", "space", space, "session", id, "op", res.Op, "items", len(res.Plan.Items))
 	return res, nil
+}
+
+// consult has the model asked about what is new, once for each stretch, and returns the messages of the stretch.
+func (r *Reflector) consult(ctx context.Context, view *store.Space, session *memory.Session, messages []*memory.Message, opts Options, asked *stretch) ([]*memory.Message, error) {
+	if r.model == nil || len(messages) == 0 {
+		*asked = stretch{}
+		return messages, nil
+	}
+	again := asked.asked && asked.from == session.ReflectedSeq
+	upTo := session.NextSeq
+	if again {
+		upTo = asked.upTo
+	}
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m *memory.Message) bool { return m.Seq >= upTo })
+	if again || len(messages) == 0 {
+		return messages, nil
+	}
+	return messages, r.ask(ctx, view, session, messages, opts.DryRun, asked)
+}
+
+// overtaken reports whether a memory that the rules decided about has changed meanwhile. What a model said of one is not asked anew: it is reported.
+func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
+	for i, o := range outcomes {
+		if !p.Items[i].Model && o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
+			return true
+		}
+	}
+	return false
+}
+
+// forReview keeps in the daily log what the guards leave to a person: the text would be lost otherwise.
+func (r *Reflector) forReview(p plan.Plan, outcomes []journal.Outcome) (out []plan.DatedEntry) {
+	at := r.now().In(r.location)
+	for i, o := range outcomes {
+		if o.Status != journal.Rejected || !strings.HasPrefix(o.Reason, plan.ReviewPrefix) {
+			continue
+		}
+		text, item := "["+o.Reason+" "+o.ID+"] ", p.Items[i]
+		out = append(out, plan.DatedEntry{Date: date(at), Entry: memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text + item.Memory.Content, Session: p.Session}})
+	}
+	return out
 }
 
 // reflected is the header of a session after its reflection.
@@ -178,9 +246,15 @@ func reflected(s *memory.Session, messages []*memory.Message, tx *store.Tx, summ
 }
 
 // plan makes the plan on what is durable now.
-func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, messages []*memory.Message) (plan.Plan, error) {
+func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, messages []*memory.Message, asked *stretch) (plan.Plan, error) {
+	in, err := r.input(view, id, messages)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if asked.reply != nil {
+		return r.planFrom(ctx, in, asked)
+	}
 	var failed error
-	in := Input{Space: view.Name(), Session: id, Messages: messages, Location: r.location, Now: r.now()}
 	in.Similar = func(text string) []plan.Neighbour {
 		if failed != nil {
 			return nil
@@ -193,18 +267,24 @@ func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, mess
 		}
 		return near
 	}
-	if wanted := signatures(messages); len(wanted) > 0 {
-		in.Rules = rulesAbout(view, wanted)
-		var err error
-		if in.Failures, err = failuresBefore(view, wanted); err != nil {
-			return plan.Plan{}, err
-		}
-	}
 	p := Reflect(in)
 	if failed != nil {
 		return plan.Plan{}, fmt.Errorf("find similar memories: %w", failed)
 	}
 	return p, nil
+}
+
+// input is what both the rules and a model go by, but for the search.
+func (r *Reflector) input(view *store.Space, id string, messages []*memory.Message) (Input, error) {
+	in := Input{Space: view.Name(), Session: id, Messages: messages, Location: r.location, Now: r.now()}
+	if wanted := signatures(messages); len(wanted) > 0 {
+		in.Rules = rulesAbout(view, wanted)
+		var err error
+		if in.Failures, err = failuresBefore(view, wanted); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
 }
 
 // signatures lists what failed in a stretch.

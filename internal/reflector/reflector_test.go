@@ -63,7 +63,7 @@ func (b *bed) say(id string, messages ...*memory.Message) {
 		if old := tx.Session(id); old != nil {
 			s = *old
 		}
-		s.State, s.LastAt = memory.SessionEnded, saturday
+		s.State, s.LastAt, s.EndedAt = memory.SessionEnded, saturday, saturday
 		first := s.NextSeq
 		s.NextSeq += int64(len(messages))
 		s.Messages += int64(len(messages))

@@ -35,5 +35,6 @@ func (s *memoryServer) Consolidate(ctx context.Context, req *pb.MemoryServiceCon
 			Op: done.Op, Replayed: done.Replayed, Outcomes: []journal.Outcome{{ID: done.ID, Status: done.Status, Reason: done.Reason}},
 		}),
 		Decision: decisions[done.Action], Id: done.ID, Reason: done.Reason,
+		DecidedBy: done.DecidedBy, Note: done.Note,
 	}, nil
 }

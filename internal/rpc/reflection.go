@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"cmp"
+
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/session"
@@ -18,6 +20,7 @@ func reflectionToProto(done *session.Result) *pb.SessionServiceReflectResponse {
 	res := &pb.SessionServiceReflectResponse{
 		Result:  &pb.WriteResult{Operation: r.Op, Replayed: r.AlreadyReflected, Outcomes: outcomesToProto(r.Outcomes)},
 		Summary: r.Summary, Pending: done.Queued, Session: sessionToProto(done.Session),
+		DecidedBy: r.DecidedBy, Note: cmp.Or(r.Note, done.Waits),
 	}
 	for i, item := range r.Plan.Items {
 		out := &pb.ReflectedItem{Decision: decisions[item.Action], TargetId: item.Target, Rule: item.Why}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -64,11 +65,13 @@ type Result struct {
 	Session    *memory.Session // as it is on return
 	Append     AppendResult    // what became of the messages of the request
 	Queued     bool            // the reflection is left to the background
+	Waits      string          // why it is, when that was not asked for
 	Reflection reflector.Result
 }
 
 // Reflect ends a session, durably, and has it reflected: before returning with Wait, else in the background. When the
-// reflection fails, the session stays ended and is tried again later; the error comes with Queued set.
+// reflection fails, the session stays ended and is tried again later; the error comes with Queued set. That the model cannot be asked
+// now is no error: Queued and Waits say it. A reflection that has begun goes on when ctx ends.
 // A repeat of a request does nothing new.
 //
 // Errors: memory.ErrNotFound, memory.ErrPaused (not for a dry run), those of the store and of the reflector.
@@ -100,9 +103,13 @@ func (s *Service) Reflect(ctx context.Context, req ReflectRequest) (Result, erro
 		return out, nil
 	}
 	k := key{req.Space, req.ID}
-	if out.Reflection, err = s.reflect(ctx, k, reflector.Options{}); err != nil {
+	if out.Reflection, err = s.reflect(ctx, k, reflector.Options{}, true); err != nil {
 		out.Queued = true
 		s.nudge()
+		if waits, ok := errors.AsType[*reflector.WaitError](err); ok {
+			out.Waits = waits.Error()
+			return out, nil
+		}
 		return out, fmt.Errorf("reflect session: %w", err)
 	}
 	out.Session, err = s.Get(req.Space, req.ID)
@@ -167,23 +174,46 @@ func (s *Service) dryRun(ctx context.Context, req ReflectRequest) (Result, error
 	if err != nil {
 		return Result{}, err
 	}
-	res, err := s.reflect(ctx, key{req.Space, req.ID}, reflector.Options{DryRun: true})
+	res, err := s.reflect(ctx, key{req.Space, req.ID}, reflector.Options{DryRun: true}, false)
 	if err != nil {
 		return Result{}, fmt.Errorf("reflect session: %w", err)
 	}
 	return Result{Session: header, Append: AppendResult{NextSeq: header.NextSeq}, Reflection: res}, nil
 }
 
+// keepOn is ctx without its end, but for that of the daemon. end releases what it holds.
+func (s *Service) keepOn(ctx context.Context) (kept context.Context, end func()) {
+	kept, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-s.stopping:
+			cancel()
+		case <-kept.Done():
+		}
+	})
+	return kept, func() {
+		cancel()
+		watch.Wait()
+	}
+}
+
 // errUnmarked is a reflector that reports success and leaves the session waiting.
 var errUnmarked = errors.New("the session was not marked as reflected")
 
-// reflect has one session reflected, never twice at a time, and remembers failures for Run.
-func (s *Service) reflect(ctx context.Context, k key, opts reflector.Options) (reflector.Result, error) {
+// reflect has one session reflected, never twice at a time, and remembers failures for Run. With keep it goes on when ctx ends: a model that was
+// asked for the caller is not asked again for nothing.
+func (s *Service) reflect(ctx context.Context, k key, opts reflector.Options, keep bool) (reflector.Result, error) {
 	unlock, err := s.busy.lock(ctx, k)
 	if err != nil {
 		return reflector.Result{}, err
 	}
 	defer unlock()
+	if keep {
+		var end func()
+		ctx, end = s.keepOn(ctx)
+		defer end()
+	}
 	before, err := s.Get(k.space, k.id)
 	if err != nil {
 		return reflector.Result{}, err

@@ -43,9 +43,10 @@ type Config struct {
 	Reflector Reflector
 	Now       func() time.Time
 	Logger    *slog.Logger
-	Location  *time.Location // zone of the time given to messages that come without one; nil is UTC
-	IdleAfter time.Duration  // 0 is DefaultIdleAfter
-	Paused    func() bool    // capture is paused: nothing is appended or reflected; nil is never
+	Location  *time.Location  // zone of the time given to messages that come without one; nil is UTC
+	IdleAfter time.Duration   // 0 is DefaultIdleAfter
+	Stopping  <-chan struct{} // closed when reflections are to end unfinished; nil is never
+	Paused    func() bool     // capture is paused: nothing is appended or reflected; nil is never
 	// HostStarted is when a process was started, ok false when it does not run; nil asks the system.
 	HostStarted func(pid int) (at time.Time, ok bool)
 }
@@ -59,6 +60,7 @@ type Service struct {
 	loc       *time.Location
 	idleAfter time.Duration
 	paused    func() bool
+	stopping  <-chan struct{}
 
 	hostStarted func(pid int) (time.Time, bool)
 
@@ -76,7 +78,7 @@ type key struct{ space, id string }
 func New(c Config) *Service {
 	s := &Service{
 		store: c.Store, reflector: c.Reflector, now: c.Now, logger: c.Logger, loc: c.Location,
-		idleAfter: c.IdleAfter, paused: c.Paused,
+		idleAfter: c.IdleAfter, paused: c.Paused, stopping: c.Stopping,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
 	}
 	if s.hostStarted = c.HostStarted; s.hostStarted == nil {

@@ -140,7 +140,7 @@ func (s *Service) reflectQueued(ctx context.Context, k key) {
 	if h, err := s.Get(k.space, k.id); err != nil || h.State != memory.SessionEnded { // somebody was faster
 		return
 	}
-	res, err := s.reflect(ctx, k, reflector.Options{})
+	res, err := s.reflect(ctx, k, reflector.Options{}, false)
 	switch {
 	case err == nil:
 		s.logger.InfoContext(ctx, "session reflected", "space", k.space, "session", k.id, "op", res.Op)

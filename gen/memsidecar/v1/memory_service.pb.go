@@ -1823,7 +1823,11 @@ type MemoryServiceConsolidateResponse struct {
 	// for NOOP; may be empty.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	// Why, for people.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Who decided: model or rules.
+	DecidedBy string `protobuf:"bytes,5,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
+	// Why the rules decided although a model was asked; may be empty.
+	Note          string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1882,6 +1886,20 @@ func (x *MemoryServiceConsolidateResponse) GetId() string {
 func (x *MemoryServiceConsolidateResponse) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *MemoryServiceConsolidateResponse) GetDecidedBy() string {
+	if x != nil {
+		return x.DecidedBy
+	}
+	return ""
+}
+
+func (x *MemoryServiceConsolidateResponse) GetNote() string {
+	if x != nil {
+		return x.Note
 	}
 	return ""
 }
@@ -3048,12 +3066,15 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\t \x01(\tR\x0eidempotencyKey\x12\x18\n" +
 	"\asession\x18\n" +
 	" \x01(\tR\asessionB\v\n" +
-	"\t_salience\"\xb3\x01\n" +
+	"\t_salience\"\xe6\x01\n" +
 	" MemoryServiceConsolidateResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x123\n" +
 	"\bdecision\x18\x02 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"Y\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"decided_by\x18\x05 \x01(\tR\tdecidedBy\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\"Y\n" +
 	"\x1bMemoryServiceHistoryRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +

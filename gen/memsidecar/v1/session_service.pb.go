@@ -700,7 +700,11 @@ type SessionServiceReflectResponse struct {
 	// The reflection is still to be done in the background.
 	Pending bool `protobuf:"varint,4,opt,name=pending,proto3" json:"pending,omitempty"`
 	// The session as it is now.
-	Session       *Session `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
+	Session *Session `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
+	// Who decided: model or rules; empty when nothing was decided.
+	DecidedBy string `protobuf:"bytes,6,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
+	// Why the rules decided although a model is configured, or why the session waits for the model; may be empty.
+	Note          string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -768,6 +772,20 @@ func (x *SessionServiceReflectResponse) GetSession() *Session {
 		return x.Session
 	}
 	return nil
+}
+
+func (x *SessionServiceReflectResponse) GetDecidedBy() string {
+	if x != nil {
+		return x.DecidedBy
+	}
+	return ""
+}
+
+func (x *SessionServiceReflectResponse) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
 }
 
 // SessionServiceEndRequest names a session.
@@ -1201,13 +1219,16 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x1b\n" +
 	"\ttarget_id\x18\x03 \x01(\tR\btargetId\x120\n" +
 	"\aoutcome\x18\x04 \x01(\v2\x16.memsidecar.v1.OutcomeR\aoutcome\x12\x12\n" +
-	"\x04rule\x18\x05 \x01(\tR\x04rule\"\xed\x01\n" +
+	"\x04rule\x18\x05 \x01(\tR\x04rule\"\xa0\x02\n" +
 	"\x1dSessionServiceReflectResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
 	"\x05items\x18\x02 \x03(\v2\x1c.memsidecar.v1.ReflectedItemR\x05items\x12\x18\n" +
 	"\asummary\x18\x03 \x01(\tR\asummary\x12\x18\n" +
 	"\apending\x18\x04 \x01(\bR\apending\x120\n" +
-	"\asession\x18\x05 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"g\n" +
+	"\asession\x18\x05 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x1d\n" +
+	"\n" +
+	"decided_by\x18\x06 \x01(\tR\tdecidedBy\x12\x12\n" +
+	"\x04note\x18\a \x01(\tR\x04note\"g\n" +
 	"\x18SessionServiceEndRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
