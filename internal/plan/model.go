@@ -9,10 +9,10 @@ import (
 
 // Why items of a language model are refused beside what is refused to anybody.
 const (
-	ReasonManyRetired   = "TOO_MANY_RETIRED"      // it would retire more than one memory
-	ReasonUsersOwn      = "REVIEW_USERS_OWN"      // it would retire what the user saved
-	ReasonLostText      = "REVIEW_LOST_TEXT"      // less than half of the old words are left
-	ReasonRepetitive    = "REPETITIVE"            // the text says the same over and over
+	ReasonManyRetired = "TOO_MANY_RETIRED" // it would retire more than one memory
+	ReasonUsersOwn    = "REVIEW_USERS_OWN" // it would retire what the user saved
+	ReasonLostText    = "REVIEW_LOST_TEXT" // less than half of the old words are left
+	ReasonRepetitive  = "REPETITIVE"       // the text says the same over and over
 )
 
 // WhyModel is Item.Why of what a model proposes.
