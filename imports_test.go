@@ -50,6 +50,8 @@ var arrows = []struct {
 		why: "the store is told of its projections, it does not know them"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},
+	{from: []string{"internal/pattern/..."}, not: []string{"..."},
+		why: "it knows expressions and not what they mean"},
 	{from: []string{"internal/publish/..."}, not: []string{"..."},
 		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson/..."},
 		why: "it writes files without knowing what is in them"},

@@ -1,12 +1,13 @@
 package plan
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // anchors holds what a rewording must not lose: numbers, names and negations.
@@ -17,14 +18,14 @@ type anchors struct {
 }
 
 var (
-	number = regexp.MustCompile(`\d+(?:[.,:]\d+)*`)
+	number = pattern.New(`\d+(?:[.,:]\d+)*`)
 	// Numerals count only before a unit; "one thing" is no number worth keeping.
-	hanNumeral  = regexp.MustCompile(`([一二两三四五六七八九十百千万]+)(?:点|号|日|月|年|台|岁|块|元|人|天|小时|分钟|周|次|层|楼)`)
-	numeralWord = regexp.MustCompile(`(?i)\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
-	identifier  = regexp.MustCompile(`[\p{Latin}_][\p{Latin}\d]*(?:[_./\\:@-]+[\p{Latin}\d]+)+|\p{Latin}+\d[\p{Latin}\d]*|\p{Latin}*\p{Ll}\p{Lu}[\p{Latin}\d]*`)
-	quoted      = regexp.MustCompile("[「『《“]([^」』》”]{1,40})[」』》”]|`([^`\\n]{1,80})`")
-	word        = regexp.MustCompile(`[\p{Latin}\d][\p{Latin}\d'’-]*`)
-	negative    = regexp.MustCompile(`(?i)\b(?:not|never|no|cannot|cant|dont|doesnt|without|none|nor|neither|avoids?)\b|n['’]t\b`)
+	hanNumeral  = pattern.New(`([一二两三四五六七八九十百千万]+)(?:点|号|日|月|年|台|岁|块|元|人|天|小时|分钟|周|次|层|楼)`)
+	numeralWord = pattern.New(`(?i)\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
+	identifier  = pattern.New(`[\p{Latin}_][\p{Latin}\d]*(?:[_./\\:@-]+[\p{Latin}\d]+)+|\p{Latin}+\d[\p{Latin}\d]*|\p{Latin}*\p{Ll}\p{Lu}[\p{Latin}\d]*`)
+	quoted      = pattern.New("[「『《“]([^」』》”]{1,40})[」』》”]|`([^`\\n]{1,80})`")
+	word        = pattern.New(`[\p{Latin}\d][\p{Latin}\d'’-]*`)
+	negative    = pattern.New(`(?i)\b(?:not|never|no|cannot|cant|dont|doesnt|without|none|nor|neither|avoids?)\b|n['’]t\b`)
 	// Compounds in which the character says nothing negative.
 	notNegative = strings.NewReplacer("特别", "", "分别", "", "区别", "", "级别", "", "类别", "", "性别", "", "别名", "", "别的", "", "别人", "", "个别", "", "别墅", "", "识别", "",
 		"无论", "", "不仅", "", "不但", "", "不过", "", "不错", "", "差不多", "", "对不起", "", "不断", "", "不管", "", "没错", "", "未来", "", "沉没", "", "告别", "", "无线", "")

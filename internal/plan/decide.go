@@ -2,11 +2,11 @@ package plan
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // Neighbour is a memory that may say the same as a candidate. Score 1 means the same text.
@@ -124,7 +124,7 @@ func refines(text, old string, mine, other reading) bool {
 }
 
 // going starts what is said beside an earlier, very short statement and leaves it true.
-var going = regexp.MustCompile(`^(?:,? (?:with|via|behind|and|on|in|as|from|since)\b|，)`)
+var going = pattern.New(`^(?:,? (?:with|via|behind|and|on|in|as|from|since)\b|，)`)
 
 // goesOn reports whether text is old with something added to its end.
 func goesOn(text, old string) bool {

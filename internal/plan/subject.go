@@ -1,12 +1,13 @@
 package plan
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // reading is what the rules understand of a statement.
@@ -21,7 +22,7 @@ type reading struct {
 // subject recognises a statement that gives one thing its one value. In its slot, $1 and $2 stand for groups; the value is the group "v".
 type subject struct {
 	slot string
-	re   *regexp.Regexp
+	re   *pattern.Pattern
 }
 
 const (
@@ -62,15 +63,15 @@ var subjects = []subject{
 	about("project.deploy", `^`+projectZh+`(?:部署|发布|发版|上线)(?:时间)?(?:定)?(?:在|是|改到了?|改成了?|到)(?P<v>.+?)了?$`),
 }
 
-func about(slot, re string) subject { return subject{slot, regexp.MustCompile(re)} }
+func about(slot, re string) subject { return subject{slot, pattern.New(re)} }
 
 var (
 	// A thing with its version: "we use postgres 14".
-	versioned   = regexp.MustCompile(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}][\p{L} .+#-]*?)[ -]*(?P<v>v?\d[\w.]*(?:(?:,| (?:with|via|behind|and|on|plus|for|in)\b|，|加|和|带).*)?)$`)
-	unversioned = regexp.MustCompile(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}.+#-]+(?: [\p{L}.+#-]+)?)$`)
+	versioned   = pattern.New(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}][\p{L} .+#-]*?)[ -]*(?P<v>v?\d[\w.]*(?:(?:,| (?:with|via|behind|and|on|plus|for|in)\b|，|加|和|带).*)?)$`)
+	unversioned = pattern.New(`^(?:` + team + ` (?:now )?uses? |` + projectZh + `(?:现在)?(?:用的是|使用的是|使用|采用|用)\s*)(?P<thing>[\p{L}.+#-]+(?: [\p{L}.+#-]+)?)$`)
 	// "prefers tabs over spaces": of two things one.
-	versus  = regexp.MustCompile(`^` + person + ` prefers? (.+?) (?:over|to|rather than) (.+)$`)
-	prefers = regexp.MustCompile(`^(?:` + person + ` (?:really |strongly |always |usually )?(?:prefers?|likes?|uses?) (?:to use |using )?|` + userZh + `(?:更|比较|一般|通常|习惯)*(?:喜欢|偏好|习惯|使用|用)(?:用|使用)?\s*)(.+)$`)
+	versus  = pattern.New(`^` + person + ` prefers? (.+?) (?:over|to|rather than) (.+)$`)
+	prefers = pattern.New(`^(?:` + person + ` (?:really |strongly |always |usually )?(?:prefers?|likes?|uses?) (?:to use |using )?|` + userZh + `(?:更|比较|一般|通常|习惯)*(?:喜欢|偏好|习惯|使用|用)(?:用|使用)?\s*)(.+)$`)
 )
 
 // alternatives are things of which people prefer one: a preference for another one of a group changes the first.
@@ -144,7 +145,7 @@ var sameThing = strings.NewReplacer(" db ", " database ", " prod ", " production
 	"线上数据库", "生产数据库", "生产环境的数据库", "生产数据库", "生产环境数据库", "生产数据库", "测试环境的数据库", "测试数据库", "测试环境数据库", "测试数据库")
 
 // passing is what a project's part is for now, or what is done with it: no value that could replace another.
-var passing = regexp.MustCompile(`^(?:not|too|very|so|really|quite|currently|still|down|up|back|broken|slow|fast|full|empty|ready|done|fine|ok|great|good|bad|stuck|red|green|flaky|unstable|important|easy|hard|offline|online|under|about|almost|being|getting|(?:backed|hosted|deployed|located|managed|maintained|owned|written|built|used|shared|replicated|stored|mounted|configured|updated|upgraded|migrated|restored|running|failing|returning|throwing|crashing|working|timing|waiting)\b|on|in|at|behind|for|from|where|what|how|why|the (?:problem|issue|bottleneck|same|reason))\b|^(?:坏|挂|不|没|有问题|好|慢|快|错|空|正常|崩|满|满的|空的)`)
+var passing = pattern.New(`^(?:not|too|very|so|really|quite|currently|still|down|up|back|broken|slow|fast|full|empty|ready|done|fine|ok|great|good|bad|stuck|red|green|flaky|unstable|important|easy|hard|offline|online|under|about|almost|being|getting|(?:backed|hosted|deployed|located|managed|maintained|owned|written|built|used|shared|replicated|stored|mounted|configured|updated|upgraded|migrated|restored|running|failing|returning|throwing|crashing|working|timing|waiting)\b|on|in|at|behind|for|from|where|what|how|why|the (?:problem|issue|bottleneck|same|reason))\b|^(?:坏|挂|不|没|有问题|好|慢|快|错|空|正常|崩|满|满的|空的)`)
 
 // kindOf tells apart what two values of one thing may be without contradicting each other.
 func kindOf(v string) string {
@@ -159,7 +160,7 @@ func kindOf(v string) string {
 	return "name"
 }
 
-var weekday = regexp.MustCompile(`^(?:(?:every|each) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|^(?:weekdays?|weekends?)\b|^每?(?:周|星期|礼拜)[一二三四五六日天]`)
+var weekday = pattern.New(`^(?:(?:every|each) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|^(?:weekdays?|weekends?)\b|^每?(?:周|星期|礼拜)[一二三四五六日天]`)
 
 func isHan(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })

@@ -2,23 +2,23 @@ package reflector
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 var (
-	relativeEn = regexp.MustCompile(`(?i)\b((?:every|each|last|by|on|before|until|till|after|since|due|from|for) )?(the day after tomorrow|tomorrow(?: (?:morning|afternoon|evening|night))?|today|tonight|yesterday|next week|next month|(?:(?:next|this) )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|in (\d{1,3}|a|one|two|three) (days?|weeks?))\b`)
-	relativeZh = regexp.MustCompile(`(每个?|上个?)?(大后天|后天|明天|今天|昨天|前天|今晚|明晚|明早|今早|(下下|下|这|本)?个?(?:周|星期|礼拜)[一二三四五六日天]|下个月|(\d{1,3}|[一二两三])(天|周|个星期)(?:后|之后|以后))`)
+	relativeEn = pattern.New(`(?i)\b((?:every|each|last|by|on|before|until|till|after|since|due|from|for) )?(the day after tomorrow|tomorrow(?: (?:morning|afternoon|evening|night))?|today|tonight|yesterday|next week|next month|(?:(?:next|this) )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|in (\d{1,3}|a|one|two|three) (days?|weeks?))\b`)
+	relativeZh = pattern.New(`(每个?|上个?)?(大后天|后天|明天|今天|昨天|前天|今晚|明晚|明早|今早|(下下|下|这|本)?个?(?:周|星期|礼拜)[一二三四五六日天]|下个月|(\d{1,3}|[一二两三])(天|周|个星期)(?:后|之后|以后))`)
 	weekdays   = map[string]int{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7}
 	small      = map[string]int{"a": 1, "one": 1, "two": 2, "three": 3, "一": 1, "二": 2, "两": 2, "三": 3}
 )
 
 // weekly are days of the week that may come every week: "deploys run on Thursday".
-var weekly = regexp.MustCompile(`(?i)^(?:on |from |until |after |before )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
+var weekly = pattern.New(`(?i)^(?:on |from |until |after |before )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
 
 // absolute replaces dates that are relative to day by the dates they mean. "every Monday" and the like stay, and with
 // recurring so does "on Monday".

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -146,7 +146,7 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 	return out, nil
 }
 
-var latinWord = regexp.MustCompile(`[A-Za-z][\w.+#-]*`)
+var latinWord = pattern.New(`[A-Za-z][\w.+#-]*`)
 
 // queriesOf lists what of a turn memories are looked for by: its sentences, and the names in Chinese ones, which memories in another
 // language have too.

@@ -1,10 +1,10 @@
 package reflector
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 const (
@@ -22,18 +22,18 @@ const (
 
 var (
 	// Something a reader can hold on to later: a number, quoted text, a name, an address.
-	concrete   = regexp.MustCompile(`[\p{N}\x{E000}-\x{F8FF}\p{Lu}]|[\p{L}\p{N}][._/:@][\p{L}\p{N}]|/\p{L}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|every|each|daily|nightly|weekly|monthly|hourly)\b`)
-	concreteZh = regexp.MustCompile(`[\p{N}\x{E000}-\x{F8FF}A-Za-z]|机房|云|每[天周月晚日]|[一二两三四五六七八九十]+[个台天点]`)
+	concrete   = pattern.New(`[\p{N}\x{E000}-\x{F8FF}\p{Lu}]|[\p{L}\p{N}][._/:@][\p{L}\p{N}]|/\p{L}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|every|each|daily|nightly|weekly|monthly|hourly)\b`)
+	concreteZh = pattern.New(`[\p{N}\x{E000}-\x{F8FF}A-Za-z]|机房|云|每[天周月晚日]|[一二两三四五六七八九十]+[个台天点]`)
 	// How things are at the moment.
-	transient   = regexp.MustCompile(`(?i)\b(?:currently|right now|at the moment|today|tonight|this (?:morning|time|run|week)|still|again|already|yet|fail(?:s|ed|ing|ures?)?|broken|crash(?:es|ed|ing)?|errors?|bugs?|warnings?|wrong|missing|hang(?:s|ing)?|stuck|slow|down|timing out|returning|throwing|throws|complain\w*|weird|temporar\w*|line \d+|works?|working|looks?|seems?|should|todo|green|red|passing|passes|done|ready)\b|%`)
-	transientZh = regexp.MustCompile(`错|挂|失败|问题|异常|卡|慢|崩|超时了|好了|完了|不见|没有|空的|红的|绿的|现在的|满了|还没|正在|刚才|今天|这次|行代码|第.{1,4}行`)
+	transient   = pattern.New(`(?i)\b(?:currently|right now|at the moment|today|tonight|this (?:morning|time|run|week)|still|again|already|yet|fail(?:s|ed|ing|ures?)?|broken|crash(?:es|ed|ing)?|errors?|bugs?|warnings?|wrong|missing|hang(?:s|ing)?|stuck|slow|down|timing out|returning|throwing|throws|complain\w*|weird|temporar\w*|line \d+|works?|working|looks?|seems?|should|todo|green|red|passing|passes|done|ready)\b|%`)
+	transientZh = pattern.New(`错|挂|失败|问题|异常|卡|慢|崩|超时了|好了|完了|不见|没有|空的|红的|绿的|现在的|满了|还没|正在|刚才|今天|这次|行代码|第.{1,4}行`)
 	// For one occasion only.
-	oneOff     = regexp.MustCompile(`(?i)\b(?:for now|just (?:this )?once|this time|for the moment|for today|temporarily|for th(?:is|e current) (?:run|pr|test|one|commit|session|task|branch|pull request|demo|release|file|change|step))\b|暂时|这次|这一次|先这样|临时|这回|今天先`)
-	elsewhere  = regexp.MustCompile(`(?i)\b(?:there|here|other|same|first|second|next|last|previous|current|new|old|failing|wrong|one)$|^(?:the|our) (?:other|same|first|second|next|last|previous|current|wrong|failing)\b`)
-	reasonTail = regexp.MustCompile(`(?i), (?:that|which) is (?:what|why|how|where|when)\b.*$`)
-	timeTail   = regexp.MustCompile(`(?i)[, ]+(?:(?:last|this|earlier this) (?:week|month|year|quarter|spring|summer|autumn|fall|winter|sprint|monday|tuesday|wednesday|thursday|friday)|recently|yesterday|a (?:while|week|month|year) ago|\w+ (?:days|weeks|months) ago)$`)
-	notPartZh  = regexp.MustCompile(`^(?:这|那|他|她|它|你|客户|别|如|所|每|哪|把|被|给|在|用|改|看|跑|先|再|请)`)
-	offTopicZh = regexp.MustCompile(`^(?:不是|否|不|哪|谁|啥|这|那|它|空|对|最|因|为了)`)
+	oneOff     = pattern.New(`(?i)\b(?:for now|just (?:this )?once|this time|for the moment|for today|temporarily|for th(?:is|e current) (?:run|pr|test|one|commit|session|task|branch|pull request|demo|release|file|change|step))\b|暂时|这次|这一次|先这样|临时|这回|今天先`)
+	elsewhere  = pattern.New(`(?i)\b(?:there|here|other|same|first|second|next|last|previous|current|new|old|failing|wrong|one)$|^(?:the|our) (?:other|same|first|second|next|last|previous|current|wrong|failing)\b`)
+	reasonTail = pattern.New(`(?i), (?:that|which) is (?:what|why|how|where|when)\b.*$`)
+	timeTail   = pattern.New(`(?i)[, ]+(?:(?:last|this|earlier this) (?:week|month|year|quarter|spring|summer|autumn|fall|winter|sprint|monday|tuesday|wednesday|thursday|friday)|recently|yesterday|a (?:while|week|month|year) ago|\w+ (?:days|weeks|months) ago)$`)
+	notPartZh  = pattern.New(`^(?:这|那|他|她|它|你|客户|别|如|所|每|哪|把|被|给|在|用|改|看|跑|先|再|请)`)
+	offTopicZh = pattern.New(`^(?:不是|否|不|哪|谁|啥|这|那|它|空|对|最|因|为了)`)
 )
 
 // projectRules recognise what lasts about a project. They are tried after statementRules.
@@ -79,10 +79,10 @@ func lastingFact(m []string) string {
 }
 
 var (
-	notScheduled = regexp.MustCompile(`(?i)^(?:i|it|you|he|she|they|we|that|this|these|those|what|why|who|let|please|there|don't|do|run|make|check|add|use|log|print|call|so|if|when|in|on|at|for|of|and|to|with)\b`)
+	notScheduled = pattern.New(`(?i)^(?:i|it|you|he|she|they|we|that|this|these|those|what|why|who|let|please|there|don't|do|run|make|check|add|use|log|print|call|so|if|when|in|on|at|for|of|and|to|with)\b`)
 	// The first word of a subject, not of a request.
-	subjectFirst = regexp.MustCompile(`(?i)^(?:(?:the|our|all)\b|[\p{L}\p{N}-]+s\b)`)
-	notKept      = regexp.MustCompile(`(?i)\b(?:variable|value|result|function|response|error|line|object|field|string|class|method|parameter|argument|pointer|struct|loop|button|screenshot)s?\b`)
+	subjectFirst = pattern.New(`(?i)^(?:(?:the|our|all)\b|[\p{L}\p{N}-]+s\b)`)
+	notKept      = pattern.New(`(?i)\b(?:variable|value|result|function|response|error|line|object|field|string|class|method|parameter|argument|pointer|struct|loop|button|screenshot)s?\b`)
 )
 
 // schedule keeps what happens again and again to something other than the people who talk.
@@ -100,7 +100,7 @@ func keptThere(m []string) string {
 	return lastingFact(m)
 }
 
-var quantity = regexp.MustCompile(`(?i)\b(?:within|under|below|above|over|at least|at most|less than|more than|no more than|fewer than|up to|every|until|after|before) (?:the )?\p{Sc}?\p{N}`)
+var quantity = pattern.New(`(?i)\b(?:within|under|below|above|over|at least|at most|less than|more than|no more than|fewer than|up to|every|until|after|before) (?:the )?\p{Sc}?\p{N}`)
 
 // requirement keeps a "must" only with a measure: without one it is work for now as often as not.
 func requirement(m []string) string {

@@ -1,13 +1,13 @@
 package reflector
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // finding is what a rule read out of a sentence.
@@ -25,12 +25,12 @@ type rule struct {
 	name     string
 	category string
 	salience float64
-	re       *regexp.Regexp
+	re       *pattern.Pattern
 	say      func(m []string) string // "" when it is no such statement after all
 }
 
 func on(name, category string, salience float64, re string, say func(m []string) string) rule {
-	return rule{name, category, salience, regexp.MustCompile(`(?i)` + re), say}
+	return rule{name, category, salience, pattern.New(`(?i)` + re), say}
 }
 
 // find reads a sentence. An explicit request or a correction takes the sentence whole, statements are looked for in its clauses.
@@ -61,22 +61,22 @@ func find(s *sentence) (out []finding) {
 
 var (
 	// "Remember, the …" asks to keep a statement; "Remember, just do it" does not.
-	rememberComma = regexp.MustCompile(`(?i)^remember, ((?:the|our|we|my|all|every|each)\b.+)$`)
-	saidNo        = regexp.MustCompile(`(?i)^(?:no|nope|wrong|incorrect)[,.!;:\s-]+(?:(?:that's|that is|this is) (?:wrong|not right|incorrect|not what i meant)[,.!;:\s-]+)?`)
+	rememberComma = pattern.New(`(?i)^remember, ((?:the|our|we|my|all|every|each)\b.+)$`)
+	saidNo        = pattern.New(`(?i)^(?:no|nope|wrong|incorrect)[,.!;:\s-]+(?:(?:that's|that is|this is) (?:wrong|not right|incorrect|not what i meant)[,.!;:\s-]+)?`)
 	// "would" says here what is wanted, not what might be.
-	wishes   = regexp.MustCompile(`(?i)^i(?:'d| would) (?:much |really |generally )?(?:prefer|rather)\b`)
-	remember = regexp.MustCompile(`(?i)^(?:(?:can|could|would|will) you (?:please )?|please |i want you to |i'd like you to |you should |always )?` +
+	wishes   = pattern.New(`(?i)^i(?:'d| would) (?:much |really |generally )?(?:prefer|rather)\b`)
+	remember = pattern.New(`(?i)^(?:(?:can|could|would|will) you (?:please )?|please |i want you to |i'd like you to |you should |always )?` +
 		`(?:(?:remember|note|keep in mind|don't forget|do not forget|make a note|take note|memorize)(?: for (?:the future|later|next time|future reference))?(?: that\b| this\s*[:,]|\s*:| (i|i'm|my|we|our)\b))[:,]?\s*(.+)$`)
-	rememberPlain = regexp.MustCompile(`(?i)^(?:can|could|would|will) you |^please |^i want you to |^i'd like you to `)
-	noteThat      = regexp.MustCompile(`(?i)^note\b`)
-	rememberZh    = regexp.MustCompile(`^(?:请|请你|麻烦你?|帮我|你要|你得|一定要|务必|千万要|要|都?给我)*(?:记住|记一下|记下来|记下|牢记|备注一下|请注意|记录一下)(?:以下|这一点|这点|一下)?[：:，,、\s]*(.+)$`)
-	remindedZh    = regexp.MustCompile(`^(?:别忘了|不要忘了|别忘记|要知道)[，,：:]\s*(.+)$`)
-	notRememberZh = regexp.MustCompile(`^(?:了|密码|我$|登录|吗|的|不|用户名|单词)|^(?:这个|那个|它|这些|那些)$`)
-	imperative    = regexp.MustCompile(`(?i)^(?:please )?(?:always|never|don't|do not|use|run|avoid|make sure|only|you (?:should|must|need to)|stop)\b|^(?:请)?(?:必须|不要|别|总是|永远|一定要|务必|禁止|先|只能|只用)|一律|必须|务必|[，,；;]\s*(?:不要|别|禁止|先)`)
+	rememberPlain = pattern.New(`(?i)^(?:can|could|would|will) you |^please |^i want you to |^i'd like you to `)
+	noteThat      = pattern.New(`(?i)^note\b`)
+	rememberZh    = pattern.New(`^(?:请|请你|麻烦你?|帮我|你要|你得|一定要|务必|千万要|要|都?给我)*(?:记住|记一下|记下来|记下|牢记|备注一下|请注意|记录一下)(?:以下|这一点|这点|一下)?[：:，,、\s]*(.+)$`)
+	remindedZh    = pattern.New(`^(?:别忘了|不要忘了|别忘记|要知道)[，,：:]\s*(.+)$`)
+	notRememberZh = pattern.New(`^(?:了|密码|我$|登录|吗|的|不|用户名|单词)|^(?:这个|那个|它|这些|那些)$`)
+	imperative    = pattern.New(`(?i)^(?:please )?(?:always|never|don't|do not|use|run|avoid|make sure|only|you (?:should|must|need to)|stop)\b|^(?:请)?(?:必须|不要|别|总是|永远|一定要|务必|禁止|先|只能|只用)|一律|必须|务必|[，,；;]\s*(?:不要|别|禁止|先)`)
 	// A whole statement: of something, something is said.
-	declares = regexp.MustCompile(`(?i)^(?:the|our|we|all|every|each|there|my|any|most|some|no|(?-i:\p{Lu})[\p{L}-]+)\b.* (?:\p{L}{3,}s|\p{L}{2,}ed|can|can't|cannot|must|will|have|don't|never|always|may|should)\b`)
-	definite = regexp.MustCompile(`(?i)\b(?:is|are|was|has|uses?|runs?|lives?|means|=)\b|是|在|用|有|为`)
-	recalled = regexp.MustCompile(`(?i)^(?:when|the time|how we|what|where|why|who|if you|yesterday|last)\b`)
+	declares = pattern.New(`(?i)^(?:the|our|we|all|every|each|there|my|any|most|some|no|(?-i:\p{Lu})[\p{L}-]+)\b.* (?:\p{L}{3,}s|\p{L}{2,}ed|can|can't|cannot|must|will|have|don't|never|always|may|should)\b`)
+	definite = pattern.New(`(?i)\b(?:is|are|was|has|uses?|runs?|lives?|means|=)\b|是|在|用|有|为`)
+	recalled = pattern.New(`(?i)^(?:when|the time|how we|what|where|why|who|if you|yesterday|last)\b`)
 )
 
 // explicit recognises a request to remember. What is asked is kept whatever it is; the other rules only give it its form.
@@ -150,9 +150,9 @@ const (
 )
 
 var (
-	vagueRest = regexp.MustCompile(`(?i)^(?:(?:do|doing|say|saying|use|using|make|making)(?:ing)? )?(?:that|this|it|so|these|those|like that|like this|the same)(?: (?:again|mistake|way|anymore))?$|^(?:再)?(?:这样|那样|这么|那么|这个|那个)(?:做|干|了|写|弄|搞|说|回答)?(?:了)?$|^(?:这样|那样)$`)
-	idleRest  = regexp.MustCompile(`(?i)^(?:(?:don't|do not|be|do|just|(?:it|that|this|you) should(?: be)?) )?(?:worry|fine|ok|okay|good|work|works|possible|enough|right|great|sure|sorry|there|mind|bother|think so)\b|^(?:再说|再聊|见|再见|再看|再讨论|有空|有机会|会|可能|再试|说|继续|补充|要是)`)
-	ownPlans  = regexp.MustCompile(`^(?:我|我们|咱们)(?:会|想|要|打算|可以|再|可能|得)`)
+	vagueRest = pattern.New(`(?i)^(?:(?:do|doing|say|saying|use|using|make|making)(?:ing)? )?(?:that|this|it|so|these|those|like that|like this|the same)(?: (?:again|mistake|way|anymore))?$|^(?:再)?(?:这样|那样|这么|那么|这个|那个)(?:做|干|了|写|弄|搞|说|回答)?(?:了)?$|^(?:这样|那样)$`)
+	idleRest  = pattern.New(`(?i)^(?:(?:don't|do not|be|do|just|(?:it|that|this|you) should(?: be)?) )?(?:worry|fine|ok|okay|good|work|works|possible|enough|right|great|sure|sorry|there|mind|bother|think so)\b|^(?:再说|再聊|见|再见|再看|再讨论|有空|有机会|会|可能|再试|说|继续|补充|要是)`)
+	ownPlans  = pattern.New(`^(?:我|我们|咱们)(?:会|想|要|打算|可以|再|可能|得)`)
 )
 
 // correctionRules recognise what the user wants done otherwise from now on. Group 1 is the rule.
@@ -219,9 +219,9 @@ func correction(s *sentence, text string) (finding, bool) {
 }
 
 var (
-	pointedAt    = regexp.MustCompile(`(?i)^\S+ (?:the|this|that|these|those|it|them)\b`)
-	negation     = regexp.MustCompile(`(?i)^(?:don't|do not|never|stop|always|use|(?:请)?(?:不要再?|别再?|不许再?|不准再?|永远不要|千万不要|千万别再?|禁止))\s*(?:ever )?`)
-	circumstance = regexp.MustCompile(`(?:遇到|碰到|看到|出现|发现)[^，,]{1,12}$|[^，,次后在起始来]{1,12}(?:的时候|时|之前|前)[，,]?\s*$`)
+	pointedAt    = pattern.New(`(?i)^\S+ (?:the|this|that|these|those|it|them)\b`)
+	negation     = pattern.New(`(?i)^(?:don't|do not|never|stop|always|use|(?:请)?(?:不要再?|别再?|不许再?|不准再?|永远不要|千万不要|千万别再?|禁止))\s*(?:ever )?`)
+	circumstance = pattern.New(`(?:遇到|碰到|看到|出现|发现)[^，,]{1,12}$|[^，,次后在起始来]{1,12}(?:的时候|时|之前|前)[，,]?\s*$`)
 )
 
 func ruleOf(what string) string {
@@ -232,7 +232,7 @@ func ruleOf(what string) string {
 }
 
 // bareNote is a request to take note that explains as often as it asks: what follows has to stand for itself.
-var bareNote = regexp.MustCompile(`(?i)^(?:please )?(?:note|be aware|keep in mind|mind you|heads up|notice)(?: that\b|[:,])\s*`)
+var bareNote = pattern.New(`(?i)^(?:please )?(?:note|be aware|keep in mind|mind you|heads up|notice)(?: that\b|[:,])\s*`)
 
 var allStatements = slices.Concat(statementRules, projectRules)
 

@@ -1,8 +1,9 @@
 package reflector
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 func name(m []string) string {
@@ -13,7 +14,7 @@ func name(m []string) string {
 	return "The user's name is " + v
 }
 
-var notIntroduced = regexp.MustCompile(`(?i)^(?:ok|okay|done|back|here|sorry|sure|good|fine|glad|happy|german|american|mexican|african|indian|\p{L}+(?:ish|ese|ian|ean)|team|pro|anti)\b`)
+var notIntroduced = pattern.New(`(?i)^(?:ok|okay|done|back|here|sorry|sure|good|fine|glad|happy|german|american|mexican|african|indian|\p{L}+(?:ish|ese|ian|ean)|team|pro|anti)\b`)
 
 // introduced reads "I'm Ann Lee": of one word only what is set off by what follows or is no such word as "German".
 func introduced(m []string) string {
@@ -67,7 +68,7 @@ func place(prefix, v string) string {
 }
 
 // Where files move to.
-var notPlace = regexp.MustCompile(`目录|文件|分支|包|模块|仓库|函数|下面|上面|前面|后面|^另|^别|^其他|服务器|集群`)
+var notPlace = pattern.New(`目录|文件|分支|包|模块|仓库|函数|下面|上面|前面|后面|^另|^别|^其他|服务器|集群`)
 
 func placeZh(prefix string) func([]string) string {
 	return func(m []string) string {
@@ -120,8 +121,8 @@ func task(prefix string) func([]string) string {
 }
 
 var (
-	firstEn = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'll|i'd)\b`)
-	ownEn   = regexp.MustCompile(`\b(?:my|My|me|mine|myself)\b`)
+	firstEn = pattern.New(`(?i)\b(?:i|i'm|i've|i'll|i'd)\b`)
+	ownEn   = pattern.New(`\b(?:my|My|me|mine|myself)\b`)
 	ownWord = map[string]string{"my": "their", "My": "Their", "me": "them", "mine": "theirs", "myself": "themselves"}
 )
 

@@ -1,10 +1,10 @@
 package reflector
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 const (
@@ -16,22 +16,22 @@ const (
 )
 
 var (
-	vagueValue = regexp.MustCompile(anaphor)
-	passingRe  = regexp.MustCompile(`(?i)^` + passing + `\b`)
-	trailing   = regexp.MustCompile(`(?i)[,，\s]+(?:please|thanks|thank you|btw|though|too|as well|by the way|谢谢|哈|哦|啊|呢|呀|哈哈)$`)
-	vagueTime  = regexp.MustCompile(`(?i)^(?:the )?(?:morning|evening|afternoon|night|parallel|progress|general|fear|peace|background|meantime|home)\b`)
-	suggestion = regexp.MustCompile(`吧$|试试|一下|看看|^(?:这|那|它|什么|了)`)
-	notName    = regexp.MustCompile(`^[你您他她它了不车外人醒出这那大谁什么做起得]`)
-	notPlaceZh = regexp.MustCompile(`^(?:努力|认真|家|家里|周末|晚上|白天|这|那|忙|专心|加班|一起|正常|线上|远程|哪|想)|时候|的时`)
-	dueDate    = regexp.MustCompile(`(?i)\b(?:by|before|until|due|on) (?:the )?(?:tomorrow|today|tonight|eod|eow|cob|noon|midnight|end of|next|this|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|\d)|\b(?:by|before|until) (?:the )?(?:[\p{L}-]+ )?(?:release|launch|deadline|demo|meeting|sprint|freeze|holidays?|weekend|handover|audit|review|migration)\b|\b(?:tomorrow|tonight|next (?:week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b`)
-	proper     = regexp.MustCompile(`^(?:the )?\p{Lu}|^[\x{E000}-\x{F8FF}]`)
+	vagueValue = pattern.New(anaphor)
+	passingRe  = pattern.New(`(?i)^` + passing + `\b`)
+	trailing   = pattern.New(`(?i)[,，\s]+(?:please|thanks|thank you|btw|though|too|as well|by the way|谢谢|哈|哦|啊|呢|呀|哈哈)$`)
+	vagueTime  = pattern.New(`(?i)^(?:the )?(?:morning|evening|afternoon|night|parallel|progress|general|fear|peace|background|meantime|home)\b`)
+	suggestion = pattern.New(`吧$|试试|一下|看看|^(?:这|那|它|什么|了)`)
+	notName    = pattern.New(`^[你您他她它了不车外人醒出这那大谁什么做起得]`)
+	notPlaceZh = pattern.New(`^(?:努力|认真|家|家里|周末|晚上|白天|这|那|忙|专心|加班|一起|正常|线上|远程|哪|想)|时候|的时`)
+	dueDate    = pattern.New(`(?i)\b(?:by|before|until|due|on) (?:the )?(?:tomorrow|today|tonight|eod|eow|cob|noon|midnight|end of|next|this|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|\d)|\b(?:by|before|until) (?:the )?(?:[\p{L}-]+ )?(?:release|launch|deadline|demo|meeting|sprint|freeze|holidays?|weekend|handover|audit|review|migration)\b|\b(?:tomorrow|tonight|next (?:week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b`)
+	proper     = pattern.New(`^(?:the )?\p{Lu}|^[\x{E000}-\x{F8FF}]`)
 	// Something outside the sentence, within its first words.
-	pointing    = regexp.MustCompile(`(?i)^(?:\S+ ){0,3}(?:them|him|this|these|those|his|her|hers|it)\b`)
-	notEmployer = regexp.MustCompile(`(?i)^(?:free|myself|hours|long|night|home|now|expected|intended)\b`)
-	notLiked    = regexp.MustCompile(`(?i)^(?:to$|the\b|to see|to know|to try|to have|to get\b|to ask\b)`)
-	vagueUse    = regexp.MustCompile(`(?i)^(?:the|a|an|to) `)
-	passingZh   = regexp.MustCompile(`^(?:坏|挂|不|有问题|好|慢|错|空|正常)`)
-	recalledZh  = regexp.MustCompile(`^(?:上次|以前|之前|你|小时候|当时|那|清|不|吗|很)`)
+	pointing    = pattern.New(`(?i)^(?:\S+ ){0,3}(?:them|him|this|these|those|his|her|hers|it)\b`)
+	notEmployer = pattern.New(`(?i)^(?:free|myself|hours|long|night|home|now|expected|intended)\b`)
+	notLiked    = pattern.New(`(?i)^(?:to$|the\b|to see|to know|to try|to have|to get\b|to ask\b)`)
+	vagueUse    = pattern.New(`(?i)^(?:the|a|an|to) `)
+	passingZh   = pattern.New(`^(?:坏|挂|不|有问题|好|慢|错|空|正常)`)
+	recalledZh  = pattern.New(`^(?:上次|以前|之前|你|小时候|当时|那|清|不|吗|很)`)
 	lowerVerbs  = map[string]string{"can't stand": "cannot stand", "cannot stand": "cannot stand"}
 	occupations = `engineer|developer|programmer|designer|teacher|student|manager|doctor|nurse|lawyer|writer|journalist|scientist|researcher|analyst|architect|founder|consultant|administrator|sysadmin|accountant|professor|physicist|chemist|biologist|musician|artist|photographer|pilot|chef|translator|editor|freelancer|contractor|intern|cto|ceo|lead|director|mathematician|economist|librarian|pharmacist|dentist|electrician|carpenter|farmer`
 	jobsZh      = `工程师|程序员|开发者|开发|设计师|老师|教师|学生|大学生|研究生|博士生|医生|护士|律师|产品经理|项目经理|经理|研究员|科学家|分析师|架构师|运维|作家|记者|会计|翻译|自由职业者|创始人|公务员|教授|摄影师|厨师`
@@ -128,7 +128,7 @@ var statementRules = []rule{
 	}),
 	on("PREFERENCE", memory.Preferences, 0.7, `^i(?:'d| would) (?:much |really |generally )?(prefer|rather (?:you |we )?(?:have|had|see|saw|keep|kept|use|used|write|wrote|avoid|avoided|not)) (.+)$`, func(m []string) string {
 		v := value(m[2])
-		if v == "" || pointing.MatchString(v) || regexp.MustCompile(`(?i)^(?:if|to (?:go|leave|do|wait)|the\b|not\b)`).MatchString(v) {
+		if v == "" || pointing.MatchString(v) || pattern.New(`(?i)^(?:if|to (?:go|leave|do|wait)|the\b|not\b)`).MatchString(v) {
 			return ""
 		}
 		if strings.EqualFold(m[1], "prefer") {
@@ -138,7 +138,7 @@ var statementRules = []rule{
 	}),
 	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:really )?(?:don't|do not) want ((?:any )?[\p{L}\p{N} -]+? (?:in|on|for|anywhere|as)\b.*)$`, func(m []string) string {
 		v := value(m[1])
-		if v == "" || pointing.MatchString(v) || transient.MatchString(v) || regexp.MustCompile(`(?i)^(?:the|to|you|a|an|my)\b`).MatchString(v) {
+		if v == "" || pointing.MatchString(v) || transient.MatchString(v) || pattern.New(`(?i)^(?:the|to|you|a|an|my)\b`).MatchString(v) {
 			return ""
 		}
 		return their("The user does not want " + v)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // Error classes that a tool's result alone gives away.
@@ -24,39 +24,39 @@ const (
 // errorClasses are tried in order against the error text.
 var errorClasses = []struct {
 	class string
-	re    *regexp.Regexp
+	re    *pattern.Pattern
 }{
-	{classDynamic, regexp.MustCompile(`(?i)without javascript|enable javascript|(?:requires?|needs?) javascript|client-side render`)},
-	{"command_not_found", regexp.MustCompile(`(?i)command not found|is not recognized as|executable file not found|no such command|不是内部或外部命令|找不到命令`)},
-	{"missing_dependency", regexp.MustCompile(`(?i)ModuleNotFoundError|No module named|Cannot find (?:module|package)|no required module provides|could not resolve dependenc|shared object file`)},
-	{classTests, regexp.MustCompile(`(?m)--- FAIL|^FAIL\b|\bFAILED\b|(?i)AssertionError|tests? failed|failing tests?|expected .* (?:got|received|but)`)},
-	{"rate_limit", regexp.MustCompile(`(?i)rate.?limit|too many requests|\b429\b|quota exceeded|限流|请求过于频繁`)},
-	{"auth", regexp.MustCompile(`(?i)unauthori[sz]ed|\b401\b|authentication failed|invalid (?:api key|token|credentials)|not logged in|未授权|认证失败`)},
-	{"permission", regexp.MustCompile(`(?i)permission denied|EACCES|EPERM|access (?:is )?denied|forbidden|\b403\b|operation not permitted|read-only file system|权限不足|拒绝访问`)},
-	{"not_found", regexp.MustCompile(`(?i)no such file|not found|ENOENT|does not exist|doesn't exist|\b404\b|cannot find|unknown revision|不存在|找不到|未找到`)},
-	{"timeout", regexp.MustCompile(`(?i)tim(?:e|ed)[ -]?out|deadline exceeded|ETIMEDOUT|超时`)},
-	{"connection", regexp.MustCompile(`(?i)connection (?:refused|reset|closed)|ECONNREFUSED|ECONNRESET|unreachable|could not resolve host|no such host|network is|EOF$|TLS handshake|certificate|连接失败|无法连接`)},
-	{"syntax", regexp.MustCompile(`(?i)syntax ?error|unexpected token|unexpected end|parse error|unterminated|invalid syntax|cannot parse|语法错误`)},
-	{"invalid_argument", regexp.MustCompile(`(?i)unknown (?:flag|option|argument|command)|unrecognized (?:option|argument)|invalid (?:option|argument|value|parameter)|missing (?:required )?(?:argument|parameter)|usage:|\b400\b|bad request|参数错误|无效参数`)},
-	{"conflict", regexp.MustCompile(`(?i)already exists|EEXIST|merge conflict|\b409\b|address already in use|EADDRINUSE|is locked|已存在`)},
-	{"no_match", regexp.MustCompile(`(?i)no match|string to replace not found|old_str|not unique|multiple matches`)},
-	{"out_of_resources", regexp.MustCompile(`(?i)no space left|ENOSPC|out of memory|cannot allocate|disk quota|\bOOM\b|磁盘已满|内存不足`)},
-	{"type_error", regexp.MustCompile(`(?i)TypeError|type mismatch|cannot use .* as|undefined is not`)},
-	{classEmpty, regexp.MustCompile(`(?i)empty (?:content|response|body|page|result)|no (?:text|readable) content|内容为空|返回为空`)},
-	{"server_error", regexp.MustCompile(`(?i)internal server error|\b50[0234]\b|bad gateway|service unavailable`)},
+	{classDynamic, pattern.New(`(?i)without javascript|enable javascript|(?:requires?|needs?) javascript|client-side render`)},
+	{"command_not_found", pattern.New(`(?i)command not found|is not recognized as|executable file not found|no such command|不是内部或外部命令|找不到命令`)},
+	{"missing_dependency", pattern.New(`(?i)ModuleNotFoundError|No module named|Cannot find (?:module|package)|no required module provides|could not resolve dependenc|shared object file`)},
+	{classTests, pattern.New(`(?m)--- FAIL|^FAIL\b|\bFAILED\b|(?i)AssertionError|tests? failed|failing tests?|expected .* (?:got|received|but)`)},
+	{"rate_limit", pattern.New(`(?i)rate.?limit|too many requests|\b429\b|quota exceeded|限流|请求过于频繁`)},
+	{"auth", pattern.New(`(?i)unauthori[sz]ed|\b401\b|authentication failed|invalid (?:api key|token|credentials)|not logged in|未授权|认证失败`)},
+	{"permission", pattern.New(`(?i)permission denied|EACCES|EPERM|access (?:is )?denied|forbidden|\b403\b|operation not permitted|read-only file system|权限不足|拒绝访问`)},
+	{"not_found", pattern.New(`(?i)no such file|not found|ENOENT|does not exist|doesn't exist|\b404\b|cannot find|unknown revision|不存在|找不到|未找到`)},
+	{"timeout", pattern.New(`(?i)tim(?:e|ed)[ -]?out|deadline exceeded|ETIMEDOUT|超时`)},
+	{"connection", pattern.New(`(?i)connection (?:refused|reset|closed)|ECONNREFUSED|ECONNRESET|unreachable|could not resolve host|no such host|network is|EOF$|TLS handshake|certificate|连接失败|无法连接`)},
+	{"syntax", pattern.New(`(?i)syntax ?error|unexpected token|unexpected end|parse error|unterminated|invalid syntax|cannot parse|语法错误`)},
+	{"invalid_argument", pattern.New(`(?i)unknown (?:flag|option|argument|command)|unrecognized (?:option|argument)|invalid (?:option|argument|value|parameter)|missing (?:required )?(?:argument|parameter)|usage:|\b400\b|bad request|参数错误|无效参数`)},
+	{"conflict", pattern.New(`(?i)already exists|EEXIST|merge conflict|\b409\b|address already in use|EADDRINUSE|is locked|已存在`)},
+	{"no_match", pattern.New(`(?i)no match|string to replace not found|old_str|not unique|multiple matches`)},
+	{"out_of_resources", pattern.New(`(?i)no space left|ENOSPC|out of memory|cannot allocate|disk quota|\bOOM\b|磁盘已满|内存不足`)},
+	{"type_error", pattern.New(`(?i)TypeError|type mismatch|cannot use .* as|undefined is not`)},
+	{classEmpty, pattern.New(`(?i)empty (?:content|response|body|page|result)|no (?:text|readable) content|内容为空|返回为空`)},
+	{"server_error", pattern.New(`(?i)internal server error|\b50[0234]\b|bad gateway|service unavailable`)},
 }
 
 var (
-	stopped   = regexp.MustCompile(`(?i)(?:rejected|denied|cancell?ed|interrupted|aborted|declined) by (?:the )?user|user (?:rejected|denied|cancell?ed|declined|doesn't want|interrupted)|request interrupted|用户(?:取消|拒绝|中断)`)
-	exitCode  = regexp.MustCompile(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?|returned|退出码)[ :：]*(\d{1,3})`)
-	fetches   = regexp.MustCompile(`(?i)fetch|browse|crawl|scrape|http|web_?page|read_?url|open_?url|get_?url|visit`)
-	needsJS   = regexp.MustCompile(`(?i)enable javascript|javascript is (?:required|disabled)|requires javascript|<div id="(?:root|app|__next)">\s*</div>|启用 ?javascript|开启 ?javascript`)
-	markup    = regexp.MustCompile(`(?s)<(?:script|style|head|noscript)\b.*?</(?:script|style|head|noscript)>|<[^>]*>`)
-	blankJSON = regexp.MustCompile(`^(?:null|""|\[\s*\]|\{\s*\}|\{\s*"(?:content|text|markdown|html|body|result|data)"\s*:\s*(?:null|""|\[\s*\]|\{\s*\})\s*\})$`)
-	hexID     = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{7,64})\b`)
-	digits    = regexp.MustCompile(`\d+`)
-	anyURL    = regexp.MustCompile(`https?://[^\s"'<>)\]]+`)
-	longPath  = regexp.MustCompile(`(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[A-Za-z]:\\[\w.\\ -]+`)
+	stopped   = pattern.New(`(?i)(?:rejected|denied|cancell?ed|interrupted|aborted|declined) by (?:the )?user|user (?:rejected|denied|cancell?ed|declined|doesn't want|interrupted)|request interrupted|用户(?:取消|拒绝|中断)`)
+	exitCode  = pattern.New(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?|returned|退出码)[ :：]*(\d{1,3})`)
+	fetches   = pattern.New(`(?i)fetch|browse|crawl|scrape|http|web_?page|read_?url|open_?url|get_?url|visit`)
+	needsJS   = pattern.New(`(?i)enable javascript|javascript is (?:required|disabled)|requires javascript|<div id="(?:root|app|__next)">\s*</div>|启用 ?javascript|开启 ?javascript`)
+	markup    = pattern.New(`(?s)<(?:script|style|head|noscript)\b.*?</(?:script|style|head|noscript)>|<[^>]*>`)
+	blankJSON = pattern.New(`^(?:null|""|\[\s*\]|\{\s*\}|\{\s*"(?:content|text|markdown|html|body|result|data)"\s*:\s*(?:null|""|\[\s*\]|\{\s*\})\s*\})$`)
+	hexID     = pattern.New(`(?i)\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{7,64})\b`)
+	digits    = pattern.New(`\d+`)
+	anyURL    = pattern.New(`https?://[^\s"'<>)\]]+`)
+	longPath  = pattern.New(`(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[A-Za-z]:\\[\w.\\ -]+`)
 )
 
 // failureClass says how a call failed; "" when it did not, or when the user stopped it.
