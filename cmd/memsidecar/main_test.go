@@ -52,6 +52,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("XDG_RUNTIME_DIR", runtime)
 	env.Setenv("DATA", filepath.Join(home, ".local/share/memsidecar"))
 	env.Setenv("STATE", filepath.Join(home, ".local/state/memsidecar"))
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector every command would wait a second at its end
 	env.Defer(func() {
 		// A script that failed has left its daemon behind.
 		program := filepath.Join(filepath.SplitList(env.Getenv("PATH"))[0], "memsidecar")
