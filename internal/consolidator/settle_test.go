@@ -2,50 +2,19 @@ package consolidator_test
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/consolidator"
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
-
-// slow is a file system whose syncs of file contents wait while gate is not nil.
-type slow struct {
-	durable.FS
-	gate chan struct{}
-}
-
-func (s *slow) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
-	f, err := s.FS.OpenFile(name, flag, perm)
-	return slowFile{f, s}, err
-}
-
-type slowFile struct {
-	durable.File
-	fs *slow
-}
-
-func (f slowFile) Datasync() error {
-	if f.fs.gate != nil {
-		<-f.fs.gate
-	}
-	return f.File.Datasync()
-}
-
-func (f slowFile) Sync() error {
-	if f.fs.gate != nil {
-		<-f.fs.gate
-	}
-	return f.File.Sync()
-}
 
 // once runs do at the first look-up, after what was there has been found.
 type once struct {
@@ -66,7 +35,7 @@ func (o *once) Similar(ctx context.Context, space, text string, k int) ([]search
 // the same old state, again and again; it waits for the sync instead and needs one more attempt.
 func TestDecidesAnewOnWhatIsStaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		disk := &slow{FS: crashfs.New()}
+		disk := &memtest.GatedFS{FS: crashfs.New()}
 		now := func() time.Time { return noon }
 		engine := search.New(search.Config{Now: now})
 		st, err := store.Open(store.Config{FS: disk, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{engine}})
@@ -80,7 +49,7 @@ func TestDecidesAnewOnWhatIsStaged(t *testing.T) {
 		first := must(t, s, consolidator.Request{Content: "We use Postgres 14"})
 
 		near.calls, near.do = 0, func() {
-			disk.gate = make(chan struct{})
+			disk.Gate = make(chan struct{})
 			go func() {
 				_, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
 					c := tx.Memory(first.ID).Clone()
@@ -92,7 +61,7 @@ func TestDecidesAnewOnWhatIsStaged(t *testing.T) {
 				}
 			}()
 			synctest.Wait() // staged, its sync waits
-			time.AfterFunc(time.Minute, func() { close(disk.gate) })
+			time.AfterFunc(time.Minute, func() { close(disk.Gate) })
 		}
 		d := must(t, s, consolidator.Request{Content: "We use Postgres 15"})
 		if d.Action != plan.Noop || d.ID != first.ID || near.calls != 2 {

@@ -2,7 +2,6 @@ package reflector_test
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -10,50 +9,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
-// slow is a file system whose syncs of file contents wait while gate is not nil.
-type slow struct {
-	durable.FS
-	gate chan struct{}
-}
-
-func (s *slow) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
-	f, err := s.FS.OpenFile(name, flag, perm)
-	return slowFile{f, s}, err
-}
-
-type slowFile struct {
-	durable.File
-	fs *slow
-}
-
-func (f slowFile) Datasync() error {
-	if f.fs.gate != nil {
-		<-f.fs.gate
-	}
-	return f.File.Datasync()
-}
-
-func (f slowFile) Sync() error {
-	if f.fs.gate != nil {
-		<-f.fs.gate
-	}
-	return f.File.Sync()
-}
-
 // TestPlansAnewOnWhatIsStaged: a memory the plan updates is changed while the plan is made, and that is not durable yet.
 // The second attempt waits for it, so nothing is lost and no third one is needed.
 func TestPlansAnewOnWhatIsStaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		disk := &slow{FS: crashfs.New()}
+		disk := &memtest.GatedFS{FS: crashfs.New()}
 		now := func() time.Time { return saturday }
 		b := &bed{t: t, engine: search.New(search.Config{Now: now})}
 		var err error
@@ -71,7 +40,7 @@ func TestPlansAnewOnWhatIsStaged(t *testing.T) {
 			if plans++; plans > 1 {
 				return
 			}
-			disk.gate = make(chan struct{})
+			disk.Gate = make(chan struct{})
 			go func() {
 				_, err := b.store.Update(t.Context(), store.Meta{Space: "p", Actor: journal.ActorClient}, func(tx *store.Tx) error {
 					c := tx.Memory("m1").Clone()
@@ -83,7 +52,7 @@ func TestPlansAnewOnWhatIsStaged(t *testing.T) {
 				}
 			}()
 			synctest.Wait() // staged, its sync waits
-			time.AfterFunc(time.Minute, func() { close(disk.gate) })
+			time.AfterFunc(time.Minute, func() { close(disk.Gate) })
 		}
 		_, err = b.with(&after{b.engine, change}).Reflect(t.Context(), "p", "s1", reflector.Options{})
 		if err != nil {

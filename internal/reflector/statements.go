@@ -26,6 +26,8 @@ var (
 	dueDate    = pattern.New(`(?i)\b(?:by|before|until|due|on) (?:the )?(?:tomorrow|today|tonight|eod|eow|cob|noon|midnight|end of|next|this|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|\d)|\b(?:by|before|until) (?:the )?(?:[\p{L}-]+ )?(?:release|launch|deadline|demo|meeting|sprint|freeze|holidays?|weekend|handover|audit|review|migration)\b|\b(?:tomorrow|tonight|next (?:week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b`)
 	proper     = pattern.New(`^(?:the )?\p{Lu}|^[\x{E000}-\x{F8FF}]`)
 	// Something outside the sentence, within its first words.
+	notOpinion  = pattern.New(`(?i)^(?:if|to (?:go|leave|do|wait)|the\b|not\b)`)
+	notSubject  = pattern.New(`(?i)^(?:the|to|you|a|an|my)\b`)
 	pointing    = pattern.New(`(?i)^(?:\S+ ){0,3}(?:them|him|this|these|those|his|her|hers|it)\b`)
 	notEmployer = pattern.New(`(?i)^(?:free|myself|hours|long|night|home|now|expected|intended)\b`)
 	notLiked    = pattern.New(`(?i)^(?:to$|the\b|to see|to know|to try|to have|to get\b|to ask\b)`)
@@ -128,7 +130,7 @@ var statementRules = []rule{
 	}),
 	on("PREFERENCE", memory.Preferences, 0.7, `^i(?:'d| would) (?:much |really |generally )?(prefer|rather (?:you |we )?(?:have|had|see|saw|keep|kept|use|used|write|wrote|avoid|avoided|not)) (.+)$`, func(m []string) string {
 		v := value(m[2])
-		if v == "" || pointing.MatchString(v) || pattern.New(`(?i)^(?:if|to (?:go|leave|do|wait)|the\b|not\b)`).MatchString(v) {
+		if v == "" || pointing.MatchString(v) || notOpinion.MatchString(v) {
 			return ""
 		}
 		if strings.EqualFold(m[1], "prefer") {
@@ -138,7 +140,7 @@ var statementRules = []rule{
 	}),
 	on("PREFERENCE", memory.Preferences, 0.7, `^i (?:really )?(?:don't|do not) want ((?:any )?[\p{L}\p{N} -]+? (?:in|on|for|anywhere|as)\b.*)$`, func(m []string) string {
 		v := value(m[1])
-		if v == "" || pointing.MatchString(v) || transient.MatchString(v) || pattern.New(`(?i)^(?:the|to|you|a|an|my)\b`).MatchString(v) {
+		if v == "" || pointing.MatchString(v) || transient.MatchString(v) || notSubject.MatchString(v) {
 			return ""
 		}
 		return their("The user does not want " + v)
