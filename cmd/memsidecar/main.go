@@ -109,7 +109,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.recallCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
 	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
 	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand())
-	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(),
+	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(), a.socketCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
 	root.AddCommand(a.demoCommand(), a.versionCommand())
