@@ -28,11 +28,12 @@ test:
 lint:
 	go tool -modfile=tools/lint/go.mod golangci-lint run ./...
 
-# Generates gen from proto.
+# Generates gen, and the clients' code, from proto.
 proto:
 	go tool -modfile=tools/go.mod buf format -w
 	go tool -modfile=tools/go.mod buf lint
 	go tool -modfile=tools/go.mod buf generate
+	clients/generate
 
 # Figures beside their floors; BENCH="--only add --json" narrows it down.
 bench:

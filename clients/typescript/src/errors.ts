@@ -36,13 +36,17 @@ export class ProgramNotFoundError extends Error {
 }
 
 /**
- * Reports whether the connection was lost, or never made, so that the daemon said nothing. Node's errors arrive under several codes
- * then: an answer of the daemon always names a reason.
+ * Reports whether the connection was lost, or never made, so that the daemon said nothing. Such errors arrive under several codes; a
+ * call that its caller cancelled has that as its cause.
  */
 export function connectionLost(err: ConnectError): boolean {
+  if (err.isWireError) {
+    return false;
+  }
   const { syscall, code } = (err.cause ?? {}) as { syscall?: unknown; code?: unknown };
   const broken = syscall !== undefined || (typeof code === "string" && code.startsWith("ERR_"));
-  return err.findDetails(ErrorInfoSchema).length === 0 && (broken || err.code === Code.Unavailable);
+  const reset = err.code === Code.Canceled && err.cause === undefined;
+  return broken || reset || err.code === Code.Unavailable || err.code === Code.Aborted;
 }
 
 /** Translates what a generated client threw. */

@@ -29,7 +29,7 @@ export function patient(finder: Finder, patience: number): Interceptor {
         return await next({ ...request, message });
       } catch (err) {
         const failed = ConnectError.from(err);
-        const unreached = failed.code === Code.Unavailable || connectionLost(failed);
+        const unreached = failed.code === Code.Unavailable || connectionLost(failed); // or it is on its way down
         const again = mayRepeat && unreached && Date.now() + wait <= ends;
         if (!again || request.signal.aborted) {
           throw err;
