@@ -926,7 +926,8 @@ type SearchServiceRecallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first, then rules about tools; often none.
 	Items []*RecalledMemory `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
-	// Text to put beside the prompt, fenced as data; empty when there are no items. What memsidecar records of a session leaves it out.
+	// Text to put beside the prompt, fenced as data; empty when there are no items, unless the session's context was compacted: then what its
+	// agent wrote down for itself comes with the next recall, in a fence of its own. What memsidecar records of a session leaves it out.
 	Block string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	// Estimated tokens of the block.
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
