@@ -186,10 +186,6 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 
-	d.recall = recall.New(recall.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens,
-	})
 	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
@@ -200,6 +196,10 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
+	})
+	d.recall = recall.New(recall.Config{
+		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
+		ContextTokens: d.cfg.ContextTokens, Sessions: d.sessions,
 	})
 	d.archiver = archiver.New(archiver.Config{
 		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,

@@ -24,6 +24,11 @@ type Searcher interface {
 	Search(ctx context.Context, req search.Request) (*search.Response, error)
 }
 
+// Sessions knows what a session is at work on.
+type Sessions interface {
+	Working(space, id string) (*memory.Working, error)
+}
+
 // Config of a Service. Store, Search and Now are required.
 type Config struct {
 	Store  *store.Store
@@ -39,6 +44,8 @@ type Config struct {
 	Disabled bool
 	// Tools is what follows the procedural memories of the store.
 	Tools *Tools
+	// Sessions adds what is known of a request's session to the request; nil adds nothing.
+	Sessions Sessions
 }
 
 // Service is safe for concurrent use.
@@ -53,6 +60,7 @@ type Service struct {
 
 	contextTokens int
 	tools         *Tools
+	sessions      Sessions
 
 	shown  shown
 	traces traces
@@ -60,7 +68,7 @@ type Service struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools}
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, sessions: c.Sessions}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}
@@ -86,8 +94,8 @@ func randomNonce() string {
 }
 
 // Recall returns what an agent should be told for a prompt: the memories that fit best, and rules about the tools it names or
-// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since or was asked for
-// explicitly. Accesses are counted later, once for each session and memory.
+// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since, was asked for
+// explicitly, or the context of the agent was compacted; then its own summary of its work comes too, once. Accesses are counted later, once for each session and memory.
 //
 // Errors: *memory.InvalidError, and that of ctx.
 func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
@@ -97,9 +105,14 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	if s.disabled && !req.Explicit {
 		return &Result{Reason: ReasonDisabled}, nil
 	}
+	working := s.working(&req)
 	seen := s.shown.of(req.Session)
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
+	if working != nil {
+		req.join(working)
+		seen.compacted(working.Compactions)
+	}
 
 	query := queryOf(req.Text)
 	chosen, reason, err := s.choose(ctx, &req, query, seen)
@@ -108,6 +121,8 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	}
 	now := s.now()
 	lang := languageOf(query)
+	kept := s.again(&req, seen, working)
+	req.Tokens -= Tokens(kept)
 	res := s.block(&req, chosen, lang, now)
 	if res.Reason = reason; len(chosen) > 0 && len(res.Items) == 0 {
 		res.Reason = ReasonBudget
@@ -118,6 +133,11 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 			fresh[it.Space] = append(fresh[it.Space], it.Memory.ID)
 		}
 		seen.add(it.Space, it.Memory)
+	}
+	if kept != "" {
+		res.Block = kept + res.Block
+		res.Tokens = Tokens(res.Block)
+		seen.reminded = working.Compactions
 	}
 	for space, ids := range fresh {
 		s.store.Touch(space, ids, now)
@@ -149,7 +169,7 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 		return nil, "", err
 	}
 	rules := s.rules(req, query)
-	for _, h := range found.Hits {
+	for _, h := range aboutFiles(found.Hits, req.FilesRead) {
 		if len(out) == req.Items {
 			break
 		}

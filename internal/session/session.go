@@ -64,8 +64,9 @@ type Service struct {
 
 	hostStarted func(pid int) (time.Time, bool)
 
-	busy locks
-	wake chan struct{} // tells Run that a session may be waiting
+	busy  locks
+	works works
+	wake  chan struct{} // tells Run that a session may be waiting
 
 	mu      sync.Mutex
 	retries map[key]retry // sessions whose reflection failed; guarded by mu
