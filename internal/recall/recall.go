@@ -119,6 +119,9 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody waits any more, so nothing is shown to anybody
+	}
 	now := s.now()
 	lang := languageOf(query)
 	kept := s.again(&req, seen, working)
