@@ -28,7 +28,7 @@ func (s *Service) block(req *Request, chosen []choice, lang string, now time.Tim
 	head, tail := open+"\n"+guide+"\n", end+"\n"
 	body := ""
 	for _, c := range chosen {
-		item := Item{Space: c.space, Memory: c.memory, Score: c.score, Tool: c.tool}
+		item := Item{Space: c.space, Memory: c.memory, Score: c.score, Tool: c.tool, Selected: c.selected}
 		item.Age = Age(changedAt(c.memory), now, lang)
 		item.Caveat = Caveat(changedAt(c.memory), now, lang)
 		full := withoutNonce(indented(clean(said(c.memory))), nonce)

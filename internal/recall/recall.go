@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ type Config struct {
 	Disabled bool
 	// Tools is what follows the procedural memories of the store.
 	Tools *Tools
+	// Model chooses more memories for a prompt, which come with a later one of its session; nil chooses nothing. It is asked while Run runs.
+	Model  Model
+	Logger *slog.Logger // of what the model does; nil discards
 	// Sessions adds what is known of a request's session to the request; nil adds nothing.
 	Sessions Sessions
 }
@@ -61,6 +65,7 @@ type Service struct {
 	contextTokens int
 	tools         *Tools
 	sessions      Sessions
+	selector      *selector // nil without a model
 
 	shown  shown
 	traces traces
@@ -83,6 +88,12 @@ func New(c Config) *Service {
 	}
 	if s.tools == nil {
 		s.tools = NewTools()
+	}
+	if c.Model != nil {
+		s.selector = &selector{service: s, model: c.Model, logger: c.Logger, queue: make(chan selection, selectQueue)}
+		if c.Logger == nil {
+			s.selector.logger = slog.New(slog.DiscardHandler)
+		}
 	}
 	return s
 }
@@ -145,6 +156,7 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	for space, ids := range fresh {
 		s.store.Touch(space, ids, now)
 	}
+	s.selector.ask(&req, query, seen)
 	if len(res.Items) > 0 {
 		s.traces.add(traceOf(&req, query, res.Items, now))
 	}
@@ -188,6 +200,11 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 			break
 		}
 		take(c)
+	}
+	for _, c := range s.selected(seen, s.now()) {
+		if !req.Explicit && len(out) < MaxItems {
+			take(c)
+		}
 	}
 	switch {
 	case len(out) > 0:

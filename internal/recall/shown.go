@@ -29,6 +29,8 @@ type seen struct {
 	counts    map[[2]string]bool // memories whose access was counted
 	compacts  int                // how often the context had been compacted when that was shown
 	reminded  int                // the same when the session's own summary was shown last
+	asking    bool               // a model is being asked what to show
+	selected  [][2]string        // what it chose last, to be shown when there is room
 }
 
 // of returns what a session was shown. Without a session it is empty and kept by nobody.
