@@ -26,6 +26,7 @@ type client struct {
 	memory  pb.MemoryServiceClient
 	search  pb.SearchServiceClient
 	session pb.SessionServiceClient
+	working pb.WorkingMemoryServiceClient
 	logs    pb.LogServiceClient
 	ops     pb.OperationServiceClient
 	admin   pb.AdminServiceClient
@@ -43,6 +44,7 @@ func dial(socket string) (*client, error) {
 		memory:  pb.NewMemoryServiceClient(conn),
 		search:  pb.NewSearchServiceClient(conn),
 		session: pb.NewSessionServiceClient(conn),
+		working: pb.NewWorkingMemoryServiceClient(conn),
 		logs:    pb.NewLogServiceClient(conn),
 		ops:     pb.NewOperationServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),

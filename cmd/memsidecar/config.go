@@ -19,6 +19,7 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   memory_consolidation_enabled    compare what agents save with what is known
   memory_implicit_recall_enabled  tell agents of their memories for each prompt
   memory_implicit_recall_top_k    most memories that are told then, 1 to 5
+  memory_model_selection_enabled  have the language model choose more memories for each prompt
   memory_max_prompt_tokens        tokens of what they are told at the start of a session
   memory_archive_days             age at which a daily log is archived
   memory_delete_days              age at which an archived log is deleted

@@ -22,6 +22,7 @@ func fakes() map[string][]fakellm.Step {
 	return map[string][]fakellm.Step{
 		"learnt":    {learnt},
 		"lesson":    {lesson},
+		"chosen":    {fakellm.Reply(`{"selected":[1]}`, 200, 5)},
 		"merged":    {fakellm.Reply(`{"action":"UPDATE","target":1,"content":"The user flies with China Eastern and prefers morning flights","why":"More is known."}`, 300, 30)},
 		"good":      {ready},
 		"object":    {{Refuse: []string{"json_schema"}}, ready},

@@ -16,11 +16,11 @@ import (
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Record sessions: start, append, end, get, list",
+		Short: "Record sessions: start, append, end, get, list, working, path",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  a.groupRun,
 	}
-	cmd.AddCommand(a.sessionStart(), a.sessionAppend(), a.sessionEnd(), a.sessionGet(), a.sessionList())
+	cmd.AddCommand(a.sessionStart(), a.sessionAppend(), a.sessionEnd(), a.sessionGet(), a.sessionList(), a.sessionWorking(), a.sessionPath())
 	return cmd
 }
 

@@ -49,6 +49,9 @@ type Config struct {
 	RecallDisabled bool
 	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key memory_implicit_recall_top_k, default 3.
 	RecallTopK int
+	// RecallSelection has the language model choose more memories for each prompt, which come with the next one of the session. It costs a
+	// question for each prompt. Key memory_model_selection_enabled, default false.
+	RecallSelection bool
 	// ContextTokens is the budget in tokens of what an agent is told at the start of a session, 50 to 8,000.
 	// Key memory_max_prompt_tokens, default 4000.
 	ContextTokens int

@@ -62,6 +62,12 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.RecallTopK) }},
+		{"memory_model_selection_enabled", func(c *Config, v string) (err error) {
+			if c.RecallSelection, err = strconv.ParseBool(strings.ToLower(v)); err != nil {
+				return errors.New("must be true or false")
+			}
+			return nil
+		}, func(c Config) string { return strconv.FormatBool(c.RecallSelection) }},
 		{"memory_max_prompt_tokens", func(c *Config, v string) (err error) {
 			if c.ContextTokens, err = strconv.Atoi(v); err != nil || c.ContextTokens < 1 {
 				return errors.New("must be a whole number, 50 to 8000")

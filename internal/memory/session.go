@@ -28,6 +28,7 @@ type Session struct {
 	ReflectedOp  int64        `json:"reflected_op,omitempty"`
 	Summary      string       `json:"summary,omitempty"`
 	HasContext   bool         `json:"has_context,omitempty"` // a context is kept with the messages
+	Notes        int64        `json:"notes,omitempty"`       // notes of the working memory kept with the messages
 
 	HostPID     int       `json:"host_pid,omitempty"`       // process of the host; 0 is not known
 	HostStarted time.Time `json:"host_started_at,omitzero"` // when that process was started

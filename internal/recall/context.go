@@ -101,19 +101,7 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 
 // remembered lists the memories, the most important first, and decides the language when nobody has.
 func (s *Service) remembered(req *ContextRequest, now time.Time) ([]entry, error) {
-	var all []choice
-	for _, space := range req.Spaces {
-		for _, m := range s.store.Space(space).Memories() {
-			if m.IsActive() && !m.Expired(now) {
-				all = append(all, choice{space: space, memory: m})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b choice) int {
-		return cmp.Or(
-			cmp.Compare(pinned(b.memory), pinned(a.memory)), cmp.Compare(b.memory.Salience, a.memory.Salience),
-			changedAt(b.memory).Compare(changedAt(a.memory)), cmp.Compare(a.memory.ID, b.memory.ID), cmp.Compare(a.space, b.space))
-	})
+	all := s.byImportance(req.Spaces, now)
 	if req.Language == "" {
 		req.Language = s.languageFor(req, all)
 	}
@@ -127,6 +115,24 @@ func (s *Service) remembered(req *ContextRequest, now time.Time) ([]entry, error
 		out = append(out, entry{rank, heading, "- " + text + " (" + Age(changedAt(c.memory), now, req.Language) + ")"})
 	}
 	return out, nil
+}
+
+// byImportance lists all active memories of spaces, the most important first.
+func (s *Service) byImportance(spaces []string, now time.Time) []choice {
+	var all []choice
+	for _, space := range spaces {
+		for _, m := range s.store.Space(space).Memories() {
+			if m.IsActive() && !m.Expired(now) {
+				all = append(all, choice{space: space, memory: m})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b choice) int {
+		return cmp.Or(
+			cmp.Compare(pinned(b.memory), pinned(a.memory)), cmp.Compare(b.memory.Salience, a.memory.Salience),
+			changedAt(b.memory).Compare(changedAt(a.memory)), cmp.Compare(a.memory.ID, b.memory.ID), cmp.Compare(a.space, b.space))
+	})
+	return all
 }
 
 func pinned(m *memory.Memory) int {

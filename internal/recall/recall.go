@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,11 @@ import (
 // Searcher finds memories by what they say.
 type Searcher interface {
 	Search(ctx context.Context, req search.Request) (*search.Response, error)
+}
+
+// Sessions knows what a session is at work on.
+type Sessions interface {
+	Working(space, id string) (*memory.Working, error)
 }
 
 // Config of a Service. Store, Search and Now are required.
@@ -39,6 +45,11 @@ type Config struct {
 	Disabled bool
 	// Tools is what follows the procedural memories of the store.
 	Tools *Tools
+	// Model chooses more memories for a prompt, which come with a later one of its session; nil chooses nothing. It is asked while Run runs.
+	Model  Model
+	Logger *slog.Logger // of what the model does; nil discards
+	// Sessions adds what is known of a request's session to the request; nil adds nothing.
+	Sessions Sessions
 }
 
 // Service is safe for concurrent use.
@@ -53,6 +64,8 @@ type Service struct {
 
 	contextTokens int
 	tools         *Tools
+	sessions      Sessions
+	selector      *selector // nil without a model
 
 	shown  shown
 	traces traces
@@ -60,7 +73,7 @@ type Service struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools}
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, sessions: c.Sessions}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}
@@ -76,6 +89,12 @@ func New(c Config) *Service {
 	if s.tools == nil {
 		s.tools = NewTools()
 	}
+	if c.Model != nil {
+		s.selector = &selector{service: s, model: c.Model, logger: c.Logger, queue: make(chan selection, selectQueue)}
+		if c.Logger == nil {
+			s.selector.logger = slog.New(slog.DiscardHandler)
+		}
+	}
 	return s
 }
 
@@ -86,8 +105,8 @@ func randomNonce() string {
 }
 
 // Recall returns what an agent should be told for a prompt: the memories that fit best, and rules about the tools it names or
-// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since or was asked for
-// explicitly. Accesses are counted later, once for each session and memory.
+// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since, was asked for
+// explicitly, or the context of the agent was compacted; then its own summary of its work comes too, once. Accesses are counted later, once for each session and memory.
 //
 // Errors: *memory.InvalidError, and that of ctx.
 func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
@@ -97,17 +116,27 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	if s.disabled && !req.Explicit {
 		return &Result{Reason: ReasonDisabled}, nil
 	}
+	working := s.working(&req)
 	seen := s.shown.of(req.Session)
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
+	if working != nil {
+		req.join(working)
+		seen.compacted(working.Compactions)
+	}
 
 	query := queryOf(req.Text)
 	chosen, reason, err := s.choose(ctx, &req, query, seen)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody waits any more, so nothing is shown to anybody
+	}
 	now := s.now()
 	lang := languageOf(query)
+	kept := s.again(&req, seen, working)
+	req.Tokens -= Tokens(kept)
 	res := s.block(&req, chosen, lang, now)
 	if res.Reason = reason; len(chosen) > 0 && len(res.Items) == 0 {
 		res.Reason = ReasonBudget
@@ -119,9 +148,15 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 		}
 		seen.add(it.Space, it.Memory)
 	}
+	if kept != "" {
+		res.Block = kept + res.Block
+		res.Tokens = Tokens(res.Block)
+		seen.reminded = working.Compactions
+	}
 	for space, ids := range fresh {
 		s.store.Touch(space, ids, now)
 	}
+	s.selector.ask(&req, query, seen)
 	if len(res.Items) > 0 {
 		s.traces.add(traceOf(&req, query, res.Items, now))
 	}
@@ -149,7 +184,7 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 		return nil, "", err
 	}
 	rules := s.rules(req, query)
-	for _, h := range found.Hits {
+	for _, h := range aboutFiles(found.Hits, req.FilesRead) {
 		if len(out) == req.Items {
 			break
 		}
@@ -165,6 +200,11 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 			break
 		}
 		take(c)
+	}
+	for _, c := range s.selected(seen, s.now()) {
+		if !req.Explicit && len(out) < MaxItems {
+			take(c)
+		}
 	}
 	switch {
 	case len(out) > 0:

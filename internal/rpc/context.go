@@ -56,6 +56,11 @@ func (s *sessionServer) Start(ctx context.Context, req *pb.SessionServiceStartRe
 	out := &pb.SessionServiceStartResponse{
 		Session: sessionToProto(started.Session), Space: in.Space, Context: started.Context, ContextRepeated: started.Repeated && in.Context != nil,
 	}
+	if in.Context != nil {
+		if out.Working, err = s.recall.Working(in.Space, started.ID); err != nil {
+			return nil, err
+		}
+	}
 	if req.GetFirstMessage() != "" {
 		res, err := s.recall.Recall(ctx, recall.Request{Text: req.GetFirstMessage(), Session: started.ID, Spaces: spaces})
 		if err != nil {

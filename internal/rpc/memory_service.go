@@ -13,6 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -29,6 +30,7 @@ type memoryServer struct {
 	consolidator *consolidator.Service
 	purges       *purge.Service
 	recall       *recall.Service
+	sessions     *session.Service
 }
 
 func (s *memoryServer) Add(ctx context.Context, req *pb.MemoryServiceAddRequest) (*pb.MemoryServiceAddResponse, error) {

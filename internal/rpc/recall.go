@@ -24,7 +24,7 @@ func recallToProto(r *recall.Result) *pb.SearchServiceRecallResponse {
 	for _, it := range r.Items {
 		out.Items = append(out.Items, &pb.RecalledMemory{
 			Memory: memoryToProto(it.Memory), Space: it.Space, Score: it.Score, Tool: it.Tool, Text: it.Text, Clipped: it.Clipped,
-			Age: it.Age, Caveat: it.Caveat,
+			Age: it.Age, Caveat: it.Caveat, Selected: it.Selected,
 		})
 	}
 	return out

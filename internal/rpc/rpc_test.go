@@ -142,15 +142,16 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	})
 	monitor := newMonitor(t)
 	server := newServer(monitor)
+	sessions := session.New(session.Config{
+		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
+	})
 	rpc.Register(server, rpc.Deps{
-		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools}),
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Sessions: sessions}),
 		Store:  st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
-		Sessions: session.New(session.Config{
-			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
-		}),
-		Archiver: archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
-		Backups:  &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
+		Sessions:     sessions,
+		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
+		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
 		Edits: d.edits,
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {

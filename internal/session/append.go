@@ -145,6 +145,7 @@ type capture struct {
 	request   []byte
 
 	result AppendResult
+	added  []*memory.Message // what was appended
 }
 
 // capture carries c out as one operation and returns the header it leaves.
@@ -167,6 +168,9 @@ func (s *Service) capture(ctx context.Context, c *capture) (*memory.Session, err
 		c.result = AppendResult{NextSeq: header.NextSeq, Duplicates: len(c.messages)}
 	}
 	c.result.Op = res.Op
+	if len(c.added) > 0 && !res.Replayed {
+		s.works.follow(key{c.space, c.id}, header, c.added)
+	}
 	return header, nil
 }
 
@@ -195,11 +199,13 @@ func (c *capture) apply(tx *store.Tx) (*memory.Session, error) {
 		tx.PutSession(next)
 	}
 	seq := next.NextSeq - int64(len(fresh))
+	c.added = nil
 	for i, m := range fresh {
 		m.Seq = seq + int64(i)
 		if err := tx.AppendMessage(c.id, m.Message); err != nil {
 			return nil, err
 		}
+		c.added = append(c.added, m.Message)
 		c.result.Redacted += m.redacted
 	}
 	c.result.NextSeq, c.result.Appended, c.result.Duplicates = next.NextSeq, len(fresh), len(c.messages)-len(fresh)

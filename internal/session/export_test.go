@@ -1,4 +1,7 @@
 package session
 
-// ProcessStarted is processStarted.
-var ProcessStarted = processStarted
+// ProcessStarted is processStarted, OpenExit openExit.
+var (
+	ProcessStarted = processStarted
+	OpenExit       = openExit
+)

@@ -63,9 +63,11 @@ type Service struct {
 	stopping  <-chan struct{}
 
 	hostStarted func(pid int) (time.Time, bool)
+	hosts       hosts // used by Run alone
 
-	busy locks
-	wake chan struct{} // tells Run that a session may be waiting
+	busy  locks
+	works works
+	wake  chan struct{} // tells Run that a session may be waiting
 
 	mu      sync.Mutex
 	retries map[key]retry // sessions whose reflection failed; guarded by mu
@@ -81,8 +83,9 @@ func New(c Config) *Service {
 		idleAfter: c.IdleAfter, paused: c.Paused, stopping: c.Stopping,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
 	}
+	s.hosts.ended = s.nudge
 	if s.hostStarted = c.HostStarted; s.hostStarted == nil {
-		s.hostStarted = processStarted
+		s.hostStarted, s.hosts.open = processStarted, openExit
 	}
 	if s.loc == nil {
 		s.loc = time.UTC

@@ -29,6 +29,7 @@ type retry struct {
 func (s *Service) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer s.hosts.close()
 	for {
 		select {
 		case <-ctx.Done():

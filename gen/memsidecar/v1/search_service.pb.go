@@ -830,7 +830,9 @@ type RecalledMemory struct {
 	// How old it is, in words of the prompt's language.
 	Age string `protobuf:"bytes,7,opt,name=age,proto3" json:"age,omitempty"`
 	// A warning when it is more than a day old; else empty.
-	Caveat        string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
+	Caveat string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
+	// The language model chose it for an earlier prompt of the session.
+	Selected      bool `protobuf:"varint,9,opt,name=selected,proto3" json:"selected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,12 +923,20 @@ func (x *RecalledMemory) GetCaveat() string {
 	return ""
 }
 
+func (x *RecalledMemory) GetSelected() bool {
+	if x != nil {
+		return x.Selected
+	}
+	return false
+}
+
 // SearchServiceRecallResponse holds what to tell the agent.
 type SearchServiceRecallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first, then rules about tools; often none.
 	Items []*RecalledMemory `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
-	// Text to put beside the prompt, fenced as data; empty when there are no items. What memsidecar records of a session leaves it out.
+	// Text to put beside the prompt, fenced as data; empty when there are no items, unless the session's context was compacted: then what its
+	// agent wrote down for itself comes with the next recall, in a fence of its own. What memsidecar records of a session leaves it out.
 	Block string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	// Estimated tokens of the block.
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
@@ -1332,7 +1342,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\bexplicit\x18\x06 \x01(\bR\bexplicit\x12#\n" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
-	"files_read\x18\b \x03(\tR\tfilesRead\"\xd7\x01\n" +
+	"files_read\x18\b \x03(\tR\tfilesRead\"\xf3\x01\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1341,7 +1351,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12\x18\n" +
 	"\aclipped\x18\x06 \x01(\bR\aclipped\x12\x10\n" +
 	"\x03age\x18\a \x01(\tR\x03age\x12\x16\n" +
-	"\x06caveat\x18\b \x01(\tR\x06caveat\"\xb4\x01\n" +
+	"\x06caveat\x18\b \x01(\tR\x06caveat\x12\x1a\n" +
+	"\bselected\x18\t \x01(\bR\bselected\"\xb4\x01\n" +
 	"\x1bSearchServiceRecallResponse\x123\n" +
 	"\x05items\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05items\x12\x14\n" +
 	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +

@@ -297,7 +297,10 @@ type SessionServiceStartResponse struct {
 	// The same context was given for this session before.
 	ContextRepeated bool `protobuf:"varint,4,opt,name=context_repeated,json=contextRepeated,proto3" json:"context_repeated,omitempty"`
 	// What was recalled for the first message; absent unless there was one.
-	Recall        *SearchServiceRecallResponse `protobuf:"bytes,5,opt,name=recall,proto3" json:"recall,omitempty"`
+	Recall *SearchServiceRecallResponse `protobuf:"bytes,5,opt,name=recall,proto3" json:"recall,omitempty"`
+	// What the agent wrote down for itself earlier in this session, fenced as data: see WorkingMemoryService. It stands beside the context,
+	// which stays as it is; empty unless a context is asked for and there is a summary.
+	Working       string `protobuf:"bytes,6,opt,name=working,proto3" json:"working,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -365,6 +368,13 @@ func (x *SessionServiceStartResponse) GetRecall() *SearchServiceRecallResponse {
 		return x.Recall
 	}
 	return nil
+}
+
+func (x *SessionServiceStartResponse) GetWorking() string {
+	if x != nil {
+		return x.Working
+	}
+	return ""
 }
 
 // SessionServiceAppendRequest holds messages.
@@ -1187,13 +1197,14 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"max_tokens\x18\x02 \x01(\x05R\tmaxTokens\x12\x1a\n" +
 	"\blanguage\x18\x03 \x01(\tR\blanguage\x12\"\n" +
 	"\finstructions\x18\x04 \x01(\bR\finstructions\x12\x1c\n" +
-	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\"\xee\x01\n" +
+	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\"\x88\x02\n" +
 	"\x1bSessionServiceStartResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x18\n" +
 	"\acontext\x18\x03 \x01(\tR\acontext\x12)\n" +
 	"\x10context_repeated\x18\x04 \x01(\bR\x0fcontextRepeated\x12B\n" +
-	"\x06recall\x18\x05 \x01(\v2*.memsidecar.v1.SearchServiceRecallResponseR\x06recall\"\x8d\x01\n" +
+	"\x06recall\x18\x05 \x01(\v2*.memsidecar.v1.SearchServiceRecallResponseR\x06recall\x12\x18\n" +
+	"\aworking\x18\x06 \x01(\tR\aworking\"\x8d\x01\n" +
 	"\x1bSessionServiceAppendRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
