@@ -201,9 +201,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
 	})
-	d.archiver = archiver.New(archiver.Config{
-		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
-	})
+	d.archiver = archiver.New(d.archiving())
 	if err := d.schedule(); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
