@@ -104,7 +104,7 @@ func (d digest) compose() string {
 // typeNames are the Chinese names of the entry types the daemon writes.
 var typeNames = map[string]string{
 	memory.EntryEvent: "事件", memory.EntryAutoExtract: "提取", memory.EntryReflection: "反思",
-	memory.EntryToolFailure: "工具失败", memory.EntryCorrection: "纠正", memory.EntrySessionSummary: "会话摘要",
+	memory.EntryToolFailure: "工具失败", memory.EntryCorrection: "纠正", memory.EntrySessionSummary: "会话摘要", memory.EntrySkillRun: "成功的流程",
 }
 
 // head counts the entries by type, in the language of the log.

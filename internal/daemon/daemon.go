@@ -190,7 +190,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
 		ContextTokens: d.cfg.ContextTokens,
 	})
-	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log}
+	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: d.recall}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 	}

@@ -56,6 +56,7 @@ type Service struct {
 
 	shown  shown
 	traces traces
+	hinted hints
 }
 
 // New returns a Service.
