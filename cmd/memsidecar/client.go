@@ -30,6 +30,8 @@ type client struct {
 	logs    pb.LogServiceClient
 	ops     pb.OperationServiceClient
 	admin   pb.AdminServiceClient
+
+	procedure pb.ProcedureServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -48,6 +50,8 @@ func dial(socket string) (*client, error) {
 		logs:    pb.NewLogServiceClient(conn),
 		ops:     pb.NewOperationServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),
+
+		procedure: pb.NewProcedureServiceClient(conn),
 	}, nil
 }
 

@@ -23,7 +23,10 @@ func (a *app) statsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.out.result(resp, func() { a.printStats(resp) })
+			return a.out.result(resp, func() {
+				a.printStats(resp)
+				a.printJobs(c.info.GetJobs())
+			})
 		}),
 	}
 	cmd.AddCommand(a.statsHot())

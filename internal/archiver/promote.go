@@ -85,7 +85,7 @@ func candidates(date string, entries []*memory.Entry) []candidate {
 
 // statements finds what an entry states among other things, as a session's reflection would have found it. Tasks of a month ago are done or in vain.
 func statements(e *memory.Entry) (out []candidate) {
-	if e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview {
+	if isAccount(e) {
 		return nil
 	}
 	for _, item := range reflector.Reflect(reflector.Input{
@@ -98,9 +98,14 @@ func statements(e *memory.Entry) (out []candidate) {
 	return out
 }
 
+// isAccount reports whether an entry tells what a session did: what was worth a memory in it is one.
+func isAccount(e *memory.Entry) bool {
+	return e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview || e.Type == memory.EntrySkillRun
+}
+
 // judge says which category of memory an entry is worth, and how much; 0 when none. It is not sure when it goes by words that others use too.
 func judge(e *memory.Entry) (category string, weight float64, sure bool) {
-	if strings.TrimSpace(e.Content) == "" || e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview {
+	if strings.TrimSpace(e.Content) == "" || isAccount(e) {
 		return "", 0, true
 	}
 	category = slug(e.Category)

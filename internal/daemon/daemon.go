@@ -186,7 +186,8 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 
-	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log}
+	hints := &recall.Hints{}
+	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
 	}
@@ -199,15 +200,13 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	})
 	recalling := recall.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens, Sessions: d.sessions, Logger: d.log,
+		ContextTokens: d.cfg.ContextTokens, Sessions: d.sessions, Hints: hints, Logger: d.log,
 	}
 	if d.model != nil && d.cfg.RecallSelection {
 		recalling.Model = d.model
 	}
 	d.recall = recall.New(recalling)
-	d.archiver = archiver.New(archiver.Config{
-		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
-	})
+	d.archiver = archiver.New(d.archiving())
 	if err := d.schedule(); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}

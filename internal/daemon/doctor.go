@@ -156,7 +156,11 @@ func (d *daemon) findJobs() rpc.Finding {
 	}
 	var next []string
 	for _, s := range d.scheduler.Status() {
-		next = append(next, s.Name+" at "+s.NextRun.In(d.cfg.Location()).Format(time.DateTime))
+		text := s.Name + " at " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)
+		if s.Result != "" {
+			text += " (last: " + s.Result + ")"
+		}
+		next = append(next, text)
 	}
 	return ok("jobs", "none failing; next %s", strings.Join(next, ", "))
 }

@@ -26,7 +26,16 @@ func (d *daemon) schedule() error {
 
 func (d *daemon) archiveJob(ctx context.Context) (string, error) {
 	r, err := d.archiver.Run(ctx, archiver.Options{})
-	return amounts(amount{r.Count(archiver.Archive), "archived"}, amount{r.Count(archiver.Delete), "deleted"}, amount{r.Count(archiver.Postponed), "postponed"}), err
+	if r.Waiting != nil { // a failure of the job, so that it is tried again soon, and seen
+		err = errors.Join(err, r.Waiting)
+	}
+	byRules, note := r.Notes()
+	result := amounts(amount{r.Count(archiver.Archive), "archived"}, amount{r.Count(archiver.Delete), "deleted"},
+		amount{r.Count(archiver.Postponed), "postponed"}, amount{byRules, "summed up by rules"})
+	if byRules > 0 {
+		result += ": " + note
+	}
+	return result, err
 }
 
 func (d *daemon) expireJob(ctx context.Context) (string, error) {

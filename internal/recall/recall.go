@@ -6,6 +6,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -50,6 +51,8 @@ type Config struct {
 	Logger *slog.Logger // of what the model does; nil discards
 	// Sessions adds what is known of a request's session to the request; nil adds nothing.
 	Sessions Sessions
+	// Hints keeps what was hinted at, for the reflection that asks what came of it; nil keeps it for this service alone.
+	Hints *Hints
 }
 
 // Service is safe for concurrent use.
@@ -69,11 +72,12 @@ type Service struct {
 
 	shown  shown
 	traces traces
+	hinted *Hints
 }
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, sessions: c.Sessions}
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, sessions: c.Sessions, hinted: cmp.Or(c.Hints, &Hints{})}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}

@@ -201,7 +201,9 @@ func (r *Reflector) planFrom(ctx context.Context, in Input, s *stretch) (plan.Pl
 		return d
 	}
 	x.failures()
+	x.workflows()
 	x.take(s, decide)
+	x.feedback()
 	if failed != nil {
 		return plan.Plan{}, fmt.Errorf("find similar memories: %w", failed)
 	}

@@ -5,7 +5,6 @@ package reflector
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +34,8 @@ type Config struct {
 
 	// Model says what to keep of a session; nil leaves that to the rules.
 	Model Model
+	// Hints says which rules sessions were hinted at; nil: none.
+	Hints Hints
 }
 
 // Reflector is safe for concurrent use.
@@ -45,11 +46,12 @@ type Reflector struct {
 	location *time.Location
 	logger   *slog.Logger
 	model    Model // nil without one
+	hints    Hints // nil without them
 }
 
 // New makes a Reflector. Store, Search and Now are required.
 func New(cfg Config) *Reflector {
-	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model}
+	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model, cfg.Hints}
 	if r.location == nil {
 		r.location = time.UTC
 	}
@@ -185,6 +187,11 @@ func (r *Reflector) once(ctx context.Context, space, id string, opts Options, as
 		return Result{}, err
 	}
 	res.Op, res.Outcomes = done.Op, done.Outcomes
+	if r.hints != nil {
+		if ids := settled(messages, r.hints.Hinted(space, id), view); len(ids) > 0 {
+			r.hints.Settled(space, id, ids)
+		}
+	}
 	r.logger.DebugContext(ctx, "session reflected", "space", space, "session", id, "op", res.Op, "items", len(res.Plan.Items))
 	return res, nil
 }
@@ -277,64 +284,50 @@ func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, mess
 // input is what both the rules and a model go by, but for the search.
 func (r *Reflector) input(view *store.Space, id string, messages []*memory.Message) (Input, error) {
 	in := Input{Space: view.Name(), Session: id, Messages: messages, Location: r.location, Now: r.now()}
+	in.Known = func(id string) *memory.Memory { m, _ := view.Get(id); return m }
+	if r.hints != nil {
+		in.Hinted = r.hints.Hinted(view.Name(), id)
+	}
 	if wanted := signatures(messages); len(wanted) > 0 {
 		in.Rules = rulesAbout(view, wanted)
 		var err error
-		if in.Failures, err = failuresBefore(view, wanted); err != nil {
+		if in.Failures, err = seenBefore(view, wanted); err != nil {
 			return in, err
 		}
 	}
 	return in, nil
 }
 
-// signatures lists what failed in a stretch.
+// signatures lists what failed in a stretch, of what kind that is, and what worked.
 func signatures(messages []*memory.Message) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range failures(messages) {
 		out[f.signature] = true
+		if kind := f.kind(); kind != "" {
+			out[kind] = true
+		}
+	}
+	for _, w := range workflowsIn(messages) {
+		out[w.signature] = true
 	}
 	return out
 }
 
-// rulesAbout finds the memories that are about these failures.
+// rulesAbout finds the memories that are about these failures, or this kind of failure, and these workflows.
 func rulesAbout(view *store.Space, wanted map[string]bool) map[string]*memory.Memory {
 	out := map[string]*memory.Memory{}
 	for _, m := range view.Memories() {
-		if m.Context != nil && wanted[m.Context.Signature] && m.IsActive() {
+		if m.Context == nil || m.Context.Signature == "" || !m.IsActive() {
+			continue
+		}
+		if wanted[m.Context.Signature] {
 			out[m.Context.Signature] = m
+		}
+		if kind := kindKey(Action{tool: m.Context.Tool, shape: KnowledgeOf(m).Shape}, m.Context.ErrorType); wanted[kind] {
+			out[kind] = m
 		}
 	}
 	return out
-}
-
-// failuresBefore counts these failures in the newest daily logs.
-func failuresBefore(view *store.Space, wanted map[string]bool) (map[string]int64, error) {
-	out := map[string]int64{}
-	days := view.Days()
-	for _, d := range days[max(0, len(days)-lookBack):] {
-		_, entries, err := view.Log(d.Date)
-		if errors.Is(err, memory.ErrNotFound) { // archived away meanwhile
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the log of %s: %w", d.Date, err)
-		}
-		for _, e := range entries {
-			if e.Type != memory.EntryToolFailure {
-				continue
-			}
-			var signature string
-			var count int64 = 1
-			if json.Unmarshal(e.Extra[extraSignature], &signature) != nil || !wanted[signature] {
-				continue
-			}
-			if json.Unmarshal(e.Extra[extraCount], &count) != nil || count < 1 { // edited by hand
-				count = 1
-			}
-			out[signature] += count
-		}
-	}
-	return out, nil
 }
 
 // summaryOf is the text of the plan's session_summary entry, else the earlier summary.

@@ -50,6 +50,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions, recall: deps.Recall})
 	pb.RegisterWorkingMemoryServiceServer(server, &workingServer{sessions: deps.Sessions, recall: deps.Recall})
+	pb.RegisterProcedureServiceServer(server, &procedureServer{recall: deps.Recall, memories: deps.Memories})
 	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
 	pb.RegisterAdminServiceServer(server, &adminServer{

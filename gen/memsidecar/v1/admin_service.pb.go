@@ -354,7 +354,9 @@ type ArchivedDay struct {
 	// Age in whole days; negative for a log dated in the future.
 	AgeDays int32 `protobuf:"varint,9,opt,name=age_days,json=ageDays,proto3" json:"age_days,omitempty"`
 	// Entries worth a memory that did not become one.
-	Skipped       []*SkippedEntry `protobuf:"bytes,10,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	Skipped []*SkippedEntry `protobuf:"bytes,10,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	// Why the summary was made by rules although there is a language model; may be empty.
+	Note          string `protobuf:"bytes,11,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -457,6 +459,13 @@ func (x *ArchivedDay) GetSkipped() []*SkippedEntry {
 		return x.Skipped
 	}
 	return nil
+}
+
+func (x *ArchivedDay) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
 }
 
 // PromotedEntry is a log entry that became, or in a dry run would become, a memory.
@@ -613,7 +622,10 @@ type AdminServiceArchiveResponse struct {
 	// The local date that all ages were counted from.
 	Today string `protobuf:"bytes,2,opt,name=today,proto3" json:"today,omitempty"`
 	// Memories whose expiry has passed and that were, or in a dry run would be, retired.
-	Expired       []*ExpiredMemory `protobuf:"bytes,3,rep,name=expired,proto3" json:"expired,omitempty"`
+	Expired []*ExpiredMemory `protobuf:"bytes,3,rep,name=expired,proto3" json:"expired,omitempty"`
+	// Why logs could not be summed up now: the language model does not answer, or its tokens of the day are used up. They are among days as
+	// postponed, and tried again by the daemon. Empty when no log waits for that.
+	Waiting       string `protobuf:"bytes,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -667,6 +679,13 @@ func (x *AdminServiceArchiveResponse) GetExpired() []*ExpiredMemory {
 		return x.Expired
 	}
 	return nil
+}
+
+func (x *AdminServiceArchiveResponse) GetWaiting() string {
+	if x != nil {
+		return x.Waiting
+	}
+	return ""
 }
 
 // AdminServiceCheckpointRequest has no fields.
@@ -2778,7 +2797,7 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\vdelete_days\x18\x03 \x01(\x05R\n" +
 	"deleteDays\x12\x17\n" +
 	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12\x19\n" +
-	"\bmax_days\x18\x05 \x01(\x05R\amaxDays\"\xea\x02\n" +
+	"\bmax_days\x18\x05 \x01(\x05R\amaxDays\"\xfe\x02\n" +
 	"\vArchivedDay\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
 	"\x04date\x18\x02 \x01(\tR\x04date\x124\n" +
@@ -2791,7 +2810,8 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\toperation\x18\b \x01(\x03R\toperation\x12\x19\n" +
 	"\bage_days\x18\t \x01(\x05R\aageDays\x125\n" +
 	"\askipped\x18\n" +
-	" \x03(\v2\x1b.memsidecar.v1.SkippedEntryR\askipped\"}\n" +
+	" \x03(\v2\x1b.memsidecar.v1.SkippedEntryR\askipped\x12\x12\n" +
+	"\x04note\x18\v \x01(\tR\x04note\"}\n" +
 	"\rPromotedEntry\x12\x1b\n" +
 	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x19\n" +
 	"\bentry_id\x18\x02 \x01(\tR\aentryId\x12\x1a\n" +
@@ -2801,11 +2821,12 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\bentry_id\x18\x01 \x01(\tR\aentryId\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
 	"\acontent\x18\x03 \x01(\tR\acontent\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x9b\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xb5\x01\n" +
 	"\x1bAdminServiceArchiveResponse\x12.\n" +
 	"\x04days\x18\x01 \x03(\v2\x1a.memsidecar.v1.ArchivedDayR\x04days\x12\x14\n" +
 	"\x05today\x18\x02 \x01(\tR\x05today\x126\n" +
-	"\aexpired\x18\x03 \x03(\v2\x1c.memsidecar.v1.ExpiredMemoryR\aexpired\"\x1f\n" +
+	"\aexpired\x18\x03 \x03(\v2\x1c.memsidecar.v1.ExpiredMemoryR\aexpired\x12\x18\n" +
+	"\awaiting\x18\x04 \x01(\tR\awaiting\"\x1f\n" +
 	"\x1dAdminServiceCheckpointRequest\"2\n" +
 	"\x1eAdminServiceCheckpointResponse\x12\x10\n" +
 	"\x03lsn\x18\x01 \x01(\x03R\x03lsn\"\x1a\n" +
