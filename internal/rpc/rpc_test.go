@@ -27,6 +27,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
@@ -144,7 +145,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	server := newServer(monitor)
 	rpc.Register(server, rpc.Deps{
 		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools}),
-		Store:  st, Memories: memories.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
+		Store:  st, Memories: memories.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions: session.New(session.Config{
 			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
