@@ -88,7 +88,7 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	}
 	s.addResources(server)
 	s.addPrompts(server)
-	err := server.Run(ctx, transport)
+	err := server.Run(ctx, draining{transport})
 	if s.conn != nil {
 		err = errors.Join(err, s.conn.Close())
 	}
