@@ -47,6 +47,7 @@ crash-short:
 soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Kill ./test/e2e -kill.rounds=$(KILL_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run 'EditsRace|PlainCopies' ./test/e2e -edit.rounds=5000 -copies=500
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run LostUpdate -v ./test/e2e -mcp.creates=200
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz

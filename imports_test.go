@@ -25,9 +25,9 @@ var (
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
-		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...",
+		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...",
 	}
-	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "gen/..."}
+	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "gen/..."}
 )
 
 // arrows say what a package must not import outside its tests. Imports of the package's own subtree are always
@@ -72,6 +72,10 @@ var arrows = []struct {
 		why: "the daemon wires the services, not the other way round"},
 	{from: []string{"internal/daemon/..."}, not: []string{"gen/..."},
 		why: "only internal/rpc translates between the API and the domain"},
+	{from: []string{"internal/mcpserver/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/memory", "internal/recall"},
+		why: "it is a client of the daemon, which knows the API, the limits, and how recalled text is fenced"},
+	{from: []string{"internal/..."}, not: []string{"internal/mcpserver/..."},
+		why: "nothing in the daemon knows the clients"},
 	{from: []string{"gen/..."}, not: []string{"internal/..."},
 		why: "generated code depends on nothing of ours"},
 	{from: []string{"clients/go"}, not: []string{"..."}, but: []string{"gen/...", "internal/unixsock"},
@@ -95,9 +99,13 @@ var thirdParty = []struct {
 	module string
 	by     []string
 }{
-	{"google.golang.org/grpc", []string{"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "cmd/...", "bench/...", "clients/go"}},
-	{"google.golang.org/protobuf", []string{"gen/...", "internal/rpc/...", "internal/daemon/...", "cmd/...", "bench/...", "clients/go"}},
-	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "cmd/...", "clients/go"}},
+	{"google.golang.org/grpc", []string{
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "cmd/...", "bench/...", "clients/go",
+	}},
+	{"google.golang.org/protobuf", []string{"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/mcpserver/...", "cmd/...", "bench/...", "clients/go"}},
+	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/mcpserver/...", "cmd/...", "clients/go"}},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcpserver/...", "cmd/..."}},
+	{"github.com/google/jsonschema-go", []string{"internal/mcpserver/..."}},
 	{"github.com/spf13/cobra", []string{"cmd/..."}},
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},

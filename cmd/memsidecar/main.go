@@ -102,6 +102,7 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: "memories", Title: "Memories:"},
 		&cobra.Group{ID: "sessions", Title: "Sessions and logs:"},
 		&cobra.Group{ID: "changes", Title: "Changes:"},
+		&cobra.Group{ID: "agents", Title: "Agents:"},
 		&cobra.Group{ID: "daemon", Title: "The daemon:"},
 		&cobra.Group{ID: "files", Title: "The files:"},
 	)
@@ -112,6 +113,7 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(), a.socketCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
+	addGroup(root, "agents", a.mcpCommand())
 	root.AddCommand(a.demoCommand(), a.versionCommand())
 	return root
 }

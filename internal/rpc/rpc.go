@@ -14,6 +14,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
@@ -27,6 +28,7 @@ import (
 type Deps struct {
 	Store        *store.Store
 	Memories     *memories.Service
+	Graph        *graph.Service
 	Search       *search.Engine
 	Recall       *recall.Service
 	Sessions     *session.Service
@@ -56,6 +58,8 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterAdminServiceServer(server, &adminServer{
 		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, edits: deps.Edits, stopping: deps.Stopping,
 	})
+	pb.RegisterGraphServiceServer(server, &graphServer{graph: deps.Graph})
+	pb.RegisterTitleServiceServer(server, &titleServer{memories: deps.Memories})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
