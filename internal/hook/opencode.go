@@ -9,7 +9,6 @@ func openCode() *Host {
 		Bindings: []Binding{
 			{SessionStart, "session.created", true},
 			{Prompt, "chat.message", true},
-			{PreTool, "tool.execute.before", false},
 			{ToolFailure, "message.part.updated", false},
 			{Reply, "message.updated", false},
 			{PreCompact, "experimental.session.compacting", true},
