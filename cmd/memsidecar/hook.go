@@ -240,7 +240,7 @@ func (a *app) hookLog(format string, args ...any) {
 	if err != nil {
 		return
 	}
-	defer f.Close() //nolint:errcheck // there is nobody to tell
+	defer f.Close()
 	_, _ = fmt.Fprintf(f, "%s %s\n", a.now().Format(time.RFC3339), fmt.Sprintf(format, args...))
 }
 

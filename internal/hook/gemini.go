@@ -22,6 +22,9 @@ func decodeGemini(kind Kind, p payload) (Event, error) {
 		ev.Prompt, ev.Reply = "", p.text("prompt_response")
 	}
 	if kind == PostTool && ev.Tool != nil {
+		if ev.ToolID == "" { // there is none; the time and what was asked know a call that is told twice
+			ev.ToolID = p.raw("timestamp") + " " + ev.Tool.Arguments
+		}
 		response := p.object("tool_response")
 		output, failed := response.raw("llmContent", "returnDisplay"), response.raw("error") != ""
 		if failed {

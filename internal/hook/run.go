@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,18 +76,24 @@ func (r *Runner) Run(ctx context.Context, ev Event) (string, error) {
 	if s.Host == "" {
 		s.Host = r.Host.Name
 	}
-	if s.Transcript = first(ev.Transcript, s.Transcript); s.Transcript == "" {
-		s.Transcript = r.Host.TranscriptOf(r.Home, ev.Session)
-	}
+	r.follow(s, ev)
 	text, err := r.locked(ctx, s, ev)
 	return text, errors.Join(err, s.save())
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
+// follow notes where the transcript is. One that has moved is read from its beginning, but for what the daemon has.
+func (r *Runner) follow(s *state, ev Event) {
+	path := ev.Transcript
+	if path == "" && s.Transcript == "" {
+		path = r.Host.TranscriptOf(r.Home, ev.Session)
 	}
-	return b
+	if path == "" || path == s.Transcript {
+		return
+	}
+	if s.Offset > 0 {
+		s.Offset, s.NextSeq, s.Unsure = 0, 1, true
+	}
+	s.Transcript = path
 }
 
 // unlocked keeps what only the event holds, when another event of the session does not end. That its number is not known in the state is
@@ -114,7 +118,7 @@ func (r *Runner) locked(ctx context.Context, s *state, ev Event) (string, error)
 	case Prompt:
 		return r.prompt(ctx, s, ev, b.Tells)
 	case ToolFailure:
-		if err := r.capture(ctx, s, ev, 0); err != nil || !b.Tells || ev.Stopped || ev.Tool == nil {
+		if err := r.capture(ctx, s, ev, readMost); err != nil || !b.Tells || ev.Stopped || ev.Tool == nil {
 			return "", err
 		}
 		return r.Daemon.Recall(ctx, ev.Session, clip(ev.Tool.Name+" "+ev.Tool.Error, maxQuestion), []string{ev.Tool.Name})
@@ -222,12 +226,9 @@ func (r *Runner) carried(ev Event) []entry {
 	if ev.Kind == Prompt && strings.TrimSpace(ev.Prompt) != "" {
 		out = append(out, turn("user", ev.Prompt, r.Now(), 0))
 	}
-	if (ev.Kind == ToolFailure || ev.Kind == PostTool && r.Host.parse == nil) && ev.Tool != nil && !ev.Stopped {
-		e := entry{Message: memory.Message{At: r.Now(), Role: "tool", Tool: ev.Tool}, key: toolKey(ev.ToolID)}
-		if ev.ToolID == "" {
-			e.key = "t:" + contentKey(&e.Message)
-		}
-		out = append(out, e)
+	// A call without an id could not be known again in a transcript, which shows it too.
+	if (ev.Kind == ToolFailure || ev.Kind == PostTool && r.Host.parse == nil) && ev.Tool != nil && !ev.Stopped && ev.ToolID != "" {
+		out = append(out, entry{memory.Message{At: r.Now(), Role: "tool", Tool: ev.Tool}, toolKey(ev.ToolID), 0})
 	}
 	if strings.TrimSpace(ev.Reply) != "" && (r.Host.parse == nil || ev.Transcript == "") {
 		out = append(out, turn("assistant", ev.Reply, r.Now(), 0))
@@ -235,87 +236,98 @@ func (r *Runner) carried(ev Event) []entry {
 	return out
 }
 
-// capture appends what the transcript shows since the last event, at most about limit bytes of it, and what the event itself holds.
+// capture appends what the transcript shows since the last event, at most about limit bytes of it, and what the event itself holds. When that
+// fails, the state is as if it had not been tried, and what the daemon has of it all the same is left out the next time.
 func (r *Runner) capture(ctx context.Context, s *state, ev Event, limit int64) error {
-	var entries []entry
-	end := s.Offset
-	if limit > 0 && r.Host.parse != nil && s.Transcript != "" {
-		var err error
-		entries, end, err = r.read(ctx, s, limit)
-		if err != nil { // what the event holds is kept all the same
-			return errors.Join(err, r.append(ctx, s, ev, r.carried(ev), s.Offset))
-		}
+	acknowledged := s.known()
+	err := r.append(ctx, s, ev, limit, &acknowledged)
+	if err != nil {
+		s.restore(acknowledged)
+		s.Unsure = true
 	}
+	return err
+}
+
+func (r *Runner) append(ctx context.Context, s *state, ev Event, limit int64, acknowledged *known) error {
+	if s.Unsure {
+		limit = readAll // what is there is compared with all of it
+	}
+	entries, end, readErr := r.read(s, limit)
 	carried := r.carried(ev)
 	if len(entries) > 0 && len(carried) > 0 && entries[len(entries)-1].key == carried[0].key {
 		carried = carried[1:] // the host wrote it down before it told of it
 	}
-	return r.append(ctx, s, ev, append(entries, carried...), end)
+	if r.Host.parse == nil && len(carried) > 0 && carried[0].Tool == nil {
+		// Nothing will show again what was said before: what waits for a transcript is of the turn before.
+		s.Pending = keep(s.Pending, carried)
+	}
+	entries = append(entries, carried...)
+	if s.Unsure && r.Host.parse != nil {
+		return errors.Join(readErr, r.appendUnknown(ctx, s, ev.Session, entries, end))
+	}
+	for len(entries) > 0 {
+		n := wholeLines(entries, batch)
+		if err := r.send(ctx, s, ev.Session, s.fresher(entries[:n])); err != nil {
+			return errors.Join(readErr, err)
+		}
+		s.Offset = max(s.Offset, entries[n-1].end)
+		*acknowledged = s.known()
+		entries = entries[n:]
+	}
+	s.Offset = max(s.Offset, end)
+	*acknowledged = s.known()
+	return readErr
 }
 
-// read reads the transcript. When nothing is known of how far it was read, what the daemon has already is left out.
-func (r *Runner) read(ctx context.Context, s *state, limit int64) ([]entry, int64, error) {
+// appendUnknown is append when the daemon may have messages that the state does not account for, of the stretch that was read among others.
+func (r *Runner) appendUnknown(ctx context.Context, s *state, session string, entries []entry, end int64) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	there, next, err := r.all(ctx, session, s.NextSeq)
+	if err != nil {
+		return err
+	}
+	s.NextSeq, s.fresh = max(next, 1), false
+	for entries := without(s.fresher(entries), there); len(entries) > 0; {
+		n := min(len(entries), batch)
+		if err := r.send(ctx, s, session, entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	s.Offset, s.Unsure = max(s.Offset, end), false
+	return nil
+}
+
+// read reads the transcript, from its beginning when it was written anew.
+func (r *Runner) read(s *state, limit int64) ([]entry, int64, error) {
+	if r.Host.parse == nil || s.Transcript == "" {
+		return nil, s.Offset, nil
+	}
 	entries, end, err := readTranscript(r.Host, s.Transcript, s.Offset, limit)
 	if errors.Is(err, errShrunk) {
-		s.Unsure, s.Offset = true, 0
-		entries, end, err = readTranscript(r.Host, s.Transcript, 0, limit)
+		s.Unsure, s.Offset, s.NextSeq = true, 0, 1
+		return readTranscript(r.Host, s.Transcript, 0, readAll)
 	}
-	if err != nil || !s.Unsure || len(entries) == 0 {
-		return entries, end, err
-	}
-	known, next, err := r.all(ctx, s.session(), 1)
-	if err != nil {
-		return nil, s.Offset, err
-	}
-	s.NextSeq, s.Unsure, s.fresh = max(next, 1), end < fileSize(s.Transcript), false
-	entries, there := without(entries, known)
-	for _, e := range there { // the event that told it is not to hide it when it is said again
-		if i := slices.Index(s.Pending, e.key); i >= 0 {
-			s.Pending = slices.Delete(s.Pending, i, i+1)
-		}
-	}
-	return entries, end, nil
+	return entries, end, err
 }
 
-// without splits entries by whether they are among known, each as often as it is there.
-func without(entries []entry, known []memory.Message) (missing, there []entry) {
+// without takes out of entries those that are among known, each as often as it is there.
+func without(entries []entry, known []memory.Message) []entry {
 	have := map[string]int{}
 	for i := range known {
 		have[contentKey(&known[i])]++
 	}
+	var out []entry
 	for _, e := range entries {
 		if k := contentKey(&e.Message); have[k] > 0 {
 			have[k]--
-			there = append(there, e)
 			continue
 		}
-		missing = append(missing, e)
+		out = append(out, e)
 	}
-	return missing, there
-}
-
-// session is the id that the state belongs to.
-func (s *state) session() string { return strings.TrimSuffix(filepath.Base(s.file.Name()), ".json") }
-
-// append sends entries in batches and notes what was acknowledged. end is the offset behind all of them.
-func (r *Runner) append(ctx context.Context, s *state, ev Event, entries []entry, end int64) error {
-	if r.Host.parse == nil && len(entries) > 0 && ev.Kind == Prompt {
-		// Nothing will show again what was said before: what waits for a transcript is of the turn that is over.
-		s.Pending = keep(s.Pending, entries)
-	}
-	entries = s.fresher(entries)
-	for len(entries) > 0 {
-		n := wholeLines(entries, batch)
-		if err := r.send(ctx, s, ev.Session, entries[:n]); err != nil {
-			return err
-		}
-		if last := entries[n-1].end; last > s.Offset {
-			s.Offset = last
-		}
-		entries = entries[n:]
-	}
-	s.Offset = max(s.Offset, end)
-	return nil
+	return out
 }
 
 // keep returns the pending keys that are those of entries, so that an event delivered twice is known.
@@ -352,6 +364,9 @@ func wholeLines(entries []entry, most int) int {
 // send appends one batch. When the daemon has messages that the state does not know of, because a hook was killed between the acknowledgement
 // and the note of it, what of the batch was taken for them is sent again.
 func (r *Runner) send(ctx context.Context, s *state, session string, entries []entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
 	if s.fresh {
 		if err := r.askNext(ctx, s, session); err != nil {
 			return err
@@ -403,7 +418,7 @@ func (r *Runner) reconcile(ctx context.Context, s *state, session string, sent, 
 			s.Pending = append(s.Pending, textKey(m.Role, m.Content))
 		}
 	}
-	lost, _ := without(taken, there)
+	lost := without(taken, there)
 	if len(lost) == 0 {
 		return next, nil
 	}

@@ -108,6 +108,21 @@ func last(s []string, n int) []string { return s[max(0, len(s)-n):] }
 
 func (s *state) close() { _ = s.file.Close() }
 
+// known is the part of a state that says what the daemon has.
+type known struct {
+	offset, next  int64
+	pending, seen []string
+	unsure        bool
+}
+
+func (s *state) known() known {
+	return known{s.Offset, s.NextSeq, slices.Clone(s.Pending), slices.Clone(s.Seen), s.Unsure}
+}
+
+func (s *state) restore(k known) {
+	s.Offset, s.NextSeq, s.Pending, s.Seen, s.Unsure = k.offset, k.next, k.pending, k.seen, k.unsure
+}
+
 // fresher takes out of entries what came before in another way: by an event and then by the transcript, or twice by an event.
 func (s *state) fresher(entries []entry) []entry {
 	var out []entry
@@ -146,12 +161,13 @@ func textKey(role, text string) string {
 // toolKey is that of a call with an id of the host's.
 func toolKey(id string) string { return "t:" + hashOf(id) }
 
-// contentKey knows a message by what it holds, as the daemon keeps it.
+// contentKey knows a message by what it holds, as the daemon keeps it; of a tool call by how it ended, because hosts write what it was asked in
+// more than one way.
 func contentKey(m *memory.Message) string {
 	var b bytes.Buffer
 	b.WriteString(m.Role + "\x00" + strings.Join(strings.Fields(m.Content), " "))
 	if t := m.Tool; t != nil {
-		for _, s := range []string{t.Name, t.Arguments, t.Result, t.Error} {
+		for _, s := range []string{t.Name, t.Result, t.Error} {
 			b.WriteString("\x00" + s)
 		}
 	}

@@ -232,7 +232,7 @@ func write(path string, data []byte, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // everything is synced
+	defer root.Close()
 	name := filepath.Base(path)
 	err = durable.WriteFile(durable.Dir(root), name, func(w io.Writer) error {
 		_, err := w.Write(data)
