@@ -222,6 +222,9 @@ func (s jsonStyle) remove(t *Target, before []byte) ([]byte, error) {
 			return nil, err
 		}
 		if hooks == nil {
+			if len(text) == len(before) { // nothing of ours was in it
+				return before, nil
+			}
 			return s.remains(text, root), nil
 		}
 		next := s.removeOne(t, text, root, hooks)

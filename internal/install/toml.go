@@ -132,6 +132,9 @@ func (tomlStyle) count(t *Target, text []byte) (map[hook.Kind]int, error) {
 // makes a table named hooks impossible.
 func checkTOML(text []byte) error {
 	s := &scanner{text: text}
+	if i := bytes.IndexByte(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), '\r'); i >= 0 {
+		return s.wrong("a carriage return that ends no line")
+	}
 	table := ""
 	for s.pos < len(text) {
 		for s.pos < len(text) && isSpace(text[s.pos]) {
