@@ -34,7 +34,7 @@ type state struct {
 	Offset     int64    `json:"offset"`            // of the transcript, read and acknowledged
 	NextSeq    int64    `json:"next_seq"`          // of the next message
 	Pending    []string `json:"pending,omitempty"` // keys of messages that came by an event and that the transcript does not show yet
-	Seen       []string `json:"seen,omitempty"`    // keys of tool calls that came by an event
+	Seen       []string `json:"seen,omitempty"`    // keys of the newest tool calls
 	Started    bool     `json:"started,omitempty"` // the daemon knows the session, and the agent its context if the host passes it on
 	ToldAt     int64    `json:"told_at,omitempty"` // when the context was given, in seconds
 	Compacted  bool     `json:"compacted,omitempty"`
@@ -126,40 +126,44 @@ func (s *state) restore(k known) {
 // fresher takes out of entries what came before in another way: by an event and then by the transcript, or twice by an event.
 func (s *state) fresher(entries []entry) []entry {
 	var out []entry
+	calls := map[string]bool{}
 	for _, e := range entries {
 		i := slices.Index(s.Pending, e.key)
+		isCall := strings.HasPrefix(e.key, callKey)
 		switch {
-		case e.end == 0 && (i >= 0 || slices.Contains(s.Seen, e.key)): // an event delivered twice
+		case isCall && (calls[e.key] || slices.Contains(s.Seen, e.key)): // a call is known by its id
+			continue
+		case e.end == 0 && i >= 0: // an event delivered twice
 			continue
 		case e.end > 0 && i >= 0: // the transcript shows what an event has told
 			s.Pending = slices.Delete(s.Pending, i, i+1)
 			continue
-		case e.end > 0 && slices.Contains(s.Seen, e.key):
-			continue
 		}
+		calls[e.key] = isCall
 		out = append(out, e)
 	}
 	return out
 }
 
-// told remembers messages that came by an event.
+// told remembers what may come again in the other way: calls, and turns that came by an event.
 func (s *state) told(e entry) {
-	if e.end > 0 {
-		return
-	}
-	if strings.HasPrefix(e.key, "t:") {
+	switch {
+	case strings.HasPrefix(e.key, callKey):
 		s.Seen = append(s.Seen, e.key)
-		return
+	case e.end == 0:
+		s.Pending = append(s.Pending, e.key)
 	}
-	s.Pending = append(s.Pending, e.key)
 }
+
+// callKey begins the keys of calls.
+const callKey = "t:"
 
 func textKey(role, text string) string {
 	return role[:1] + ":" + hashOf(strings.Join(strings.Fields(clip(text, maxText)), " "))
 }
 
 // toolKey is that of a call with an id of the host's.
-func toolKey(id string) string { return "t:" + hashOf(id) }
+func toolKey(id string) string { return callKey + hashOf(id) }
 
 // contentKey knows a message by what it holds, as the daemon keeps it; of a tool call by how it ended, because hosts write what it was asked in
 // more than one way.
