@@ -27,6 +27,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer context.AfterFunc(ctx, stop)()
 
 	a := newApp(stdin, stdout, stderr, os.Getenv)
+	if len(args) > 0 && args[0] == "hook" {
+		return runHook(ctx, a, args)
+	}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -108,10 +111,10 @@ func (a *app) rootCommand() *cobra.Command {
 	)
 	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.updateCommand(), a.forgetCommand(),
 		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.recallCommand(), a.hintCommand(), a.skillCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
-	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
+	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.hookCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
 	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand())
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(), a.socketCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand())
+		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand(), a.installCommand(), a.uninstallCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
 	addGroup(root, "agents", a.mcpCommand())
 	root.AddCommand(a.demoCommand(), a.versionCommand())
