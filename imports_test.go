@@ -21,7 +21,7 @@ const module = "github.com/memsidecar/memsidecar"
 
 // Packages by layer, lowest first, as patterns relative to the module. "x/..." is x and everything below it.
 var (
-	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/..."}
+	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/...", "internal/vector/..."}
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
@@ -50,6 +50,10 @@ var arrows = []struct {
 		why: "the store is told of its projections, it does not know them"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},
+	{from: []string{"internal/vector/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+		why: "it compares numbers without knowing what they are of"},
+	{from: []string{"internal/embed/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
+		why: "it asks a server and knows nothing of memories"},
 	{from: []string{"internal/pattern/..."}, not: []string{"..."},
 		why: "it knows expressions and not what they mean"},
 	{from: []string{"internal/hook/..."}, not: []string{"..."}, but: []string{"internal/memory", "internal/redact"},
@@ -121,7 +125,7 @@ var thirdParty = []struct {
 	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},
 	{"golang.org/x/sys", []string{
 		"internal/durable/...", "internal/unixsock/...", "internal/daemon/...", "internal/session/...",
-		"internal/search/...", "internal/embed/...", "cmd/...", "bench/...",
+		"internal/vector/...", "cmd/...", "bench/...",
 	}},
 }
 

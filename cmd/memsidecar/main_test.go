@@ -36,7 +36,8 @@ func TestScripts(t *testing.T) {
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
-			"fakellm": cmdFakeLLM, "asked": cmdAsked, "flip": cmdFlip,
+			"fakellm":        cmdFakeLLM,
+			"fakeembeddings": cmdFakeEmbeddings, "asked": cmdAsked, "flip": cmdFlip,
 		},
 	})
 }

@@ -66,6 +66,8 @@ type Config struct {
 	DecayLambda float64
 	// LLM is the language model that is asked, if any. Its keys begin with llm_.
 	LLM LLM
+	// Embeddings is the server that tells what texts mean, if any. Its keys begin with embeddings_.
+	Embeddings Embeddings
 
 	origins map[string]string // by key, where the value came from; empty for a default
 }
@@ -152,6 +154,7 @@ func (c Config) validate() error {
 		errs = append(errs, fmt.Errorf("socket (%s): %w", c.origin("socket"), err))
 	}
 	errs = append(errs, c.validateLLM()...)
+	errs = append(errs, c.validateEmbeddings()...)
 	return errors.Join(errs...)
 }
 

@@ -84,7 +84,7 @@ func settings() []setting {
 			c.DecayLambda = f
 			return nil
 		}, func(c Config) string { return strconv.FormatFloat(c.DecayLambda, 'g', -1, 64) }},
-	}, llmSettings()...)
+	}, slices.Concat(llmSettings(), embeddingsSettings())...)
 }
 
 func setPath(field func(*Config) *string) func(*Config, string) error {
@@ -247,7 +247,7 @@ func (c *Config) readFile(env func(string) string, file string) error {
 
 // filePath resolves a relative path in a file against the directory of the file.
 func filePath(file, key, value string) string {
-	if (key == "data" || key == "socket" || key == "llm_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
+	if (key == "data" || key == "socket" || key == "llm_api_key_file" || key == "embeddings_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
 		return filepath.Join(filepath.Dir(file), value)
 	}
 	return value

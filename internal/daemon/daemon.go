@@ -24,6 +24,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/embed"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
@@ -65,6 +66,7 @@ type daemon struct {
 	fs        durable.FS
 	store     *store.Store
 	engine    *search.Engine
+	embedder  *embed.Client // nil without one
 	tools     *recall.Tools
 	indexed   func()     // lets searches go on
 	failed    chan error // why the store turned read-only
@@ -155,7 +157,11 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	local := func() time.Time { return d.now().In(d.cfg.Location()) }
-	d.engine = search.New(search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log})
+	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
+	if d.embedder = d.cfg.Embeddings.client(os.Getenv, d.now, d.log); d.embedder != nil {
+		searching.Embedder = d.embedder
+	}
+	d.engine = search.New(searching)
 	d.indexed = d.engine.Hold()
 	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
@@ -285,7 +291,7 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.embed, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
 	if !d.cfg.ReflectDisabled {

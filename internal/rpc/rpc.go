@@ -47,7 +47,7 @@ type Deps struct {
 func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
 		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges, recall: deps.Recall,
-		sessions: deps.Sessions,
+		sessions: deps.Sessions, search: deps.Search,
 	})
 	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions, recall: deps.Recall})

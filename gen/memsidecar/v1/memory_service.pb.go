@@ -2462,9 +2462,15 @@ type SpaceStats struct {
 	// Memories in any state.
 	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	// Revision of the space.
-	Revision      int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Memories that have a vector; 0 without an embeddings server, as the two below.
+	Embedded int64 `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
+	// Active memories whose vector is still to be made.
+	EmbeddingWaiting int64 `protobuf:"varint,6,opt,name=embedding_waiting,json=embeddingWaiting,proto3" json:"embedding_waiting,omitempty"`
+	// Active memories that the server does not take; they are found by words.
+	EmbeddingRefused int64 `protobuf:"varint,7,opt,name=embedding_refused,json=embeddingRefused,proto3" json:"embedding_refused,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SpaceStats) Reset() {
@@ -2521,6 +2527,27 @@ func (x *SpaceStats) GetTotal() int64 {
 func (x *SpaceStats) GetRevision() int64 {
 	if x != nil {
 		return x.Revision
+	}
+	return 0
+}
+
+func (x *SpaceStats) GetEmbedded() int64 {
+	if x != nil {
+		return x.Embedded
+	}
+	return 0
+}
+
+func (x *SpaceStats) GetEmbeddingWaiting() int64 {
+	if x != nil {
+		return x.EmbeddingWaiting
+	}
+	return 0
+}
+
+func (x *SpaceStats) GetEmbeddingRefused() int64 {
+	if x != nil {
+		return x.EmbeddingRefused
 	}
 	return 0
 }
@@ -3124,13 +3151,16 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +
 	"\rBySourceEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"j\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe0\x01\n" +
 	"\n" +
 	"SpaceStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06active\x18\x02 \x01(\x03R\x06active\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\x03R\brevision\"\x97\x01\n" +
+	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x1a\n" +
+	"\bembedded\x18\x05 \x01(\x03R\bembedded\x12+\n" +
+	"\x11embedding_waiting\x18\x06 \x01(\x03R\x10embeddingWaiting\x12+\n" +
+	"\x11embedding_refused\x18\a \x01(\x03R\x10embeddingRefused\"\x97\x01\n" +
 	"\rMethodLatency\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12+\n" +
