@@ -29,6 +29,9 @@ type client struct {
 	logs    pb.LogServiceClient
 	ops     pb.OperationServiceClient
 	admin   pb.AdminServiceClient
+
+	review   pb.ReviewServiceClient
+	learning pb.LearningServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -46,6 +49,9 @@ func dial(socket string) (*client, error) {
 		logs:    pb.NewLogServiceClient(conn),
 		ops:     pb.NewOperationServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),
+
+		review:   pb.NewReviewServiceClient(conn),
+		learning: pb.NewLearningServiceClient(conn),
 	}, nil
 }
 

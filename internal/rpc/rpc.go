@@ -13,10 +13,12 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -34,6 +36,8 @@ type Deps struct {
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
 	Edits        *edit.Service
+	Reviews      *review.Service
+	Digest       *digest.Service
 	Admin        Admin
 	Backups      *backup.Source
 	Transfer     *transfer.Service
@@ -53,6 +57,8 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterAdminServiceServer(server, &adminServer{
 		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, edits: deps.Edits, stopping: deps.Stopping,
 	})
+	pb.RegisterReviewServiceServer(server, &reviewServer{reviews: deps.Reviews, store: deps.Store})
+	pb.RegisterLearningServiceServer(server, &learningServer{consolidator: deps.Consolidator, digest: deps.Digest})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
