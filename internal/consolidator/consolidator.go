@@ -230,10 +230,11 @@ func (s *Service) once(ctx context.Context, req Request, meta store.Meta, first 
 	} else if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, neighbours); err != nil {
 		return Decision{}, fmt.Errorf("find similar memories: %w", err)
 	}
-	byRules := decide(req, out.Similar)
+	candidate := candidateOf(req)
+	byRules := decide(req, candidate, out.Similar)
 	item := byRules
 	if s.model != nil && !s.disabled && first {
-		if item, out.Note, err = s.consult(ctx, req, out.Similar, byRules, purged); err != nil {
+		if item, out.Note, err = s.consult(ctx, req, out.Similar, candidate, byRules, purged); err != nil {
 			return Decision{}, err
 		}
 	}
@@ -289,8 +290,8 @@ func (s *Service) reviewable(p *plan.Plan, other string) (err error) {
 	return nil
 }
 
-// decide is the rules' choice.
-func decide(req Request, hits []search.Hit) plan.Item {
+// candidateOf is what a request wants to save, undecided.
+func candidateOf(req Request) plan.Item {
 	m := memory.Memory{
 		Category: cmp.Or(req.Category, memory.General), Content: req.Content, Salience: memory.DefaultSalience, Source: memory.SourceConsolidation,
 		Title: req.Title, Tags: req.Tags, Confidence: 1,
@@ -308,11 +309,16 @@ func decide(req Request, hits []search.Hit) plan.Item {
 	} else if req.Session != "" {
 		m.Evidence = []memory.Evidence{e}
 	}
+	return plan.Item{Action: plan.Add, Why: "NEW", Memory: m}
+}
+
+// decide is the rules' choice.
+func decide(req Request, candidate plan.Item, hits []search.Hit) plan.Item {
 	near := make([]plan.Neighbour, len(hits))
 	for i, h := range hits {
 		near[i] = plan.Neighbour{Memory: h.Memory, Score: h.Score}
 	}
-	return settleNear(req, plan.Decide(plan.Item{Why: "NEW", Memory: m}, near), near)
+	return settleNear(req, plan.Decide(candidate, near), near)
 }
 
 // update runs do in one transaction and turns its outcome into a decision. do may change out and item.

@@ -113,7 +113,7 @@ func (a *answers) put(key [32]byte, r reply, purge int64) {
 
 // consult asks the model where the rules need not be enough: something similar is known that is not the same. byRules is their choice,
 // which stands when the model is of no use; note says why then. purged is the newest purge before anything was read. The error is that of ctx.
-func (s *Service) consult(ctx context.Context, req Request, hits []search.Hit, byRules plan.Item, purged int64) (item plan.Item, note string, err error) {
+func (s *Service) consult(ctx context.Context, req Request, hits []search.Hit, candidate, byRules plan.Item, purged int64) (item plan.Item, note string, err error) {
 	if byRules.Action == plan.Noop && byRules.Why == plan.ReasonExactDuplicate {
 		return byRules, "", nil
 	}
@@ -144,7 +144,7 @@ func (s *Service) consult(ctx context.Context, req Request, hits []search.Hit, b
 		}
 		s.answers.put(key, r, purged)
 	}
-	if item, note = proposed(byRules, r, shown); note != "" {
+	if item, note = proposed(candidate, r, shown); note != "" {
 		return byRules, note, nil
 	}
 	return item, "", nil

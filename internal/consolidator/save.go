@@ -142,10 +142,16 @@ func (s *Service) Save(ctx context.Context, req SaveRequest) (Saved, error) {
 func (s *Service) save(ctx context.Context, req SaveRequest, meta store.Meta) (Saved, error) {
 	purged := s.store.LastPurge()
 	p := plan.Plan{Space: req.Space, Session: req.Session, Source: memory.SourceConsolidation}
+	said := map[string]bool{}
 	for _, u := range append(req.Updates[:len(req.Updates):len(req.Updates)], Statements(req.Text)...) {
 		item, err := s.itemOf(ctx, req, u)
 		if err != nil {
 			return Saved{}, err
+		}
+		if same := memory.Normalize(u.Content); u.ID == "" && said[same] {
+			item.Action, item.Target, item.Why = plan.Noop, "", plan.ReasonExactDuplicate
+		} else {
+			said[same] = true
 		}
 		p.Items = append(p.Items, item)
 	}
@@ -228,15 +234,15 @@ func (s *Service) itemOf(ctx context.Context, req SaveRequest, u Update) (plan.I
 	if u.ID == "" {
 		if one.Content == "" {
 			one.Content = u.Content // refused with its reason
-			return decide(one, nil), nil
+			return candidateOf(one), nil
 		}
 		hits, err := s.search.Similar(ctx, req.Space, one.Content, neighbours)
 		if err != nil {
 			return plan.Item{}, fmt.Errorf("find similar memories: %w", err)
 		}
-		return decide(one, hits), nil
+		return decide(one, candidateOf(one), hits), nil
 	}
-	item := decide(one, nil)
+	item := candidateOf(one)
 	item.Action, item.Target, item.Why = plan.Update, u.ID, "ASKED"
 	item.Memory.Category, item.Memory.Confidence = u.Category, 0
 	if u.Salience == nil {

@@ -65,9 +65,21 @@ type Item struct {
 // Pending reports whether nobody has decided yet.
 func (i *Item) Pending() bool { return i.State == "" }
 
-// Stale reports whether the memory is not any more what the proposal was about.
-func (i *Item) Stale() bool {
-	return i.Current == nil || !i.Current.IsActive() || i.Current.Revision != i.Revision
+// Stale reports whether the memory is not any more what the proposal was about: it is gone, or says something else.
+func (i *Item) Stale() bool { return !i.about(i.Current) }
+
+// about reports whether m is what the proposal was about. After an undo, or with another salience, it still is.
+func (i *Item) about(m *memory.Memory) bool {
+	return m != nil && m.IsActive() && (m.Revision == i.Revision || m.Content == i.Before)
+}
+
+// item is what carries the proposal out on m. Of a memory that has changed, but not in its text, only the text is replaced.
+func (i *Item) item(m *memory.Memory) plan.Item {
+	item := i.Proposal.Item()
+	if m.Revision != item.TargetRevision {
+		item.TargetRevision, item.Memory = m.Revision, memory.Memory{Content: item.Memory.Content}
+	}
+	return item
 }
 
 // List returns the items of a space that wait, oldest first; with resolved, those that were decided too.
@@ -257,11 +269,12 @@ func resolve(tx *store.Tx, item *Item, decision string) error {
 	case item.State != "":
 		outcome.Status, outcome.Reason = journal.Rejected, ReasonOtherwise
 	case decision == plan.StateAccepted:
-		if target := tx.Memory(item.Target); target == nil || !target.IsActive() || target.Revision != item.Revision {
+		target := tx.Memory(item.Target)
+		if !item.about(target) {
 			return staleTarget(item, target)
 		}
 		var err error
-		if outcome, err = plan.Accept(tx, item.Item()); err != nil {
+		if outcome, err = plan.Accept(tx, item.item(target)); err != nil {
 			return err
 		}
 	}
