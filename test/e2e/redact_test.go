@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -169,7 +170,7 @@ func (s *sender) importing(secrets []memtest.Secret) {
 	}
 	for len(data) > 0 {
 		n := min(len(data), 32<<10)
-		if err := stream.Send(&pb.AdminServiceImportRequest{Chunk: data[:n]}); err != nil && err != io.EOF {
+		if err := stream.Send(&pb.AdminServiceImportRequest{Chunk: data[:n]}); err != nil && !errors.Is(err, io.EOF) {
 			s.t.Fatal(err)
 		}
 		data = data[n:]
