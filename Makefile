@@ -6,6 +6,7 @@ LDFLAGS  = -s -w -X main.version=$(VERSION)
 # The soak tests' size.
 FUZZTIME    ?= 10m
 KILL_ROUNDS ?= 500
+REFLECT_ROUNDS ?= 200
 
 .PHONY: build check ci test lint proto bench crash-short soak clean
 
@@ -43,11 +44,12 @@ bench:
 crash-short:
 	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill' ./test/e2e ./internal/store ./internal/purge ./internal/edit
 
-# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
+# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:
-	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Kill ./test/e2e -kill.rounds=$(KILL_ROUNDS)
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run '^TestKill$$' ./test/e2e -kill.rounds=$(KILL_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run 'EditsRace|PlainCopies' ./test/e2e -edit.rounds=5000 -copies=500
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run LostUpdate -v ./test/e2e -mcp.creates=200
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run ReflectKill ./test/e2e -reflect.rounds=$(REFLECT_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz

@@ -25,7 +25,8 @@ var (
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
-		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...",
+		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...", "internal/review/...",
+		"internal/digest/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "gen/..."}
 )

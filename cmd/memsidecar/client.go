@@ -32,6 +32,8 @@ type client struct {
 	admin   pb.AdminServiceClient
 
 	procedure pb.ProcedureServiceClient
+	review    pb.ReviewServiceClient
+	learning  pb.LearningServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -52,6 +54,8 @@ func dial(socket string) (*client, error) {
 		admin:   pb.NewAdminServiceClient(conn),
 
 		procedure: pb.NewProcedureServiceClient(conn),
+		review:    pb.NewReviewServiceClient(conn),
+		learning:  pb.NewLearningServiceClient(conn),
 	}, nil
 }
 

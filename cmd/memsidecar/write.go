@@ -85,6 +85,20 @@ func reasonWords(reason string) string {
 		return "it held nothing but a secret"
 	case "PURGED":
 		return "what was there before is erased for good"
+	case "REVIEW_LOST_NUMBER":
+		return "it would lose a number; it waits in memsidecar review"
+	case "REVIEW_LOST_NAME":
+		return "it would lose a name; it waits in memsidecar review"
+	case "REVIEW_LOST_NEGATION":
+		return "it would lose a negation; it waits in memsidecar review"
+	case "REVIEW_LOST_TEXT":
+		return "it would lose most of the text; it waits in memsidecar review"
+	case "REVIEW_USERS_OWN":
+		return "it would retire what you saved; it waits in memsidecar review"
+	case "EQUALS_ANOTHER":
+		return "another memory says just that"
+	case "SUMMARY_IS_YOURS":
+		return "somebody else wrote that summary; --replace replaces it"
 	case "CHANGED_SINCE", "STALE":
 		return "it was changed since"
 	}

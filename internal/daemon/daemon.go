@@ -22,6 +22,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/embed"
@@ -32,6 +33,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -78,6 +80,9 @@ type daemon struct {
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
 	purges    *purge.Service
+	reviews   *review.Service
+	digest    *digest.Service
+	learner   *consolidator.Service
 	model     *model // nil without one
 	monitor   *rpc.Monitor
 	server    *grpc.Server
@@ -194,13 +199,18 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 
 	hints := &recall.Hints{}
-	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints}
+	d.reviews, d.digest = review.New(d.store), digest.New(d.store, d.now)
+	reflecting := reflector.Config{
+		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints, Reviews: d.reviews,
+	}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
+		Reviews: d.reviews,
 	}
 	if d.model != nil {
 		reflecting.Model, consolidating.Model = d.model, d.model
 	}
+	d.learner = consolidator.New(consolidating)
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
@@ -222,8 +232,8 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: memories.New(d.store, local), Graph: graph.New(d.store, d.now), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
-		Consolidator: consolidator.New(consolidating),
-		Backups:      &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
+		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
+		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
@@ -291,7 +301,7 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.embed, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
 	if !d.cfg.ReflectDisabled {

@@ -13,11 +13,13 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -36,6 +38,8 @@ type Deps struct {
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
 	Edits        *edit.Service
+	Reviews      *review.Service
+	Digest       *digest.Service
 	Admin        Admin
 	Backups      *backup.Source
 	Transfer     *transfer.Service
@@ -60,6 +64,8 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	})
 	pb.RegisterGraphServiceServer(server, &graphServer{graph: deps.Graph})
 	pb.RegisterTitleServiceServer(server, &titleServer{memories: deps.Memories})
+	pb.RegisterReviewServiceServer(server, &reviewServer{reviews: deps.Reviews, store: deps.Store})
+	pb.RegisterLearningServiceServer(server, &learningServer{consolidator: deps.Consolidator, digest: deps.Digest})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

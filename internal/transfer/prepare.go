@@ -128,7 +128,8 @@ func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
 		check.Add("next_seq", "OUT_OF_RANGE", "must not be negative")
 	}
 	s.Summary = memories.CleanText(s.Summary)
-	s.ReflectedOp = 0 // a number of the store that it comes from
+	s.ReflectedOp = 0                  // a number of the store that it comes from
+	s.ReflectedSummaries = s.Summaries // contexts and summaries of them are not exported
 	s.LastAt = cmp.Or(s.LastAt, s.StartedAt)
 }
 
