@@ -55,11 +55,18 @@ func (r *reader) memory(d draft) error {
 			return err
 		}
 	}
+	if d.created.IsZero() && d.updated.IsZero() {
+		d.created = r.mod
+	}
 	for i, part := range parts {
 		m := d.base(r.format)
 		m.Content = strings.TrimSpace(part)
 		m.ID = r.id("memory", d.key, m.Category, m.Content)
-		d.origins(m, r.format, i, len(parts))
+		if !d.origins(m, r.format, i, len(parts)) {
+			if err := r.remark(d.place, "has more to it than the %d bytes of structured_data hold; what is longest was left out", memory.MaxStructured); err != nil {
+				return err
+			}
+		}
 		if err := r.send(Item{Place: d.place, Memory: m}); err != nil {
 			return err
 		}
@@ -100,12 +107,15 @@ func sourceOf(format string) string {
 	return memory.SourceImport + "_" + strings.ReplaceAll(format, "-", "_")
 }
 
-// origins puts into structured_data where the memory came from.
-func (d *draft) origins(m *memory.Memory, format string, part, parts int) {
+// maxOrigin is how much of a name is kept in structured_data, in characters.
+const maxOrigin = 1000
+
+// origins puts into structured_data where the memory came from. It reports whether there was room for all.
+func (d *draft) origins(m *memory.Memory, format string, part, parts int) bool {
 	from := map[string]any{"from": format, "file": d.place.File}
 	for name, v := range map[string]string{"item": d.place.Item, "id": d.key, "kind": d.kind} {
 		if v != "" {
-			from[name] = v
+			from[name] = head(v, maxOrigin)
 		}
 	}
 	if utf8.RuneCountInString(d.title) > memory.MaxTitle {
@@ -121,17 +131,15 @@ func (d *draft) origins(m *memory.Memory, format string, part, parts int) {
 	if part > 0 {
 		delete(from, "metadata") // the first part has it
 	}
-	raw, err := json.Marshal(map[string]any{"import": from})
-	for _, name := range []string{"metadata", "tags", "title"} {
+	for _, name := range []string{"", "metadata", "tags", "title", "relation", "entity", "entity_type"} {
+		delete(from, name)
+		raw, err := json.Marshal(map[string]any{"import": from})
 		if err == nil && len(raw) <= memory.MaxStructured {
-			break
+			m.StructuredData = raw
+			return name == ""
 		}
-		from[name] = "left out: too long"
-		raw, err = json.Marshal(map[string]any{"import": from})
 	}
-	if err == nil && len(raw) <= memory.MaxStructured {
-		m.StructuredData = raw
-	}
+	return false
 }
 
 // id makes the same id of the same thing, wherever and however often it is read.
@@ -171,7 +179,13 @@ func (r *reader) entry(n note) (memory.Evidence, error) {
 	at := n.at.In(r.loc)
 	date := at.Format(memory.DateLayout)
 	first := memory.Evidence{Log: date, Session: idOf(n.session)}
-	for i, part := range memory.Split(content) {
+	parts := memory.Split(content)
+	if len(parts) > 1 {
+		if err := r.remark(n.place, "has more than %d characters; it became %d entries", memory.MaxContent, len(parts)); err != nil {
+			return memory.Evidence{}, err
+		}
+	}
+	for i, part := range parts {
 		e := &memory.Entry{
 			At: at, Time: at.Format(time.TimeOnly), Type: cmp.Or(slug(n.kind), memory.EntryEvent), Content: strings.TrimSpace(part),
 			Category: slug(n.category), Tool: head(clean(n.tool), memory.MaxTitle), Session: idOf(n.session),

@@ -16,10 +16,13 @@ var folderKinds = []string{"user", "feedback", "project", "reference"}
 
 // folder reads a memory folder: a file with front matter a memory, and MEMORY.md, which points to them and may hold text of its own.
 func (r *reader) folder() error {
-	names := map[string]bool{}
+	names, indexed := map[string]bool{}, map[string]bool{} // of files; directories with an index
 	pages := r.tree.markdown()
 	for _, f := range pages {
 		names[f.name] = true
+		if strings.EqualFold(f.base(), indexName) {
+			indexed[path.Dir(f.name)] = true
+		}
 	}
 	for _, f := range pages {
 		data, ok, err := r.markdown(f)
@@ -32,7 +35,7 @@ func (r *reader) folder() error {
 		if strings.EqualFold(f.base(), indexName) {
 			err = r.index(f, data, names)
 		} else {
-			err = r.page(f, data)
+			err = r.page(f, data, indexed[path.Dir(f.name)])
 		}
 		if err != nil {
 			return err
@@ -41,8 +44,8 @@ func (r *reader) folder() error {
 	return nil
 }
 
-// page reads the file of one memory.
-func (r *reader) page(f file, data string) error {
+// page reads the file of one memory. Outside of a directory with an index, it must say what kind of memory it is: other programs have front matter too.
+func (r *reader) page(f file, data string, indexed bool) error {
 	cleaned, secrets := redact.Text(data)
 	if secrets > 0 {
 		if err := r.remark(Place{File: f.name}, "held secrets or private passages, which were taken out"); err != nil {
@@ -54,6 +57,9 @@ func (r *reader) page(f file, data string) error {
 	kind := p.get("type", "metadata.type")
 	if kind == "" || kind == "memory" {
 		kind = kindOfName(f.base())
+	}
+	if kind == "" && !indexed {
+		return r.leave(Place{File: f.name}, "says no type, and stands beside no %s", indexName)
 	}
 	name, description := p.get("name", "title"), p.get("description")
 	content := strings.TrimSpace(p.body)
@@ -67,9 +73,6 @@ func (r *reader) page(f file, data string) error {
 	}
 	if d.title == "" {
 		d.title = strings.TrimSuffix(f.base(), path.Ext(f.base()))
-	}
-	if d.created.IsZero() && d.updated.IsZero() {
-		d.created = f.mod
 	}
 	if description != "" && description != content {
 		d.origin["description"] = head(description, 1000)

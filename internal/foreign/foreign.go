@@ -172,6 +172,7 @@ type reader struct {
 	loc    *time.Location
 	emit   func(Item) error
 
+	mod     time.Time       // when the file that is read was changed last
 	items   int             // emitted so far, remarks too
 	emitted map[string]bool // ids of entries, which may repeat
 }

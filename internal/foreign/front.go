@@ -136,6 +136,7 @@ func indexLine(line string) (name, target, description string, ok bool) {
 
 // markdown reads a file as text. What is no text is named.
 func (r *reader) markdown(f file) (data string, ok bool, err error) {
+	r.mod = f.mod
 	raw, err := r.tree.text(f)
 	if err != nil {
 		return "", false, r.leave(Place{File: f.name}, "cannot be read: %v", err)

@@ -28,9 +28,9 @@ func (r *reader) graph() error {
 			}
 			switch {
 			case g.Type == "entity" || v.key == "entities":
-				return r.graphEntity(f, g, p)
+				return r.graphEntity(g, p)
 			case g.Type == "relation" || v.key == "relations":
-				return r.graphRelation(f, g, p)
+				return r.graphRelation(g, p)
 			}
 			return r.leave(p, "is neither an entity nor a relation")
 		})
@@ -48,7 +48,7 @@ func wholeGraph(head []byte) bool {
 	return rest != text && (strings.HasPrefix(rest, `"entities"`) || strings.HasPrefix(rest, `"relations"`))
 }
 
-func (r *reader) graphEntity(f file, g graphThing, p Place) error {
+func (r *reader) graphEntity(g graphThing, p Place) error {
 	if g.Name == "" {
 		return r.leave(p, "is an entity without a name")
 	}
@@ -60,7 +60,7 @@ func (r *reader) graphEntity(f file, g graphThing, p Place) error {
 		at.Item = strings.TrimSpace(fmt.Sprintf("%s observation %d", p.Item, i+1))
 		err := r.memory(draft{
 			place: at, key: string(g.Name), kind: kindOfEntity(string(g.EntityType)), content: about(string(g.Name), o), title: string(g.Name), tags: []string{string(g.EntityType)},
-			created: f.mod, origin: map[string]any{"entity": string(g.Name), "entity_type": string(g.EntityType)},
+			origin: map[string]any{"entity": string(g.Name), "entity_type": string(g.EntityType)},
 		})
 		if err != nil {
 			return err
@@ -69,12 +69,12 @@ func (r *reader) graphEntity(f file, g graphThing, p Place) error {
 	return nil
 }
 
-func (r *reader) graphRelation(f file, g graphThing, p Place) error {
+func (r *reader) graphRelation(g graphThing, p Place) error {
 	if g.From == "" || g.To == "" || g.RelationType == "" {
 		return r.leave(p, "is a relation of which a part is missing")
 	}
 	return r.memory(draft{
-		place: p, content: string(g.From) + " " + string(g.RelationType) + " " + string(g.To), title: string(g.From), tags: []string{"relation"}, created: f.mod,
+		place: p, content: string(g.From) + " " + string(g.RelationType) + " " + string(g.To), title: string(g.From), tags: []string{"relation"},
 		origin: map[string]any{"relation": map[string]string{"from": string(g.From), "type": string(g.RelationType), "to": string(g.To)}},
 	})
 }

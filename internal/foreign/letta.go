@@ -39,15 +39,15 @@ type lettaAgent struct {
 // letta reads an agent file: blocks of core memory, and passages of archival memory where there are any. What else makes an agent is no memory.
 func (r *reader) letta() error {
 	for _, f := range r.tree.find(isJSON) {
-		left := map[string]int{}
+		left := map[string]int{} // parts of an agent that are no memories
 		err := r.values(f, false, func(v value, p Place) error {
 			switch v.key {
 			case "blocks", "core_memory", "memory_blocks":
-				return r.lettaBlock(v.raw, p, f)
+				return r.lettaBlock(v.raw, p)
 			case "passages", "archival_memory", "archival_passages":
-				return r.lettaPassage(v.raw, p, f)
+				return r.lettaPassage(v.raw, p)
 			case "agents":
-				return r.lettaAgent(v, p, f)
+				return r.lettaAgent(v, p)
 			case "messages", "tools", "files", "sources", "groups", "mcp_servers", "skills":
 				if v.index >= 0 {
 					left[v.key]++
@@ -75,7 +75,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (r *reader) lettaAgent(v value, p Place, f file) error {
+func (r *reader) lettaAgent(v value, p Place) error {
 	var a lettaAgent
 	if err := json.Unmarshal(v.raw, &a); err != nil {
 		return r.leave(p, "is no agent: %s", problem(err))
@@ -83,13 +83,13 @@ func (r *reader) lettaAgent(v value, p Place, f file) error {
 	parts := []struct {
 		what string
 		raw  []json.RawMessage
-		read func(json.RawMessage, Place, file) error
+		read func(json.RawMessage, Place) error
 	}{{"block", append(a.Blocks, a.Core...), r.lettaBlock}, {"passage", append(a.Passages, a.Archival...), r.lettaPassage}}
 	for _, part := range parts {
 		for i, raw := range part.raw {
 			at := p
 			at.Item = fmt.Sprintf("%s %s %d", p.Item, part.what, i+1)
-			if err := part.read(raw, at, f); err != nil {
+			if err := part.read(raw, at); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func (r *reader) lettaAgent(v value, p Place, f file) error {
 }
 
 // lettaBlock reads a block of core memory as one memory: it is written to be read as a whole.
-func (r *reader) lettaBlock(raw json.RawMessage, p Place, f file) error {
+func (r *reader) lettaBlock(raw json.RawMessage, p Place) error {
 	var b lettaBlock
 	if err := json.Unmarshal(raw, &b); err != nil {
 		return r.leave(p, "is no block: %s", problem(err))
@@ -117,9 +117,6 @@ func (r *reader) lettaBlock(raw json.RawMessage, p Place, f file) error {
 	d := draft{
 		place: p, key: string(b.Label), kind: kind, title: string(b.Label), content: string(b.Value), tags: []string{"core-memory"}, created: b.Created.Time, updated: b.Updated.Time, origin: map[string]any{},
 	}
-	if d.created.IsZero() && d.updated.IsZero() {
-		d.created = f.mod
-	}
 	if b.Description != "" {
 		d.origin["description"] = head(string(b.Description), 1000)
 	}
@@ -129,15 +126,12 @@ func (r *reader) lettaBlock(raw json.RawMessage, p Place, f file) error {
 	return r.memory(d)
 }
 
-func (r *reader) lettaPassage(raw json.RawMessage, p Place, f file) error {
+func (r *reader) lettaPassage(raw json.RawMessage, p Place) error {
 	var a lettaPassage
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return r.leave(p, "is no passage: %s", problem(err))
 	}
 	d := draft{place: p, key: string(a.ID), content: string(firstText(a.Text, a.Content)), tags: append([]string{"archival-memory"}, a.Tags...), created: a.Created.Time, origin: map[string]any{}}
-	if d.created.IsZero() {
-		d.created = f.mod
-	}
 	if object(a.Metadata) {
 		d.origin["metadata"] = a.Metadata
 	}

@@ -53,9 +53,6 @@ func (r *reader) note(f file, data string) error {
 	if n.base.title == "" {
 		n.base.title = strings.TrimSuffix(f.base(), path.Ext(f.base()))
 	}
-	if n.base.created.IsZero() && n.base.updated.IsZero() {
-		n.base.created = f.mod
-	}
 	for _, name := range []string{"permalink", "type"} {
 		if v := n.get(name); v != "" {
 			n.base.origin["note_"+name] = v

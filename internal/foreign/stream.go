@@ -145,6 +145,12 @@ func (s *splitter) array(key string, visit func(value) error) error {
 		if err != nil || c == ']' {
 			return err
 		}
+		if c == '}' { // which no value would get past
+			if err := visit(value{key: key, index: i, line: s.line, bad: "is not valid JSON"}); err != nil {
+				return err
+			}
+			continue
+		}
 		s.unread(c)
 		v, err := s.value()
 		v.key, v.index = key, i
@@ -167,7 +173,7 @@ func (s *splitter) object(visit func(value) error) error {
 			return err
 		}
 		if name == "" {
-			return visit(value{index: -1, line: s.line, bad: "is damaged here; what follows was not read"})
+			return cmp.Or(visit(value{index: -1, line: s.line, bad: "is damaged here; what follows was not read"}), errTold)
 		}
 		if c, err = s.skip(0); err != nil {
 			return err
@@ -310,6 +316,7 @@ func (r *reader) values(f file, lines bool, visit func(v value, p Place) error) 
 		return r.leave(Place{File: f.name}, "cannot be read")
 	}
 	defer h.Close()
+	r.mod = f.mod
 	each := eachValue
 	if lines {
 		each = eachLine

@@ -133,6 +133,8 @@ func (t *tree) list() error {
 		switch {
 		case err != nil:
 			t.skipped = append(t.skipped, unread{name, "leads out of the directory, or cannot be read"})
+		case info.IsDir():
+			t.skipped = append(t.skipped, unread{name, "is a link to a directory, which was not followed"})
 		case info.Mode().IsRegular():
 			t.files = append(t.files, file{name, info.ModTime()})
 		}
