@@ -36,17 +36,18 @@ func (v value) place(f file) Place {
 // splitter cuts a JSON text into values without holding more than one. A value that is damaged does not keep it from finding those behind it, as long as
 // quotes and brackets are even.
 type splitter struct {
-	r    *bufio.Reader
-	line int
-	left int64 // bytes that may still be read
+	r     *bufio.Reader
+	line  int
+	left  int64 // bytes that may still be read
+	limit int   // bytes of a value
 }
 
-func newSplitter(in io.Reader) *splitter {
+func newSplitter(in io.Reader, limit int) *splitter {
 	r := bufio.NewReaderSize(in, 64<<10)
 	if start, _ := r.Peek(3); bytes.Equal(start, []byte("\xef\xbb\xbf")) {
 		_, _ = r.Discard(3) // what was peeked is there
 	}
-	return &splitter{r: r, line: 1, left: maxTotal}
+	return &splitter{r: r, line: 1, left: maxTotal, limit: limit}
 }
 
 var (
@@ -54,9 +55,9 @@ var (
 	errTold    = errors.New("told already")
 )
 
-// eachValue visits the values of a JSON text. Errors: those of visit only; what is wrong with the text is a value with bad set.
-func eachValue(in io.Reader, visit func(value) error) error {
-	s := newSplitter(in)
+// eachValue visits the values of a JSON text, which may have limit bytes each. Errors: those of visit only; what is wrong with the text is a value with bad set.
+func eachValue(in io.Reader, limit int, visit func(value) error) error {
+	s := newSplitter(in, limit)
 	c, err := s.skip(0)
 	switch {
 	case err != nil:
@@ -254,21 +255,21 @@ func (s *splitter) value() (value, error) {
 		case c == '}' || c == ']':
 			depth--
 		}
-		if len(raw) <= maxItem {
+		if len(raw) <= s.limit {
 			raw = append(raw, c)
 		}
 	}
-	v.judge(raw)
+	v.judge(raw, s.limit)
 	return v, nil
 }
 
 // judge takes in the bytes of the value if they are whole.
-func (v *value) judge(raw []byte) {
-	long := len(raw) > maxItem
+func (v *value) judge(raw []byte, limit int) {
+	long := len(raw) > limit
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case long:
-		v.bad = fmt.Sprintf("has more than %d bytes", maxItem)
+		v.bad = fmt.Sprintf("has more than %d bytes", limit)
 	case !utf8.Valid(raw):
 		v.bad = "is not valid UTF-8"
 	case !json.Valid(raw):
@@ -276,55 +277,4 @@ func (v *value) judge(raw []byte) {
 	default:
 		v.raw = raw
 	}
-}
-
-// eachLine visits the lines of JSON lines, without blank ones.
-func eachLine(in io.Reader, visit func(value) error) error {
-	s := newSplitter(in)
-	for {
-		v := value{index: -1, line: s.line}
-		var raw []byte
-		var err error
-		for {
-			var c byte
-			if c, err = s.next(); err != nil || c == '\n' {
-				break
-			}
-			if len(raw) <= maxItem {
-				raw = append(raw, c)
-			}
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return visit(value{index: -1, line: s.line, bad: "cannot be read further: " + reason(err)})
-		}
-		if len(bytes.TrimSpace(raw)) > 0 {
-			v.judge(raw)
-			if e := visit(v); e != nil {
-				return e
-			}
-		}
-		if err != nil {
-			return nil // the end of the file
-		}
-	}
-}
-
-// values visits the values of a file; what is damaged is named and left out. lines is for JSON lines.
-func (r *reader) values(f file, lines bool, visit func(v value, p Place) error) error {
-	h, err := r.tree.Open(f.name)
-	if err != nil {
-		return r.leave(Place{File: f.name}, "cannot be read")
-	}
-	defer h.Close()
-	r.mod = f.mod
-	each := eachValue
-	if lines {
-		each = eachLine
-	}
-	return each(h, func(v value) error {
-		if v.bad != "" {
-			return r.leave(v.place(f), "%s", v.bad)
-		}
-		return visit(v, v.place(f))
-	})
 }
