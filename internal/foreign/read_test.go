@@ -155,6 +155,31 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestCutOff cuts the JSON samples off at many places: what stands whole before that is the same, and the damage is named.
+func TestCutOff(t *testing.T) {
+	for _, format := range []string{foreign.Mem0, foreign.Engram, foreign.Letta, foreign.ChatGPT, foreign.Graph} {
+		for name, f := range sample(t, format) {
+			if name == "user.json" {
+				continue
+			}
+			whole := ids(read(t, open(t, one(name, string(f.Data)), format)))
+			for n := 1; n < len(f.Data)-3; n += 41 {
+				items := read(t, open(t, one(name, string(f.Data[:n])), format))
+				got := ids(items)
+				for _, id := range got {
+					// What the newest list of memories decides about depends on whether that was read.
+					if !slices.Contains(whole, id) && format != foreign.ChatGPT && format != foreign.Engram {
+						t.Errorf("%s cut off at %d: %s is not in the whole", name, n, id)
+					}
+				}
+				if len(got) < len(whole) && !slices.ContainsFunc(items, func(it foreign.Item) bool { return it.Left }) {
+					t.Errorf("%s cut off at %d: something is missing, and nothing says so", name, n)
+				}
+			}
+		}
+	}
+}
+
 // TestLinks reads a directory with links that lead out of it.
 func TestLinks(t *testing.T) {
 	out, dir := t.TempDir(), t.TempDir()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/foreign"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -204,5 +207,53 @@ func TestOwnExportsAreNotMerged(t *testing.T) {
 		if _, err := to.tr.Import(t.Context(), strings.NewReader(`{"memsidecar":"export","version":1,"from":"`+bad+`"}`), transfer.Options{}); err == nil {
 			t.Errorf("took lines that were made of %q", bad)
 		}
+	}
+}
+
+// TestSamplesTwice imports the committed sample of every format: nothing of it is refused, a repetition changes nothing, and undoing takes it back.
+func TestSamplesTwice(t *testing.T) {
+	for _, format := range foreign.Formats() {
+		t.Run(format, func(t *testing.T) {
+			p := newPlaceWithNear(t)
+			text := lines(t, func(w *transfer.Writer) error {
+				source, err := foreign.Open(filepath.Join("..", "foreign", "testdata", format), format)
+				if err != nil {
+					return err
+				}
+				defer source.Close()
+				return source.Read(t.Context(), time.UTC, func(it foreign.Item) (err error) {
+					switch {
+					case it.Memory != nil:
+						_, err = w.Memory(it.Memory)
+					case it.Entry != nil:
+						_, err = w.Entry(it.Date, it.Entry)
+					}
+					return err
+				})
+			})
+			empty := withoutHeader(p.export(t))
+			report := p.imported(t, text, transfer.Options{})
+			if len(report.Counts) == 0 || report.Counts[0].Added == 0 || len(report.Skipped) > 0 {
+				t.Errorf("first: %s", outcome(report))
+			}
+			full := withoutHeader(p.export(t))
+			again := p.imported(t, text, transfer.Options{})
+			for _, c := range again.Counts {
+				if c.Added > 0 || c.Skipped > 0 {
+					t.Errorf("again: %s", outcome(again))
+				}
+			}
+			if diff := cmp.Diff(full, withoutHeader(p.export(t))); diff != "" || len(again.Operations) > 0 {
+				t.Errorf("the repetition changed, by operations %v (-before +after):\n%s", again.Operations, diff)
+			}
+			for _, op := range slices.Backward(report.Operations) {
+				if _, err := p.st.Undo(t.Context(), store.Meta{Space: "default", Actor: "client"}, op); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(empty, withoutHeader(p.export(t))); diff != "" {
+				t.Errorf("taken back (-before +after):\n%s", diff)
+			}
+		})
 	}
 }
