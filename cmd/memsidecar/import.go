@@ -49,6 +49,9 @@ func openForeign(path, format string) (*foreign.Source, error) {
 	if path == "-" {
 		return nil, usagef("--from %s reads a file or a directory, not standard input", format)
 	}
+	if info, err := os.Stat(path); err == nil && format == "" && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, nil // a pipe, which can be read only once
+	}
 	source, err := foreign.Open(path, format)
 	var unknown *foreign.UnknownError
 	var invalid *memory.InvalidError

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -215,6 +216,14 @@ func (c *gptConversation) transcript() (messages int, first string) {
 
 // maxRequest is how much of the first request of a conversation is kept, in characters.
 const maxRequest = 300
+
+// counted is "1 message" or "2 messages".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
 
 // conversationNote is what remains of a conversation.
 func conversationNote(with, title string, messages int, first, summary string) string {

@@ -177,7 +177,7 @@ func (r *reader) claudeProject(raw json.RawMessage, p Place) error {
 	}
 	d := draft{place: p, key: string(c.ID), title: string(c.Name), tags: []string{"project:" + string(c.ID)}, created: c.Created.Time, updated: c.Updated.Time}
 	if n := len(c.Docs); n > 0 {
-		if err := r.leave(Place{File: p.File, Line: p.Line, Item: strings.TrimSpace(p.Item + " docs")}, "holds %s, which are no memories", counted(n, "document")); err != nil {
+		if err := r.leave(Place{File: p.File, Line: p.Line, Item: strings.TrimSpace(p.Item + " docs")}, "holds documents (%d), which are no memories", n); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func (r *reader) letta() error {
 		})
 		for _, what := range []string{"messages", "tools", "files", "sources", "groups", "mcp_servers", "skills"} {
 			if n := left[what]; n > 0 && err == nil {
-				err = r.leave(Place{File: f.name, Item: what}, "holds %s, which are no memories", counted(n, strings.TrimSuffix(what, "s")))
+				err = r.leave(Place{File: f.name, Item: what}, "holds %s (%d), which are no memories", what, n)
 			}
 		}
 		if err != nil {
@@ -65,14 +65,6 @@ func (r *reader) letta() error {
 		}
 	}
 	return nil
-}
-
-// counted is "1 message" or "2 messages".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func (r *reader) lettaAgent(v value, p Place) error {
@@ -96,7 +88,7 @@ func (r *reader) lettaAgent(v value, p Place) error {
 	}
 	if n := len(a.Messages); n > 0 {
 		p.Item += " messages"
-		return r.leave(p, "holds %s, which are no memories", counted(n, "message"))
+		return r.leave(p, "holds messages (%d), which are no memories", n)
 	}
 	return nil
 }
