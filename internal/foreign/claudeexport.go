@@ -53,37 +53,59 @@ type claudeThing struct {
 // It goes by what things are, because the names of the files have changed.
 func (r *reader) claudeExport() error {
 	for _, f := range r.tree.find(isJSON) {
-		var whole map[string]json.RawMessage // an object that is one thing, whose members come one by one
+		whole := parts{} // of an object that is one thing
 		first := Place{File: f.name, Line: 1}
 		err := r.values(f, false, func(v value, p Place) error {
 			switch {
 			case v.key == "":
 				return r.claudeThing(f, v.raw, p)
-			case v.index < 0:
-				if whole == nil {
-					whole = map[string]json.RawMessage{}
-				}
-				whole[v.key] = slices.Clone(v.raw)
-			case v.key == "chat_messages" || v.key == "docs":
-				var list []json.RawMessage
-				_ = json.Unmarshal(whole[v.key], &list) // it is what stands below
-				list = append(list, slices.Clone(v.raw))
-				if whole == nil {
-					whole = map[string]json.RawMessage{}
-				}
-				whole[v.key], _ = json.Marshal(list) // of valid JSON
+			case v.index < 0 || v.key == "chat_messages" || v.key == "docs":
+				whole.add(v)
 			}
 			return nil
 		})
-		if err == nil && whole != nil {
-			raw, _ := json.Marshal(whole) // of valid JSON
-			err = r.claudeThing(f, raw, first)
+		switch {
+		case err != nil || len(whole.members) == 0:
+		case whole.size > maxItem:
+			err = r.leave(first, "has more than %d bytes", maxItem)
+		default:
+			err = r.claudeThing(f, whole.object(), first)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// parts are the members of an object, as they come.
+type parts struct {
+	members map[string][]json.RawMessage
+	lists   map[string]bool
+	size    int
+}
+
+func (p *parts) add(v value) {
+	if p.size += len(v.raw); p.size > maxItem {
+		return
+	}
+	if p.members == nil {
+		p.members, p.lists = map[string][]json.RawMessage{}, map[string]bool{}
+	}
+	p.members[v.key] = append(p.members[v.key], slices.Clone(v.raw))
+	p.lists[v.key] = v.index >= 0
+}
+
+// object puts the members together again.
+func (p *parts) object() json.RawMessage {
+	whole := map[string]any{}
+	for name, values := range p.members {
+		if whole[name] = values; !p.lists[name] {
+			whole[name] = values[0]
+		}
+	}
+	raw, _ := json.Marshal(whole) // of valid JSON
+	return raw
 }
 
 func (r *reader) claudeThing(f file, raw json.RawMessage, p Place) error {

@@ -49,7 +49,7 @@ func (r *reader) memory(d draft) error {
 			return err
 		}
 	}
-	parts := memory.Split(content)
+	parts := partsOf(content)
 	if len(parts) > 1 {
 		if err := r.remark(d.place, "has more than %d characters; it became %d memories", memory.MaxContent, len(parts)); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (r *reader) entry(n note) (memory.Evidence, error) {
 	at := n.at.In(r.loc)
 	date := at.Format(memory.DateLayout)
 	first := memory.Evidence{Log: date, Session: idOf(n.session)}
-	parts := memory.Split(content)
+	parts := partsOf(content)
 	if len(parts) > 1 {
 		if err := r.remark(n.place, "has more than %d characters; it became %d entries", memory.MaxContent, len(parts)); err != nil {
 			return memory.Evidence{}, err
@@ -191,10 +191,10 @@ func (r *reader) entry(n note) (memory.Evidence, error) {
 			Category: slug(n.category), Tool: head(clean(n.tool), memory.MaxTitle), Session: idOf(n.session),
 		}
 		e.ID = r.id("entry", n.key, n.at.UTC().Format(time.RFC3339Nano), e.Content)
-		for again := 1; r.emitted[e.ID]; again++ {
+		again := r.emitted[e.ID]
+		if r.emitted[e.ID]++; again > 0 {
 			e.ID = r.id("entry", n.key, n.at.UTC().Format(time.RFC3339Nano), e.Content, fmt.Sprint(again))
 		}
-		r.emitted[e.ID] = true
 		if i == 0 {
 			first.Entry = e.ID
 		}
@@ -203,6 +203,14 @@ func (r *reader) entry(n note) (memory.Evidence, error) {
 		}
 	}
 	return first, nil
+}
+
+// partsOf is memory.Split, which looks at every character also of what is surely short enough.
+func partsOf(content string) []string {
+	if len(content) <= memory.MaxContent {
+		return []string{content}
+	}
+	return memory.Split(content)
 }
 
 // clean takes out of a short text what must not be stored.

@@ -149,7 +149,7 @@ func (s *Source) Read(ctx context.Context, loc *time.Location, emit func(Item) e
 	}) bool {
 		return f.name == s.Format
 	})
-	r := &reader{ctx: ctx, tree: s.tree, format: s.Format, loc: loc, emit: emit, emitted: map[string]bool{}}
+	r := &reader{ctx: ctx, tree: s.tree, format: s.Format, loc: loc, emit: emit, emitted: map[string]int{}}
 	for _, skipped := range s.tree.skipped {
 		if err := r.leave(Place{File: skipped.name}, "%s", skipped.why); err != nil {
 			return err
@@ -172,9 +172,9 @@ type reader struct {
 	loc    *time.Location
 	emit   func(Item) error
 
-	mod     time.Time       // when the file that is read was changed last
-	items   int             // emitted so far, remarks too
-	emitted map[string]bool // ids of entries, which may repeat
+	mod     time.Time      // when the file that is read was changed last
+	items   int            // emitted so far, remarks too
+	emitted map[string]int // by id of an entry, how many said the same at the same time
 }
 
 func (r *reader) send(it Item) error {

@@ -22,6 +22,9 @@ func (p *page) get(names ...string) string {
 	return ""
 }
 
+// maxFront is how many lines front matter may have.
+const maxFront = 500
+
 // split reads front matter as programs and people write it, which is often not quite YAML: names and values, lists in brackets or one item a line, and one
 // level of indentation. Of what it does not understand it takes nothing.
 func split(data string) page {
@@ -32,7 +35,7 @@ func split(data string) page {
 		return p
 	}
 	lines := strings.Split(rest, "\n")
-	for end, line := range lines {
+	for end, line := range lines[:min(len(lines), maxFront)] {
 		if t := strings.TrimRight(line, " \t"); t == "---" || t == "..." {
 			p.read(lines[:end])
 			p.body, p.first = strings.Join(lines[end+1:], "\n"), end+3

@@ -68,27 +68,32 @@ func (g *gpt) finish() error {
 
 type memoryLine struct{ text, date string }
 
-// memoryLines reads "1. [2024-05-01]. Lives in Lisbon." a line.
+// memoryLines reads "1. [2024-05-01]. Lives in Lisbon." a line. What follows without a number belongs to the memory before.
 func memoryLines(s string) []memoryLine {
 	var lines []memoryLine
+	var said []string // the lines of the last one
+	end := func() {
+		if len(lines) > 0 {
+			lines[len(lines)-1].text = strings.Join(said, "\n")
+		}
+	}
 	for line := range strings.Lines(s) {
 		line = strings.TrimSpace(line)
 		number, rest, ok := strings.Cut(line, ".")
-		if !ok || number == "" || strings.Trim(number, "0123456789") != "" {
-			if len(lines) > 0 && line != "" {
-				lines[len(lines)-1].text += "\n" + line // a memory of several lines
+		if rest = strings.TrimSpace(rest); !ok || number == "" || rest == "" || strings.Trim(number, "0123456789") != "" {
+			if line != "" {
+				said = append(said, line)
 			}
 			continue
 		}
-		rest = strings.TrimSpace(rest)
+		end()
 		date := ""
 		if inside, behind, ok := strings.Cut(rest, "]"); ok && strings.HasPrefix(inside, "[") {
 			date, rest = inside[1:], strings.TrimSpace(strings.TrimPrefix(behind, "."))
 		}
-		if rest != "" {
-			lines = append(lines, memoryLine{rest, date})
-		}
+		lines, said = append(lines, memoryLine{date: date}), []string{rest}
 	}
+	end()
 	return lines
 }
 

@@ -48,13 +48,14 @@ func (r *reader) sheet(s sheet) error {
 	if found.Summary != "" {
 		list = append(list, legacy.SummaryMemories(found.Summary, s.written)...)
 	}
+	lines := finder{text: cleaned}
 	for _, m := range list {
 		kind := m.Category
 		if kind == memory.General && s.fallback != "" {
 			kind = s.fallback
 		}
 		d := draft{
-			place: at(lineOf(cleaned, m.Content)), key: s.key, kind: kind, title: m.Title, content: m.Content, tags: append(m.Tags, s.tags...),
+			place: at(lines.line(m.Content)), key: s.key, kind: kind, title: m.Title, content: m.Content, tags: append(m.Tags, s.tags...),
 			created: m.CreatedAt, updated: m.UpdatedAt, salience: m.Salience, status: m.Status, origin: s.origin,
 		}
 		if d.title == "" {
@@ -67,13 +68,28 @@ func (r *reader) sheet(s sheet) error {
 	return nil
 }
 
-// lineOf finds the line on which a content begins, 0 when it does not stand in the text as it is.
-func lineOf(text, content string) int {
+// finder finds the lines of contents that follow each other in a text.
+type finder struct {
+	text   string
+	offset int
+	lines  int // before offset
+}
+
+// maxAhead is how far behind the content before a finder looks, in bytes.
+const maxAhead = 64 << 10
+
+// line is the line on which a content begins, 0 when it does not stand there as it is.
+func (f *finder) line(content string) int {
 	first, _, _ := strings.Cut(content, "\n")
-	if i := strings.Index(text, first); i >= 0 && first != "" {
-		return strings.Count(text[:i], "\n") + 1
+	ahead := f.text[f.offset:]
+	ahead = ahead[:min(len(ahead), maxAhead+len(first))]
+	i := strings.Index(ahead, first)
+	if i < 0 || first == "" {
+		return 0
 	}
-	return 0
+	f.lines += strings.Count(ahead[:i], "\n")
+	f.offset += i
+	return f.lines + 1
 }
 
 // diary sends the entries of a Markdown log of one day.
@@ -90,8 +106,9 @@ func (r *reader) diary(f file, date, data string) error {
 			return err
 		}
 	}
+	lines := finder{text: cleaned}
 	for _, e := range found.Entries {
-		n := note{place: Place{File: f.name, Line: lineOf(cleaned, e.Content)}, at: e.At, kind: e.Type, content: e.Content, session: e.Session, tool: e.Tool, category: e.Category}
+		n := note{place: Place{File: f.name, Line: lines.line(e.Content)}, at: e.At, kind: e.Type, content: e.Content, session: e.Session, tool: e.Tool, category: e.Category}
 		if section := sectionOf(e); section != "" {
 			n.content = section + ": " + n.content
 		}

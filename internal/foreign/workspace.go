@@ -46,28 +46,29 @@ func (r *reader) history(f file, data string) error {
 			return err
 		}
 	}
-	var n note
+	n := note{place: Place{File: f.name, Line: 1}}
+	var content strings.Builder
 	send := func() error {
-		if strings.TrimSpace(n.content) == "" && n.at.IsZero() {
+		if n.content = content.String(); strings.TrimSpace(n.content) == "" && n.at.IsZero() {
 			return nil
 		}
+		content.Reset()
 		_, err := r.entry(n)
 		return err
 	}
-	n.place = Place{File: f.name, Line: 1}
 	for i, line := range strings.Split(cleaned, "\n") {
 		at, rest, ok := r.dated(line)
 		if !ok {
-			if strings.TrimSpace(n.content) == "" && n.at.IsZero() && strings.HasPrefix(line, "#") {
-				continue // the title of the file
+			if content.Len() > 0 || !n.at.IsZero() || strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") { // but for the title of the file
+				content.WriteString(line + "\n")
 			}
-			n.content += line + "\n"
 			continue
 		}
 		if err := send(); err != nil {
 			return err
 		}
-		n = note{place: Place{File: f.name, Line: i + 1}, at: at, content: rest + "\n"}
+		n = note{place: Place{File: f.name, Line: i + 1}, at: at}
+		content.WriteString(rest + "\n")
 	}
 	return send()
 }
