@@ -77,6 +77,9 @@ func (r *reader) page(f file, data string, indexed bool) error {
 	if description != "" && description != content {
 		d.origin["description"] = head(description, 1000)
 	}
+	if category := p.get("category"); category != "" { // which our own views write
+		d.kind, d.origin["type"] = category, kind
+	}
 	if scope := p.get("scope"); scope != "" {
 		d.tags = append(d.tags, "scope:"+scope)
 	}

@@ -333,6 +333,7 @@ func TestFrontMatter(t *testing.T) {
 		{"colons, lists and comments", "---\nname: a: b\n# comment\ndescription: one: two\ntype: user\ntags:\n  - x\n  - 'y z'\ncreated: 2026-01-02\n---\nbody\n", "a: b", "user", []string{"x", "y z"}, "2026-01-02", "one: two"},
 		{"nested, and a value of several lines", "---\r\nname: \"q\\\"uote\"\r\nmetadata:\r\n  type: feedback\r\n  modified: 2026-01-03T00:00:00Z\r\ndescription: >\r\n  first\r\n  second\r\n---\r\nbody\r\n", `q"uote`, "feedback", nil, "2026-01-03", "first\nsecond"},
 		{"in brackets", "---\nname: n\ntype: preference\ntags: [a, \"b\", 中文]\n---\nbody\n", "n", "preferences", []string{"a", "b", "中文"}, "2026-02-21", ""},
+		{"of a view of ours", "---\nname: n\ntype: feedback\ncategory: procedural\ncreated: 2026-01-05\n---\nbody\n", "n", "procedural", nil, "2026-01-05", ""},
 		{"no end", "---\nname: n\ntype: user\nbody\n", "user_x", "user", nil, "2026-02-21", ""},
 		{"a type that cannot be a category", "---\nname: n\ntype: 项目\n---\nbody\n", "n", "facts", nil, "2026-02-21", ""},
 	} {
