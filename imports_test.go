@@ -66,6 +66,8 @@ var arrows = []struct {
 		why: "it writes files without knowing what is in them"},
 	{from: []string{"internal/legacy/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/pattern"},
 		why: "it turns old files into domain values and does no I/O"},
+	{from: []string{"internal/foreign/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/legacy", "internal/redact"},
+		why: "it reads other systems' files where the user is, and knows neither store nor daemon"},
 	{from: projections, not: slices.Concat(services, edges),
 		why: "projections follow the store and serve the layers above"},
 	{from: []string{"internal/search/...", "internal/embed/..."}, not: []string{"internal/jsonstore/...", "internal/dailylog/..."},
