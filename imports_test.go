@@ -26,6 +26,7 @@ var (
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
 		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...",
+		"internal/view/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "gen/..."}
 )
@@ -66,6 +67,9 @@ var arrows = []struct {
 	{from: []string{"internal/redact/...", "internal/llm/..."},
 		not: slices.Concat([]string{"internal/store/...", "internal/journal/...", "internal/durable/..."}, projections),
 		why: "they turn text into text and touch no state"},
+	{from: []string{"internal/view/..."},
+		not: slices.Concat([]string{"internal/store/...", "internal/journal/..."}, projections),
+		why: "a view is a client of the daemon"},
 	{from: []string{"internal/unixsock/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "a listener does not know what is served on it"},
 	{from: []string{"internal/rpc/..."}, not: []string{"internal/daemon/..."},
@@ -98,7 +102,7 @@ var thirdParty = []struct {
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
 	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/edit/..."}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/edit/...", "internal/view/..."}},
 	{"github.com/google/uuid", []string{"internal/...", "cmd/..."}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},

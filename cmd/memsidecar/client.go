@@ -29,6 +29,7 @@ type client struct {
 	logs    pb.LogServiceClient
 	ops     pb.OperationServiceClient
 	admin   pb.AdminServiceClient
+	view    pb.ViewServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -46,6 +47,7 @@ func dial(socket string) (*client, error) {
 		logs:    pb.NewLogServiceClient(conn),
 		ops:     pb.NewOperationServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),
+		view:    pb.NewViewServiceClient(conn),
 	}, nil
 }
 

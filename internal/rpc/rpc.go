@@ -53,6 +53,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterAdminServiceServer(server, &adminServer{
 		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, edits: deps.Edits, stopping: deps.Stopping,
 	})
+	pb.RegisterViewServiceServer(server, &viewServer{memories: deps.Memories})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
