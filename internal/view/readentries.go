@@ -147,7 +147,7 @@ func (r *round) changeEntry(name string, f found, e entry, m *memory.Memory) {
 	ours := showEntry(m)
 	base := r.st.current(m.ID)
 	switch {
-	case e.revision == m.Revision:
+	case e.revision == m.Revision && !r.newEpoch:
 		now := ours.face(name, m.Revision)
 		base = &now
 	case e.revision != 0:

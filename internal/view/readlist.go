@@ -34,6 +34,9 @@ func (r *round) baseOf(name string, serial int64, pieces []piece) []item {
 	if serial > 0 && serial <= last {
 		return r.st.items(name, serial)
 	}
+	if len(pieces) == 0 {
+		return r.st.items(name, last)
+	}
 	have := map[string]int{}
 	for _, p := range pieces {
 		have[mark(canon(p.text))]++

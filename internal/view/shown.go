@@ -28,7 +28,7 @@ const (
 func showEntry(m *memory.Memory) shown {
 	s := shown{Title: oneLine(m.Title), About: oneLine(aboutOf(m)), Category: m.Category, Content: canon(m.Content), Tags: m.Tags}
 	if s.Title == "" {
-		s.Title = clip(oneLine(m.Content), nameChars)
+		s.Title = nameOf(m.Content)
 	}
 	if s.About == "" {
 		s.About = clip(oneLine(m.Content), aboutChars)
@@ -57,7 +57,7 @@ func withAbout(m *memory.Memory, about string) json.RawMessage {
 		return m.StructuredData
 	}
 	delete(data, aboutKey)
-	if text := oneLine(m.Content); about != "" && about != clip(text, aboutChars) && about != m.Title && about != clip(text, nameChars) {
+	if text := oneLine(m.Content); about != "" && about != clip(text, aboutChars) && about != m.Title && about != nameOf(m.Content) {
 		data[aboutKey] = json.RawMessage(jsonText(about))
 	}
 	if len(data) == 0 {
@@ -118,7 +118,7 @@ func merge(m *memory.Memory, theirs, ours shown, base face) (c *Change, both boo
 // memory makes a new memory of what a file says.
 func (s shown) memory() *memory.Memory {
 	m := &memory.Memory{Category: s.Category, Content: s.Content, Title: s.Title, Tags: slices.Clone(s.Tags), Salience: memory.DefaultSalience, Confidence: 1}
-	if s.Title == clip(oneLine(s.Content), nameChars) {
+	if s.Title == nameOf(s.Content) {
 		m.Title = ""
 	}
 	m.StructuredData = withAbout(m, s.About)
@@ -150,6 +150,12 @@ func canon(s string) string {
 		lines[i] = strings.TrimRight(line, " \t\r")
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// nameOf is the name of a memory without a title: the beginning of its first line.
+func nameOf(content string) string {
+	first, _, _ := strings.Cut(canon(content), "\n")
+	return clip(oneLine(strings.TrimLeft(first, "#*->• \t")), nameChars)
 }
 
 // oneLine puts a text on one line.

@@ -108,6 +108,8 @@ type round struct {
 	held    map[string]string // files that are not written over, and why
 	keep    map[string]bool   // files of which a copy is kept before they are written over
 	busy    bool
+
+	newEpoch bool // revisions in files mean nothing
 }
 
 // Sync looks at the files, takes over what was changed in them, and writes what they do not say yet. It may be repeated at any time, after a crash too.
@@ -166,7 +168,7 @@ func (r *round) begin(ctx context.Context) error {
 	case r.st.Store != r.snap.Store:
 		return fmt.Errorf("the directory %w: of another store", ErrOtherView)
 	case r.st.Epoch != r.snap.Epoch: // a backup was restored: revisions mean something else now
-		r.st.Epoch, r.st.Faces = r.snap.Epoch, map[string][]face{}
+		r.st.Epoch, r.st.Faces, r.newEpoch = r.snap.Epoch, map[string][]face{}, true
 	}
 	r.lookUp()
 	r.files, err = scan(r.cfg.FS, r.dirs())

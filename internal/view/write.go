@@ -21,6 +21,11 @@ const forgetAfter = 500
 
 // write brings the files up to date.
 func (r *round) write(context.Context) error {
+	for name := range r.held { // it was not dealt with: the next round looks at it again
+		k, old := r.st.Files[name], r.state.Files[name]
+		k.Hash, k.Next = old.Hash, old.Next
+		r.st.Files[name] = k
+	}
 	var pages []page
 	var gone []string
 	if r.layout.index != "" {
