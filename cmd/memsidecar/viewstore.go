@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -217,10 +216,11 @@ func viewStruct(raw json.RawMessage) (*structpb.Struct, error) {
 func (s *viewStore) Append(ctx context.Context, key string, e memory.Entry) (int64, string, error) {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
-	resp, err := s.c.logs.Append(ctx, &pb.LogServiceAppendRequest{
-		Space: s.space, IdempotencyKey: key + "-" + e.At.UTC().Format(time.DateOnly),
-		Entries: []*pb.NewLogEntry{{At: timestamppb.New(e.At), Type: e.Type, Content: e.Content}},
-	})
+	entry := &pb.NewLogEntry{Type: e.Type, Content: e.Content}
+	if !e.At.IsZero() {
+		entry.At = timestamppb.New(e.At)
+	}
+	resp, err := s.c.logs.Append(ctx, &pb.LogServiceAppendRequest{Space: s.space, IdempotencyKey: key, Entries: []*pb.NewLogEntry{entry}})
 	if err != nil {
 		return 0, "", asCLIError(err)
 	}

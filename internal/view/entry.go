@@ -76,6 +76,11 @@ func renderEntry(m *memory.Memory, former front) []byte {
 	var b strings.Builder
 	field := func(name, value string) { b.WriteString(name + ": " + value + "\n") }
 	b.WriteString("---\n")
+	for _, x := range former {
+		if x.name == "" {
+			b.WriteString(strings.Join(x.raw, "\n") + "\n")
+		}
+	}
 	field("name", quoteFront(s.Title))
 	field("description", quoteFront(s.About))
 	nested := former.find("type") == nil && former.inner("metadata", "type") != ""
@@ -92,7 +97,7 @@ func renderEntry(m *memory.Memory, former front) []byte {
 		field("created", m.CreatedAt.UTC().Format(time.DateOnly))
 	}
 	for _, x := range former {
-		if slices.ContainsFunc(ownFields, func(name string) bool { return strings.EqualFold(name, x.name) }) {
+		if x.name == "" || slices.ContainsFunc(ownFields, func(name string) bool { return strings.EqualFold(name, x.name) }) {
 			continue
 		}
 		for _, line := range x.raw {

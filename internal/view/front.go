@@ -12,7 +12,7 @@ import (
 type front []frontField
 
 type frontField struct {
-	name string
+	name string   // "" for a comment, and for what stands before all fields
 	raw  []string // all its lines
 }
 
@@ -30,9 +30,11 @@ func splitFront(text string) (fields front, body string, ok bool) {
 			return fields, strings.TrimSpace(rest), true
 		}
 		name, _, isField := strings.Cut(line, ":")
-		if isField && name != "" && strings.TrimLeft(name, " \t-#") == name {
+		if strings.HasPrefix(line, "#") {
+			fields = append(fields, frontField{"", []string{line}})
+		} else if isField && name != "" && strings.TrimLeft(name, " \t-#") == name {
 			fields = append(fields, frontField{strings.TrimSpace(name), []string{line}})
-		} else if n := len(fields); n > 0 {
+		} else if n := len(fields); n > 0 && fields[n-1].name != "" {
 			fields[n-1].raw = append(fields[n-1].raw, line)
 		} else {
 			fields = append(fields, frontField{"", []string{line}})

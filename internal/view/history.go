@@ -101,7 +101,7 @@ func parseLog(text, date string, loc *time.Location) memory.Entry {
 		}
 	}
 	if clock == "" && date != "" {
-		clock = "00:00"
+		clock = "23:59" // it stands at the end
 	}
 	if at, err := time.ParseInLocation("2006-01-02 15:04", date+" "+clock, loc); err == nil {
 		e.At = at
@@ -141,8 +141,8 @@ func (r *round) appendLogs(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(r.logFiles())) {
 		for _, p := range r.newLines(name) {
 			e := parseLog(p.text, dateOf(name), r.cfg.Now().Location())
-			if e.At.IsZero() || e.At.After(r.cfg.Now()) {
-				e.At = r.cfg.Now()
+			if e.At.After(r.cfg.Now()) {
+				e.At = time.Time{} // now, as when no time is named: the store decides, so that a repeated request is the same
 			}
 			op, id, err := r.cfg.Store.Append(ctx, "view-"+mark(r.st.Store+r.st.Space+name)+"-"+p.key, e)
 			t := Taken{File: name, Kind: Add, ID: id, Text: clip(oneLine(e.Content), nameChars), Log: true}

@@ -98,7 +98,7 @@ func (c *cutter) line(n int, line string) {
 	}
 	if marker := itemForm.FindString(text); marker != "" {
 		c.end()
-		text = strings.TrimSpace(text[len(marker):])
+		text = text[len(marker):]
 		done := false
 		if m := boxForm.FindString(text); m != "" {
 			done, text = m[1] != ' ', text[len(m):]

@@ -199,7 +199,7 @@ func (r *round) readMissing(seen map[string]bool) {
 			delete(r.st.Refused, name)
 			continue
 		}
-		if r.by[k.ID] == nil {
+		if r.by[k.ID] == nil || k.Hash == "" { // it was never there: a crash came before it was written
 			delete(r.st.Files, name)
 			delete(r.st.Refused, name)
 			continue

@@ -156,7 +156,7 @@ func (r *round) compare(l listFile, f found) (d difference) {
 	for _, items := range free {
 		d.removed = append(d.removed, items...)
 	}
-	r.known(&d, &rest)
+	r.known(l.name, &d, &rest)
 	slices.SortFunc(d.removed, func(a, b item) int { return cmp.Compare(a.id, b.id) })
 	prefix := r.isPrefix(d, rest, serial)
 	d.match(r.by, rest)
@@ -170,7 +170,7 @@ func (r *round) compare(l listFile, f found) (d difference) {
 }
 
 // known takes out the pieces that say what a memory says by now: the store was changed, or this was taken over before a crash.
-func (r *round) known(d *difference, rest *[]piece) {
+func (r *round) known(file string, d *difference, rest *[]piece) {
 	if len(*rest) == 0 {
 		return
 	}
@@ -186,6 +186,9 @@ func (r *round) known(d *difference, rest *[]piece) {
 		if i := slices.IndexFunc(d.removed, func(it item) bool { return it.id == id }); i >= 0 {
 			d.pairs = append(d.pairs, pair{p, d.removed[i], true})
 			d.removed = slices.Delete(d.removed, i, i+1)
+		} else {
+			category, _, _ := understand(p)
+			r.stands[id] = place{file, category}
 		}
 		return true
 	})

@@ -93,6 +93,9 @@ const (
 	patience   = time.Minute
 )
 
+// place is where a memory stands.
+type place struct{ file, category string }
+
 // round is one round.
 type round struct {
 	*Syncer
@@ -109,7 +112,8 @@ type round struct {
 	keep    map[string]bool   // files of which a copy is kept before they are written over
 	busy    bool
 
-	newEpoch bool // revisions in files mean nothing
+	stands   map[string]place // memories that stand in a list where they did not before
+	newEpoch bool             // revisions in files mean nothing
 }
 
 // Sync looks at the files, takes over what was changed in them, and writes what they do not say yet. It may be repeated at any time, after a crash too.
@@ -117,7 +121,7 @@ type round struct {
 func (s *Syncer) Sync(ctx context.Context, opts Options) (Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &round{Syncer: s, opts: opts, report: &Report{}, adopt: map[int]string{}, held: map[string]string{}, keep: map[string]bool{}}
+	r := &round{Syncer: s, opts: opts, report: &Report{}, adopt: map[int]string{}, held: map[string]string{}, keep: map[string]bool{}, stands: map[string]place{}}
 	if err := r.begin(ctx); err != nil {
 		return *r.report, err
 	}
@@ -280,6 +284,13 @@ func (r *round) reunite() {
 		removed := &r.changes[i]
 		m := r.by[removed.ID]
 		if removed.Kind != Remove || m == nil {
+			continue
+		}
+		if p, ok := r.stands[m.ID]; ok && p.file != removed.File {
+			*removed = Change{Kind: Update, File: p.file, ID: m.ID, Revision: m.Revision}
+			if p.category != "" && p.category != m.Category {
+				removed.Category = &p.category
+			}
 			continue
 		}
 		j := slices.IndexFunc(r.changes, func(c Change) bool { return c.Kind == Add && canon(c.Memory.Content) == canon(m.Content) })

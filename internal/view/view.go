@@ -22,7 +22,7 @@ type Store interface {
 	// Apply makes changes as one operation, whose number it returns, 0 when nothing changed. There is one outcome per change; a change of a
 	// memory that has another revision by now is refused. reason must not hold memory text.
 	Apply(ctx context.Context, reason string, changes []Change) (int64, []Outcome, error)
-	// Append adds an entry to a daily log and returns its id. The same key appends once.
+	// Append adds an entry to a daily log, of now when it names no time, and returns its id. The same key appends once.
 	Append(ctx context.Context, key string, e memory.Entry) (op int64, id string, err error)
 	// Watch calls changed whenever something changed, at first once, until ctx ends or the store cannot be reached.
 	Watch(ctx context.Context, changed func()) error

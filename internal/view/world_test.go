@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
@@ -21,6 +23,9 @@ import (
 )
 
 // tester is what *testing.T and *rapid.T have in common.
+// dirOf is a directory on the disk.
+func dirOf(root *os.Root) durable.FS { return durable.Dir(root) }
+
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -45,7 +50,7 @@ type world struct {
 
 func open(t *testing.T, format view.Format) *world {
 	t.Helper()
-	return openIn(t, t, format, t.TempDir())
+	return openIn(t, t, format, tempDir(t))
 }
 
 func openIn(t tester, tb testing.TB, format view.Format, dir string) *world {
@@ -121,7 +126,12 @@ func (w *world) Apply(ctx context.Context, reason string, changes []view.Change)
 }
 
 func (w *world) Append(ctx context.Context, key string, e memory.Entry) (int64, string, error) {
-	res, err := w.svc.AppendLog(ctx, store.Meta{Key: key, Request: []byte(key)}, []*memory.Entry{&e})
+	w.clock.Advance(time.Second) // a request that is repeated is the same all the same
+	request, err := json.Marshal(e)
+	if err != nil {
+		return 0, "", err
+	}
+	res, err := w.svc.AppendLog(ctx, store.Meta{Key: key, Request: request}, []*memory.Entry{&e})
 	if err != nil {
 		return 0, "", err
 	}
@@ -353,3 +363,21 @@ type unsyncedFile struct{ durable.File }
 
 func (unsyncedFile) Sync() error     { return nil }
 func (unsyncedFile) Datasync() error { return nil }
+
+// tempDir is a directory in memory where there is one: a disk makes every replacement of a file wait.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "memsidecar-view-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
