@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -168,6 +169,8 @@ func viewError(dir string, err error) error {
 	switch {
 	case errors.Is(err, view.ErrOtherView):
 		return &cliError{what: dir + ": " + err.Error(), code: exitUsage, cause: err, hint: "Choose another directory, or leave out --format and --space."}
+	case errors.Is(err, view.ErrGone):
+		return &cliError{what: dir + ": " + err.Error(), cause: err, hint: "Nothing was forgotten because of that. Run it again to have the files written anew."}
 	case errors.Is(err, fs.ErrPermission):
 		return &cliError{what: "cannot keep a view in " + dir + ": " + err.Error(), cause: err, hint: "The directory must be your own to write in."}
 	}
@@ -179,7 +182,7 @@ func (a *app) watchView(ctx context.Context, v *openedView) error {
 	if !a.out.json {
 		a.out.note("watching %s (%s); end with Ctrl-C", v.dir, v.format)
 	}
-	last := ""
+	last, waiting := "", ""
 	var failure error
 	err := v.syncer.Run(ctx, view.Options{}, func(r view.Report, err error) {
 		if err != nil {
@@ -190,6 +193,12 @@ func (a *app) watchView(ctx context.Context, v *openedView) error {
 			return
 		}
 		last = ""
+		// What waits is said once, not at every look.
+		same := fmt.Sprint(r.Waiting) == waiting
+		waiting = fmt.Sprint(r.Waiting)
+		if same {
+			r.Waiting = nil
+		}
 		if failure == nil && !r.Quiet() {
 			failure = a.printView(v, r, false)
 		}

@@ -1,8 +1,11 @@
 package view_test
 
 import (
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,9 +51,7 @@ func TestEditIsTakenOverAndUndone(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			everyFormat(t, func(t *testing.T, w *world) {
 				name := w.fileOf("port 8443")
-				text := w.replaced(name, "on port 8443", "on port 9443")
-				// Front matter shows the same words in other places: only the text is edited.
-				text = strings.Replace(w.read(name), "listens on port 8443\n", "listens on port 9443\n", -1)
+				text := strings.ReplaceAll(w.read(name), "listens on port 8443\n", "listens on port 9443\n")
 				if way == "rename over" {
 					w.over(name, text)
 				} else {
@@ -85,10 +86,7 @@ func TestStoreShowsInTheView(t *testing.T) {
 		w.add("new", memory.Facts, "Staging is staging.example.com")
 		w.retire("deploy")
 		w.settled()
-		all := ""
-		for _, text := range w.tree() {
-			all += text
-		}
+		all := strings.Join(slices.Collect(maps.Values(w.tree())), "\n")
 		for words, want := range map[string]bool{"port 7000": true, "port 8443": false, "staging.example.com": true, "make release": false} {
 			if strings.Contains(all, words) != want {
 				t.Errorf("the view holds %q: %v, want %v\n%s", words, !want, want, all)
@@ -352,5 +350,42 @@ func TestDryRunChangesNothing(t *testing.T) {
 		if !strings.HasSuffix(w.memory("api").Content, "9443") {
 			t.Error("the dry run used the edit up")
 		}
+	})
+}
+
+func TestWhatIsNoFileIsNotMissing(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		name := w.fileOf("port 8443")
+		elsewhere := filepath.Join(tempDir(t), "elsewhere.md")
+		if err := os.Rename(filepath.Join(w.dir, name), elsewhere); err != nil {
+			data := w.read(name)
+			w.remove(name)
+			if err := os.WriteFile(elsewhere, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(elsewhere, filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		r := w.sync()
+		check(t, w, unedited...)
+		if len(r.Waiting) != 1 || r.Waiting[0].File != name {
+			t.Errorf("waiting %v", r.Waiting)
+		}
+		if info, err := os.Lstat(filepath.Join(w.dir, name)); err != nil || info.Mode().IsRegular() {
+			t.Errorf("the link was replaced: %v, %v", info, err)
+		}
+	})
+}
+
+func TestRemovedDirectoryForgetsNothing(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		if err := os.RemoveAll(w.dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.view.Sync(t.Context(), view.Options{}); !errors.Is(err, view.ErrGone) {
+			t.Errorf("sync of a directory that is gone: %v", err)
+		}
+		check(t, w, unedited...)
 	})
 }

@@ -27,40 +27,50 @@ func (f found) exists() bool { return f.hash != "" }
 var errBusy = errors.New("is being changed by another program at this moment")
 
 // scan reads the Markdown files of the directory and of those directories inside it that the layout uses.
-func scan(fsys durable.FS, dirs []string) (map[string]found, error) {
-	files := map[string]found{}
+//
+// blocked are those that stand there and cannot be read as files, and why: they are not missing.
+func scan(fsys durable.FS, dirs []string) (files map[string]found, blocked map[string]string, err error) {
+	files, blocked = map[string]found{}, map[string]string{}
 	for _, dir := range dirs {
 		entries, err := fsys.ReadDir(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look at the view: %w", err)
+			return nil, nil, fmt.Errorf("look at the view: %w", err)
 		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
-			if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".md") || strings.HasPrefix(e.Name(), ".") {
+			if !strings.HasSuffix(e.Name(), ".md") || strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
 			f, err := read(fsys, name)
-			if err != nil {
-				return nil, err
-			}
-			if f.exists() {
+			switch {
+			case errors.Is(err, fs.ErrPermission), errors.Is(err, errNotFile):
+				blocked[name] = err.Error()
+			case err != nil:
+				return nil, nil, err
+			case f.exists():
 				files[name] = f
 			}
 		}
 	}
-	return files, nil
+	return files, blocked, nil
 }
+
+// errNotFile says that something stands under a name that is no file of the view.
+var errNotFile = errors.New("is not a regular file of at most 32 MiB")
 
 // maxFile is the largest file that is read: larger ones are none of ours.
 const maxFile = 32 << 20
 
 func read(fsys durable.FS, name string) (found, error) {
 	info, err := fsys.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return found{}, nil
+	}
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		return found{}, errNotFile
 	}
 	if err != nil {
 		return found{}, fmt.Errorf("look at %s: %w", name, err)

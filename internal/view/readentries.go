@@ -58,6 +58,7 @@ func (r *round) readEntry(name string, f found, k known, seen map[string]bool) {
 			r.note(name, "is a copy of "+r.st.ownerOf(e.id)+", and is left alone")
 			return
 		case r.by[e.id] == nil && !shownOnce:
+			r.st.Files[name] = known{Hash: f.hash, Copy: true}
 			r.note(name, "names a memory that is not there any more, and is left alone; take the id out to have it added")
 			return
 		case r.by[e.id] == nil:
@@ -195,7 +196,7 @@ func (r *round) readMissing(seen map[string]bool) {
 			continue
 		}
 		all++
-		if r.files[name].exists() || seen[k.ID] {
+		if r.files[name].exists() || seen[k.ID] || r.blocked[name] != "" {
 			delete(r.st.Refused, name)
 			continue
 		}
@@ -209,7 +210,7 @@ func (r *round) readMissing(seen map[string]bool) {
 		}
 	}
 	slices.Sort(gone)
-	if why := suspicious(len(gone), all, false); why != "" || len(r.st.Refused) > 0 {
+	if why := suspicious(len(gone), all, true); why != "" || len(r.st.Refused) > 0 {
 		for _, name := range gone {
 			r.st.Refused[name] = true
 		}

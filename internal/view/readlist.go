@@ -62,7 +62,7 @@ func (r *round) baseOf(name string, serial int64, pieces []piece) []item {
 func (r *round) readList(l listFile) {
 	f, k := r.files[l.name], r.st.Files[l.name]
 	if !f.exists() {
-		if k.Hash != "" && r.away(l.name) {
+		if k.Hash != "" && r.blocked[l.name] == "" && r.away(l.name) {
 			r.note(l.name, "was deleted; it is written again")
 		}
 		return
@@ -158,7 +158,7 @@ func (r *round) compare(l listFile, f found) (d difference) {
 	}
 	r.known(l.name, &d, &rest)
 	slices.SortFunc(d.removed, func(a, b item) int { return cmp.Compare(a.id, b.id) })
-	prefix := r.isPrefix(d, rest, serial)
+	prefix := len(pieces) > 0 && r.isPrefix(d, rest, serial)
 	d.match(r.by, rest)
 	switch {
 	case prefix && len(d.removed) > 0 || prefix && len(rest) > 0:

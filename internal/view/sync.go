@@ -74,6 +74,10 @@ type Report struct {
 	Again time.Time // when another round is needed, zero for not before something changes
 }
 
+// ErrGone says that what the view remembers was removed while it was kept in step, perhaps with the whole directory. Nothing follows from that for
+// the memories. A new Syncer writes the directory anew.
+var ErrGone = errors.New("the directory of the view, or what the view remembers in it, was removed")
+
 // Taken is a change of a file that went into the store.
 type Taken struct {
 	File   string
@@ -99,12 +103,13 @@ type place struct{ file, category string }
 // round is one round.
 type round struct {
 	*Syncer
-	opts   Options
-	report *Report
-	files  map[string]found
-	st     *state // becomes the state when the round is over
-	by     map[string]*memory.Memory
-	snap   *Snapshot
+	opts    Options
+	report  *Report
+	files   map[string]found
+	blocked map[string]string // what stands there and is no file of the view, and why
+	st      *state            // becomes the state when the round is over
+	by      map[string]*memory.Memory
+	snap    *Snapshot
 
 	changes []Change
 	adopt   map[int]string    // entry files by the change that adds them
@@ -117,7 +122,7 @@ type round struct {
 }
 
 // Sync looks at the files, takes over what was changed in them, and writes what they do not say yet. It may be repeated at any time, after a crash too.
-// Errors: those of the store and of the file system, and ErrOtherView.
+// Errors: those of the store and of the file system, ErrOtherView and ErrGone.
 func (s *Syncer) Sync(ctx context.Context, opts Options) (Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +151,10 @@ func (s *Syncer) dirs() []string {
 }
 
 func (r *round) begin(ctx context.Context) error {
-	var err error
+	_, err := r.cfg.FS.Lstat(stateFile)
+	if r.saved != "" && errors.Is(err, fs.ErrNotExist) {
+		return ErrGone
+	}
 	if r.state == nil {
 		st, damaged, err := loadState(r.cfg.FS, r.cfg.Format, r.cfg.Space)
 		if err != nil {
@@ -175,7 +183,7 @@ func (r *round) begin(ctx context.Context) error {
 		r.st.Epoch, r.st.Faces, r.newEpoch = r.snap.Epoch, map[string][]face{}, true
 	}
 	r.lookUp()
-	r.files, err = scan(r.cfg.FS, r.dirs())
+	r.files, r.blocked, err = scan(r.cfg.FS, r.dirs())
 	return err
 }
 
@@ -266,6 +274,11 @@ func (r *round) readAll() {
 			delete(r.odd, name)
 		} else if f.writing && r.young(name, f) {
 			continue
+		}
+	}
+	for name, why := range r.blocked {
+		if _, ours := r.st.Files[name]; ours || name == r.layout.index || slices.ContainsFunc(r.layout.lists, func(l listFile) bool { return l.name == name }) || r.logFiles()[name] != nil {
+			r.hold(name, why)
 		}
 	}
 	if r.layout.index != "" {

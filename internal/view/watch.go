@@ -14,10 +14,11 @@ const (
 	gather     = 150 * time.Millisecond // programs write in several steps
 	lookEvery  = 30 * time.Second       // whatever is noticed
 	firstRetry = time.Second            // of a store that cannot be reached; it doubles
+	share      = 5                      // a round is followed by so many times its own time without one
 )
 
 // Run keeps the directory in step until ctx ends, which is no error. Each round that did something, or failed, is reported; a failed one is
-// repeated. Errors: ErrOtherView.
+// repeated. Errors: ErrOtherView, ErrGone.
 func (s *Syncer) Run(ctx context.Context, opts Options, report func(Report, error)) error {
 	opts.Patient = true
 	wake := make(chan struct{}, 1)
@@ -48,7 +49,13 @@ func (s *Syncer) loop(ctx context.Context, opts Options, w *fsnotify.Watcher, wa
 	soon, full := time.NewTimer(0), time.NewTimer(lookEvery)
 	defer soon.Stop()
 	defer full.Stop()
-	retry := firstRetry
+	retry, gathering, pause := firstRetry, true, gather // soon is set
+	gatherUp := func() {
+		if !gathering {
+			gathering = true
+			soon.Reset(pause)
+		}
+	}
 	var events <-chan fsnotify.Event
 	var problems <-chan error
 	if w != nil {
@@ -60,24 +67,27 @@ func (s *Syncer) loop(ctx context.Context, opts Options, w *fsnotify.Watcher, wa
 			return nil
 		case e := <-events:
 			if concerns(e.Name) {
-				soon.Reset(gather)
+				gatherUp()
 			}
 		case err := <-problems:
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				s.cfg.Logger.Warn("changes of the view may be noticed late", "error", err)
 			}
-			soon.Reset(gather)
+			gatherUp()
 		case <-wake:
-			soon.Reset(gather)
+			gatherUp()
 		case <-full.C:
-			soon.Reset(0)
+			gatherUp()
 		case <-soon.C:
+			gathering = false
 			full.Reset(lookEvery)
+			began := s.cfg.Now()
 			r, err := s.Sync(ctx, opts)
+			pause = max(gather, share*s.cfg.Now().Sub(began))
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case errors.Is(err, ErrOtherView):
+			case errors.Is(err, ErrOtherView), errors.Is(err, ErrGone):
 				return err
 			case err != nil:
 				report(r, err)

@@ -114,6 +114,9 @@ func (r *round) entryPages() (pages []page, gone []string) {
 	for name := range r.files {
 		taken[strings.ToLower(name)] = true
 	}
+	for name := range r.blocked {
+		taken[strings.ToLower(name)] = true
+	}
 	for name, k := range r.st.Files {
 		taken[strings.ToLower(name)] = true
 		if k.ID == "" || k.Copy || path.Dir(name) != "." {
