@@ -117,6 +117,22 @@ func TestRemovedInTheViewIsRetired(t *testing.T) {
 	})
 }
 
+// TestTheNewestIsRemoved makes a list say what an earlier version said: its mark tells that somebody removed the newest memory.
+func TestTheNewestIsRemoved(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		w.add("later", memory.Facts, "Arrived later")
+		w.settled()
+		name := w.fileOf("Arrived later")
+		if w.format == view.Claude || w.format == view.Vibe {
+			w.remove(name)
+		} else {
+			w.write(name, w.replaced(name, "- Arrived later\n", ""))
+		}
+		w.settled()
+		check(t, w, unedited...)
+	})
+}
+
 func TestConflictKeepsBoth(t *testing.T) {
 	everyFormat(t, func(t *testing.T, w *world) {
 		name := w.fileOf("port 8443")
