@@ -246,3 +246,75 @@ func TestAnotherView(t *testing.T) {
 		t.Error("a format of no kind")
 	}
 }
+
+// hasty lets somebody do something in the last moment before a file is replaced, made or taken away.
+type hasty struct {
+	durable.FS
+	op   string
+	name string
+	do   *func()
+}
+
+func (h hasty) now(op, name string) {
+	if op == h.op && name == h.name && *h.do != nil {
+		do := *h.do
+		*h.do = nil
+		do()
+	}
+}
+
+func (h hasty) Exchange(a, b string) error {
+	h.now("exchange", b)
+	return h.FS.Exchange(a, b)
+}
+
+func (h hasty) Link(a, b string) error {
+	h.now("link", b)
+	return h.FS.Link(a, b)
+}
+
+func (h hasty) Rename(a, b string) error {
+	h.now("rename", a)
+	return h.FS.Rename(a, b)
+}
+
+// TestLastMoment edits a file between the last look of a round at it and what the round does to it.
+func TestLastMoment(t *testing.T) {
+	const api = "project_the_api_listens_on_port_8443.md"
+	edited := func(w *world) string {
+		return strings.ReplaceAll(w.read(api), "listens on port 8443\n", "listens on port 9443\n")
+	}
+	for _, tt := range []struct {
+		name, op, file string
+		before         func(w *world)
+		do             func(w *world)
+		want           []string
+	}{
+		{"replaced", "exchange", api, func(w *world) { w.set("api", "The API moved") }, func(w *world) { w.over(api, edited(w)) },
+			[]string{"facts: The API listens on port 9443", "facts: The API moved", unedited[1], unedited[2]}},
+		{"in place", "exchange", api, func(w *world) { w.set("api", "The API moved") }, func(w *world) { w.write(api, edited(w)) },
+			[]string{"facts: The API listens on port 9443", "facts: The API moved", unedited[1], unedited[2]}},
+		{"removed", "rename", api, func(w *world) { w.retire("api") }, func(w *world) { w.over(api, edited(w)) },
+			[]string{"facts: The API listens on port 9443", unedited[1], unedited[2]}},
+		{"made", "link", "project_new.md", func(w *world) { w.add("n", memory.Facts, "New") }, func(w *world) {
+			w.write("project_new.md", "---\nname: x\ntype: user\n---\n\nMade by hand\n")
+		}, []string{"facts: New", "facts: The API listens on port 8443", unedited[1], unedited[2], "user: Made by hand"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := three(t, view.Claude)
+			do := func() { tt.do(w) }
+			w.fs = hasty{w.fs, tt.op, tt.file, &do}
+			w.restart()
+			tt.before(w)
+			if r := w.sync(); r.Again.IsZero() {
+				t.Errorf("it does not look again: %+v", r)
+			}
+			if do != nil {
+				t.Fatal("the moment never came")
+			}
+			w.settled()
+			slices.Sort(tt.want)
+			check(t, w, tt.want...)
+		})
+	}
+}

@@ -44,6 +44,11 @@ func (r *round) readEntry(name string, f found, k known, seen map[string]bool) {
 	if k.Copy {
 		id = ""
 	}
+	if id != "" && k.Hash == "" && e.id != id { // somebody took the name before the memory's file was written
+		delete(r.st.Files, name)
+		delete(seen, id)
+		id = ""
+	}
 	if id == "" && e.id != "" {
 		_, shownOnce := r.st.Faces[e.id]
 		switch {
