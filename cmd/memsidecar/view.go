@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
@@ -58,6 +59,13 @@ files, or decide with --accept or --discard. What the view remembers is in DIR/.
 		defer v.close()
 		if watch {
 			return a.watchView(cmd.Context(), v)
+		}
+		shown := a.now()
+		opts.Progress = func(done, all int) {
+			if now := a.now(); now.Sub(shown) > time.Second {
+				shown = now
+				a.out.note("view: %d of %d files written …", done, all)
+			}
 		}
 		r, err := v.syncer.Settle(cmd.Context(), opts)
 		if err != nil {

@@ -58,6 +58,9 @@ type Options struct {
 	Accept  bool // also take what looks like a mistake: a file that was emptied, most entries removed
 	Discard bool // write such files again instead
 	Patient bool // wait a moment before a file that is missing, or looks cut off, is believed
+
+	// Progress, when not nil, is called before each file is written, with the number of those done and of all.
+	Progress func(done, all int)
 }
 
 // Report says what a round did, or would do.

@@ -73,7 +73,10 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 	done := func(name string, err error) (bool, error) {
 		return err == nil, r.finish(name, err)
 	}
-	for _, p := range append(slices.Clone(pages), logs...) {
+	for i, p := range append(slices.Clone(pages), logs...) {
+		if r.opts.Progress != nil {
+			r.opts.Progress(i, len(pages)+len(logs))
+		}
 		ok, err := done(p.name, put(fsys, p.name, r.files[p.name], p.data))
 		if err != nil {
 			return err
