@@ -26,7 +26,7 @@ var (
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
 		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...", "internal/review/...",
-		"internal/digest/...",
+		"internal/digest/...", "internal/view/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "gen/..."}
 )
@@ -77,6 +77,9 @@ var arrows = []struct {
 	{from: []string{"internal/redact/...", "internal/llm/..."},
 		not: slices.Concat([]string{"internal/store/...", "internal/journal/...", "internal/durable/..."}, projections),
 		why: "they turn text into text and touch no state"},
+	{from: []string{"internal/view/..."},
+		not: slices.Concat([]string{"internal/store/...", "internal/journal/..."}, projections),
+		why: "a view is a client of the daemon"},
 	{from: []string{"internal/unixsock/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "a listener does not know what is served on it"},
 	{from: []string{"internal/rpc/..."}, not: []string{"internal/daemon/..."},
@@ -121,7 +124,7 @@ var thirdParty = []struct {
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
 	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/edit/..."}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/edit/...", "internal/view/..."}},
 	{"github.com/google/uuid", []string{"internal/...", "cmd/...", "clients/go"}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},

@@ -34,6 +34,7 @@ type client struct {
 	procedure pb.ProcedureServiceClient
 	review    pb.ReviewServiceClient
 	learning  pb.LearningServiceClient
+	view      pb.ViewServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -56,6 +57,7 @@ func dial(socket string) (*client, error) {
 		procedure: pb.NewProcedureServiceClient(conn),
 		review:    pb.NewReviewServiceClient(conn),
 		learning:  pb.NewLearningServiceClient(conn),
+		view:      pb.NewViewServiceClient(conn),
 	}, nil
 }
 

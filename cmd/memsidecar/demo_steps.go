@@ -34,6 +34,7 @@ func (d *demo) steps() []step {
 		{"searched", "English and Chinese alike; and nothing rather than noise.", d.stepSearch},
 		{"looked for the secrets", "Secrets and <private> passages are taken out before anything is written.", d.stepSecrets},
 		{"took a change back", "Nothing is destroyed silently: every change is listed and can be undone.", d.stepUndo},
+		{"kept a view", "The files that an agent reads, both ways: what is changed in them is an operation like any other.", d.stepView},
 		{"archived an old log", "Logs become a summary and memories after 30 days, inside the daemon.", d.stepArchive},
 		{"killed the daemon in the middle of writes", "Acknowledged means durable: the reply comes after the sync.", d.stepKill},
 		{"checked everything", "", d.stepCheck},

@@ -66,6 +66,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterTitleServiceServer(server, &titleServer{memories: deps.Memories})
 	pb.RegisterReviewServiceServer(server, &reviewServer{reviews: deps.Reviews, store: deps.Store})
 	pb.RegisterLearningServiceServer(server, &learningServer{consolidator: deps.Consolidator, digest: deps.Digest})
+	pb.RegisterViewServiceServer(server, &viewServer{memories: deps.Memories})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

@@ -1,0 +1,480 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Config of a Syncer. All fields but Path are required.
+type Config struct {
+	Store  Store
+	FS     durable.FS // the directory of the view
+	Format Format
+	Space  string
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	// Path is where FS is on the disk, so that Run notices changes at once. When it is empty they are noticed every 30 seconds.
+	Path string
+}
+
+// Syncer keeps one directory in step. It is safe for concurrent use; only one Syncer may have the directory.
+type Syncer struct {
+	cfg    Config
+	layout layout
+
+	mu      sync.Mutex // held by a round
+	state   *state     // nil until it was read
+	saved   string     // hash of what was remembered last
+	missing map[string]time.Time
+	odd     map[string]oddFile
+}
+
+// oddFile is a file that may be half written.
+type oddFile struct {
+	hash  string
+	since time.Time
+}
+
+// New does no I/O.
+func New(cfg Config) *Syncer {
+	return &Syncer{cfg: cfg, layout: layoutOf(cfg.Format), missing: map[string]time.Time{}, odd: map[string]oddFile{}}
+}
+
+// Options of one round.
+type Options struct {
+	DryRun  bool // only say what would be done
+	Accept  bool // also take what looks like a mistake: a file that was emptied, most entries removed
+	Discard bool // write such files again instead
+	Patient bool // wait a moment before a file that is missing, or looks cut off, is believed
+
+	// Progress, when not nil, is called before each file is written, with the number of those done and of all.
+	Progress func(done, all int)
+}
+
+// Report says what a round did, or would do.
+type Report struct {
+	Operations []int64
+	Taken      []Taken
+	Written    []string  // files, the new ones too
+	Removed    []string  // files of memories that are gone
+	Waiting    []Waiting // files that are left alone until somebody does something
+	Kept       []string  // copies of what is not, or not wholly, in the store
+	Notes      []Waiting // what else is to be known
+	Memories   int       // that the store has
+
+	Again time.Time // when another round is needed, zero for not before something changes
+}
+
+// ErrGone says that what the view remembers was removed while it was kept in step, perhaps with the whole directory. Nothing follows from that for
+// the memories. A new Syncer writes the directory anew.
+var ErrGone = errors.New("the directory of the view, or what the view remembers in it, was removed")
+
+// Taken is a change of a file that went into the store.
+type Taken struct {
+	File   string
+	Kind   Kind
+	ID     string // of the memory or log entry; "" in a dry run for one that is added
+	Text   string // the beginning of what it says, for people
+	Reason string // why it was refused, "" when it was not
+	Both   bool   // the memory was changed on both sides: this one was added beside it
+	Log    bool   // an entry of a daily log
+}
+
+// Waiting is a file with something to say about it.
+type Waiting struct{ File, Why string }
+
+const (
+	settleTime = 2 * time.Second
+	patience   = time.Minute
+)
+
+// place is where a memory stands.
+type place struct{ file, category string }
+
+// round is one round.
+type round struct {
+	*Syncer
+	opts    Options
+	report  *Report
+	files   map[string]found
+	blocked map[string]string // what stands there and is no file of the view, and why
+	st      *state            // becomes the state when the round is over
+	by      map[string]*memory.Memory
+	snap    *Snapshot
+
+	changes []Change
+	adopt   map[int]string    // entry files by the change that adds them
+	held    map[string]string // files that are not written over, and why
+	keep    map[string]bool   // files of which a copy is kept before they are written over
+	busy    bool
+
+	stands   map[string]place // memories that stand in a list where they did not before
+	newEpoch bool             // revisions in files mean nothing
+}
+
+// Sync looks at the files, takes over what was changed in them, and writes what they do not say yet. It may be repeated at any time, after a crash too.
+// Errors: those of the store and of the file system, ErrOtherView and ErrGone.
+func (s *Syncer) Sync(ctx context.Context, opts Options) (Report, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &round{Syncer: s, opts: opts, report: &Report{}, adopt: map[int]string{}, held: map[string]string{}, keep: map[string]bool{}, stands: map[string]place{}}
+	if err := r.begin(ctx); err != nil {
+		return *r.report, err
+	}
+	r.readAll()
+	if opts.DryRun {
+		r.preview()
+		return *r.report, r.write(ctx)
+	}
+	if err := r.take(ctx); err != nil {
+		return *r.report, err
+	}
+	err := r.write(ctx)
+	return *r.report, err
+}
+
+// dirs lists the directories with files of the view.
+func (s *Syncer) dirs() []string {
+	if s.layout.daily != "" {
+		return []string{".", s.layout.daily}
+	}
+	return []string{"."}
+}
+
+func (r *round) begin(ctx context.Context) error {
+	_, err := r.cfg.FS.Lstat(stateFile)
+	if r.saved != "" && errors.Is(err, fs.ErrNotExist) {
+		return ErrGone
+	}
+	if r.state == nil {
+		st, damaged, err := loadState(r.cfg.FS, r.cfg.Format, r.cfg.Space)
+		if err != nil {
+			return err
+		}
+		if damaged {
+			r.cfg.Logger.Warn("it is not known any more what the view wrote; what is missing does not count as removed", "file", stateFile)
+		}
+		if !r.opts.DryRun {
+			if err := tidy(r.cfg.FS, r.dirs(), st.wrote); err != nil {
+				return err
+			}
+		}
+		r.state = st
+	}
+	if r.snap, err = r.cfg.Store.Snapshot(ctx, r.layout.logs()); err != nil {
+		return err
+	}
+	r.st = r.state.clone()
+	switch {
+	case r.st.Store == "":
+		r.st.Store, r.st.Epoch = r.snap.Store, r.snap.Epoch
+	case r.st.Store != r.snap.Store:
+		return fmt.Errorf("the directory %w: of another store", ErrOtherView)
+	case r.st.Epoch != r.snap.Epoch: // a backup was restored: revisions mean something else now
+		r.st.Epoch, r.st.Faces, r.newEpoch = r.snap.Epoch, map[string][]face{}, true
+	}
+	r.lookUp()
+	r.files, r.blocked, err = scan(r.cfg.FS, r.dirs())
+	return err
+}
+
+func (s *state) wrote(hash string) bool {
+	for _, k := range s.Files {
+		if k.is(hash) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *round) lookUp() {
+	r.report.Memories = len(r.snap.Memories)
+	r.by = make(map[string]*memory.Memory, len(r.snap.Memories))
+	for _, m := range r.snap.Memories {
+		r.by[m.ID] = m
+	}
+}
+
+// hold leaves a file alone. With again it is looked at once more soon.
+func (r *round) hold(name, why string) {
+	r.held[name] = why
+	r.report.Waiting = append(r.report.Waiting, Waiting{name, why})
+}
+
+func (r *round) later(d time.Duration) {
+	if at := r.cfg.Now().Add(d); r.report.Again.IsZero() || at.Before(r.report.Again) {
+		r.report.Again = at
+	}
+}
+
+// young holds a file back for a moment, while it may be half written.
+func (r *round) young(name string, f found) bool {
+	if !r.opts.Patient && !f.writing {
+		return false
+	}
+	now := r.cfg.Now()
+	odd := r.odd[name]
+	if odd.since.IsZero() {
+		odd.since = now
+	}
+	if odd.hash != f.hash {
+		odd.hash = f.hash
+	}
+	r.odd[name] = odd
+	age := now.Sub(f.mod)
+	if !f.writing && (age < 0 || age >= settleTime) || now.Sub(odd.since) >= patience {
+		return false
+	}
+	r.held[name] = "is being written"
+	if !r.opts.Patient {
+		r.report.Waiting = append(r.report.Waiting, Waiting{name, "is being written at this moment"})
+	}
+	r.later(settleTime)
+	return true
+}
+
+// away reports whether a file that is missing is to be believed missing.
+func (r *round) away(name string) bool {
+	if !r.opts.Patient {
+		return true
+	}
+	since, waiting := r.missing[name]
+	if !waiting {
+		since = r.cfg.Now()
+		r.missing[name] = since
+	}
+	if r.cfg.Now().Sub(since) >= settleTime {
+		return true
+	}
+	r.held[name] = "is missing"
+	r.later(settleTime)
+	return false
+}
+
+func (r *round) readAll() {
+	for name := range r.missing {
+		if r.files[name].exists() {
+			delete(r.missing, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		f := r.files[name]
+		if k := r.st.Files[name]; k.is(f.hash) {
+			k.Hash, k.Next = f.hash, ""
+			r.st.Files[name] = k
+			delete(r.odd, name)
+		} else if f.writing && r.young(name, f) {
+			continue
+		}
+	}
+	for name, why := range r.blocked {
+		if _, ours := r.st.Files[name]; ours || name == r.layout.index || slices.ContainsFunc(r.layout.lists, func(l listFile) bool { return l.name == name }) || r.logFiles()[name] != nil {
+			r.hold(name, why)
+		}
+	}
+	if r.layout.index != "" {
+		r.readEntries()
+		r.readIndex()
+	}
+	for _, l := range r.layout.lists {
+		r.readList(l)
+	}
+	r.reunite()
+}
+
+// reunite makes one change of a removal in one place and an addition of the same words in another: something was moved.
+func (r *round) reunite() {
+	for i := range r.changes {
+		removed := &r.changes[i]
+		m := r.by[removed.ID]
+		if removed.Kind != Remove || m == nil {
+			continue
+		}
+		if p, ok := r.stands[m.ID]; ok && p.file != removed.File {
+			*removed = Change{Kind: Update, File: p.file, ID: m.ID, Revision: m.Revision}
+			if p.category != "" && p.category != m.Category {
+				removed.Category = &p.category
+			}
+			continue
+		}
+		j := slices.IndexFunc(r.changes, func(c Change) bool { return c.Kind == Add && canon(c.Memory.Content) == canon(m.Content) })
+		if j < 0 {
+			continue
+		}
+		added := r.changes[j]
+		if name, ok := r.adopt[j]; ok {
+			if former := r.st.ownerOf(m.ID); former != "" {
+				delete(r.st.Files, former)
+			}
+			r.st.Files[name] = known{Hash: r.files[name].hash, ID: m.ID}
+			delete(r.adopt, j)
+		}
+		*removed = Change{Kind: Update, File: added.File, ID: m.ID, Revision: m.Revision}
+		if added.Memory.Category != m.Category {
+			removed.Category = &added.Memory.Category
+		}
+		r.changes[j].Kind = "" // nothing is left of it
+	}
+}
+
+// pending lists the changes that there are, with their numbers.
+func (r *round) pending() (changes []Change, numbers []int) {
+	for i, c := range r.changes {
+		empty := c.Kind == Update && c.Title == nil && c.Category == nil && c.Content == nil && c.Tags == nil && c.StructuredData == nil
+		if c.Kind != "" && !empty {
+			changes, numbers = append(changes, c), append(numbers, i)
+		}
+	}
+	return changes, numbers
+}
+
+func (r *round) taken(c Change) Taken {
+	t := Taken{File: c.File, Kind: c.Kind, ID: c.ID, Both: c.Both}
+	text := ""
+	switch {
+	case c.Kind == Add:
+		text = c.Memory.Content
+	case c.Content != nil:
+		text = *c.Content
+	case r.by[c.ID] != nil:
+		text = r.by[c.ID].Content
+	}
+	t.Text = clip(oneLine(text), nameChars)
+	return t
+}
+
+func (r *round) preview() {
+	changes, _ := r.pending()
+	for _, c := range changes {
+		r.report.Taken = append(r.report.Taken, r.taken(c))
+	}
+}
+
+// batch is how many changes go into one operation.
+const batch = memory.MaxBatch
+
+// take makes the changes and looks at the store again.
+func (r *round) take(ctx context.Context) error {
+	for name := range r.keep {
+		copied, err := keep(r.cfg.FS, name, r.files[name].data)
+		if err != nil {
+			return err
+		}
+		r.report.Kept = append(r.report.Kept, copied)
+	}
+	slices.Sort(r.report.Kept)
+	changes, numbers := r.pending()
+	for start := 0; start < len(changes); start += batch {
+		end := min(start+batch, len(changes))
+		op, outcomes, err := r.cfg.Store.Apply(ctx, reasonOf(changes[start:end]), changes[start:end])
+		if err != nil {
+			return err
+		}
+		if len(outcomes) != end-start {
+			return fmt.Errorf("the store answered %d of %d changes", len(outcomes), end-start)
+		}
+		if op != 0 {
+			r.report.Operations = append(r.report.Operations, op)
+		}
+		for i, o := range outcomes {
+			r.outcome(changes[start+i], numbers[start+i], o)
+		}
+	}
+	r.appendLogs(ctx)
+	if len(changes) == 0 && len(r.report.Operations) == 0 {
+		return nil
+	}
+	snap, err := r.cfg.Store.Snapshot(ctx, r.layout.logs())
+	if err != nil {
+		return err
+	}
+	r.snap = snap
+	r.lookUp()
+	return nil
+}
+
+// reasonOf says in the list of operations what was done.
+func reasonOf(changes []Change) string {
+	count := map[Kind]int{}
+	files := map[string]bool{}
+	for _, c := range changes {
+		count[c.Kind]++
+		files[c.File] = true
+	}
+	var parts []string
+	for _, k := range []struct {
+		kind Kind
+		word string
+	}{{Add, "added"}, {Update, "changed"}, {Remove, "removed"}} {
+		if n := count[k.kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.word))
+		}
+	}
+	where := fmt.Sprintf("%d files", len(files))
+	if len(files) == 1 {
+		where = clip(changes[0].File, 100)
+	}
+	return where + " edited: " + strings.Join(parts, ", ")
+}
+
+// Reasons of outcomes that are known here.
+const (
+	ReasonStale = "STALE_REVISION" // it has another revision by now
+	ReasonEqual = "EQUAL_EXISTS"   // another memory says the same; the outcome's id names it
+)
+
+// outcome notes what became of a change.
+func (r *round) outcome(c Change, number int, o Outcome) {
+	t := r.taken(c)
+	t.ID = o.ID
+	name, adopted := r.adopt[number]
+	switch {
+	case o.Applied || c.Kind == Add && o.Reason == ReasonEqual:
+		if adopted {
+			k := known{Hash: r.files[name].hash, ID: o.ID}
+			if owner := r.st.ownerOf(o.ID); owner != "" && owner != name {
+				k.Copy = true // of another file: it is left alone
+			}
+			r.st.Files[name] = k
+		}
+		if !o.Applied {
+			return
+		}
+	case o.Reason == ReasonStale:
+		r.held[c.File] = "was changed on both sides"
+		r.busy = true // the next round sees the newer state
+		return
+	default:
+		t.Reason = o.Reason
+		r.hold(c.File, "was not taken over: "+strings.ToLower(strings.ReplaceAll(o.Reason, "_", " ")))
+	}
+	r.report.Taken = append(r.report.Taken, t)
+}
+
+// finish is errBusy made into another round.
+func (r *round) finish(name string, err error) error {
+	if errors.Is(err, errBusy) {
+		r.busy = true
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		r.busy = true // a directory went away
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
