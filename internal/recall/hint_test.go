@@ -138,6 +138,10 @@ func TestHint(t *testing.T) {
 	if s.store.LSN() != lsn || s.fs.Ops() != ops {
 		t.Errorf("hints touched the disk %d times", s.fs.Ops()-ops)
 	}
+	s.learn("zh2", said("帮我把这个网页抓下来"), did("fetch_url", `{"url":"https://docs.example.net/reference/api"}`, noScripts), did("fetch_url", `{"url":"https://docs.example.net/reference/api"}`, noScripts))
+	if zh := s.hint("", "fetch_url", `{"url":"https://docs.example.net/reference/api"}`); zh.Language != recall.Chinese {
+		t.Errorf("among Latin letters it is\n%s", zh.Block)
+	}
 	if zh := s.hint("", "terminal", command("make migrate ENV=staging")); zh.Language != recall.Chinese || !strings.Contains(zh.Block, "依据之前先核实") {
 		t.Errorf("the Chinese hint is\n%s", zh.Block)
 	}
