@@ -156,7 +156,7 @@ type capture struct {
 	request   []byte
 
 	result AppendResult
-	added  []*memory.Message // what was appended
+	added  []*memory.Message // what was appended, the summary too
 }
 
 // capture carries c out as one operation and returns the header it leaves.
@@ -223,6 +223,7 @@ func (c *capture) apply(tx *store.Tx) (*memory.Session, error) {
 		if err := tx.AppendMessage(c.id, c.summary.Message); err != nil {
 			return nil, err
 		}
+		c.added = append(c.added, c.summary.Message)
 		c.result.Redacted += c.summary.redacted
 	}
 	c.result.NextSeq, c.result.Appended, c.result.Duplicates = next.NextSeq, len(fresh), len(c.messages)-len(fresh)

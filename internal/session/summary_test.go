@@ -69,3 +69,22 @@ func TestContextSummary(t *testing.T) {
 		}
 	})
 }
+
+// TestContextSummaryIsAtHand: the summary becomes that of the working memory, so that the agent is told it again.
+func TestContextSummaryIsAtHand(t *testing.T) {
+	fsys := crashfs.New()
+	st := openStore(t, fsys)
+	svc := serviceOn(st)
+	for i, summary := range []string{"Step 1 of 2 is done", "Step 2 is done too"} {
+		if _, err := svc.Append(t.Context(), session.AppendRequest{ID: "s", Messages: say("go on"), Summary: summary}); err != nil {
+			t.Fatal(err)
+		}
+		// From what is kept at hand, and read again by another service.
+		for _, s := range []*session.Service{svc, serviceOn(st)} {
+			w, err := s.Working("", "s")
+			if err != nil || w.Summary != summary || w.SummaryAt.IsZero() || w.Compactions != i+1 {
+				t.Errorf("working memory %+v, %v; want the summary %q", w, err, summary)
+			}
+		}
+	}
+}

@@ -166,6 +166,11 @@ func (w *work) add(dir string, m *memory.Message) {
 	switch {
 	case m.Role == memory.RoleWorking && m.Seq == 0:
 		w.note(dir, m)
+	case m.Role == memory.RoleSummary && m.Seq == 0: // the host hands one in when it compacts the context
+		if parts := memory.Split(m.Content); len(parts) > 0 {
+			w.text, w.at = parts[0], m.At
+		}
+		w.times++
 	case m.Tool != nil && m.Seq > 0:
 		w.used(m.Tool.Name, m.Tool.Failed || m.Tool.Error != "")
 		if file := fileRead(m.Tool); file != "" {

@@ -387,7 +387,8 @@ type SessionServiceAppendRequest struct {
 	// 1 to 1,000 messages, numbered without gaps; or all without a number, which appends them and sees no repeats.
 	Messages []*SessionMessage `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
 	// What the host made of the context so far when it compacted it; optional. It is kept with the session, and what was said up to here is learnt from in
-	// the background while the session goes on. messages may be empty then.
+	// the background while the session goes on. It becomes the summary of the working memory too, which the next recall brings back. messages may be
+	// empty then.
 	ContextSummary string `protobuf:"bytes,4,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

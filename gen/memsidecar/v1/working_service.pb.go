@@ -97,7 +97,7 @@ type WorkingMemory struct {
 	RecentTools []string `protobuf:"bytes,3,rep,name=recent_tools,json=recentTools,proto3" json:"recent_tools,omitempty"`
 	// Files that were read, the last first, absolute where the run directory is known; at most 200. Recall leaves out what was taken from them.
 	FilesRead []string `protobuf:"bytes,4,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
-	// What the agent wrote down for itself; may be empty.
+	// What the agent wrote down for itself, or its host when it compacted the context; may be empty.
 	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
 	// When it did; absent without a summary.
 	SummaryAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=summary_at,json=summaryAt,proto3" json:"summary_at,omitempty"`
