@@ -1,17 +1,17 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // shape is one kind of secret. Group "v" of the expression is the value to replace, the whole match when there is none.
 type shape struct {
 	kind  string
 	hints []string // lower case; the expression is tried only where one of them occurs
-	re    *regexp.Regexp
+	re    *pattern.Pattern
 	is    func(value, match string) bool // false: looks alike, but is not a secret; nil: always is
-	group int
 }
 
 func (p *shape) hinted(low string) bool {
@@ -27,8 +27,9 @@ func (p *shape) hinted(low string) bool {
 func (p *shape) replace(s string) (string, int) {
 	var b strings.Builder
 	last, n := 0, 0
+	group := max(0, p.re.SubexpIndex("v"))
 	for _, m := range p.re.FindAllStringSubmatchIndex(s, -1) {
-		from, to := m[2*p.group], m[2*p.group+1]
+		from, to := m[2*group], m[2*group+1]
 		if from < 0 || isMarker(s[from:to]) || p.is != nil && !p.is(s[from:to], s[m[0]:m[1]]) {
 			continue
 		}
@@ -44,9 +45,7 @@ func (p *shape) replace(s string) (string, int) {
 }
 
 func of(kind, hints, re string, is func(value, match string) bool) shape {
-	p := shape{kind: kind, hints: strings.Fields(hints), re: regexp.MustCompile(re), is: is}
-	p.group = max(0, p.re.SubexpIndex("v"))
-	return p
+	return shape{kind: kind, hints: strings.Fields(hints), re: pattern.New(re), is: is}
 }
 
 // shapes are tried in order: values that tell by themselves what they are, then values that their surroundings give away.
