@@ -118,10 +118,10 @@ func (r *Runner) locked(ctx context.Context, s *state, ev Event) (string, error)
 	case Prompt:
 		return r.prompt(ctx, s, ev, b.Tells)
 	case ToolFailure:
-		if err := r.capture(ctx, s, ev, readMost); err != nil || !b.Tells || ev.Stopped || ev.Tool == nil {
-			return "", err
+		if !b.Tells || ev.Stopped || ev.Tool == nil {
+			return "", r.capture(ctx, s, ev, readMost)
 		}
-		return r.Daemon.Recall(ctx, ev.Session, clip(ev.Tool.Name+" "+ev.Tool.Error, maxQuestion), []string{ev.Tool.Name})
+		return r.captureAndRecall(ctx, s, ev, clip(ev.Tool.Name+" "+ev.Tool.Error, maxQuestion), []string{ev.Tool.Name})
 	case PreCompact:
 		err := r.capture(ctx, s, ev, readMost)
 		s.Compacted = true
@@ -184,17 +184,25 @@ func (r *Runner) prompt(ctx context.Context, s *state, ev Event, tells bool) (st
 		text, err := r.working(ctx, ev)
 		work, errs = text, append(errs, err)
 	}
-	recalled, recallErr := "", error(nil)
+	if !tells || strings.TrimSpace(ev.Prompt) == "" {
+		return told + work, errors.Join(append(errs, r.capture(ctx, s, ev, readMost))...)
+	}
+	recalled, err := r.captureAndRecall(ctx, s, ev, ev.Prompt, nil)
+	return told + work + recalled, errors.Join(append(errs, err)...)
+}
+
+// captureAndRecall does both at once: neither needs the other, and the agent waits for them.
+func (r *Runner) captureAndRecall(ctx context.Context, s *state, ev Event, question string, tools []string) (string, error) {
+	var recalled string
+	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if tells && strings.TrimSpace(ev.Prompt) != "" {
-			recalled, recallErr = r.Daemon.Recall(ctx, ev.Session, ev.Prompt, nil)
-		}
+		recalled, err = r.Daemon.Recall(ctx, ev.Session, question, tools)
 	}()
-	errs = append(errs, r.capture(ctx, s, ev, readMost))
+	captured := r.capture(ctx, s, ev, readMost)
 	<-done
-	return told + work + recalled, errors.Join(append(errs, recallErr)...)
+	return recalled, errors.Join(captured, err)
 }
 
 // working is what the agent was doing, from the messages that the daemon has.
