@@ -72,7 +72,7 @@ func (b *bench) hooks(ctx context.Context, d, _ *process.Server, size int, _ []s
 		r.compare(us(f.at(.5)), us(floor.at(.5)), "p50 of the floor")
 		r.atMost(f.most)
 	}
-	b.report.value("hooks that gave up after 50 ms", size, float64(h.gaveUp), "")
+	b.report.value("hooks that gave up after 40 ms", size, float64(h.gaveUp), "")
 	return nil
 }
 

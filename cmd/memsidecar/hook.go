@@ -20,7 +20,7 @@ import (
 
 // Times of a hook. The agent waits for it.
 const (
-	hookPatience = 50 * time.Millisecond // for a daemon that does not answer, and for all of an event in the middle of a turn
+	hookPatience = 40 * time.Millisecond // for a daemon that does not answer, and for all of an event in the middle of a turn; with the process some 50
 	hookWork     = 2 * time.Second       // for an event at the edge of a turn, once the daemon has shown that it is well
 	hookSweep    = 300 * time.Millisecond
 	spawnEvery   = 10 * time.Second // at most; for a daemon that does not come up
@@ -32,7 +32,7 @@ const hookLong = `Tell the daemon of an event of an agent's session: what the ho
 registered it. The host's JSON is read from standard input, and what the agent is to be told is written in the host's format.
 
 It never fails and never makes the agent wait: when something is wrong, the answer is empty, the exit code is 0 and the reason stands in
-hooks/hook.log in the state directory. When no daemon runs, one is started and not waited for. An event in the middle of a turn has 50 ms
+hooks/hook.log in the state directory. When no daemon runs, one is started and not waited for. An event in the middle of a turn has 40 ms
 in all, unless --timeout says otherwise.
 
 Hosts: %s
