@@ -155,7 +155,9 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		case s.last.IsZero():
 			part += "never called"
 			never++
-		case s.outcome != "ok":
+		case s.outcome == hookNoDaemon: // it has started one
+			part += s.when(a) + " (" + s.outcome + ")"
+		case s.outcome != hookOK:
 			part += s.when(a) + " (" + s.outcome + ")"
 			warn("see hooks/hook.log in the state directory")
 		default:

@@ -62,7 +62,7 @@ func setup(env *testscript.Env) error {
 		_ = stop.Run()
 		_ = os.RemoveAll(runtime)
 	})
-	return os.Mkdir(home, 0o700)
+	return os.MkdirAll(home, 0o700)
 }
 
 func cmdValue(ts *testscript.TestScript, neg bool, args []string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 // fakeDaemon numbers messages as the daemon does.
 type fakeDaemon struct {
+	mu       sync.Mutex // held during every call
 	sessions map[string][]memory.Message
 	started  []hook.Start
 	ended    []string
@@ -50,6 +52,8 @@ func (d *fakeDaemon) answer() error {
 }
 
 func (d *fakeDaemon) Start(_ context.Context, s hook.Start) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return "", err
 	}
@@ -58,6 +62,8 @@ func (d *fakeDaemon) Start(_ context.Context, s hook.Start) (string, error) {
 }
 
 func (d *fakeDaemon) Append(_ context.Context, session string, first int64, messages []memory.Message) (int64, int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return 0, 0, err
 	}
@@ -75,6 +81,8 @@ func (d *fakeDaemon) Append(_ context.Context, session string, first int64, mess
 }
 
 func (d *fakeDaemon) Messages(_ context.Context, session string, from int64) ([]memory.Message, int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return nil, 0, err
 	}
@@ -85,6 +93,8 @@ func (d *fakeDaemon) Messages(_ context.Context, session string, from int64) ([]
 }
 
 func (d *fakeDaemon) Recall(_ context.Context, _, text string, _ []string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.asked = append(d.asked, text)
 	return d.recalled, nil
 }
@@ -94,6 +104,8 @@ func (d *fakeDaemon) Hint(context.Context, string, *memory.ToolCall) (string, er
 }
 
 func (d *fakeDaemon) End(_ context.Context, session string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return err
 	}
@@ -402,6 +414,36 @@ func TestCompactedWithoutStart(t *testing.T) {
 	}
 	if told := h.event(hook.Prompt, `,"prompt":"c"`); told != "" {
 		t.Errorf("told again: %q", told)
+	}
+}
+
+// TestAtOnce calls many hooks of a session at the same time, with and without a transcript that shows the same later.
+func TestAtOnce(t *testing.T) {
+	for _, name := range []string{"claude-code", "opencode"} {
+		t.Run(name, func(t *testing.T) {
+			d := newDaemon()
+			h := newHost(t, name, d)
+			h.event(hook.SessionStart, `,"source":"startup"`)
+			var want []string
+			var all sync.WaitGroup
+			for i := range 32 {
+				want = append(want, fmt.Sprint("tool: Bash no rule ", i))
+				id, failure := fmt.Sprint("t", i), fmt.Sprint("no rule ", i)
+				h.writes(calls(id, "make"), fails(id, failure))
+				in := fmt.Sprintf(`{"session_id":"s","transcript_path":%q,"tool_name":"Bash","tool_use_id":%q,"tool":"Bash","callID":%q,"error":%q}`, h.transcript, id, id, failure)
+				ev, err := hook.ByName(name).Decode(hook.ToolFailure, []byte(in))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := h.runner()
+				all.Go(func() { _, _ = r.Run(t.Context(), ev) })
+			}
+			all.Wait()
+			h.event(hook.Stop, "")
+			if missing, extra := compare(want, d.said("s")); len(missing)+len(extra) > 0 {
+				t.Errorf("missing %q, too many %q", missing, extra)
+			}
+		})
 	}
 }
 

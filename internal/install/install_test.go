@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/hook"
 	"github.com/memsidecar/memsidecar/internal/install"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 const program = "/opt/mem sidecar/memsidecar"
 
