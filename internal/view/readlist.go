@@ -172,7 +172,7 @@ func (r *round) addPiece(name string, p piece, standard string) {
 		return
 	}
 	add := s.memory()
-	if m != nil {
+	if m != nil && !m.CreatedAt.After(r.cfg.Now()) {
 		add.CreatedAt = m.CreatedAt
 	}
 	r.changes = append(r.changes, Change{Kind: Add, File: name, Memory: add})

@@ -95,7 +95,7 @@ func (r *round) take(ctx context.Context) error {
 	changes, numbers := r.pending()
 	for start := 0; start < len(changes); start += batch {
 		end := min(start+batch, len(changes))
-		op, outcomes, err := r.cfg.Store.Apply(ctx, reasonOf(changes[start:end]), changes[start:end])
+		op, outcomes, err := r.cfg.Store.Apply(ctx, r.reasonOf(changes[start:end]), changes[start:end])
 		if err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (r *round) take(ctx context.Context) error {
 	return nil
 }
 
-// reasonOf says in the list of operations what was done.
-func reasonOf(changes []Change) string {
+// reasonOf says in the list of operations what was done. The names of entry files are made of what memories say, so they are not named.
+func (r *round) reasonOf(changes []Change) string {
 	count := map[Kind]int{}
 	files := map[string]bool{}
 	for _, c := range changes {
@@ -140,8 +140,12 @@ func reasonOf(changes []Change) string {
 		}
 	}
 	where := fmt.Sprintf("%d files", len(files))
-	if len(files) == 1 {
-		where = clip(changes[0].File, 100)
+	switch name := changes[0].File; {
+	case len(files) > 1:
+	case r.layout.index != "" && name != r.layout.index:
+		where = "an entry file"
+	default:
+		where = name
 	}
 	return where + " edited: " + strings.Join(parts, ", ")
 }
