@@ -318,3 +318,30 @@ func TestLastMoment(t *testing.T) {
 		})
 	}
 }
+
+// TestKilledAndChangedAgain ends a round that writes a change after each of its steps, and changes the same memory again before the next process: what
+// the first one wrote is not taken for somebody's edit.
+func TestKilledAndChangedAgain(t *testing.T) {
+	for _, format := range []view.Format{view.Claude, view.Nanobot} {
+		t.Run(string(format), func(t *testing.T) {
+			for steps, done := 0, false; !done; steps++ {
+				w := three(t, format)
+				w.set("api", "The API listens on port 7000")
+				left := steps
+				whole := w.fs
+				w.fs = mortal{whole, &left}
+				w.restart()
+				_, err := w.view.Sync(context.Background(), view.Options{})
+				done = err == nil
+				w.fs = whole
+				w.set("api", "The API listens on port 6000")
+				// Meanwhile a person changes something else in the same file.
+				name := w.fileOf("make release")
+				w.write(name, strings.ReplaceAll(w.read(name), "make release\n", "make ship\n"))
+				w.restart()
+				w.settled()
+				check(t, w, "facts: The API listens on port 6000", strings.Replace(unedited[1], "release", "ship", 1), unedited[2])
+			}
+		})
+	}
+}

@@ -66,7 +66,11 @@ func TestEditIsTakenOverAndUndone(t *testing.T) {
 					t.Fatalf("the memory says %q after %+v", m.Content, r)
 				}
 				rec, err := w.store.Operation(t.Context(), m.Revision)
-				if err != nil || rec.Actor != journal.ActorView || rec.Reason != name+" edited: 1 changed" {
+				where := name
+				if w.format == view.Claude || w.format == view.Vibe {
+					where = "an entry file" // its name says what the memory says
+				}
+				if err != nil || rec.Actor != journal.ActorView || rec.Reason != where+" edited: 1 changed" {
 					t.Fatalf("operation %+v, %v", rec, err)
 				}
 				w.undo(m.Revision)
@@ -403,5 +407,22 @@ func TestRemovedDirectoryForgetsNothing(t *testing.T) {
 			t.Errorf("sync of a directory that is gone: %v", err)
 		}
 		check(t, w, unedited...)
+	})
+}
+
+// TestStateHoldsNoText looks for what memories say in what the view remembers of those that are gone.
+func TestStateHoldsNoText(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		w.retire("api")
+		w.settled()
+		data, err := os.ReadFile(filepath.Join(w.dir, view.Dir, "state.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, words := range []string{"8443", "listens"} {
+			if strings.Contains(string(data), words) {
+				t.Errorf("it holds %q:\n%s", words, data)
+			}
+		}
 	})
 }

@@ -202,6 +202,30 @@ func TestHeadingsAndBullets(t *testing.T) {
 	}
 }
 
+// TestWholeFileRewritten is what a language model does that is asked for the new MEMORY.md: other headings and words, no mark.
+func TestWholeFileRewritten(t *testing.T) {
+	w := open(t, view.Nanobot)
+	w.add("a", memory.Preferences, "The user prefers short answers in the morning")
+	w.add("b", memory.Facts, "Project tidewatch uses Python 3.12")
+	w.add("c", memory.Facts, "The database connection string is in .env")
+	w.add("d", memory.Procedural, "Never push to main directly")
+	w.add("e", memory.Procedural, "部署前先跑一遍测试")
+	w.settled()
+	w.write("MEMORY.md", "# Long-term Memory\n\n## About them\n\n- The user prefers very short answers, in the morning above all\n\n## Project Context\n\n"+
+		"- Project tidewatch uses Python 3.13\n- Staging is at staging.example.com\n\n## Important things\n\n- Never push to main directly; open a pull request\n- 部署前先跑一遍全部测试\n")
+	r := w.settled()
+	check(t, w, "facts: Project tidewatch uses Python 3.13", "general: Staging is at staging.example.com", "preferences: The user prefers very short answers, in the morning above all",
+		"procedural: Never push to main directly; open a pull request", "procedural: 部署前先跑一遍全部测试")
+	if len(r.Operations) != 1 || w.memory("b").Content != "Project tidewatch uses Python 3.13" {
+		t.Errorf("operations %v", r.Operations)
+	}
+	w.undo(r.Operations[0])
+	w.settled()
+	if n := len(w.contents()); n != 5 || !strings.Contains(w.read("MEMORY.md"), ".env") {
+		t.Errorf("after the undo: %v", w.contents())
+	}
+}
+
 func TestMovedBetweenFiles(t *testing.T) {
 	w := open(t, view.Context)
 	w.add("a", memory.Facts, "Retry uploads twice")

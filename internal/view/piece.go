@@ -200,7 +200,7 @@ func understand(p piece) (category string, tags []string, m *memory.Memory) {
 		return category, nil, nil
 	}
 	m = read.Memories[0]
-	if category == "" && len(p.headings) > 0 {
+	if category == "" && len(p.headings) > 0 && m.Category != memory.General { // which is what it says of headings that it does not know
 		category = m.Category
 	}
 	return category, m.Tags, m

@@ -64,7 +64,7 @@ func (k known) is(hash string) bool { return hash != "" && (hash == k.Hash || ha
 
 // face is how a memory was shown in versions From to To, 0 for up to now: hashes of what stood there.
 type face struct {
-	File     string `json:"file"`
+	File     string `json:"file,omitempty"` // of a list: names of entry files are made of what memories say
 	Rev      int64  `json:"rev"`
 	From     int64  `json:"from"`
 	To       int64  `json:"to,omitempty"`

@@ -338,7 +338,8 @@ func (w *world) undo(op int64) {
 func (w *world) fileOf(words string) string {
 	w.t.Helper()
 	for name, text := range w.tree() {
-		if strings.Contains(text, words) && name != "MEMORY.md" || strings.Contains(text, words) && w.format != view.Claude && w.format != view.Vibe {
+		entries := w.format == view.Claude || w.format == view.Vibe
+		if strings.HasSuffix(name, ".md") && strings.Contains(text, words) && !(entries && name == "MEMORY.md") {
 			return name
 		}
 	}

@@ -96,7 +96,10 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 			delete(r.st.Files, name)
 		}
 	}
-	if r.busy {
+	switch {
+	case r.busy && r.opts.Patient:
+		r.later(settleTime) // somebody may keep a file open for long
+	case r.busy:
 		r.later(gather)
 	}
 	if len(pages)+len(logs)+len(gone) == 0 {
@@ -160,7 +163,7 @@ func (r *round) entryPages() (pages []page, gone []string) {
 		k := r.st.Files[name]
 		k.ID = m.ID
 		r.st.Files[name] = k
-		shows := s.face(name, m.Revision)
+		shows := s.face("", m.Revision)
 		shows.Block = mark(oneLine(strings.TrimPrefix(line.line(), "- ")))
 		r.st.note(m.ID, shows, serial)
 		if hashOf(data) != f.hash {
