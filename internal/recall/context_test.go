@@ -268,6 +268,32 @@ func TestContextProjectFiles(t *testing.T) {
 	}
 }
 
+// Instructions of the directories on the way to where the agent works come behind those of the root, and no others.
+func TestContextNestedInstructions(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, map[string]string{
+		"AGENTS.md": "root", "a/AGENTS.md": "of a", "a/b/CLAUDE.md": "of b @note.md", "a/b/note.md": "note", "a/b/c/AGENTS.md": "of c", "x/AGENTS.md": "of x",
+	})
+	w := newWorld(t, recall.Config{}, memtest.Fact("a", "A fact."))
+	for dir, want := range map[string]string{
+		"": "AGENTS.md", root: "AGENTS.md", filepath.Dir(root): "AGENTS.md", filepath.Join(root, "a", "b"): "AGENTS.md a/AGENTS.md a/b/CLAUDE.md a/b/note.md",
+	} {
+		var got []string
+		_, section, _ := strings.Cut(w.context(t, recall.ContextRequest{Root: root, Dir: dir, Instructions: true}), "# PROJECT INSTRUCTIONS\n")
+		for line := range strings.Lines(section) {
+			if name, ok := strings.CutPrefix(line, "## "); ok {
+				got = append(got, strings.TrimSpace(name))
+			}
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", dir, diff)
+		}
+	}
+}
+
 func TestProjectOf(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
