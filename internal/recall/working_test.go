@@ -87,7 +87,7 @@ func TestSessionAtWork(t *testing.T) {
 	sessions := working{"s": {Files: []string{"/repo/docs/gateway.md", "/repo/net/retry.go"}, Recent: []string{"fetch_url"}}}
 	w := newWorld(t, recall.Config{Sessions: sessions}, copied,
 		old("plain", "The staging gateway retries twice, then it gives up.", 0),
-		old("named", "The staging gateway retries twice, see retry.go for it.", 0),
+		old("named", "The staging gateway retries twice，见retry.go.", 0),
 		rule("tool", "fetch_url", "Follow no redirects."))
 	ids := func(session string) (out []string) {
 		for _, it := range w.recall(t, recall.Request{Text: "how often does the staging gateway retry?", Session: session}).Items {
