@@ -32,6 +32,8 @@ func (d *demo) steps() []step {
 		{"learnt from it", "Preferences, facts, tasks, and what to do about tools that failed: one operation, one undo.", d.stepReflect},
 		{"reflected it again", "A session is learnt from once, however often a hook fires.", d.stepReflectAgain},
 		{"searched", "English and Chinese alike; and nothing rather than noise.", d.stepSearch},
+		{"opened another session", "What its agent should know from the beginning, within a budget of tokens, fenced as data.", d.stepContext},
+		{"recalled for a prompt", "What fits, as old as it is, and only when it fits.", d.stepRecall},
 		{"looked for the secrets", "Secrets and <private> passages are taken out before anything is written.", d.stepSecrets},
 		{"took a change back", "Nothing is destroyed silently: every change is listed and can be undone.", d.stepUndo},
 		{"kept a view", "The files that an agent reads, both ways: what is changed in them is an operation like any other.", d.stepView},

@@ -21,7 +21,7 @@ type Session struct {
 	StartedAt    time.Time    `json:"started_at"`
 	LastAt       time.Time    `json:"last_at"` // of the newest message, else StartedAt
 	EndedAt      time.Time    `json:"ended_at,omitzero"`
-	EndReason    string       `json:"end_reason,omitempty"` // reflect, idle, restart, host_exit
+	EndReason    string       `json:"end_reason,omitempty"` // reflect, idle, host_exit, or what End was told
 	Messages     int64        `json:"messages"`             // messages kept
 	NextSeq      int64        `json:"next_seq"`             // the client's next sequence number; lower ones are known already
 	ReflectedSeq int64        `json:"reflected_seq"`        // messages with a lower client sequence number were reflected

@@ -181,22 +181,16 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 			out = append(out, c)
 		}
 	}
-	found, err := s.search.Search(ctx, search.Request{
-		Spaces: req.Spaces, Query: query, K: min(memory.MaxK, 2*MaxItems+seen.count()), AsOf: s.now(), Explain: true,
+	rules := s.rules(req, query)
+	found, err := s.fitting(ctx, req, query, seen, func(h *search.Hit) bool {
+		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
+		if toolOf(h.Memory) == "" || sharesText(h) && !slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() }) {
+			take(c) // but the name of its tool alone does not make a rule fit, and the rules about tools have their own places
+		}
+		return len(out) == req.Items
 	})
 	if err != nil {
 		return nil, "", err
-	}
-	rules := s.rules(req, query)
-	for _, h := range aboutFiles(found.Hits, req.FilesRead) {
-		if len(out) == req.Items {
-			break
-		}
-		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
-		if toolOf(h.Memory) != "" && (!sharesText(&h) || slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() })) {
-			continue // the name of its tool alone does not make a rule fit; and the rules about tools have their own places
-		}
-		take(c)
 	}
 	relevant := len(out)
 	for _, c := range rules {
@@ -219,6 +213,32 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 		return nil, search.ReasonWeak, nil
 	}
 	return nil, found.Reason, nil
+}
+
+// fitting offers the memories that fit, best first, until enough says so. It asks for few and without explanation, because most prompts need
+// no more, and asks again for those that do.
+func (s *Service) fitting(ctx context.Context, req *Request, query string, seen *seen, enough func(*search.Hit) bool) (*search.Response, error) {
+	want := search.Request{Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now()}
+	most := min(memory.MaxK, want.K+seen.count())
+	for {
+		found, err := s.search.Search(ctx, want)
+		if err != nil {
+			return nil, err
+		}
+		if !want.Explain && slices.ContainsFunc(found.Hits, func(h search.Hit) bool { return toolOf(h.Memory) != "" }) {
+			want.Explain = true
+			continue
+		}
+		for _, h := range aboutFiles(found.Hits, req.FilesRead) {
+			if enough(&h) {
+				return found, nil
+			}
+		}
+		if len(found.Hits) < want.K || want.K == most {
+			return found, nil
+		}
+		want.K = most
+	}
 }
 
 // sharesText reports whether a word that was found stands in what the memory says, not only in what is noted beside it.

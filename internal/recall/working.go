@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
@@ -119,6 +120,11 @@ func (s *Service) note(summary string, tokens int) string {
 // fileBoost is what a memory that names a file in use is worth more: enough to decide between near equals.
 const fileBoost = 1.1
 
+// outsideName tells the characters that do not belong to the name of a file. Chinese ones do not: they stand next to names without a space.
+func outsideName(r rune) bool {
+	return r < unicode.MaxASCII && !inName(byte(r)) && r != '.' && r != '-' || r >= unicode.MaxASCII && (!unicode.IsLetter(r) || unicode.Is(unicode.Han, r))
+}
+
 // aboutFiles moves memories that name one of the files up, among those that fit nearly as well.
 func aboutFiles(hits []search.Hit, files []string) []search.Hit {
 	names := map[string]bool{}
@@ -131,9 +137,9 @@ func aboutFiles(hits []search.Hit, files []string) []search.Hit {
 		return hits
 	}
 	weight := func(h search.Hit) float64 {
-		text := strings.ToLower(said(h.Memory))
-		for name := range names {
-			if strings.Contains(text, name) {
+		// Word by word: there may be hundreds of files, and this is done while somebody waits.
+		for word := range strings.FieldsFuncSeq(strings.ToLower(said(h.Memory)), outsideName) {
+			if names[strings.TrimRight(word, ".")] {
 				return h.Score * fileBoost
 			}
 		}

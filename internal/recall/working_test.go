@@ -87,7 +87,7 @@ func TestSessionAtWork(t *testing.T) {
 	sessions := working{"s": {Files: []string{"/repo/docs/gateway.md", "/repo/net/retry.go"}, Recent: []string{"fetch_url"}}}
 	w := newWorld(t, recall.Config{Sessions: sessions}, copied,
 		old("plain", "The staging gateway retries twice, then it gives up.", 0),
-		old("named", "The staging gateway retries twice, see retry.go for it.", 0),
+		old("named", "The staging gateway retries twice，见retry.go.", 0),
 		rule("tool", "fetch_url", "Follow no redirects."))
 	ids := func(session string) (out []string) {
 		for _, it := range w.recall(t, recall.Request{Text: "how often does the staging gateway retry?", Session: session}).Items {
@@ -106,7 +106,7 @@ func TestSessionAtWork(t *testing.T) {
 // The budget holds with a summary too, whatever stands in it, and each part is one fence.
 func TestCompactionKeepsItsBudget(t *testing.T) {
 	shown := 0
-	for seed := range uint64(80) {
+	for seed := range uint64(stores / 2) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		sessions := working{"s": {Summary: sentence(r, 1+r.IntN(800)), Compactions: 1}}
 		w := newWorld(t, recall.Config{Sessions: sessions}, old("a", "lantern "+sentence(r, 300), 1), old("b", "lantern kettle "+sentence(r, 20), 3))
@@ -124,7 +124,7 @@ func TestCompactionKeepsItsBudget(t *testing.T) {
 			inFence(t, blocks[i]+blocks[i+1])
 		}
 	}
-	if shown < 80 {
+	if shown < stores/2 {
 		t.Errorf("%d fences: this does not test much", shown)
 	}
 }

@@ -794,12 +794,15 @@ type SearchServiceRecallRequest struct {
 	MaxItems int32 `protobuf:"varint,5,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	// The agent itself asks: up to 2,000 characters of each memory instead of 500, and also what was shown before.
 	Explicit bool `protobuf:"varint,6,opt,name=explicit,proto3" json:"explicit,omitempty"`
-	// Tools in use, for the rules about them; at most 200.
+	// Tools in use, for the rules about them, beside those that the working memory of the session names; at most 200.
 	WorkingTools []string `protobuf:"bytes,7,rep,name=working_tools,json=workingTools,proto3" json:"working_tools,omitempty"`
-	// Files that the agent has just read; memories whose structured_data names one as its file or path are left out; at most 200.
-	FilesRead     []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Files that the agent has just read, beside those of the working memory; memories whose structured_data names one as its file or path
+	// are left out, and memories that name one are preferred to others that fit equally well; at most 200.
+	FilesRead []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
+	// A directory, as an absolute path: add the space of the project that it belongs to, as SessionService.Start does with project_space.
+	ProjectDirectory string `protobuf:"bytes,9,opt,name=project_directory,json=projectDirectory,proto3" json:"project_directory,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SearchServiceRecallRequest) Reset() {
@@ -886,6 +889,13 @@ func (x *SearchServiceRecallRequest) GetFilesRead() []string {
 		return x.FilesRead
 	}
 	return nil
+}
+
+func (x *SearchServiceRecallRequest) GetProjectDirectory() string {
+	if x != nil {
+		return x.ProjectDirectory
+	}
+	return ""
 }
 
 // RecalledMemory is a memory as it is shown.
@@ -1408,7 +1418,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"categoriesB\x06\n" +
 	"\x04like\"L\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
-	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\x83\x02\n" +
+	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\xb0\x02\n" +
 	"\x1aSearchServiceRecallRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
@@ -1420,7 +1430,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\bexplicit\x18\x06 \x01(\bR\bexplicit\x12#\n" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
-	"files_read\x18\b \x03(\tR\tfilesRead\"\xf3\x01\n" +
+	"files_read\x18\b \x03(\tR\tfilesRead\x12+\n" +
+	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\xf3\x01\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +

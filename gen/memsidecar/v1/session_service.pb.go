@@ -212,7 +212,8 @@ type ContextOptions struct {
 	MaxTokens int32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// en or zh; default: that of the first message, else of the memories.
 	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
-	// Add the project's AGENTS.md and CLAUDE.md, with what CLAUDE.md imports from within the project.
+	// Add the project's AGENTS.md and CLAUDE.md, of its root and of each directory from there to cwd, with what CLAUDE.md imports from
+	// within the project.
 	Instructions bool `protobuf:"varint,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	// Add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project too.
 	Bootstrap     bool `protobuf:"varint,5,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
