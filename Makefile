@@ -8,7 +8,7 @@ FUZZTIME    ?= 10m
 KILL_ROUNDS ?= 500
 REFLECT_ROUNDS ?= 200
 
-.PHONY: build check ci test lint proto bench crash-short soak clean
+.PHONY: build check ci test lint proto bench llm-test crash-short soak clean
 
 # A static binary for this machine; GOOS and GOARCH choose another.
 build:
@@ -39,6 +39,10 @@ proto:
 # Figures beside their floors; BENCH="--only add --json" narrows it down.
 bench:
 	CGO_ENABLED=0 go run ./bench $(BENCH)
+
+# Asks a real model server, such as Ollama or llama-server with any small model: transport, schema, truncation, timeout, and what becomes of a reply.
+llm-test:
+	CGO_ENABLED=0 go test -count=1 -v -timeout 30m -run TestRealModel ./internal/reflector -llm.url=$(or $(LLM_BASE_URL),http://localhost:11434/v1) -llm.model=$(or $(LLM_MODEL),default)
 
 # What the race detector sees only samples of: SIGKILL against the real binary under load, and every simulated crash.
 crash-short:

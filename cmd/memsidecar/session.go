@@ -203,6 +203,7 @@ func (a *app) printSession(r *pb.SessionServiceGetResponse) {
 		{"session", s.GetId()}, {"state", word(s.GetState())}, {"host", oneLine(s.GetHost())}, {"directory", oneLine(s.GetCwd())},
 		{"started", a.when(s.GetStartedAt())}, {"newest", a.when(s.GetLastAt())}, {"ended", ended},
 		{"messages", itoa(s.GetMessageCount())}, {"reflected", reflected}, {"summary", oneLine(s.GetSummary())},
+		{"context", oneLine(r.GetContextSummary())},
 	})
 	for _, m := range r.GetMessages() {
 		text := printable(m.GetContent())

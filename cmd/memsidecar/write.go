@@ -95,6 +95,12 @@ func reasonWords(reason string) string {
 		return "it would lose most of the text; it waits in memsidecar review"
 	case "REVIEW_USERS_OWN":
 		return "it would retire what you saved; it waits in memsidecar review"
+	case "NEAR_IDENTICAL_REPLACED":
+		return "it takes the place of a text that was nearly the same"
+	case "NEAR_IDENTICAL_MERGED":
+		return "it was put together with a text that is nearly the same"
+	case "NEAR_IDENTICAL_KEPT_BOTH":
+		return "a text that is nearly the same is about something else"
 	case "EQUALS_ANOTHER":
 		return "another memory says just that"
 	case "SUMMARY_IS_YOURS":

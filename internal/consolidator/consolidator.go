@@ -246,32 +246,37 @@ func (s *Service) once(ctx context.Context, req Request, meta store.Meta, first 
 		if s.store.LastPurge() != purged {
 			return nil, errMoved // what was read, and what a model said of it, may hold what was erased
 		}
-		outcomes := plan.Preview(p, tx)
-		if o := outcomes[0]; item.Model && o.Status == journal.Rejected && o.Reason != plan.ReasonStale && o.Reason != plan.ReasonInactive {
-			out.Note = "the model's proposal was refused: " + o.Reason // what the agent wants to save is not lost by that
-			review, err := plan.ForReview(p, tx)
-			if err != nil {
-				return nil, err
-			}
-			item = byRules
-			p.Items[0], p.Entries = item, review
-			outcomes = plan.Preview(p, tx)
-		}
-		if item.Model {
-			out.DecidedBy = ByModel
-		}
-		if o := outcomes[0]; o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
-			return nil, errMoved
-		}
-		if err := req.from.mark(s, tx, item, outcomes[0]); err != nil {
-			return nil, err
-		}
-		if err := plan.Apply(tx, p); err != nil || !req.DryRun {
-			return nil, err
-		}
-		out.Changes = tx.Changes()
-		return outcomes, errDryRun
+		return s.apply(tx, req, p, &out, &item, byRules)
 	})
+}
+
+// apply is the transaction of item, the only one of p. When the guards refuse what a model proposed, byRules takes its place.
+func (s *Service) apply(tx *store.Tx, req Request, p plan.Plan, out *Decision, item *plan.Item, byRules plan.Item) ([]journal.Outcome, error) {
+	outcomes := plan.Preview(p, tx)
+	if o := outcomes[0]; item.Model && o.Status == journal.Rejected && o.Reason != plan.ReasonStale && o.Reason != plan.ReasonInactive {
+		out.Note = "the model's proposal was refused: " + o.Reason // what the agent wants to save is not lost by that
+		review, err := plan.ForReview(p, tx)
+		if err != nil {
+			return nil, err
+		}
+		*item = byRules
+		p.Items, p.Entries = []plan.Item{byRules}, review
+		outcomes = plan.Preview(p, tx)
+	}
+	if item.Model {
+		out.DecidedBy = ByModel
+	}
+	if o := outcomes[0]; o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
+		return nil, errMoved
+	}
+	if err := req.from.mark(s, tx, *item, outcomes[0]); err != nil {
+		return nil, err
+	}
+	if err := plan.Apply(tx, p); err != nil || !req.DryRun {
+		return nil, err
+	}
+	out.Changes = tx.Changes()
+	return outcomes, errDryRun
 }
 
 // reviewable has the plan keep what the guards leave to a person. other is what may be changed in the place of the plan's targets.
@@ -356,66 +361,4 @@ func (s *Service) update(ctx context.Context, req Request, meta store.Meta, abou
 	}
 	s.logger.DebugContext(ctx, "candidate consolidated", "space", meta.Space, "action", string(out.Action), "reason", out.Reason, "op", out.Op)
 	return out, nil
-}
-
-// daily appends the candidate to today's log.
-func (s *Service) daily(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
-	at := s.now().In(s.location)
-	day := at.Format(memory.DateLayout)
-	same, err := s.logged(req, day)
-	if err != nil {
-		return Decision{}, err
-	}
-	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryAutoExtract, Content: req.Content, Category: req.Category, Session: req.Session}
-	reason := plan.Logged
-	if req.Later {
-		if e.Extra, err = waitsAs(req); err != nil {
-			return Decision{}, err
-		}
-		reason = ReasonPending
-	}
-	d, err := s.update(ctx, req, meta, &Decision{DecidedBy: ByRules}, &plan.Item{}, func(tx *store.Tx) ([]journal.Outcome, error) {
-		o := journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: reason}
-		switch {
-		case strings.TrimSpace(redact.WithoutMarkers(req.Content)) == "":
-			o = journal.Outcome{Status: journal.Rejected, Reason: plan.ReasonSecret}
-		case tx.IsForgotten(req.Content):
-			o = journal.Outcome{Status: journal.Rejected, Reason: plan.ReasonForgotten}
-		case same != "":
-			o = journal.Outcome{ID: same, Status: journal.Duplicate, Reason: plan.ReasonExactDuplicate}
-		}
-		if req.DryRun {
-			return []journal.Outcome{o}, errDryRun
-		}
-		if o.Status == journal.Applied {
-			if err := plan.Apply(tx, plan.Plan{Space: req.Space, Session: req.Session, Entries: []plan.DatedEntry{{Date: day, Entry: e}}}); err != nil {
-				return nil, err
-			}
-		}
-		tx.Report(o)
-		return nil, nil
-	})
-	if d.Reason == ReasonPending {
-		d.Action, d.Pending, d.DecidedBy = plan.Noop, true, ""
-		s.nudge()
-	}
-	return d, err
-}
-
-// logged returns the id of an entry of the day with the same content, "" when there is none.
-func (s *Service) logged(req Request, day string) (string, error) {
-	_, entries, err := s.store.Space(req.Space).Log(day)
-	if errors.Is(err, memory.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the log of %s: %w", day, err)
-	}
-	want := memory.Normalize(req.Content)
-	for _, e := range entries {
-		if e.Type == memory.EntryAutoExtract && memory.Normalize(e.Content) == want {
-			return e.ID, nil
-		}
-	}
-	return "", nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,19 +142,9 @@ func (s *Service) Save(ctx context.Context, req SaveRequest) (Saved, error) {
 
 func (s *Service) save(ctx context.Context, req SaveRequest, meta store.Meta) (Saved, error) {
 	purged := s.store.LastPurge()
-	p := plan.Plan{Space: req.Space, Session: req.Session, Source: memory.SourceConsolidation}
-	said := map[string]bool{}
-	for _, u := range append(req.Updates[:len(req.Updates):len(req.Updates)], Statements(req.Text)...) {
-		item, err := s.itemOf(ctx, req, u)
-		if err != nil {
-			return Saved{}, err
-		}
-		if same := memory.Normalize(u.Content); u.ID == "" && said[same] {
-			item.Action, item.Target, item.Why = plan.Noop, "", plan.ReasonExactDuplicate
-		} else {
-			said[same] = true
-		}
-		p.Items = append(p.Items, item)
+	p, err := s.planOf(ctx, req)
+	if err != nil {
+		return Saved{}, err
 	}
 	if err := s.reviewable(&p, ""); err != nil {
 		return Saved{}, err
@@ -202,6 +193,25 @@ func (s *Service) save(ctx context.Context, req SaveRequest, meta store.Meta) (S
 		out.History = &res.Outcomes[len(p.Items)]
 	}
 	return out, nil
+}
+
+// planOf decides about everything that is to be saved but the history.
+func (s *Service) planOf(ctx context.Context, req SaveRequest) (plan.Plan, error) {
+	p := plan.Plan{Space: req.Space, Session: req.Session, Source: memory.SourceConsolidation}
+	said := map[string]bool{}
+	for _, u := range slices.Concat(req.Updates, Statements(req.Text)) {
+		item, err := s.itemOf(ctx, req, u)
+		if err != nil {
+			return p, err
+		}
+		if same := memory.Normalize(u.Content); u.ID == "" && said[same] {
+			item.Action, item.Target, item.Why = plan.Noop, "", plan.ReasonExactDuplicate
+		} else {
+			said[same] = true
+		}
+		p.Items = append(p.Items, item)
+	}
+	return p, nil
 }
 
 // updates is the id that item i was asked to change, "" when the rules chose.

@@ -279,7 +279,9 @@ func merge(target, m *memory.Memory) *memory.Memory {
 	out.Salience = cmp.Or(m.Salience, out.Salience)
 	out.Title = cmp.Or(m.Title, out.Title)
 	out.Confidence = cmp.Or(m.Confidence, out.Confidence)
-	out.Source = cmp.Or(m.Source, out.Source)
+	if out.Source != memory.SourceUser && out.Source != memory.SourceUserCorrection { // what the user saved stays the user's, whoever completes it
+		out.Source = cmp.Or(m.Source, out.Source)
+	}
 	if m.Context != nil {
 		x := *m.Context
 		if out.Context != nil {

@@ -271,3 +271,17 @@ func FuzzProposalOf(f *testing.F) {
 		}
 	})
 }
+
+// TestStaysTheUsers: a memory that the user saved and that is completed by learning is the user's still, so that no model may retire it.
+func TestStaysTheUsers(t *testing.T) {
+	q := open(t)
+	item := q.change("Alice deploys to port 8080 on Fridays and on Sundays")
+	item.Model, item.Memory.Source = true, memory.SourceReflection
+	if o := q.propose(item)[0]; o.Status != journal.Applied || q.memory().Source != memory.SourceUser {
+		t.Errorf("%+v, and the memory came by %q", o, q.memory().Source)
+	}
+	q.propose(plan.Item{Action: plan.Delete, Model: true, Target: "m1", TargetRevision: q.memory().Revision})
+	if item := q.only(); item.Reason != plan.ReasonUsersOwn {
+		t.Errorf("%+v", item.Proposal)
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/graph"
@@ -35,6 +36,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
@@ -153,7 +155,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Sessions:     sessions,
 		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
 		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), engine, time.Now),
-		Edits: d.edits,
+		Edits: d.edits, Reviews: review.New(st), Digest: digest.New(st, time.Now),
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {
 				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}

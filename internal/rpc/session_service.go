@@ -99,6 +99,11 @@ func (s *sessionServer) Get(_ context.Context, req *pb.SessionServiceGetRequest)
 		return nil, err
 	}
 	res := &pb.SessionServiceGetResponse{Session: sessionToProto(header)}
+	if header.Summaries > 0 {
+		if res.ContextSummary, err = s.sessions.ContextSummary(space, req.GetSessionId()); err != nil {
+			return nil, err
+		}
+	}
 	if !req.GetIncludeMessages() {
 		return res, nil
 	}

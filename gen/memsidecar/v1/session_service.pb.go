@@ -1017,9 +1017,11 @@ type SessionServiceGetResponse struct {
 	// The header.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// In order; empty unless asked for.
-	Messages      []*SessionMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Messages []*SessionMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The newest summary of the context that the host handed in; may be empty.
+	ContextSummary string `protobuf:"bytes,3,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceGetResponse) Reset() {
@@ -1064,6 +1066,13 @@ func (x *SessionServiceGetResponse) GetMessages() []*SessionMessage {
 		return x.Messages
 	}
 	return nil
+}
+
+func (x *SessionServiceGetResponse) GetContextSummary() string {
+	if x != nil {
+		return x.ContextSummary
+	}
+	return ""
 }
 
 // SessionServiceListRequest selects sessions.
@@ -1276,10 +1285,11 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12)\n" +
 	"\x10include_messages\x18\x03 \x01(\bR\x0fincludeMessages\x12\x19\n" +
 	"\bfrom_seq\x18\x04 \x01(\x03R\afromSeq\x12!\n" +
-	"\fmax_messages\x18\x05 \x01(\x05R\vmaxMessages\"\x88\x01\n" +
+	"\fmax_messages\x18\x05 \x01(\x05R\vmaxMessages\"\xb1\x01\n" +
 	"\x19SessionServiceGetResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x129\n" +
-	"\bmessages\x18\x02 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\"\xa2\x01\n" +
+	"\bmessages\x18\x02 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12'\n" +
+	"\x0fcontext_summary\x18\x03 \x01(\tR\x0econtextSummary\"\xa2\x01\n" +
 	"\x19SessionServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x1b.memsidecar.v1.SessionStateR\x06states\x12\x1b\n" +
