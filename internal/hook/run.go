@@ -41,6 +41,8 @@ type Daemon interface {
 	Recall(ctx context.Context, session, text string, tools []string) (string, error)
 	// Hint returns what is known of failures of a call that is about to be made, fenced; often nothing.
 	Hint(ctx context.Context, session string, call *memory.ToolCall) (string, error)
+	// Compacted notes that the agent forgets what it was told: it may be told again.
+	Compacted(ctx context.Context, session string) error
 	// End has the session reflected in the background.
 	End(ctx context.Context, session string) error
 }
@@ -124,7 +126,7 @@ func (r *Runner) locked(ctx context.Context, s *state, ev Event) (string, error)
 		}
 		return r.captureAndRecall(ctx, s, ev, clip(ev.Tool.Name+" "+ev.Tool.Error, maxQuestion), []string{ev.Tool.Name})
 	case PreCompact:
-		err := r.capture(ctx, s, ev, readMost)
+		err := errors.Join(r.capture(ctx, s, ev, readMost), r.Daemon.Compacted(ctx, ev.Session))
 		s.Compacted = true
 		if err != nil || !b.Tells {
 			return "", err

@@ -20,12 +20,13 @@ import (
 
 // fakeDaemon numbers messages as the daemon does.
 type fakeDaemon struct {
-	mu       sync.Mutex // held during every call
-	sessions map[string][]memory.Message
-	started  []hook.Start
-	ended    []string
-	asked    []string
-	calls    int
+	mu        sync.Mutex // held during every call
+	sessions  map[string][]memory.Message
+	started   []hook.Start
+	ended     []string
+	asked     []string
+	calls     int
+	compacted int // notices of compactions
 
 	fail     func(call int) bool // the call is not carried out
 	loseAck  func(call int) bool // it is, but the answer is lost
@@ -101,6 +102,16 @@ func (d *fakeDaemon) Recall(_ context.Context, _, text string, _ []string) (stri
 
 func (d *fakeDaemon) Hint(context.Context, string, *memory.ToolCall) (string, error) {
 	return "<hint>", nil
+}
+
+func (d *fakeDaemon) Compacted(context.Context, string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.call(); err != nil {
+		return err
+	}
+	d.compacted++
+	return d.answer()
 }
 
 func (d *fakeDaemon) End(_ context.Context, session string) error {
@@ -393,6 +404,9 @@ func TestTold(t *testing.T) {
 	check("a failure by the user", h.event(hook.ToolFailure, `,"tool_name":"Bash","tool_use_id":"2","error":"no","is_interrupt":true`), "")
 	check("before a tool", h.event(hook.PreTool, `,"tool_name":"Bash"`), "<hint>")
 	check("before a compaction", h.event(hook.PreCompact, ``), "")
+	if d.compacted != 1 {
+		t.Errorf("the daemon was told of %d compactions, want 1", d.compacted)
+	}
 	told := h.event(hook.SessionStart, `,"source":"compact"`)
 	if !strings.HasPrefix(told, context) || !strings.Contains(told, "Asked first: a\nAsked lately:\n- b\n") || !strings.Contains(told, "Tools used: Bash 1 (1 failed)") {
 		t.Errorf("after a compaction: %q", told)
