@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -24,10 +25,9 @@ import (
 func TestSecretsEverywhere(t *testing.T) {
 	p := newPlace(t)
 	secrets := memtest.Secrets(7, 200)
-	told := 0
+	var told atomic.Int64
 	model := fakellm.New(fakellm.Step{Answer: func(q fakellm.Request) string {
-		told++
-		s := secrets[told%len(secrets)].Text // as if it had found it somewhere
+		s := secrets[int(told.Add(1))%len(secrets)].Text // as if it had found it somewhere
 		text, _ := json.Marshal("It was said: " + s)
 		if strings.Contains(q.System, "NOOP: a known memory") {
 			return fmt.Sprintf(`{"action":"UPDATE","target":1,"content":%s,"why":%[1]s}`, text)
