@@ -73,7 +73,8 @@ func TestSecretsEverywhere(t *testing.T) {
 				continue
 			}
 			if bytes.Contains(data, []byte(secret.Value)) {
-				t.Errorf("%s holds %q of %q", name, secret.Value, secret.Text)
+				at := bytes.Index(data, []byte(secret.Value))
+				t.Errorf("%s holds %q of %q: …%s…", name, secret.Value, secret.Text, data[max(0, at-200):min(len(data), at+len(secret.Value)+100)])
 			}
 		}
 	}
