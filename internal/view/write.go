@@ -2,11 +2,15 @@ package view
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -61,6 +65,9 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 			return err
 		}
 	}
+	if err := ignore(fsys); err != nil {
+		return err
+	}
 	for _, p := range append(slices.Clone(pages), logs...) {
 		k := r.st.Files[p.name]
 		k.Next = hashOf(p.data)
@@ -111,6 +118,18 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 		}
 	}
 	return r.save()
+}
+
+// ignore keeps what the view remembers, and what it keeps aside, out of repositories that people make of the directory.
+func ignore(fsys durable.FS) error {
+	const name = Dir + "/.gitignore"
+	if _, err := fsys.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return durable.WriteFile(fsys, name, func(w io.Writer) error {
+		_, err := io.WriteString(w, "*\n")
+		return err
+	})
 }
 
 // entryPages makes the entry files that are not as they should be, and their index; gone are those of memories that are no more.
