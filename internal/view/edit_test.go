@@ -491,3 +491,25 @@ func TestDescriptionIsKept(t *testing.T) {
 		t.Errorf("it does not follow the text again:\n%s", text)
 	}
 }
+
+// TestWhatCannotBeWaits writes what is too long for a memory, and then gives it up.
+func TestWhatCannotBeWaits(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		name := w.fileOf("port 8443")
+		before := w.read(name)
+		long := strings.ReplaceAll(before, "listens on port 8443\n", "listens on port 8443 "+strings.Repeat("很长", 5000)+"\n")
+		w.write(name, long)
+		r := w.sync()
+		check(t, w, unedited...)
+		if len(r.Waiting) != 1 || !strings.Contains(r.Waiting[0].Why, "limit is 8000") || w.read(name) != long {
+			t.Fatalf("waiting %v", r.Waiting)
+		}
+		if r = w.settled(view.Options{Discard: true}); len(r.Kept) != 1 {
+			t.Errorf("kept %v", r.Kept)
+		}
+		check(t, w, unedited...)
+		if text := w.read(name); strings.Contains(text, "很长") {
+			t.Error("it was not written again")
+		}
+	})
+}

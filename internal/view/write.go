@@ -46,6 +46,9 @@ func (r *round) write(context.Context) error {
 	if r.opts.DryRun {
 		return nil
 	}
+	if err := r.keepCopies(); err != nil { // what was refused just now
+		return err
+	}
 	for id, faces := range r.st.Faces {
 		if last := faces[len(faces)-1].To; last != 0 && last < r.st.Serial-forgetAfter {
 			delete(r.st.Faces, id)
