@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -423,6 +424,92 @@ func TestStateHoldsNoText(t *testing.T) {
 			if strings.Contains(string(data), words) {
 				t.Errorf("it holds %q:\n%s", words, data)
 			}
+		}
+	})
+}
+
+// TestPatience looks, as one who watches, at files that are missing or cut off for a moment, and then for longer.
+func TestPatience(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		watching := view.Options{Patient: true}
+		name := w.fileOf("make release")
+		whole := w.read(name)
+		at := strings.Index(whole, "\n  - from main") + len("\n  - fr")
+		w.write(name, whole[:at])
+		w.touch(name)
+		if r := w.sync(watching); len(r.Waiting) > 0 || r.Again.IsZero() || w.read(name) != whole[:at] {
+			t.Errorf("at first: %+v", r)
+		}
+		w.clock.Advance(3 * time.Second)
+		if r := w.sync(watching); len(r.Waiting) != 1 {
+			t.Errorf("after a while: %+v", r)
+		}
+		w.write(name, whole)
+		w.sync(watching)
+		w.remove(name)
+		if r := w.sync(watching); len(r.Taken) > 0 || r.Again.IsZero() {
+			t.Errorf("missing at first: %+v", r)
+		}
+		check(t, w, unedited...)
+		w.clock.Advance(3 * time.Second)
+		w.sync(watching)
+		if w.format == view.Claude || w.format == view.Vibe {
+			check(t, w, unedited[0], unedited[2])
+			return
+		}
+		check(t, w, unedited...)
+		if !strings.Contains(w.read(name), "make release") {
+			t.Errorf("the list was not written again:\n%s", w.read(name))
+		}
+	})
+}
+
+func TestTitleOfAnItem(t *testing.T) {
+	w := open(t, view.Nanobot)
+	w.put(&memory.Memory{ID: "r", Category: memory.Procedural, Title: "Uploads", Content: "Retry flaky uploads twice"})
+	w.settled()
+	w.write("MEMORY.md", w.replaced("MEMORY.md", "**Uploads** — Retry flaky uploads twice", "**Flaky uploads** — Retry flaky uploads three times"))
+	w.settled()
+	if m := w.memory("r"); m.Title != "Flaky uploads" || m.Content != "Retry flaky uploads three times" {
+		t.Errorf("%q: %q", m.Title, m.Content)
+	}
+}
+
+func TestDescriptionIsKept(t *testing.T) {
+	w := three(t, view.Claude)
+	name := w.fileOf("port 8443")
+	w.write(name, w.replaced(name, "description: The API listens on port 8443", "description: where the API is"))
+	w.settled()
+	w.set("api", "The API listens on port 7000")
+	w.settled()
+	if text := w.read(name); !strings.Contains(text, "description: where the API is\n") || !strings.Contains(w.read("MEMORY.md"), "— where the API is\n") {
+		t.Errorf("the description is lost:\n%s", text)
+	}
+	w.write(name, w.replaced(name, "description: where the API is", "description:"))
+	w.settled()
+	if text := w.read(name); !strings.Contains(text, "description: The API listens on port 7000\n") {
+		t.Errorf("it does not follow the text again:\n%s", text)
+	}
+}
+
+// TestWhatCannotBeWaits writes what is too long for a memory, and then gives it up.
+func TestWhatCannotBeWaits(t *testing.T) {
+	everyFormat(t, func(t *testing.T, w *world) {
+		name := w.fileOf("port 8443")
+		before := w.read(name)
+		long := strings.ReplaceAll(before, "listens on port 8443\n", "listens on port 8443 "+strings.Repeat("很长", 5000)+"\n")
+		w.write(name, long)
+		r := w.sync()
+		check(t, w, unedited...)
+		if len(r.Waiting) != 1 || !strings.Contains(r.Waiting[0].Why, "limit is 8000") || w.read(name) != long {
+			t.Fatalf("waiting %v", r.Waiting)
+		}
+		if r = w.settled(view.Options{Discard: true}); len(r.Kept) != 1 {
+			t.Errorf("kept %v", r.Kept)
+		}
+		check(t, w, unedited...)
+		if text := w.read(name); strings.Contains(text, "很长") {
+			t.Error("it was not written again")
 		}
 	})
 }

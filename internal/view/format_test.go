@@ -226,6 +226,15 @@ func TestWholeFileRewritten(t *testing.T) {
 	}
 }
 
+func TestMuchIsAddedToAnItem(t *testing.T) {
+	w := three(t, view.Nanobot)
+	w.write("MEMORY.md", w.replaced("MEMORY.md", "on port 8443\n", "on port 8443, and "+strings.Repeat("there is very much more to say about that, ", 20)+"you see\n"))
+	w.settled()
+	if m := w.memory("api"); !m.IsActive() || !strings.HasSuffix(m.Content, "you see") {
+		t.Errorf("it became another memory: %+v", m)
+	}
+}
+
 func TestMovedBetweenFiles(t *testing.T) {
 	w := open(t, view.Context)
 	w.add("a", memory.Facts, "Retry uploads twice")

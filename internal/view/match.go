@@ -177,18 +177,23 @@ func grams(s string) map[string]int {
 	return out
 }
 
-// alike is how much two texts have in common, 0 to 1.
+// alike is how much two texts have in common, 0 to 1. One that is nearly all in the other has half at least: something was added, or cut.
 func alike(a, b map[string]int) float64 {
-	common, total := 0, 0
+	common, inA, inB := 0, 0, 0
 	for g, n := range a {
 		common += min(n, b[g])
-		total += n
+		inA += n
 	}
 	for _, n := range b {
-		total += n
+		inB += n
 	}
-	if total == 0 {
+	if common == 0 {
 		return 0
 	}
-	return 2 * float64(common) / float64(total)
+	value := 2 * float64(common) / float64(inA+inB)
+	const few = 8 // are in any longer text by chance
+	if least := min(inA, inB); least >= few && 10*common >= 9*least {
+		return max(value, 0.5)
+	}
+	return value
 }

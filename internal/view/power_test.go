@@ -87,10 +87,11 @@ func powerFails(t *testing.T, format view.Format, n int, variant crashfs.Variant
 		t.Fatalf("power failed at operation %d (%v); memories (-want +got):\n%s", n, variant, diff)
 	}
 	names := slices.DeleteFunc(sim.Names(), func(s string) bool { return !strings.HasSuffix(s, ".md") || strings.HasPrefix(s, view.Dir) })
-	all := ""
+	var texts []string
 	for _, name := range names {
-		all += on(t, sim, name)
+		texts = append(texts, on(t, sim, name))
 	}
+	all := strings.Join(texts, "\n")
 	for _, words := range []string{"Arrived later", "port 9443", "make release"} {
 		if !strings.Contains(all, words) {
 			t.Fatalf("power failed at operation %d (%v): %q is in no file of %v", n, variant, words, names)

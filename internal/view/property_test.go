@@ -26,6 +26,7 @@ type person struct {
 	rt    *rapid.T
 	words int
 	saved map[string][]string // earlier contents of files
+	gone  map[string]bool     // words of the daemon that she took out of a file
 }
 
 func (p *person) word() string {
@@ -80,10 +81,20 @@ func (p *person) drop() {
 		return
 	}
 	if entryFormat[p.w.format] {
+		p.takes(text)
 		p.w.remove(name)
 	} else if at := lines(text); len(at) > 0 {
 		i := rapid.IntRange(0, len(at)-1).Draw(p.rt, "item")
+		p.takes(text[at[i][0]:at[i][1]])
 		p.save(name, text[:at[i][0]]+strings.TrimPrefix(text[at[i][1]:], "\n"))
+	}
+}
+
+var daemonWord = regexp.MustCompile(`word\d+`)
+
+func (p *person) takes(text string) {
+	for _, word := range daemonWord.FindAllString(text, -1) {
+		p.gone[word] = true
 	}
 }
 
@@ -159,7 +170,8 @@ func (w *world) said() []string {
 }
 
 // TestInterleavingsConverge lets a person and the daemon change things in any order, with rounds and restarts in between. Afterwards the files say
-// what the store says, and whatever the person wrote that a round saw was in the store at some time, or is kept.
+// what the store says, and whatever the person wrote that a round saw was in the store at some time, or is kept, and
+// what the daemon said last is there unless somebody took it out.
 func TestInterleavingsConverge(t *testing.T) {
 	for _, format := range []view.Format{view.Claude, view.Context} {
 		t.Run(string(format), func(t *testing.T) {
@@ -171,12 +183,14 @@ func TestInterleavingsConverge(t *testing.T) {
 
 func interleave(t *testing.T, rt *rapid.T, format view.Format) {
 	w := openIn(rt, t, format, tempDir(t))
-	p := &person{w: w, rt: rt, saved: map[string][]string{}}
+	p := &person{w: w, rt: rt, saved: map[string][]string{}, gone: map[string]bool{}}
 	n := 0
+	says := map[string]string{} // the word that the daemon gave a memory last
 	add := func() {
 		n++
 		category := rapid.SampledFrom([]string{memory.Facts, memory.Preferences, memory.Procedural, "recipes"}).Draw(rt, "category")
 		text := rapid.SampledFrom([]string{"The daemon says word%d", "守护进程记下第word%d条\n\n- 第二行", "**bold** word%d [link](x.md): `code`"}).Draw(rt, "text")
+		says[fmt.Sprint("m", n)] = fmt.Sprint("word", n)
 		w.add(fmt.Sprint("m", n), category, fmt.Sprintf(text, n))
 	}
 	for range rapid.IntRange(1, 6).Draw(rt, "memories") {
@@ -205,9 +219,20 @@ func interleave(t *testing.T, rt *rapid.T, format view.Format) {
 	}
 	steps := map[string]func(){
 		"person edits": p.edit, "person drops": p.drop, "person writes": p.write, "person saves an old version": p.stale,
-		"daemon adds":    add,
-		"daemon changes": func() { active(func(id string) { n++; w.set(id, fmt.Sprintf("Changed to word%d", n)) }) },
-		"daemon retires": func() { active(w.retire) },
+		"daemon adds": add,
+		"daemon changes": func() {
+			active(func(id string) {
+				n++
+				says[id] = fmt.Sprint("word", n)
+				w.set(id, "Changed to "+says[id])
+			})
+		},
+		"daemon retires": func() {
+			active(func(id string) {
+				delete(says, id)
+				w.retire(id)
+			})
+		},
 		"round":          func() { round(view.Options{}) },
 		"round in watch": func() { w.clock.Advance(1e9); round(view.Options{Patient: true}) },
 		"last moment":    func() { w.before = add; round(view.Options{}) },
@@ -227,6 +252,12 @@ func interleave(t *testing.T, rt *rapid.T, format view.Format) {
 	other.settled()
 	if diff := cmp.Diff(other.said(), w.said()); diff != "" {
 		rt.Fatalf("the files do not say what the store says (-store +files):\n%s", diff)
+	}
+	now := strings.Join(w.contents(), "\n") + "\n"
+	for id, word := range says {
+		if !p.gone[word] && !regexp.MustCompile(word+`\D`).MatchString(now) {
+			rt.Fatalf("%s of memory %s is gone, and nobody took it out: %s", word, id, now)
+		}
 	}
 	all := w.everything()
 	for word := range seen {

@@ -121,12 +121,6 @@ func (r *round) cutOff(name string, f found, e entry, id string) bool {
 	if r.young(name, f) {
 		return true
 	}
-	if r.opts.Discard && m != nil {
-		k := r.st.Files[name]
-		k.ID, k.Hash = m.ID, f.hash
-		r.st.Files[name], r.keep[name] = k, true
-		return true
-	}
 	if r.opts.Accept && e.Content != "" && strings.HasPrefix(why, "looks") {
 		return false
 	}

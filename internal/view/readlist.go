@@ -80,11 +80,6 @@ func (r *round) readList(l listFile) {
 		switch {
 		case r.young(l.name, f):
 			return
-		case r.opts.Discard:
-			r.keep[l.name] = true
-			k.Hash, k.Next = f.hash, ""
-			r.st.Files[l.name] = k
-			return
 		case !r.opts.Accept:
 			r.hold(l.name, why)
 			return
@@ -93,18 +88,21 @@ func (r *round) readList(l listFile) {
 	if k.Hash == "" || d.remarks {
 		r.keep[l.name] = true
 	}
+	whole := true
 	for _, p := range d.pairs {
-		r.changePiece(l, p)
+		whole = r.changePiece(l, p) && whole
 	}
 	for _, p := range d.added {
 		standard := memory.General
 		if l.holds != nil && !l.holds(standard) {
 			standard = memory.Procedural
 		}
-		r.addPiece(l.name, p, standard)
+		whole = r.addPiece(l.name, p, standard) && whole
 	}
 	for _, it := range d.removed {
-		r.removeItem(l.name, it)
+		if whole { // else it may be what was refused, in other words
+			r.removeItem(l.name, it)
+		}
 	}
 	if r.held[l.name] == "" {
 		k.Hash, k.Next = f.hash, ""
@@ -112,12 +110,12 @@ func (r *round) readList(l listFile) {
 	}
 }
 
-// changePiece takes over other words, another heading or a tick.
-func (r *round) changePiece(l listFile, p pair) {
+// changePiece takes over other words, another heading or a tick. It reports whether that can be.
+func (r *round) changePiece(l listFile, p pair) bool {
 	m := r.by[p.item.id]
 	if p.piece.done {
 		r.removeItem(l.name, p.item)
-		return
+		return true
 	}
 	category := ""
 	if len(p.piece.headings) > 0 {
@@ -126,9 +124,9 @@ func (r *round) changePiece(l listFile, p pair) {
 	if m == nil {
 		if !p.same {
 			r.note(l.name, "a memory was changed here and removed elsewhere; it is kept as a new one")
-			r.addPiece(l.name, p.piece, memory.General)
+			return r.addPiece(l.name, p.piece, memory.General)
 		}
-		return
+		return true
 	}
 	ours := showItem(m)
 	theirs := ours
@@ -140,7 +138,7 @@ func (r *round) changePiece(l listFile, p pair) {
 	}
 	if bad := theirs.check(); bad != "" {
 		r.hold(l.name, "cannot be taken over: "+bad)
-		return
+		return false
 	}
 	c, both := merge(m, theirs, ours, p.item.face)
 	if c != nil {
@@ -150,10 +148,11 @@ func (r *round) changePiece(l listFile, p pair) {
 	if both {
 		r.both(l.name, m, theirs)
 	}
+	return true
 }
 
-// addPiece adds a memory for a piece that is new.
-func (r *round) addPiece(name string, p piece, standard string) {
+// addPiece adds a memory for a piece that is new. It reports whether that can be.
+func (r *round) addPiece(name string, p piece, standard string) bool {
 	category, tags, m := understand(p)
 	s := shown{Category: category, Content: canon(p.text), Tags: tags}
 	if m != nil && s.Category == "" && m.Category != memory.General {
@@ -165,17 +164,18 @@ func (r *round) addPiece(name string, p piece, standard string) {
 	if p.done {
 		r.note(name, "an item that is ticked off already was not taken over")
 		r.keep[name] = true
-		return
+		return true
 	}
 	if bad := s.check(); bad != "" {
 		r.hold(name, "cannot be taken over: "+bad)
-		return
+		return false
 	}
 	add := s.memory()
 	if m != nil && !m.CreatedAt.After(r.cfg.Now()) {
 		add.CreatedAt = m.CreatedAt
 	}
 	r.changes = append(r.changes, Change{Kind: Add, File: name, Memory: add})
+	return true
 }
 
 // removeItem forgets a memory whose item is gone.

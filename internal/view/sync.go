@@ -206,8 +206,14 @@ func (r *round) lookUp() {
 	}
 }
 
-// hold leaves a file alone. With again it is looked at once more soon.
+// hold leaves a file alone, or when it is to be discarded has it kept aside and written again.
 func (r *round) hold(name, why string) {
+	if f := r.files[name]; r.opts.Discard && f.exists() && !f.writing {
+		k := r.st.Files[name]
+		k.Hash, k.Next = f.hash, ""
+		r.st.Files[name], r.keep[name] = k, true
+		return
+	}
 	r.held[name] = why
 	r.report.Waiting = append(r.report.Waiting, Waiting{name, why})
 }

@@ -84,14 +84,9 @@ const batch = memory.MaxBatch
 
 // take makes the changes and looks at the store again.
 func (r *round) take(ctx context.Context) error {
-	for name := range r.keep {
-		copied, err := keep(r.cfg.FS, name, r.files[name].data)
-		if err != nil {
-			return err
-		}
-		r.report.Kept = append(r.report.Kept, copied)
+	if err := r.keepCopies(); err != nil {
+		return err
 	}
-	slices.Sort(r.report.Kept)
 	changes, numbers := r.pending()
 	for start := 0; start < len(changes); start += batch {
 		end := min(start+batch, len(changes))
@@ -119,6 +114,20 @@ func (r *round) take(ctx context.Context) error {
 	}
 	r.snap = snap
 	r.lookUp()
+	return nil
+}
+
+// keepCopies keeps the files aside of which something may get lost.
+func (r *round) keepCopies() error {
+	for name := range r.keep {
+		copied, err := keep(r.cfg.FS, name, r.files[name].data)
+		if err != nil {
+			return err
+		}
+		r.report.Kept = append(r.report.Kept, copied)
+	}
+	clear(r.keep)
+	slices.Sort(r.report.Kept)
 	return nil
 }
 

@@ -289,6 +289,14 @@ func (w *world) over(name, text string) {
 	}
 }
 
+// touch makes a file one that was changed just now by the clock of the test.
+func (w *world) touch(name string) {
+	w.t.Helper()
+	if err := os.Chtimes(filepath.Join(w.dir, name), w.clock.Now(), w.clock.Now()); err != nil {
+		w.t.Fatalf("%v", err)
+	}
+}
+
 func (w *world) remove(name string) {
 	w.t.Helper()
 	if err := os.Remove(filepath.Join(w.dir, name)); err != nil {

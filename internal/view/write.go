@@ -2,11 +2,16 @@ package view
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -42,6 +47,9 @@ func (r *round) write(context.Context) error {
 	if r.opts.DryRun {
 		return nil
 	}
+	if err := r.keepCopies(); err != nil { // what was refused just now
+		return err
+	}
 	for id, faces := range r.st.Faces {
 		if last := faces[len(faces)-1].To; last != 0 && last < r.st.Serial-forgetAfter {
 			delete(r.st.Faces, id)
@@ -53,15 +61,11 @@ func (r *round) write(context.Context) error {
 // commit writes and removes files. Before that it is remembered durably what is about to be there, after that what is.
 func (r *round) commit(pages, logs []page, gone []string) error {
 	fsys := r.cfg.FS
-	if err := fsys.MkdirAll(Dir); err != nil {
+	if err := r.makeDirs(); err != nil {
 		return err
 	}
-	if r.layout.daily != "" {
-		if err := fsys.MkdirAll(r.layout.daily); err != nil {
-			return err
-		}
-	}
-	for _, p := range append(slices.Clone(pages), logs...) {
+	pages = append(slices.Clone(pages), logs...)
+	for _, p := range pages {
 		k := r.st.Files[p.name]
 		k.Next = hashOf(p.data)
 		r.st.Files[p.name] = k
@@ -73,9 +77,9 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 	done := func(name string, err error) (bool, error) {
 		return err == nil, r.finish(name, err)
 	}
-	for i, p := range append(slices.Clone(pages), logs...) {
+	for i, p := range pages {
 		if r.opts.Progress != nil {
-			r.opts.Progress(i, len(pages)+len(logs))
+			r.opts.Progress(i, len(pages))
 		}
 		ok, err := done(p.name, put(fsys, p.name, r.files[p.name], p.data))
 		if err != nil {
@@ -102,7 +106,7 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 	case r.busy:
 		r.later(gather)
 	}
-	if len(pages)+len(logs)+len(gone) == 0 {
+	if len(pages)+len(gone) == 0 {
 		return nil
 	}
 	for _, dir := range r.dirs() {
@@ -113,10 +117,34 @@ func (r *round) commit(pages, logs []page, gone []string) error {
 	return r.save()
 }
 
-// entryPages makes the entry files that are not as they should be, and their index; gone are those of memories that are no more.
-func (r *round) entryPages() (pages []page, gone []string) {
-	owner := map[string]string{}
-	taken := map[string]bool{}
+func (r *round) makeDirs() error {
+	dirs := []string{Dir}
+	if r.layout.daily != "" {
+		dirs = append(dirs, r.layout.daily)
+	}
+	for _, dir := range dirs {
+		if err := r.cfg.FS.MkdirAll(dir); err != nil {
+			return fmt.Errorf("make directory %s: %w", dir, err)
+		}
+	}
+	return ignore(r.cfg.FS)
+}
+
+// ignore keeps what the view remembers, and what it keeps aside, out of repositories that people make of the directory.
+func ignore(fsys durable.FS) error {
+	const name = Dir + "/.gitignore"
+	if _, err := fsys.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return durable.WriteFile(fsys, name, func(w io.Writer) error {
+		_, err := io.WriteString(w, "*\n")
+		return err
+	})
+}
+
+// owners lists the entry files by memory, all names that are taken, in lower case, and the files of memories that are no more.
+func (r *round) owners() (owner map[string]string, taken map[string]bool, gone []string) {
+	owner, taken = map[string]string{}, map[string]bool{}
 	for name := range r.files {
 		taken[strings.ToLower(name)] = true
 	}
@@ -139,6 +167,12 @@ func (r *round) entryPages() (pages []page, gone []string) {
 		}
 	}
 	slices.Sort(gone)
+	return owner, taken, gone
+}
+
+// entryPages makes the entry files that are not as they should be, and their index; gone are those of memories that are no more.
+func (r *round) entryPages() (pages []page, gone []string) {
+	owner, taken, gone := r.owners()
 	ordered := slices.SortedFunc(slices.Values(r.snap.Memories), byWeight)
 	serial := r.st.Serial + 1
 	var entries []indexed
