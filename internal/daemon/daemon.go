@@ -186,6 +186,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 
+	d.recall = d.newRecall()
 	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
@@ -197,14 +198,6 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
 	})
-	recalling := recall.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens, Sessions: d.sessions, Logger: d.log,
-	}
-	if d.model != nil && d.cfg.RecallSelection {
-		recalling.Model = d.model
-	}
-	d.recall = recall.New(recalling)
 	d.archiver = archiver.New(archiver.Config{
 		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
 	})
@@ -285,9 +278,10 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
+	group.Go(func() error { return d.recall.Run(work) })
 	if !d.cfg.ReflectDisabled {
 		group.Go(func() error { return d.sessions.Run(work) })
 	}
