@@ -199,6 +199,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 
 	hints := &recall.Hints{}
+	d.recall = d.newRecall(hints)
 	d.reviews, d.digest = review.New(d.store), digest.New(d.store, d.now)
 	reflecting := reflector.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints, Reviews: d.reviews,
@@ -215,14 +216,6 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
 	})
-	recalling := recall.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens, Sessions: d.sessions, Hints: hints, Logger: d.log,
-	}
-	if d.model != nil && d.cfg.RecallSelection {
-		recalling.Model = d.model
-	}
-	d.recall = recall.New(recalling)
 	d.archiver = archiver.New(d.archiving())
 	if err := d.schedule(); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
@@ -301,9 +294,10 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
+	group.Go(func() error { return d.recall.Run(work) })
 	if !d.cfg.ReflectDisabled {
 		group.Go(func() error { return d.sessions.Run(work) })
 	}

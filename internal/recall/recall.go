@@ -26,11 +26,6 @@ type Searcher interface {
 	Search(ctx context.Context, req search.Request) (*search.Response, error)
 }
 
-// Sessions knows what a session is at work on.
-type Sessions interface {
-	Working(space, id string) (*memory.Working, error)
-}
-
 // Config of a Service. Store, Search and Now are required.
 type Config struct {
 	Store  *store.Store
@@ -49,8 +44,8 @@ type Config struct {
 	// Model chooses more memories for a prompt, which come with a later one of its session; nil chooses nothing. It is asked while Run runs.
 	Model  Model
 	Logger *slog.Logger // of what the model does; nil discards
-	// Sessions adds what is known of a request's session to the request; nil adds nothing.
-	Sessions Sessions
+	// Working is what a session is at work on, which is added to its requests; nil adds nothing. Error: memory.ErrNotFound.
+	Working func(space, session string) (*memory.Working, error)
 	// Hints keeps what was hinted at, for the reflection that asks what came of it; nil keeps it for this service alone.
 	Hints *Hints
 }
@@ -67,7 +62,7 @@ type Service struct {
 
 	contextTokens int
 	tools         *Tools
-	sessions      Sessions
+	workingOf     func(space, session string) (*memory.Working, error)
 	selector      *selector // nil without a model
 
 	shown  shown
@@ -77,7 +72,7 @@ type Service struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, sessions: c.Sessions, hinted: cmp.Or(c.Hints, &Hints{})}
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, workingOf: c.Working, hinted: cmp.Or(c.Hints, &Hints{})}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}

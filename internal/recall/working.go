@@ -14,12 +14,12 @@ import (
 
 // working is the working memory of the session of a request, nil when there is none.
 func (s *Service) working(req *Request) *memory.Working {
-	if s.sessions == nil || req.Session == "" {
+	if s.workingOf == nil || req.Session == "" {
 		return nil
 	}
 	for _, space := range req.Spaces {
 		// A session that cannot be read must not keep its agent from being told of the rest.
-		if w, err := s.sessions.Working(space, req.Session); err == nil {
+		if w, err := s.workingOf(space, req.Session); err == nil {
 			return w
 		}
 	}
@@ -59,10 +59,10 @@ func (s *Service) again(req *Request, seen *seen, w *memory.Working) string {
 //
 // Error: memory.ErrNotFound.
 func (s *Service) Working(space, session string) (string, error) {
-	if s.sessions == nil {
+	if s.workingOf == nil {
 		return "", nil
 	}
-	w, err := s.sessions.Working(space, session)
+	w, err := s.workingOf(space, session)
 	if err != nil {
 		return "", err
 	}

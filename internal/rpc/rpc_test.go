@@ -149,7 +149,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
 	})
 	rpc.Register(server, rpc.Deps{
-		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Sessions: sessions}),
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Working: sessions.Working}),
 		Store:  st, Memories: memories.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions:     sessions,
