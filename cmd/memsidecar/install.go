@@ -168,6 +168,9 @@ func (in *installer) report(t *install.Target, c *install.Change, backup, done s
 	default:
 		out.printf("%s.\n", done)
 	}
+	if done == "Installed" && t.Scope == install.User && strings.HasPrefix(t.Program, os.TempDir()) {
+		out.note("the hooks call %s, which lies in a temporary directory: install the program, and then the hooks again", t.Program)
+	}
 	if note := notes[t.Host.Name]; note != "" && done == "Installed" {
 		out.printf("%s\n", note)
 	}

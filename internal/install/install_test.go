@@ -246,6 +246,27 @@ func TestMovedProgram(t *testing.T) {
 	}
 }
 
+// TestTrust keeps what Codex writes down about hooks that were reviewed, which lands between the lines that are ours.
+func TestTrust(t *testing.T) {
+	tg := target(t, "codex", install.User)
+	put(t, tg.Path, []byte("model = \"gpt-5\""))
+	text, _ := apply(t, tg, tg.Install)
+	const trust = "\n[hooks.state.\"config.toml:stop:0:0\"]\ntrusted_hash = \"sha256:ab\"\n"
+	put(t, tg.Path, bytes.Replace(text, []byte("# <<<"), []byte(trust+"# <<<"), 1))
+	tg.Program = "/elsewhere/memsidecar"
+	text, _ = apply(t, tg, tg.Install)
+	registeredOnce(t, tg)
+	if !bytes.Contains(text, []byte(trust)) || bytes.Contains(text, []byte("mem sidecar")) {
+		t.Errorf("installed again:\n%s", text)
+	}
+	if text, changed := apply(t, tg, tg.Install); changed {
+		t.Errorf("a third time changed it:\n%s", text)
+	}
+	if back, _ := apply(t, tg, tg.Uninstall); string(back) != "model = \"gpt-5\"\n"+trust {
+		t.Errorf("uninstalled: %q", back)
+	}
+}
+
 // TestAmongOthers takes out a hook that somebody put beside his own, and leaves that.
 func TestAmongOthers(t *testing.T) {
 	tg := target(t, "claude-code", install.User)
