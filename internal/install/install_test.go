@@ -205,6 +205,8 @@ func TestRefused(t *testing.T) {
 		{"a string without an end", "codex", "a = \"x\n", "a string that does not end"},
 		{"a list without an end", "codex", "a = [1,\n", "a bracket that is not closed"},
 		{"hooks in a line", "codex", "hooks = { Stop = [] }\n", "is written in one line"},
+		{"an event in a line", "codex", "[hooks]\nStop = []\n", "are not written as [[hooks.Stop]]"},
+		{"an event that is a table", "codex", "[hooks.Stop]\nx = 1\n", "are not written as [[hooks.Stop]]"},
 		{"half of ours", "codex", "# >>> memsidecar: hooks, written by \"memsidecar install codex\" >>>\n", "take them out by hand"},
 		{"another's plugin", "opencode", "export const X = 1\n", "belongs to somebody else"},
 	} {

@@ -174,6 +174,13 @@ func checkTOML(text []byte) error {
 		if key = strings.TrimSpace(key); table == "" && (key == "hooks" || strings.HasPrefix(key, "hooks.") || key == `"hooks"`) {
 			return s.wrong("\"hooks\" is written in one line, so no table can be added to it; write it as [[hooks.EVENT]] tables")
 		}
+		inline := table == "[hooks]" && statement != table
+		plain := strings.HasPrefix(statement, "[hooks.")
+		for _, b := range hook.ByName("codex").Bindings {
+			if inline && key == b.Native || plain && strings.HasPrefix(statement, "[hooks."+b.Native+"]") {
+				return s.wrong("the hooks of " + b.Native + " are not written as [[hooks." + b.Native + "]] tables, so none can be added")
+			}
+		}
 	}
 	return nil
 }
