@@ -211,7 +211,11 @@ func (a *app) installStatus() *cobra.Command {
 			}
 			var rows [][]string
 			for _, s := range states {
-				rows = append(rows, []string{s.target.Host.Name, string(s.target.Scope), string(s.kind), itoa(int64(s.times)), s.when(a), s.outcome})
+				scope, times := string(s.target.Scope), itoa(int64(s.times))
+				if s.elsewhere {
+					scope, times = "elsewhere", "?"
+				}
+				rows = append(rows, []string{s.target.Host.Name, scope, string(s.kind), times, s.when(a), s.outcome})
 			}
 			a.out.table([]string{"HOST", "SCOPE", "EVENT", "REGISTERED", "LAST CALLED", "OUTCOME"}, rows)
 			return nil
