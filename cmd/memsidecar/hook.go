@@ -146,10 +146,7 @@ func (c *hookCall) carryOut(ctx context.Context, cfg daemon.Config, dir string, 
 	defer conn.close()
 	r := &hook.Runner{
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space}, Dir: filepath.Join(dir, "sessions"),
-		Home: c.app.env("HOME"), Now: c.app.now, Nonce: hookNonce,
-	}
-	if ev.Kind == hook.SessionStart || ev.Kind == hook.Prompt {
-		r.PID = hostPID()
+		Home: c.app.env("HOME"), PID: hostPID, Now: c.app.now, Nonce: hookNonce,
 	}
 	ctx, cancel := c.bound(ctx, conn)
 	defer cancel()

@@ -51,9 +51,9 @@ type Daemon interface {
 type Runner struct {
 	Host   *Host
 	Daemon Daemon
-	Dir    string // of the states of sessions; made when missing
-	Home   string // of the user
-	PID    int    // of the host, 0 when not known
+	Dir    string     // of the states of sessions; made when missing
+	Home   string     // of the user
+	PID    func() int // of the host, 0 when not known; nil is not known
 	Now    func() time.Time
 	Nonce  func() string // of a fence
 }
@@ -164,7 +164,11 @@ func (r *Runner) start(ctx context.Context, s *state, ev Event) (string, error) 
 }
 
 func (r *Runner) open(ctx context.Context, s *state, ev Event) (string, error) {
-	told, err := r.Daemon.Start(ctx, Start{Session: ev.Session, Host: r.Host.Name, Cwd: ev.Cwd, HostPID: r.PID})
+	start := Start{Session: ev.Session, Host: r.Host.Name, Cwd: ev.Cwd}
+	if r.PID != nil {
+		start.HostPID = r.PID()
+	}
+	told, err := r.Daemon.Start(ctx, start)
 	if err != nil {
 		return "", fmt.Errorf("start the session: %w", err)
 	}
