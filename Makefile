@@ -8,7 +8,7 @@ FUZZTIME    ?= 10m
 KILL_ROUNDS ?= 500
 REFLECT_ROUNDS ?= 200
 
-.PHONY: build check ci test lint proto bench llm-test crash-short soak clean
+.PHONY: build check ci test lint proto bench llm-test crash-short soak release clean
 
 # A static binary for this machine; GOOS and GOARCH choose another.
 build:
@@ -57,6 +57,10 @@ soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
+
+# Archives for every system and their checksums, in dist; VERSION=v1.2.3 names them.
+release:
+	@VERSION=$(VERSION) .ci/release
 
 clean:
 	rm -rf memsidecar dist

@@ -12,6 +12,7 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   data                            directory of the memories
   socket                          socket of the daemon
   log_level                       debug, info, warn or error
+  metrics_listen                  where metrics are served: path of a Unix socket, or 127.0.0.1:PORT
   history_days                    how long operations can be listed and undone
   session_idle                    silence after which a session has ended, such as 30m
   timezone                        decides which day it is: local, UTC or a name such as Asia/Shanghai

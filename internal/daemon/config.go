@@ -30,6 +30,9 @@ type Config struct {
 	Socket string
 	// LogLevel is the least level that is logged: debug, info, warn or error. Key log_level, default info.
 	LogLevel slog.Level
+	// MetricsListen is where metrics and health are served over HTTP: the absolute path of a Unix socket, or a loopback address such as
+	// 127.0.0.1:9464. Key metrics_listen, default none.
+	MetricsListen string
 	// HistoryDays is for how many days operations can be listed and undone, 1 or more. Key history_days, default 90.
 	HistoryDays int
 	// SessionIdle is the time without messages after which a session is taken to have ended, such as 30m or 2h.

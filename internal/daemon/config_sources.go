@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/memsidecar/memsidecar/internal/metrics"
 )
 
 // Setting is one setting as it is in effect.
@@ -40,6 +42,13 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strings.ToLower(c.LogLevel.String()) }},
+		{"metrics_listen", func(c *Config, v string) error {
+			if err := metrics.CheckAddress(v); err != nil {
+				return errors.New("must be the path of a Unix socket, or a loopback address such as 127.0.0.1:9464")
+			}
+			c.MetricsListen = v
+			return nil
+		}, func(c Config) string { return c.MetricsListen }},
 		{"history_days", setDays(func(c *Config) *int { return &c.HistoryDays }), func(c Config) string { return strconv.Itoa(c.HistoryDays) }},
 		{"session_idle", func(c *Config, v string) error {
 			d, err := time.ParseDuration(v)

@@ -53,6 +53,9 @@ type Options struct {
 	Version string
 	Ready   func(socket string) // called once requests are answered; may be nil
 	Now     func() time.Time    // nil is the real clock
+
+	// Listener is the socket, when somebody else made it and keeps it, such as a service manager; nil makes it at Config.Socket. Run closes it.
+	Listener *net.UnixListener
 }
 
 // daemon is one running daemon. Its fields are set by open and not changed after.
@@ -89,6 +92,9 @@ type daemon struct {
 	health    *health.Server
 	paused    atomic.Bool
 	stopping  chan struct{} // closed when the stop begins
+
+	counts  *memories.Service // what Stats and metrics count with
+	metrics *metricsServer    // nil unless metrics are served
 }
 
 // Run serves the data directory of cfg until ctx ends or a client asks for a stop, then finishes what is in progress, makes everything durable
@@ -112,10 +118,13 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	listener, err := unixsock.Listen(ctx, cfg.Socket)
-	if err != nil {
-		return errors.Join(err, d.close())
+	listener := opts.Listener
+	if listener == nil {
+		if listener, err = unixsock.Listen(ctx, cfg.Socket); err != nil {
+			return errors.Join(err, d.close())
+		}
 	}
+	d.openMetrics(ctx)
 	return d.serve(ctx, listener, opts.Ready)
 }
 
@@ -222,9 +231,10 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
+	d.counts = memories.New(d.store, local)
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
-		Store: d.store, Memories: memories.New(d.store, local), Graph: graph.New(d.store, d.now), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
+		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
 		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
@@ -294,7 +304,7 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
 	group.Go(func() error { return d.recall.Run(work) })

@@ -35,7 +35,7 @@ type writeOut struct {
 
 func (s *Server) addWriteTools(server *mcp.Server) {
 	add(s, server, spec{
-		name: "memory_write", title: "Save to memory", effect: saves,
+		name: "memory_write", title: "Save to memory", effect: saves, slow: true,
 		description: whatToSave + " What is known already is compared first: the text is added, updates what it refines or contradicts, or changes nothing. Old versions are kept.",
 		limits: func(p map[string]*jsonschema.Schema) {
 			text(p["content"], 1, memory.MaxContent)
@@ -63,7 +63,7 @@ func (s *Server) addWriteTools(server *mcp.Server) {
 		limits:      func(p map[string]*jsonschema.Schema) { p["operation"].Minimum = new(1.0) },
 	}, s.undo)
 	add(s, server, spec{
-		name: "save_memory", title: "Save history and memory", effect: saves,
+		name: "save_memory", title: "Save history and memory", effect: saves, slow: true,
 		description: "At the end of a task or before the conversation is shortened: append what happened to today's history, and save what is to be remembered of it. " + whatToSave,
 		limits: func(p map[string]*jsonschema.Schema) {
 			text(p["history_entry"], 1, memory.MaxContent)
