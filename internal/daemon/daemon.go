@@ -288,6 +288,8 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(st
 	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.loadIndex, d.watchFailure} {
 		group.Go(func() error { return run(work) })
 	}
+	http := d.openHTTP(ctx)
+	group.Go(func() error { return d.serveHTTP(work, http) })
 	if !d.cfg.ReflectDisabled {
 		group.Go(func() error { return d.sessions.Run(work) })
 	}
