@@ -28,7 +28,7 @@ var (
 		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...", "internal/review/...",
 		"internal/digest/...", "internal/view/...",
 	}
-	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "gen/..."}
+	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "internal/web/...", "gen/..."}
 )
 
 // arrows say what a package must not import outside its tests. Imports of the package's own subtree are always
@@ -90,6 +90,12 @@ var arrows = []struct {
 		why: "only internal/rpc translates between the API and the domain"},
 	{from: []string{"internal/mcpserver/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/memory", "internal/recall"},
 		why: "it is a client of the daemon, which knows the API, the limits, and how recalled text is fenced"},
+	{from: []string{"internal/web/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/plainjson", "internal/unixsock"},
+		why: "it is a client of the daemon, which knows the API and how to listen, and nothing behind it"},
+	{from: []string{"internal/plainjson"}, not: []string{"..."},
+		why: "it writes messages as JSON without knowing what they say"},
+	{from: []string{"internal/..."}, not: []string{"internal/web/..."}, but: []string{"internal/daemon"},
+		why: "nothing knows the HTTP interface but what starts it"},
 	{from: []string{"internal/..."}, not: []string{"internal/mcpserver/..."},
 		why: "nothing in the daemon knows the clients"},
 	{from: []string{"gen/..."}, not: []string{"internal/..."},
@@ -116,10 +122,12 @@ var thirdParty = []struct {
 	by     []string
 }{
 	{"google.golang.org/grpc", []string{
-		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "cmd/...", "bench/...", "clients/go",
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "internal/web/...", "cmd/...", "bench/...", "clients/go",
 	}},
-	{"google.golang.org/protobuf", []string{"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/mcpserver/...", "cmd/...", "bench/...", "clients/go"}},
-	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/mcpserver/...", "cmd/...", "clients/go"}},
+	{"google.golang.org/protobuf", []string{
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/mcpserver/...", "internal/web/...", "internal/plainjson", "cmd/...", "bench/...", "clients/go",
+	}},
+	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/mcpserver/...", "internal/web/...", "cmd/...", "clients/go"}},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcpserver/...", "cmd/..."}},
 	{"github.com/prometheus/client_golang", []string{"internal/metrics/..."}},
 	{"github.com/google/jsonschema-go", []string{"internal/mcpserver/..."}},

@@ -11,6 +11,7 @@ const configLong = `Print every setting as it is in effect, and where it comes f
 
   data                            directory of the memories
   socket                          socket of the daemon
+  http_listen                     also serve HTTP and the panel there, such as 127.0.0.1:8765; none unless set
   log_level                       debug, info, warn or error
   metrics_listen                  where metrics are served: path of a Unix socket, or 127.0.0.1:PORT
   history_days                    how long operations can be listed and undone

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/plainjson"
 )
 
 // printOperation shows an operation and, for each thing it changed, the fields that differ.
@@ -115,7 +116,7 @@ func fieldText(m proto.Message, f protoreflect.FieldDescriptor) string {
 	if m == nil || !m.ProtoReflect().Has(f) {
 		return ""
 	}
-	v := fieldJSON(f, m.ProtoReflect().Get(f))
+	v := plainjson.Field(f, m.ProtoReflect().Get(f))
 	if s, ok := v.(string); ok {
 		return printable(s)
 	}

@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/memsidecar/memsidecar/internal/plainjson"
 )
 
 // member is one name and value of an object.
 type member struct {
-	name  string
-	value any
+	Name  string
+	Value any
 }
 
 // object is a JSON object that keeps the order of its members.
@@ -23,92 +19,18 @@ type object []member
 
 // MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	b.WriteByte('{')
+	out := make(plainjson.Object, len(o))
 	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		for _, v := range []any{m.name, m.value} {
-			if err := enc.Encode(v); err != nil {
-				return nil, err
-			}
-			b.Truncate(b.Len() - 1) // the encoder ends with a newline
-			b.WriteByte(':')
-		}
-		b.Truncate(b.Len() - 1)
+		out[i] = plainjson.Member(m)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return out.MarshalJSON()
 }
 
-// messageJSON is the JSON form that programs get. It differs from protojson in what makes that awkward to read in a
-// shell: integers are numbers, enums are lower-case words ("active"), and every plain field is there even when it is empty, so
-// that a key can be relied on. Messages and optional fields that are not set are left out.
-func messageJSON(m protoreflect.Message) any {
-	switch v := m.Interface().(type) {
-	case *timestamppb.Timestamp:
-		return v.AsTime().Format(time.RFC3339Nano)
-	case *durationpb.Duration:
-		return v.AsDuration().Seconds()
-	case *structpb.Struct:
-		return v.AsMap()
-	}
-	out := object{}
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() {
-		f := fields.Get(i)
-		if f.HasPresence() && !m.Has(f) {
-			continue
-		}
-		out = append(out, member{string(f.Name()), fieldJSON(f, m.Get(f))})
-	}
-	return out
-}
+// messageJSON is the form of a message that programs get.
+func messageJSON(m protoreflect.Message) any { return plainjson.Message(m) }
 
-func fieldJSON(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
-	switch {
-	case f.IsList():
-		list := make([]any, v.List().Len())
-		for i := range list {
-			list[i] = valueJSON(f, v.List().Get(i))
-		}
-		return list
-	case f.IsMap():
-		out := map[string]any{}
-		v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-			out[k.String()] = valueJSON(f.MapValue(), v)
-			return true
-		})
-		return out
-	}
-	return valueJSON(f, v)
-}
-
-func valueJSON(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
-	switch f.Kind() {
-	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return messageJSON(v.Message())
-	case protoreflect.EnumKind:
-		return enumWord(f.Enum(), v.Enum())
-	}
-	return v.Interface()
-}
-
-// enumWord is the last part of a value's name, in lower case: MEMORY_STATUS_ACTIVE is "active".
-func enumWord(e protoreflect.EnumDescriptor, n protoreflect.EnumNumber) string {
-	value := e.Values().ByNumber(n)
-	if value == nil {
-		return "unknown"
-	}
-	zero := string(e.Values().ByNumber(0).Name()) // X_UNSPECIFIED
-	return strings.ToLower(strings.TrimPrefix(string(value.Name()), strings.TrimSuffix(zero, "UNSPECIFIED")))
-}
-
-// word is enumWord for a value of generated code.
-func word(e protoreflect.Enum) string { return enumWord(e.Descriptor(), e.Number()) }
+// word is the word of an enum, for a value of generated code.
+func word(e protoreflect.Enum) string { return plainjson.Word(e.Descriptor(), e.Number()) }
 
 // words lists what an enum can be set to.
 func words(e protoreflect.Enum) []string {
@@ -116,7 +38,7 @@ func words(e protoreflect.Enum) []string {
 	values := e.Descriptor().Values()
 	for i := range values.Len() {
 		if n := values.Get(i).Number(); n != 0 {
-			out = append(out, enumWord(e.Descriptor(), n))
+			out = append(out, plainjson.Word(e.Descriptor(), n))
 		}
 	}
 	return out
@@ -133,7 +55,7 @@ func parseWord[E interface {
 	}
 	values := e.Descriptor().Values()
 	for i := range values.Len() {
-		if n := values.Get(i).Number(); n != 0 && enumWord(e.Descriptor(), n) == s {
+		if n := values.Get(i).Number(); n != 0 && plainjson.Word(e.Descriptor(), n) == s {
 			return E(n), nil
 		}
 	}

@@ -104,7 +104,7 @@ func (r *llmReport) fields(cfg daemon.LLM, ok bool) object {
 		{"seconds", r.took.Seconds()}, {"requests", r.reply.Usage.Requests}, {"input_tokens", r.reply.Usage.Input}, {"output_tokens", r.reply.Usage.Output},
 		{"usage_reported", ok && !r.reply.Usage.Estimated}}
 	if r.client != nil {
-		out[3].value, out[4].value = r.client.Endpoint(), r.client.Proxy()
+		out[3].Value, out[4].Value = r.client.Endpoint(), r.client.Proxy()
 	}
 	return out
 }

@@ -114,7 +114,7 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.hookCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
 	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand(), a.reviewCommand())
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(), a.socketCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.llmCommand(), a.installCommand(), a.uninstallCommand(), a.serviceCommand())
+		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.uiCommand(), a.configCommand(), a.llmCommand(), a.installCommand(), a.uninstallCommand(), a.serviceCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
 	addGroup(root, "agents", a.mcpCommand())
 	root.AddCommand(a.demoCommand(), a.manCommand(), a.versionCommand())

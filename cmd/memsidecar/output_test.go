@@ -19,6 +19,7 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/plainjson"
 )
 
 var noon = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
@@ -110,7 +111,7 @@ func TestMessageJSON(t *testing.T) {
 			`{"type":"supports","target":"","strength":0}`},
 		{"zero enum", messageJSON((&pb.SearchServiceSearchRequest{}).ProtoReflect()),
 			`{"spaces":[],"query":"","k":0,"profile":"unspecified","explain":false,"min_score":0,"arm":"unspecified"}`},
-		{"maps", messageJSON((&pb.MemoryServiceStatsResponse{ByCategory: map[string]int64{"b": 1, "a": 2}}).ProtoReflect()).(object)[1:2],
+		{"maps", messageJSON((&pb.MemoryServiceStatsResponse{ByCategory: map[string]int64{"b": 1, "a": 2}}).ProtoReflect()).(plainjson.Object)[1:2],
 			`{"by_category":{"a":2,"b":1}}`},
 	}
 	for _, tt := range tests {

@@ -28,6 +28,9 @@ type Config struct {
 	// Default memsidecar.sock in $XDG_RUNTIME_DIR/memsidecar for the default data directory, and a name of its own there
 	// for any other; see SocketFor.
 	Socket string
+	// HTTPListen is where the API is served over HTTP too, with the panel: a numeric loopback address such as 127.0.0.1:8765, or the absolute path
+	// of a Unix socket. Key http_listen, default none: nothing is served over HTTP, and no port is open.
+	HTTPListen string
 	// LogLevel is the least level that is logged: debug, info, warn or error. Key log_level, default info.
 	LogLevel slog.Level
 	// MetricsListen is where metrics and health are served over HTTP: the absolute path of a Unix socket, or a loopback address such as

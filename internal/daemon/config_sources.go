@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/memsidecar/memsidecar/internal/metrics"
+	"github.com/memsidecar/memsidecar/internal/web"
 )
 
 // Setting is one setting as it is in effect.
@@ -36,6 +37,13 @@ func settings() []setting {
 	return append([]setting{
 		{"data", setPath(func(c *Config) *string { return &c.Data }), func(c Config) string { return c.Data }},
 		{"socket", setPath(func(c *Config) *string { return &c.Socket }), func(c Config) string { return c.Socket }},
+		{"http_listen", func(c *Config, v string) error {
+			if err := web.CheckAddress(v); v != "" && err != nil {
+				return err
+			}
+			c.HTTPListen = v
+			return nil
+		}, func(c Config) string { return c.HTTPListen }},
 		{"log_level", func(c *Config, v string) error {
 			if err := c.LogLevel.UnmarshalText([]byte(v)); err != nil || strings.ContainsAny(v, "+-") {
 				return errors.New("must be debug, info, warn or error")

@@ -53,7 +53,7 @@ func TestConfigDefaults(t *testing.T) {
 		}
 	}
 	want := []string{
-		"data=" + home + "/.local/share/memsidecar", "socket=/run/user/1/memsidecar/memsidecar.sock", "log_level=info", "metrics_listen=", "history_days=90",
+		"data=" + home + "/.local/share/memsidecar", "socket=/run/user/1/memsidecar/memsidecar.sock", "http_listen=", "log_level=info", "metrics_listen=", "history_days=90",
 		"session_idle=30m0s", "timezone=local", "memory_session_reflect_enabled=true", "memory_consolidation_enabled=true",
 		"memory_implicit_recall_enabled=true", "memory_implicit_recall_top_k=3", "memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_archive_days=30", "memory_delete_days=60", "memory_decay_lambda=0.05",
 		"llm_provider=none", "llm_base_url=", "llm_model=", "llm_api_key_env=", "llm_api_key_file=", "llm_headers=", "llm_allow_http=false",

@@ -308,6 +308,8 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(st
 		group.Go(func() error { return run(work) })
 	}
 	group.Go(func() error { return d.recall.Run(work) })
+	http := d.openHTTP(ctx)
+	group.Go(func() error { return d.serveHTTP(work, http) })
 	if !d.cfg.ReflectDisabled {
 		group.Go(func() error { return d.sessions.Run(work) })
 	}
