@@ -25,6 +25,7 @@ import (
 const (
 	childEcho   = "child-echo"
 	childDecode = "child-decode"
+	childCall   = "child-call"
 )
 
 // echo answers with messages as large as the daemon's, and does nothing else.

@@ -35,7 +35,7 @@ func main() {
 }
 
 // The names that --only takes, in the order they run.
-var scenarios = []string{"add", "batch", "get", "list", "search", "checkpoint", "journal", "sync", "start", "memory"}
+var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start", "memory", "hook"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine fills.
 type bench struct {
@@ -56,6 +56,12 @@ type bench struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 2 && args[0] == childEcho {
 		return serveEcho(args[1], stdin)
+	}
+	if len(args) == 2 && args[0] == childCall {
+		return callOnce(args[1])
+	}
+	if len(args) == 3 && args[0] == childAppend {
+		return appendOnce(args[1], args[2])
 	}
 	if len(args) == 2 && args[0] == childDecode {
 		return decode(args[1], stdout)
@@ -169,8 +175,8 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		name string
 		run  func(context.Context, *process.Server, *process.Server, int, []string) error
 	}{
-		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"add", b.adds}, {"batch", b.batches},
-		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs},
+		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"recall", b.recalls}, {"add", b.adds}, {"batch", b.batches},
+		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs}, {"hook", b.hooks},
 	} {
 		if !b.wants(s.name) {
 			continue

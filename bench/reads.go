@@ -87,32 +87,11 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 		if clients == 1 {
 			b.report.value("hits per search", size, float64(hits.n.Load())/float64(max(1, calls.n.Load())), "")
 		}
-		if err := b.inServer(ctx, d, size, clients); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inServer reports what the daemon says of its newest searches: without the client, the socket and the queue for a processor before the call begins.
-func (b *bench) inServer(ctx context.Context, d *process.Server, size, clients int) error {
-	cs, err := d.Memories(1)
-	if err != nil {
-		return err
-	}
-	res, err := cs[0].Stats(ctx, &memsidecarv1.MemoryServiceStatsRequest{})
-	if err != nil {
-		return err
-	}
-	for _, l := range res.GetLatencies() {
-		if l.GetMethod() != memsidecarv1.SearchService_Search_FullMethodName {
-			continue
-		}
-		r := b.report.add(&row{
-			Figure: "Search, in the server", Memories: size, Clients: clients, Calls: int(min(l.GetCount(), 512)),
-			P50: us(l.GetP50().AsDuration()), P99: us(l.GetP99().AsDuration()),
-		})
+		r, err := b.inServer(ctx, d, "Search", memsidecarv1.SearchService_Search_FullMethodName, size, clients)
 		switch {
+		case err != nil:
+			return err
+		case r == nil:
 		case clients == 1 && size == 100_000:
 			r.limit(r.P50, 1000, "p50 ≤ 1 ms")
 		case clients == 8 && size == 100_000:
@@ -120,4 +99,26 @@ func (b *bench) inServer(ctx context.Context, d *process.Server, size, clients i
 		}
 	}
 	return nil
+}
+
+// inServer reports what the daemon says of its newest calls of a method: without the client, the socket and the queue for a processor before the call
+// begins. The row is nil when the daemon says nothing.
+func (b *bench) inServer(ctx context.Context, d *process.Server, name, method string, size, clients int) (*row, error) {
+	cs, err := d.Memories(1)
+	if err != nil {
+		return nil, err
+	}
+	res, err := cs[0].Stats(ctx, &memsidecarv1.MemoryServiceStatsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range res.GetLatencies() {
+		if l.GetMethod() == method {
+			return b.report.add(&row{
+				Figure: name + ", in the server", Memories: size, Clients: clients, Calls: int(min(l.GetCount(), 512)),
+				P50: us(l.GetP50().AsDuration()), P99: us(l.GetP99().AsDuration()),
+			}), nil
+		}
+	}
+	return nil, nil
 }

@@ -47,7 +47,11 @@ func (a *app) printArchive(r *pb.AdminServiceArchiveResponse, dry bool) {
 		a.out.printf("This would be done:\n")
 	}
 	var rows [][]string
+	byRules, note := 0, ""
 	for _, d := range days {
+		if d.GetNote() != "" {
+			byRules, note = byRules+1, d.GetNote()
+		}
 		text := oneLine(d.GetSummary())
 		if d.GetReason() != "" {
 			text = oneLine(d.GetReason()) + prefixed("; ", text)
@@ -60,6 +64,12 @@ func (a *app) printArchive(r *pb.AdminServiceArchiveResponse, dry bool) {
 	}
 	if len(rows) > 0 {
 		a.out.table([]string{"SPACE", "DATE", "ACTION", "ENTRIES", "MEMORIES", "OPERATION", "SUMMARY"}, rows)
+	}
+	if byRules > 0 {
+		a.out.printf("Summed up by rules: %d, because of the last of them: %s\n", byRules, oneLine(note))
+	}
+	if r.GetWaiting() != "" {
+		a.out.printf("Postponed, %s\nNothing is lost: the daemon tries again by itself. \"memsidecar llm test\" says what is wrong with the model.\n", oneLine(r.GetWaiting()))
 	}
 	for _, m := range r.GetExpired() {
 		a.out.printf("%s: the expiry of memory %s has passed; it is retired.\n", m.GetSpace(), m.GetMemoryId())

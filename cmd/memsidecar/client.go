@@ -26,9 +26,15 @@ type client struct {
 	memory  pb.MemoryServiceClient
 	search  pb.SearchServiceClient
 	session pb.SessionServiceClient
+	working pb.WorkingMemoryServiceClient
 	logs    pb.LogServiceClient
 	ops     pb.OperationServiceClient
 	admin   pb.AdminServiceClient
+
+	procedure pb.ProcedureServiceClient
+	review    pb.ReviewServiceClient
+	learning  pb.LearningServiceClient
+	view      pb.ViewServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -43,9 +49,15 @@ func dial(socket string) (*client, error) {
 		memory:  pb.NewMemoryServiceClient(conn),
 		search:  pb.NewSearchServiceClient(conn),
 		session: pb.NewSessionServiceClient(conn),
+		working: pb.NewWorkingMemoryServiceClient(conn),
 		logs:    pb.NewLogServiceClient(conn),
 		ops:     pb.NewOperationServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),
+
+		procedure: pb.NewProcedureServiceClient(conn),
+		review:    pb.NewReviewServiceClient(conn),
+		learning:  pb.NewLearningServiceClient(conn),
+		view:      pb.NewViewServiceClient(conn),
 	}, nil
 }
 

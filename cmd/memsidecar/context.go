@@ -41,7 +41,8 @@ func (a *app) contextCommand() *cobra.Command {
 		Short: "Open a session and print what its agent should know from the beginning",
 		Long: `Open a session and print what its agent should know from the beginning: the rolling summary, memories, the log of two days and, when
 asked for, the project's own files, within a budget. It is made once for a session and is the same byte for byte whenever it is asked
-for again, whatever has changed. The working directory is this one unless --cwd names another.`,
+for again, whatever has changed. What the agent wrote down for itself (memsidecar session working) stands behind it. The working
+directory is this one unless --cwd names another.`,
 		Example: `  memsidecar context 7f3c… --project --instructions
   memsidecar context 7f3c… --index --tokens 2000`,
 		Args: cobra.ExactArgs(1),
@@ -60,7 +61,7 @@ for again, whatever has changed. The working directory is this one unless --cwd 
 		if err != nil {
 			return err
 		}
-		return a.out.result(resp, func() { a.out.printf("%s%s", resp.GetContext(), resp.GetRecall().GetBlock()) })
+		return a.out.result(resp, func() { a.out.printf("%s%s%s", resp.GetContext(), resp.GetWorking(), resp.GetRecall().GetBlock()) })
 	})
 	return cmd
 }

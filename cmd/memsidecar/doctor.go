@@ -18,6 +18,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			resp.Findings = append(resp.Findings, a.hookFindings()...)
 			bad := false
 			for _, f := range resp.GetFindings() {
 				bad = bad || f.GetLevel() == pb.FindingLevel_FINDING_LEVEL_FAIL

@@ -108,11 +108,11 @@ func (a *app) printLog(r *pb.LogServiceGetResponse) {
 }
 
 func (a *app) logList() *cobra.Command {
-	req := &pb.LogServiceListRequest{}
+	req := &pb.LogServiceListRequest{IncludeDeleted: true}
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the days that have a log, newest first",
+		Short: "List the days that have or had a log, newest first",
 		Args:  cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&req.From, "from", "", "oldest date")
@@ -147,7 +147,10 @@ func (a *app) printDays(r *pb.LogServiceListResponse) {
 	var rows [][]string
 	for _, d := range r.GetDays() {
 		archived := ""
-		if d.GetArchived() {
+		switch {
+		case d.GetDeletedAt() != nil:
+			archived = "deleted"
+		case d.GetArchived():
 			archived = "yes"
 		}
 		rows = append(rows, []string{d.GetDate(), itoa(int64(d.GetEntryCount())), archived, oneLine(d.GetSummary())})

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 
 func (a *app) recallCommand() *cobra.Command {
 	req := &pb.SearchServiceRecallRequest{}
+	var orNothing, project bool
 	cmd := &cobra.Command{
 		Use:   "recall [TEXT|-]",
 		Short: "Show what an agent is told of its memories for a prompt",
@@ -18,7 +21,10 @@ func (a *app) recallCommand() *cobra.Command {
 that are in use, as one block within a budget. Nothing is a usual answer; --json says why.
 
 In a session nothing is shown twice, unless it has changed since. With --explicit the agent itself asks: more memories, more
-text of each, and also those that were shown before.`,
+text of each, and also those that were shown before.
+
+With --or-nothing a prompt never waits and never fails: when the daemon does not run, is being restarted, was stopped or takes too long (30 ms, or
+--timeout), nothing is printed, the exit code is 0, and the daemon's log says why. One that does not run is started meanwhile.`,
 		Example: `  memsidecar recall "how do we deploy?" --session 7f3c…
   memsidecar recall 注释用什么语言 --explicit
   memsidecar recall traces --session 7f3c…`,
@@ -31,7 +37,10 @@ text of each, and also those that were shown before.`,
 	f.BoolVar(&req.Explicit, "explicit", false, "the agent itself asks")
 	f.StringSliceVar(&req.WorkingTools, "tool", nil, "tools in use")
 	f.StringSliceVar(&req.FilesRead, "read", nil, "files that the agent has just read; what was taken from them is left out")
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+	f.BoolVar(&project, "project", false, "look in the space of this directory's project too")
+	f.StringVar(&req.ProjectDirectory, "cwd", "", "the same for the project of another directory")
+	f.BoolVar(&orNothing, "or-nothing", false, "for the hook of a prompt: whatever happens, end well and soon, with nothing if need be; the log says why")
+	asked := a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Text, err = a.text(strings.Join(args, " ")); err != nil {
 			return err
 		}
@@ -42,6 +51,25 @@ text of each, and also those that were shown before.`,
 		}
 		return a.out.result(resp, func() { a.out.printf("%s", resp.GetBlock()) })
 	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		switch {
+		case req.ProjectDirectory != "":
+			req.ProjectDirectory, err = filepath.Abs(req.ProjectDirectory)
+		case project:
+			req.ProjectDirectory, err = os.Getwd()
+		}
+		if err != nil && !orNothing {
+			return err
+		}
+		if !orNothing {
+			return asked(cmd, args)
+		}
+		limit := promptWait
+		if cmd.Flags().Changed("timeout") && a.flags.timeout > 0 {
+			limit = a.flags.timeout
+		}
+		return a.recallOrNothing(cmd.Context(), req, strings.Join(args, " "), limit)
+	}
 	cmd.AddCommand(a.recallTraces())
 	return cmd
 }

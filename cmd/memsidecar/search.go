@@ -12,7 +12,7 @@ import (
 
 func (a *app) searchCommand() *cobra.Command {
 	req := &pb.SearchServiceSearchRequest{}
-	var profile, asOf string
+	var profile, arm, asOf string
 	var noTouch, decay bool
 	var sessions []string
 	cmd := &cobra.Command{
@@ -31,6 +31,7 @@ Profiles: balanced lets relevance decide; product is similarity × salience × d
 	ff := addFilter(f)
 	f.Int32Var(&req.K, "k", 10, "most results, 1 to 200")
 	f.StringVar(&profile, "profile", "", "balanced, product, weighted, overlap or recent (default balanced)")
+	f.StringVar(&arm, "arm", "", "keyword, fusion or vector (default fusion, which goes by words without an embeddings server)")
 	f.BoolVar(&req.Explain, "explain", false, "show what each score is made of")
 	f.StringVar(&asOf, "as-of", "", "answer as at this time: what came later is not found")
 	f.BoolVar(&noTouch, "no-touch", false, "do not count this as an access")
@@ -48,6 +49,9 @@ Profiles: balanced lets relevance decide; product is similarity × salience × d
 			CreatedFrom: filter.GetCreatedFrom(), CreatedBefore: filter.GetCreatedBefore(),
 		}
 		if req.Profile, err = parseWord[pb.RankingProfile]("profile", profile); err != nil {
+			return err
+		}
+		if req.Arm, err = parseWord[pb.SearchArm]("arm", arm); err != nil {
 			return err
 		}
 		if req.AsOf, err = a.instant("as-of", asOf); err != nil {
@@ -111,6 +115,8 @@ func nothingFound(r *pb.SearchServiceSearchResponse) string {
 		return "Nothing fits well enough to rely on. Use more particular words, or look through \"memsidecar list\"."
 	case "FILTERED":
 		return "Nothing fits that is active and within the filters. With --all, what was superseded or forgotten is searched too."
+	case "NO_VECTORS":
+		return "There is nothing to compare by meaning: no embeddings server is configured, it does not answer, or it has not come to these memories yet. \"memsidecar doctor\" knows."
 	case "MIN_SCORE":
 		return "What fits has a lower score than --min-score."
 	}

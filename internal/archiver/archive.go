@@ -83,6 +83,9 @@ func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 			delete(r.prepared, out.Date)
 			return nil, errNoSummary
 		}
+		if p.found == nil {
+			p.found = candidates(out.Date, p.telling)
+		}
 		p.pick, p.skip = choose(p.found, r.known.index)
 		done, err := r.apply(ctx, p, out)
 		if err == nil {
@@ -200,7 +203,7 @@ func (p *plan) forgotten(tx *store.Tx, c candidate) bool {
 
 // sumUp writes the summary into the log and beside it as a memory, which outlives the log.
 func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location) error {
-	out.Summary = p.summary
+	out.Summary, out.Note = p.summary, p.note
 	if p.summary != "" {
 		if err := p.putLog(tx, p.summary, out, loc); err != nil {
 			return err

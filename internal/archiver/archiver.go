@@ -1,6 +1,7 @@
 // Package archiver does what age does to logs and memories: a log of a month is summed up and its lasting entries become memories; a log of two
 // months is deleted, its summary staying answerable; old memories that are alike become one; expired ones retire. It decides by rules, in English
-// and Chinese; every step is one operation that can be listed and undone. It does not decide when it runs, nor whether the clock is right.
+// and Chinese; only the words of a summary may be a model's. Every step is one operation that can be listed and undone. It does not decide when it
+// runs, nor whether the clock is right.
 package archiver
 
 import (
@@ -29,7 +30,7 @@ type Config struct {
 	Location *time.Location // decides when a day ends; the zone the logs are dated in
 	Logger   *slog.Logger
 
-	// Summarise sums up logs; nil is by rules. While it fails, logs are neither archived nor, unless they were before, deleted.
+	// Summarise sums up logs; nil is by rules, ByModel is by a model. While it fails, logs are neither archived nor, unless they were before, deleted.
 	Summarise   Summarise
 	ArchiveDays int // for Options that name none; 0 is DefaultArchiveDays
 	DeleteDays  int // for Options that name none; 0 is DefaultDeleteDays
@@ -89,7 +90,7 @@ func (o *Options) fill(archiveDays, deleteDays int) error {
 
 // Run archives and deletes what is due. The report tells all that was done, also beside an error. Days that cannot be
 // handled are postponed, their errors are joined, and the others go on; only a store that takes no writes and the end of
-// ctx stop a run early. Durable on return.
+// ctx stop a run early. Logs that wait for the model are no error: see Report.Waiting. Durable on return.
 func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	if err := opts.fill(a.archiveDays, a.deleteDays); err != nil {
 		return Report{}, err
@@ -287,6 +288,9 @@ func (r *run) settle(ctx context.Context, out Day) error {
 		return nil
 	}
 	reason, err := r.inGrace(ctx, out.Date, out.revision)
+	if err == nil && reason == "" {
+		reason, err = r.asksPerson(out.Space, out.Date)
+	}
 	if err != nil {
 		return r.failed(out, err)
 	}
@@ -315,6 +319,9 @@ func (r *run) failed(d Day, err error) error {
 	}
 	if errors.Is(err, errNoSummary) {
 		d.Action, d.Reason = Postponed, "it could not be summed up; it will be tried again"
+		if r.report.Waiting != nil {
+			d.Reason = "it waits for the language model; it will be tried again"
+		}
 		return r.done(d)
 	}
 	if errors.Is(err, memory.ErrStale) {

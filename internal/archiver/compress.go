@@ -31,7 +31,8 @@ type CompressOptions struct {
 	Days      int    // only memories created and changed at least this many days ago; 0 is DefaultCompressDays
 	MaxGroups int    // merged at most in one run; 0 is DefaultMaxGroups
 	DryRun    bool   // report exactly what would happen and change nothing
-	// Unasked is a run that no person asked for: in an adopted directory it waits for as long as logs wait there to be deleted.
+	// Unasked is a run that no person asked for: what came with an adopted directory, an import or a restored backup it leaves alone for as long as old logs
+	// that came so wait to be deleted.
 	Unasked bool
 }
 
@@ -99,13 +100,8 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		return report, err
 	}
 	if opts.Unasked {
-		adopted, err := a.adoptedOn(ctx)
-		if err != nil {
+		if report.Postponed, err = a.compressionWaits(ctx, now); err != nil || report.Postponed != "" {
 			return report, err
-		}
-		if grace := a.grace(adopted, a.archiveDays, a.deleteDays); dateOf(now.In(a.loc)).Before(grace) {
-			report.Postponed = "the directory was taken over; its memories are compressed from " + grace.Format(memory.DateLayout) + " on"
-			return report, nil
 		}
 	}
 	spaces := []string{opts.Space}
@@ -113,7 +109,7 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		spaces = a.store.Spaces()
 	}
 	for _, space := range spaces {
-		if err := a.compressSpace(ctx, space, now.AddDate(0, 0, -opts.Days), opts, &report); err != nil {
+		if err := a.compressSpace(ctx, space, now, opts, &report); err != nil {
 			return report, err
 		}
 	}
@@ -125,7 +121,8 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 	return report, nil
 }
 
-func (a *Archiver) compressSpace(ctx context.Context, space string, before time.Time, opts CompressOptions, report *CompressReport) error {
+func (a *Archiver) compressSpace(ctx context.Context, space string, now time.Time, opts CompressOptions, report *CompressReport) error {
+	before := now.AddDate(0, 0, -opts.Days)
 	kinds := map[kind][]*memory.Memory{}
 	for _, m := range a.store.Space(space).Memories() {
 		if compressible(m, before) {
@@ -149,6 +146,16 @@ func (a *Archiver) compressSpace(ctx context.Context, space string, before time.
 			}
 			if err := ctx.Err(); err != nil {
 				return err
+			}
+			if opts.Unasked {
+				reason, err := a.importedLately(ctx, members, now)
+				if err != nil {
+					return err
+				}
+				if reason != "" {
+					report.Groups = append(report.Groups, leftAlone(space, members, reason))
+					continue
+				}
 			}
 			g, err := a.merge(ctx, space, members, opts.DryRun)
 			if err != nil {

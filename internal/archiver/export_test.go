@@ -17,3 +17,6 @@ func Near(texts []string, least float64) (found, all [][]int32) {
 	}
 	return found, all
 }
+
+// Prompts are what a model is told of logs, in English and Chinese.
+var Prompts = []string{systemEn, systemZh}

@@ -97,6 +97,13 @@ func TestZones(t *testing.T) {
 	if got := r.Days[len(r.Days)-1]; got.Age != 30 {
 		t.Errorf("age over the change to summer time = %d, want 30", got.Age)
 	}
+	// So is one of 25.
+	b.now = time.Date(2027, 11, 10, 23, 30, 0, 0, berlin)
+	b.log("2027-10-11", event("z"))
+	r = b.run(archiver.Options{DryRun: true})
+	if got := r.Days[len(r.Days)-1]; got.Age != 30 {
+		t.Errorf("age over the change to winter time = %d, want 30", got.Age)
+	}
 }
 
 func TestClock(t *testing.T) {

@@ -17,11 +17,13 @@ type plan struct {
 	space    string
 	day      *memory.Day // the snapshot's header
 	mark     mark
-	log      Log         // what is summed up
-	summary  string      // of the log
-	found    []candidate // entries worth a memory
-	pick     []candidate // of them, those to promote, best first
-	skip     []Skipped   // of them, the others
+	log      Log             // what is summed up
+	summary  string          // of the log
+	note     string          // on the summary
+	telling  []*memory.Entry // those of the log that a purge left
+	found    []candidate     // entries worth a memory; looked for when there is a summary
+	pick     []candidate     // of them, those to promote, best first
+	skip     []Skipped       // of them, the others
 	knownLog *memory.Memory
 }
 
@@ -93,13 +95,17 @@ func (r *run) summarise(ctx context.Context, plans []*plan) error {
 	if err == nil && len(summaries) != len(logs) {
 		err = fmt.Errorf("%d summaries of %d logs", len(summaries), len(logs))
 	}
+	if waits, ok := errors.AsType[*WaitError](err); ok {
+		r.down, r.report.Waiting = true, waits
+		return nil
+	}
 	if err != nil {
 		r.down = true
 		r.errs = append(r.errs, fmt.Errorf("sum up logs: %w", err))
 		return nil
 	}
 	for i, p := range plans {
-		p.summary = clip(strings.TrimSpace(summaries[i]), maxSummary)
+		p.summary, p.note = clip(strings.TrimSpace(summaries[i].Text), maxSummary), summaries[i].Note
 	}
 	return nil
 }
@@ -107,7 +113,7 @@ func (r *run) summarise(ctx context.Context, plans []*plan) error {
 // plan decides what archiving would do, but for the summary.
 func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries []*memory.Entry) (*plan, error) {
 	telling := slices.DeleteFunc(slices.Clone(entries), func(e *memory.Entry) bool { return erase.Blank(e.Content) }) // a purge left nothing of the others
-	p := &plan{space: space, day: day, mark: markOf(entries), log: Log{Date: day.Date}, found: candidates(day.Date, telling)}
+	p := &plan{space: space, day: day, mark: markOf(entries), log: Log{Date: day.Date}, telling: telling}
 	if _, ours := readMark(day); day.Archived && !ours {
 		p.summary = day.Summary // somebody else's words are kept
 	}

@@ -3,12 +3,12 @@ package archiver
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 	proposal "github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -31,25 +31,25 @@ type candidate struct {
 type cue struct {
 	category string
 	weight   float64
-	words    *regexp.Regexp
+	words    *pattern.Pattern
 }
 
 // cues are tried in order. They are meant to miss rather than to take chatter for knowledge: what they miss stays in
 // the summary.
 var cues = []cue{
-	{memory.Procedural, 0.75, regexp.MustCompile(`(?i)\b(from now on|in (the )?future,|next time|remember (to|that)\b|make sure (to|that)\b|` +
+	{memory.Procedural, 0.75, pattern.New(`(?i)\b(from now on|in (the )?future,|next time|remember (to|that)\b|make sure (to|that)\b|` +
 		`always (use|run|check|ask|write|keep|put|call)|never (use|run|push|commit|delete|ask|write|do|call)|must (not|never|always)|` +
 		`(don't|do not) (ever )?(use|run|push|commit|delete|do|call))\b` +
 		`|以后(都|请|要|不要|别|不能)|下次(不要|别|请|要|记得|先)|从现在起|从今以后|今后(都|请|要|不要)|务必|切勿|千万(别|不要)|请?记住|请记得|一律|永远不要|不要再`)},
-	{memory.Preferences, 0.7, regexp.MustCompile(`(?i)\b(prefer(s|red|ence)?|favou?rite|(user|i|he|she|they|we) (really |strongly |always )?(likes?|loves?|hates?|dislikes?))\b` +
+	{memory.Preferences, 0.7, pattern.New(`(?i)\b(prefer(s|red|ence)?|favou?rite|(user|i|he|she|they|we) (really |strongly |always )?(likes?|loves?|hates?|dislikes?))\b` +
 		`|喜欢|偏好|更愿意|讨厌|习惯(用|于|在)`)},
-	{memory.Facts, 0.65, regexp.MustCompile(`(?i)\b(decided|decision|agreed (to|on|that)|(we|they) will use|going with|chose|switched to|settled on|migrated to)\b` +
+	{memory.Facts, 0.65, pattern.New(`(?i)\b(decided|decision|agreed (to|on|that)|(we|they) will use|going with|chose|switched to|settled on|migrated to)\b` +
 		`|决定|选定|敲定|改用|确定(使用|采用|用)|最终(选择|采用|选用)|一致同意`)},
 }
 
 // ofUser recognises entries written about the user, by somebody who has judged already. What people say themselves may be about a colleague, a
 // quotation or the text before them.
-var ofUser = regexp.MustCompile(`(?i)^(the )?user\b|^用户`)
+var ofUser = pattern.New(`(?i)^(the )?user\b|^用户`)
 
 // byCategory weighs entries that somebody gave a category. Tasks and general notes of a month ago are worth a memory only
 // when their words say so.
@@ -85,7 +85,7 @@ func candidates(date string, entries []*memory.Entry) []candidate {
 
 // statements finds what an entry states among other things, as a session's reflection would have found it. Tasks of a month ago are done or in vain.
 func statements(e *memory.Entry) (out []candidate) {
-	if e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview {
+	if isAccount(e) {
 		return nil
 	}
 	for _, item := range reflector.Reflect(reflector.Input{
@@ -98,9 +98,14 @@ func statements(e *memory.Entry) (out []candidate) {
 	return out
 }
 
+// isAccount reports whether an entry tells what a session did: what was worth a memory in it is one.
+func isAccount(e *memory.Entry) bool {
+	return e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview || e.Type == memory.EntrySkillRun
+}
+
 // judge says which category of memory an entry is worth, and how much; 0 when none. It is not sure when it goes by words that others use too.
 func judge(e *memory.Entry) (category string, weight float64, sure bool) {
-	if strings.TrimSpace(e.Content) == "" || e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview {
+	if strings.TrimSpace(e.Content) == "" || isAccount(e) {
 		return "", 0, true
 	}
 	category = slug(e.Category)
@@ -207,8 +212,8 @@ func failures(date string, entries []*memory.Entry) []candidate {
 }
 
 var (
-	variable = regexp.MustCompile(`[0-9]+|"[^"]*"|'[^']*'|https?://\S+|(/[\w.@-]+){2,}`)
-	spaces   = regexp.MustCompile(`\s+`)
+	variable = pattern.New(`[0-9]+|"[^"]*"|'[^']*'|https?://\S+|(/[\w.@-]+){2,}`)
+	spaces   = pattern.New(`\s+`)
 )
 
 // errorClass reduces an error message to what is the same each time it occurs: numbers, quoted names, paths and addresses

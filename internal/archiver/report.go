@@ -16,6 +16,8 @@ type Report struct {
 	Today  string // the local date all ages were counted from
 	DryRun bool
 	Days   []Day // by space, oldest first
+	// Waiting says why logs wait for the model, nil when they do not. They are among the postponed Days; it is no error of Run.
+	Waiting *WaitError
 }
 
 // Count returns how many of the reported days had action a.
@@ -29,6 +31,16 @@ func (r *Report) Count(a Action) int {
 	return n
 }
 
+// Notes counts the days that were summed up by rules although there is a model, and returns one of the reasons.
+func (r *Report) Notes() (n int, note string) {
+	for i := range r.Days {
+		if r.Days[i].Note != "" {
+			n, note = n+1, r.Days[i].Note
+		}
+	}
+	return n, note
+}
+
 // Day reports on one daily log.
 type Day struct {
 	Space    string
@@ -38,6 +50,7 @@ type Day struct {
 	Reason   string // why it was kept or postponed; no memory text
 	Entries  int
 	Summary  string     // of a log being archived
+	Note     string     // why it was summed up by rules although there is a model; no memory text
 	Promoted []Promoted // entries that became memories
 	Skipped  []Skipped  // entries worth a memory that got none
 	Op       int64      // the operation; 0 in a dry run and when nothing was changed

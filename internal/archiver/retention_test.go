@@ -24,7 +24,7 @@ type model struct {
 	says  func(logs []archiver.Log) []string
 }
 
-func (m *model) summarise(_ context.Context, logs []archiver.Log) ([]string, error) {
+func (m *model) summarise(_ context.Context, logs []archiver.Log) ([]archiver.Summary, error) {
 	var dates []string
 	for _, l := range logs {
 		dates = append(dates, l.Date)
@@ -34,12 +34,20 @@ func (m *model) summarise(_ context.Context, logs []archiver.Log) ([]string, err
 		return nil, m.down
 	}
 	if m.says != nil {
-		return m.says(logs), nil
+		return summaries(m.says(logs)...), nil
 	}
 	for i, l := range logs {
 		dates[i] = fmt.Sprintf("the model's words on %s, %d entries", l.Date, len(l.Entries))
 	}
-	return dates, nil
+	return summaries(dates...), nil
+}
+
+func summaries(texts ...string) []archiver.Summary {
+	out := make([]archiver.Summary, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+	}
+	return out
 }
 
 func (b *bench) with(m *model) *archiver.Archiver {

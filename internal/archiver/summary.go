@@ -23,16 +23,22 @@ type Log struct {
 	Entries []*memory.Entry // in order of time; those that the user asked to forget are left out
 }
 
-// Summarise sums logs up, one summary for each log in their order, of at most 1,000 characters. An error says that it cannot be done now: all of
-// the logs are then left as they are, until a later run. It is given entries, never earlier summaries, so that nothing fades by being summed up
-// twice.
-type Summarise func(ctx context.Context, logs []Log) ([]string, error)
+// Summary is what is to be left of a log.
+type Summary struct {
+	Text string // at most 1,000 characters
+	Note string // why it was made by rules although there is a model; "" when there is nothing to be said
+}
+
+// Summarise sums logs up, one summary for each log in their order. An error says that it cannot be done now: all of the logs are then left as they
+// are, until a later run; a *WaitError says so of a model that is down. It is given entries, never earlier summaries, so that nothing fades by being
+// summed up twice. See ByModel.
+type Summarise func(ctx context.Context, logs []Log) ([]Summary, error)
 
 // byRules is the Summarise that needs nothing.
-func byRules(_ context.Context, logs []Log) ([]string, error) {
-	out := make([]string, len(logs))
+func byRules(_ context.Context, logs []Log) ([]Summary, error) {
+	out := make([]Summary, len(logs))
 	for i, l := range logs {
-		out[i] = digestOf(l.Date, l.Entries).compose()
+		out[i].Text = digestOf(l.Date, l.Entries).compose()
 	}
 	return out, nil
 }
@@ -98,7 +104,7 @@ func (d digest) compose() string {
 // typeNames are the Chinese names of the entry types the daemon writes.
 var typeNames = map[string]string{
 	memory.EntryEvent: "事件", memory.EntryAutoExtract: "提取", memory.EntryReflection: "反思",
-	memory.EntryToolFailure: "工具失败", memory.EntryCorrection: "纠正", memory.EntrySessionSummary: "会话摘要",
+	memory.EntryToolFailure: "工具失败", memory.EntryCorrection: "纠正", memory.EntrySessionSummary: "会话摘要", memory.EntrySkillRun: "成功的流程",
 }
 
 // head counts the entries by type, in the language of the log.

@@ -2,7 +2,6 @@ package archiver_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -16,6 +15,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -39,6 +39,11 @@ type year struct {
 	start time.Time
 	truth time.Time     // true time
 	skew  time.Duration // of the wall clock
+
+	summarise archiver.Summarise // of the running daemon
+	questions int
+	asked     map[string]int // questions about a log, by date
+	waited    int            // runs that left logs waiting for the model
 
 	trueAt  map[int64]time.Time // true time of operations
 	crashes int
@@ -85,7 +90,7 @@ func (y *year) open() {
 	if err != nil {
 		y.t.Fatalf("%s: %v", y.truth, err)
 	}
-	y.store = st
+	y.store, y.summarise = st, archiver.ByModel(y)
 }
 
 func (y *year) close() {
@@ -122,16 +127,32 @@ func (y *year) write(day int) {
 	})
 }
 
-// summarise is down from day 150 to day 240.
-func (y *year) summarise(_ context.Context, logs []archiver.Log) ([]string, error) {
+// Do is the model: it does not answer from day 150 to day 240, and invents things about days whose date ends in 3; when it is told so it
+// corrects itself, but not on the 13th.
+func (y *year) Do(_ context.Context, req llm.Request) (llm.Reply, error) {
+	y.questions++
 	if day := int(y.truth.Sub(y.start) / (24 * time.Hour)); y.faulty && day >= 150 && day < 240 {
-		return nil, errors.New("the model does not answer")
+		return llm.Reply{}, &llm.Error{Reason: llm.ErrUnreachable, Later: true}
 	}
-	var out []string
-	for _, l := range logs {
-		out = append(out, fmt.Sprintf("%s: %d entries, first %q", l.Date, len(l.Entries), l.Entries[0].Content))
+	days := daysOf(req.User)
+	reply := func(invents string) error {
+		var out []summaryOf
+		for i, d := range days {
+			text := "On that day: " + d.texts[0] + "."
+			if strings.HasSuffix(d.date, invents) {
+				text += " The admiral sank 99 ships."
+			}
+			out = append(out, summaryOf{i + 1, text})
+		}
+		return req.Check(replyOf(out...))
 	}
-	return out, nil
+	for _, d := range days {
+		y.asked[d.date]++
+	}
+	if reply("3") == nil || reply("13") == nil {
+		return llm.Reply{}, nil
+	}
+	return llm.Reply{}, &llm.Error{Reason: llm.ErrInvalidReply}
 }
 
 // retain runs everything that goes by age.
@@ -144,7 +165,10 @@ func (y *year) retain(compress bool) {
 	} else if doubt != "" {
 		y.doubts[strings.Fields(doubt)[0]]++
 	}
-	_, _ = a.Run(y.t.Context(), archiver.Options{}) // an error is a crash, or the summariser
+	r, _ := a.Run(y.t.Context(), archiver.Options{}) // an error is a crash
+	if r.Waiting != nil {
+		y.waited++
+	}
 	_, _ = a.Expire(y.t.Context(), archiver.ExpireOptions{})
 	if compress {
 		_, _ = a.Compress(y.t.Context(), archiver.CompressOptions{})
@@ -227,7 +251,7 @@ func newYear(t *testing.T, faulty bool) *year {
 	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	y := &year{
 		t: t, faulty: faulty, rng: rand.New(rand.NewPCG(1, 2)), fs: crashfs.New(), start: start, truth: start,
-		trueAt: map[int64]time.Time{}, doubts: map[string]int{}, written: map[string]int{},
+		asked: map[string]int{}, trueAt: map[int64]time.Time{}, doubts: map[string]int{}, written: map[string]int{},
 	}
 	y.open()
 	y.do(func(tx *store.Tx) error {
@@ -336,6 +360,13 @@ func TestYear(t *testing.T) {
 	if diff := cmp.Diff(calm.state(), rough.state()); diff != "" {
 		t.Errorf("after the faults (-calm +rough):\n%s", diff)
 	}
+	// Two questions about a log are too many, unless a crash took the answer to the first.
+	if again := sum(calm.asked) - len(calm.asked); again != 0 || calm.waited != 0 {
+		t.Errorf("%d logs were asked about again, %d runs waited", again, calm.waited)
+	}
+	if again := sum(rough.asked) - len(rough.asked); again > 7*rough.crashes || rough.waited < 90 {
+		t.Errorf("%d logs were asked about again, %d runs waited", again, rough.waited)
+	}
 	for _, y := range []*year{calm, rough} {
 		m, err := y.store.Space("").Get("pinned")
 		if err != nil || !m.IsActive() || m.Revision != 1 {
@@ -351,6 +382,7 @@ func TestYear(t *testing.T) {
 	if rough.crashes < 50 || rough.doubts["the"] < 50 || rough.doubts["nothing"] < 5 {
 		t.Errorf("%d crashes, runs in doubt %v: the faults did not come about", rough.crashes, rough.doubts)
 	}
+	t.Logf("%d questions in the calm year, %d in the rough one, %d runs of which left logs waiting", calm.questions, rough.questions, rough.waited)
 	t.Logf("%d operations of %d entries in %d logs, %d things left; %d crashes in runs, runs in doubt: %d after a step, %d after an absence",
 		len(rough.trueAt), sum(rough.written), len(rough.written), len(rough.state()), rough.crashes, rough.doubts["the"], rough.doubts["nothing"])
 }

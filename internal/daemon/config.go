@@ -52,6 +52,9 @@ type Config struct {
 	RecallDisabled bool
 	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key memory_implicit_recall_top_k, default 3.
 	RecallTopK int
+	// RecallSelection has the language model choose more memories for each prompt, which come with the next one of the session. It costs a
+	// question for each prompt. Key memory_model_selection_enabled, default false.
+	RecallSelection bool
 	// ContextTokens is the budget in tokens of what an agent is told at the start of a session, 50 to 8,000.
 	// Key memory_max_prompt_tokens, default 4000.
 	ContextTokens int
@@ -66,6 +69,8 @@ type Config struct {
 	DecayLambda float64
 	// LLM is the language model that is asked, if any. Its keys begin with llm_.
 	LLM LLM
+	// Embeddings is the server that tells what texts mean, if any. Its keys begin with embeddings_.
+	Embeddings Embeddings
 
 	origins map[string]string // by key, where the value came from; empty for a default
 }
@@ -152,6 +157,7 @@ func (c Config) validate() error {
 		errs = append(errs, fmt.Errorf("socket (%s): %w", c.origin("socket"), err))
 	}
 	errs = append(errs, c.validateLLM()...)
+	errs = append(errs, c.validateEmbeddings()...)
 	return errors.Join(errs...)
 }
 

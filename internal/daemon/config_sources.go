@@ -71,6 +71,12 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.RecallTopK) }},
+		{"memory_model_selection_enabled", func(c *Config, v string) (err error) {
+			if c.RecallSelection, err = strconv.ParseBool(strings.ToLower(v)); err != nil {
+				return errors.New("must be true or false")
+			}
+			return nil
+		}, func(c Config) string { return strconv.FormatBool(c.RecallSelection) }},
 		{"memory_max_prompt_tokens", func(c *Config, v string) (err error) {
 			if c.ContextTokens, err = strconv.Atoi(v); err != nil || c.ContextTokens < 1 {
 				return errors.New("must be a whole number, 50 to 8000")
@@ -87,7 +93,7 @@ func settings() []setting {
 			c.DecayLambda = f
 			return nil
 		}, func(c Config) string { return strconv.FormatFloat(c.DecayLambda, 'g', -1, 64) }},
-	}, llmSettings()...)
+	}, slices.Concat(llmSettings(), embeddingsSettings())...)
 }
 
 func setPath(field func(*Config) *string) func(*Config, string) error {
@@ -250,7 +256,7 @@ func (c *Config) readFile(env func(string) string, file string) error {
 
 // filePath resolves a relative path in a file against the directory of the file.
 func filePath(file, key, value string) string {
-	if (key == "data" || key == "socket" || key == "llm_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
+	if (key == "data" || key == "socket" || key == "llm_api_key_file" || key == "embeddings_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
 		return filepath.Join(filepath.Dir(file), value)
 	}
 	return value

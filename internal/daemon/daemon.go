@@ -22,8 +22,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/embed"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
@@ -31,6 +33,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -68,6 +71,7 @@ type daemon struct {
 	fs        durable.FS
 	store     *store.Store
 	engine    *search.Engine
+	embedder  *embed.Client // nil without one
 	tools     *recall.Tools
 	indexed   func()     // lets searches go on
 	failed    chan error // why the store turned read-only
@@ -79,6 +83,9 @@ type daemon struct {
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
 	purges    *purge.Service
+	reviews   *review.Service
+	digest    *digest.Service
+	learner   *consolidator.Service
 	model     *model // nil without one
 	monitor   *rpc.Monitor
 	server    *grpc.Server
@@ -164,7 +171,11 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	local := func() time.Time { return d.now().In(d.cfg.Location()) }
-	d.engine = search.New(search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log})
+	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
+	if d.embedder = d.cfg.Embeddings.client(os.Getenv, d.now, d.log); d.embedder != nil {
+		searching.Embedder = d.embedder
+	}
+	d.engine = search.New(searching)
 	d.indexed = d.engine.Hold()
 	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
@@ -196,24 +207,25 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 
-	d.recall = recall.New(recall.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens,
-	})
-	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log}
+	hints := &recall.Hints{}
+	d.recall = d.newRecall(hints)
+	d.reviews, d.digest = review.New(d.store), digest.New(d.store, d.now)
+	reflecting := reflector.Config{
+		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints, Reviews: d.reviews,
+	}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
+		Reviews: d.reviews,
 	}
 	if d.model != nil {
 		reflecting.Model, consolidating.Model = d.model, d.model
 	}
+	d.learner = consolidator.New(consolidating)
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
 	})
-	d.archiver = archiver.New(archiver.Config{
-		Store: d.store, Location: d.cfg.Location(), Logger: d.log, ArchiveDays: d.cfg.ArchiveDays, DeleteDays: d.cfg.DeleteDays,
-	})
+	d.archiver = archiver.New(d.archiving())
 	if err := d.schedule(); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
@@ -223,8 +235,8 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
-		Consolidator: consolidator.New(consolidating),
-		Backups:      &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
+		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
+		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
@@ -292,9 +304,10 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.loadIndex, d.watchFailure, d.serveMetrics} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
+	group.Go(func() error { return d.recall.Run(work) })
 	if !d.cfg.ReflectDisabled {
 		group.Go(func() error { return d.sessions.Run(work) })
 	}

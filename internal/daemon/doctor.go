@@ -20,8 +20,8 @@ func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 	findings := []rpc.Finding{d.findStore(), d.findModes()}
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
-	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findQuarantine(), d.findCapture(), d.findSessions())
-	return append(findings, d.findModel(), d.findClock(ctx), d.findJobs()), nil
+	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findReviews(), d.findQuarantine(), d.findCapture(), d.findSessions())
+	return append(findings, d.findModel(), d.findEmbeddings(), d.findClock(ctx), d.findJobs()), nil
 }
 
 func ok(name, format string, args ...any) rpc.Finding {
@@ -156,7 +156,11 @@ func (d *daemon) findJobs() rpc.Finding {
 	}
 	var next []string
 	for _, s := range d.scheduler.Status() {
-		next = append(next, s.Name+" at "+s.NextRun.In(d.cfg.Location()).Format(time.DateTime))
+		text := s.Name + " at " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)
+		if s.Result != "" {
+			text += " (last: " + s.Result + ")"
+		}
+		next = append(next, text)
 	}
 	return ok("jobs", "none failing; next %s", strings.Join(next, ", "))
 }

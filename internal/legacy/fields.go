@@ -2,12 +2,12 @@ package legacy
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // label is what words beside an entry say of it.
@@ -16,7 +16,7 @@ type label struct{ kind, category string }
 // maxLabel is how many bytes of a text are looked at for a label.
 const maxLabel = 100
 
-var labelEnd = regexp.MustCompile(`\s*[:：|]|\s+[-–—]\s`)
+var labelEnd = pattern.New(`\s*[:：|]|\s+[-–—]\s`)
 
 // takeLabel takes the words off the beginning of text that say the type and the category.
 func takeLabel(l *label, text string) string {
@@ -24,7 +24,7 @@ func takeLabel(l *label, text string) string {
 		text = strings.TrimSpace(text)
 		head := text[:min(len(text), maxLabel)]
 		word, n := "", 0
-		for _, form := range []*regexp.Regexp{inBrackets, inMarks} {
+		for _, form := range []*pattern.Pattern{inBrackets, inMarks} {
 			if m := form.FindStringSubmatch(head); m != nil && n == 0 {
 				word, n = strings.Join(m[1:], ""), len(m[0])
 			}

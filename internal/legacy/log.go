@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // extraSection is the unknown field of an entry that holds the heading it stood below.
 const extraSection = "section"
 
-var fileDate = regexp.MustCompile(`^(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})(?:\D.*)?$`)
+var fileDate = pattern.New(`^(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})(?:\D.*)?$`)
 
 // DateOf returns the day that a log is of, from its base name (2026-02-21.md, 20260221.md, 2026_02_21-work.md) or the first
 // date among its headings, and false when neither says.
@@ -119,7 +119,7 @@ func (r *logReader) close(level int) {
 	}
 }
 
-var weekday = regexp.MustCompile(`(?i)(?:星期|周|礼拜)[一二三四五六日天]|\b(?:mon|tues?|wed(?:nes)?|thur?s?|fri|satur|sat|sun)(?:day)?\b`)
+var weekday = pattern.New(`(?i)(?:星期|周|礼拜)[一二三四五六日天]|\b(?:mon|tues?|wed(?:nes)?|thur?s?|fri|satur|sat|sun)(?:day)?\b`)
 
 func (r *logReader) heading(b *block) {
 	r.finish()

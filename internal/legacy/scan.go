@@ -1,10 +1,11 @@
 package legacy
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 type kind int
@@ -54,12 +55,12 @@ type scanner struct {
 }
 
 var (
-	headingForm = regexp.MustCompile(`^(#{1,6})\s*(.*?)\s*#*\s*$`)
-	fenceForm   = regexp.MustCompile("^(`{3,}|~{3,})")
-	ruleForm    = regexp.MustCompile(`^(?:[-*_=—]\s*){3,}$`)
-	itemForm    = regexp.MustCompile(`^(?:[-*+–—]\s+|-(?:[\p{Han}\p{Lu}]|\*\*|\[[ xX]\])|[•·・‣◦○●■□▪▫►▸➤→]\s*|\(?\d{1,3}[.)]\s+|\d{1,3}[.)]\p{Han}|\d{1,3}、|[（(]\d{1,3}[）)]\s*|[①-⑳]\s*)`)
-	boxForm     = regexp.MustCompile(`^(?:\[([ xX✓✔√]?)\](?:\s+|$)|([☐☑✅✔✓])\x{FE0F}?\s*)`)
-	boldForm    = regexp.MustCompile(`^(?:\*\*([^*]+)\*\*|__([^_]+)__)`)
+	headingForm = pattern.New(`^(#{1,6})\s*(.*?)\s*#*\s*$`)
+	fenceForm   = pattern.New("^(`{3,}|~{3,})")
+	ruleForm    = pattern.New(`^(?:[-*_=—]\s*){3,}$`)
+	itemForm    = pattern.New(`^(?:[-*+–—]\s+|-(?:[\p{Han}\p{Lu}]|\*\*|\[[ xX]\])|[•·・‣◦○●■□▪▫►▸➤→]\s*|\(?\d{1,3}[.)]\s+|\d{1,3}[.)]\p{Han}|\d{1,3}、|[（(]\d{1,3}[）)]\s*|[①-⑳]\s*)`)
+	boxForm     = pattern.New(`^(?:\[([ xX✓✔√]?)\](?:\s+|$)|([☐☑✅✔✓])\x{FE0F}?\s*)`)
+	boldForm    = pattern.New(`^(?:\*\*([^*]+)\*\*|__([^_]+)__)`)
 )
 
 func scan(data []byte) *scanner {

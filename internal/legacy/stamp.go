@@ -1,10 +1,11 @@
 package legacy
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 const (
@@ -14,9 +15,9 @@ const (
 )
 
 var (
-	stampDate = regexp.MustCompile(`^` + datePart)
-	stampTime = regexp.MustCompile(`^` + timePart + zonePart)
-	stampGap  = regexp.MustCompile(`^(?:[Tt]|[,，]?\s+|\s*(?:周|星期|礼拜)[一二三四五六日天]\s*|\s+[A-Z][a-z]{2,8}\s+)?`)
+	stampDate = pattern.New(`^` + datePart)
+	stampTime = pattern.New(`^` + timePart + zonePart)
+	stampGap  = pattern.New(`^(?:[Tt]|[,，]?\s+|\s*(?:周|星期|礼拜)[一二三四五六日天]\s*|\s+[A-Z][a-z]{2,8}\s+)?`)
 )
 
 // stamp is a point in time as it stands in a text.
@@ -123,15 +124,15 @@ func (s stamp) at(day string, loc *time.Location) time.Time {
 }
 
 var (
-	inBrackets = regexp.MustCompile(`^\s*[\[【(（<]\s*([^\[\]【】()（）<>]*?)\s*[\]】)）>]`)
-	inMarks    = regexp.MustCompile("^\\s*(?:\\*\\*([^*]+?)\\*\\*|__([^_]+?)__|`([^`]+?)`)")
-	behind     = regexp.MustCompile(`^\s*(?:[:：|–—]|-+(?:\s|$)|->|→)\s*`)
+	inBrackets = pattern.New(`^\s*[\[【(（<]\s*([^\[\]【】()（）<>]*?)\s*[\]】)）>]`)
+	inMarks    = pattern.New("^\\s*(?:\\*\\*([^*]+?)\\*\\*|__([^_]+?)__|`([^`]+?)`)")
+	behind     = pattern.New(`^\s*(?:[:：|–—]|-+(?:\s|$)|->|→)\s*`)
 )
 
 // leadingStamp takes a stamp from the start of text: in brackets, in bold, or followed by ":", "-" or the like. With bare, white space
 // behind it is enough.
 func leadingStamp(text string, bare bool) (s stamp, rest string, ok bool) {
-	for _, form := range []*regexp.Regexp{inBrackets, inMarks} {
+	for _, form := range []*pattern.Pattern{inBrackets, inMarks} {
 		m := form.FindStringSubmatch(text)
 		if m == nil {
 			continue
@@ -153,7 +154,7 @@ func leadingStamp(text string, bare bool) (s stamp, rest string, ok bool) {
 	return s, strings.TrimSpace(rest[len(sep):]), true
 }
 
-var trailing = regexp.MustCompile(`[\[【(（]\s*([^\[\]【】()（）]*?)\s*[\]】)）]\s*[.。]?\s*$`)
+var trailing = pattern.New(`[\[【(（]\s*([^\[\]【】()（）]*?)\s*[\]】)）]\s*[.。]?\s*$`)
 
 // trailingStamp finds a stamp with a date in brackets at the end of text. It may belong to what is said, so it stays there.
 func trailingStamp(text string) (stamp, bool) {

@@ -1,11 +1,11 @@
 package legacy
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // What a heading may mean beside a category.
@@ -50,12 +50,12 @@ func index(lists map[string]string) map[string]string {
 }
 
 var (
-	numbering = regexp.MustCompile(`^(?:\d{1,3}|[一二三四五六七八九十]{1,3})(?:[.)、．:：]|\s)\s*`)
-	brackets  = regexp.MustCompile(`[(（\[【]([^()（）\[\]【】]*)[)）\]】]`)
-	between   = regexp.MustCompile(`\s*(?:[/|·&,，、:：]|\s-\s|—|\sand\s|和|与|及)\s*`)
-	spaces    = regexp.MustCompile(`[\s_\-]+`)
-	before    = regexp.MustCompile(`^(?:user's|user’s|users|user|my|the|known|current|用户的|用户|我的|已知)\s*`)
-	after     = regexp.MustCompile(`\s*(?:memories|memory|list|section|entries|记忆|列表|部分|类)$`)
+	numbering = pattern.New(`^(?:\d{1,3}|[一二三四五六七八九十]{1,3})(?:[.)、．:：]|\s)\s*`)
+	brackets  = pattern.New(`[(（\[【]([^()（）\[\]【】]*)[)）\]】]`)
+	between   = pattern.New(`\s*(?:[/|·&,，、:：]|\s-\s|—|\sand\s|和|与|及)\s*`)
+	spaces    = pattern.New(`[\s_\-]+`)
+	before    = pattern.New(`^(?:user's|user’s|users|user|my|the|known|current|用户的|用户|我的|已知)\s*`)
+	after     = pattern.New(`\s*(?:memories|memory|list|section|entries|记忆|列表|部分|类)$`)
 )
 
 // plain reduces a heading or label to what the maps hold.

@@ -14,7 +14,8 @@ const (
 	EntryToolFailure    = "tool_failure"
 	EntryCorrection     = "correction"
 	EntrySessionSummary = "session_summary"
-	EntryReview         = "review" // a change that was proposed and not made: a person may want it
+	EntryReview         = "review"    // a change that was proposed and not made: a person may want it
+	EntrySkillRun       = "skill_run" // a workflow that worked
 )
 
 // Entry is one line of a daily log. Values in the store are immutable.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // kind of a file in which the text was found.
@@ -105,10 +105,10 @@ func (s *Service) known(h holder) bool {
 const archived = "archived"
 
 var (
-	segmentName  = regexp.MustCompile(`^journal/([0-9]{16}\.jsonl|mark\.json)$`)
-	snapshotName = regexp.MustCompile(`^snapshots/([^/]+\.jsonl|MANIFEST(\.prev)?\.json)$`)
-	tempSuffix   = regexp.MustCompile(`\.tmp-[A-Z2-7]{26}$`)
-	migrated     = regexp.MustCompile(`\.migrated(\.[0-9]+)?$`)
+	segmentName  = pattern.New(`^journal/([0-9]{16}\.jsonl|mark\.json)$`)
+	snapshotName = pattern.New(`^snapshots/([^/]+\.jsonl|MANIFEST(\.prev)?\.json)$`)
+	tempSuffix   = pattern.New(`\.tmp-[A-Z2-7]{26}$`)
+	migrated     = pattern.New(`\.migrated(\.[0-9]+)?$`)
 )
 
 // classify says whose a file is, by its name.
@@ -227,7 +227,7 @@ func (s *Service) belonging(name string) ([]string, error) {
 	return names, nil
 }
 
-// dropIndex deletes the saved keyword indexes.
+// dropIndex deletes the saved indexes, of words and of meanings.
 func (s *Service) dropIndex() error {
 	entries, err := s.cfg.FS.ReadDir("index")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,7 +238,7 @@ func (s *Service) dropIndex() error {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".keyword") {
+		if strings.HasSuffix(e.Name(), ".keyword") || strings.HasSuffix(e.Name(), ".vectors") {
 			names = append(names, "index/"+e.Name())
 		}
 	}

@@ -28,13 +28,13 @@ func (s *Service) block(req *Request, chosen []choice, lang string, now time.Tim
 	head, tail := open+"\n"+guide+"\n", end+"\n"
 	body := ""
 	for _, c := range chosen {
-		item := Item{Space: c.space, Memory: c.memory, Score: c.score, Tool: c.tool}
+		item := Item{Space: c.space, Memory: c.memory, Score: c.score, Tool: c.tool, Selected: c.selected}
 		item.Age = Age(changedAt(c.memory), now, lang)
 		item.Caveat = Caveat(changedAt(c.memory), now, lang)
-		full := strings.ReplaceAll(indented(clean(said(c.memory))), nonce, "…")
+		full := withoutNonce(indented(clean(said(c.memory))), nonce)
 		for limit := req.chars(); limit >= leastChars; limit = limit * 2 / 3 {
 			item.Text, item.Clipped = clip(full, limit)
-			line := strings.ReplaceAll(item.line(w, len(req.Spaces) > 1), nonce, "…")
+			line := withoutNonce(item.line(w, len(req.Spaces) > 1), nonce)
 			if tokens := Tokens(head + body + line + tail); tokens <= req.Tokens {
 				body += line
 				res.Tokens = tokens

@@ -9,16 +9,18 @@ import (
 // clean makes a text safe to stand in a fence. Characters that are not seen or that turn the direction of writing go, nothing
 // in it can open or close a tag or a block of code, and lines are as few as they can be.
 func clean(s string) string {
-	s = visible(s)
-	s = withoutTags(s)
 	var lines []string
-	for line := range strings.SplitSeq(s, "\n") {
+	for line := range strings.SplitSeq(visible(s), "\n") {
 		if line = strings.TrimRight(line, " \t"); strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}
 	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
+	// Last, because whether a bracket may stay depends on what follows it, and a trimmed space follows it no more.
+	return withoutTags(strings.TrimSpace(strings.Join(lines, "\n")))
 }
+
+// withoutNonce takes the nonce of a block out of what stands in it. A space stands before the mark left: "<" may have stood before it.
+func withoutNonce(s, nonce string) string { return strings.ReplaceAll(s, nonce, " …") }
 
 // indented is clean text whose lines but the first stand to the right of whatever begins a line of the block itself.
 func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }

@@ -34,7 +34,8 @@ type ContextRequest struct {
 	Language     string   // English or Chinese; "" is that of FirstMessage, else that of the memories
 	FirstMessage string   // for the language only
 	Root         string   // of the project, for the files below; "" is none
-	Instructions bool     // add AGENTS.md and CLAUDE.md
+	Dir          string   // where in the project the agent works; "" is its root
+	Instructions bool     // add AGENTS.md and CLAUDE.md, of the root and of each directory from there to Dir
 	Bootstrap    bool     // add SOUL.md, USER.md, TOOLS.md and IDENTITY.md
 }
 
@@ -85,7 +86,7 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 		return "", fmt.Errorf("context: %w", err)
 	}
 	sections = append(sections,
-		&section{title: w.instructions, share: 45, prefix: true, entries: projectFiles(req.Root, instructionFiles, req.Instructions)},
+		&section{title: w.instructions, share: 45, prefix: true, entries: projectFiles(req.Root, toward(req.Root, req.Dir, instructionFiles), req.Instructions)},
 		&section{title: w.logs, share: 20, entries: logs},
 		&section{title: w.bootstrap, share: 30, prefix: true, entries: projectFiles(req.Root, bootstrapFiles, req.Bootstrap)})
 	body := assemble(sections, w, req.Tokens)
@@ -101,19 +102,7 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 
 // remembered lists the memories, the most important first, and decides the language when nobody has.
 func (s *Service) remembered(req *ContextRequest, now time.Time) ([]entry, error) {
-	var all []choice
-	for _, space := range req.Spaces {
-		for _, m := range s.store.Space(space).Memories() {
-			if m.IsActive() && !m.Expired(now) {
-				all = append(all, choice{space: space, memory: m})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b choice) int {
-		return cmp.Or(
-			cmp.Compare(pinned(b.memory), pinned(a.memory)), cmp.Compare(b.memory.Salience, a.memory.Salience),
-			changedAt(b.memory).Compare(changedAt(a.memory)), cmp.Compare(a.memory.ID, b.memory.ID), cmp.Compare(a.space, b.space))
-	})
+	all := s.byImportance(req.Spaces, now)
 	if req.Language == "" {
 		req.Language = s.languageFor(req, all)
 	}
@@ -127,6 +116,24 @@ func (s *Service) remembered(req *ContextRequest, now time.Time) ([]entry, error
 		out = append(out, entry{rank, heading, "- " + text + " (" + Age(changedAt(c.memory), now, req.Language) + ")"})
 	}
 	return out, nil
+}
+
+// byImportance lists all active memories of spaces, the most important first.
+func (s *Service) byImportance(spaces []string, now time.Time) []choice {
+	var all []choice
+	for _, space := range spaces {
+		for _, m := range s.store.Space(space).Memories() {
+			if m.IsActive() && !m.Expired(now) {
+				all = append(all, choice{space: space, memory: m})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b choice) int {
+		return cmp.Or(
+			cmp.Compare(pinned(b.memory), pinned(a.memory)), cmp.Compare(b.memory.Salience, a.memory.Salience),
+			changedAt(b.memory).Compare(changedAt(a.memory)), cmp.Compare(a.memory.ID, b.memory.ID), cmp.Compare(a.space, b.space))
+	})
+	return all
 }
 
 func pinned(m *memory.Memory) int {

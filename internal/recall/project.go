@@ -7,10 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 
+	"github.com/memsidecar/memsidecar/internal/pattern"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
@@ -135,7 +135,7 @@ func (r *reader) text(name string) (string, bool) {
 	return text, true
 }
 
-var importMark = regexp.MustCompile(`(?:^|\s)@([^\s@~/][^\s@]*)`)
+var importMark = pattern.New(`(?:^|\s)@([^\s@~/][^\s@]*)`)
 
 // imports lists the files that a text imports as @path, code left aside. Absolute ones and those below the home directory are no part of
 // the project.

@@ -6,10 +6,12 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +41,13 @@ type Config struct {
 	Disabled bool
 	// Tools is what follows the procedural memories of the store.
 	Tools *Tools
+	// Model chooses more memories for a prompt, which come with a later one of its session; nil chooses nothing. It is asked while Run runs.
+	Model  Model
+	Logger *slog.Logger // of what the model does; nil discards
+	// Working is what a session is at work on, which is added to its requests; nil adds nothing. Error: memory.ErrNotFound.
+	Working func(space, session string) (*memory.Working, error)
+	// Hints keeps what was hinted at, for the reflection that asks what came of it; nil keeps it for this service alone.
+	Hints *Hints
 }
 
 // Service is safe for concurrent use.
@@ -53,14 +62,17 @@ type Service struct {
 
 	contextTokens int
 	tools         *Tools
+	workingOf     func(space, session string) (*memory.Working, error)
+	selector      *selector // nil without a model
 
 	shown  shown
 	traces traces
+	hinted *Hints
 }
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools}
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, workingOf: c.Working, hinted: cmp.Or(c.Hints, &Hints{})}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}
@@ -76,6 +88,12 @@ func New(c Config) *Service {
 	if s.tools == nil {
 		s.tools = NewTools()
 	}
+	if c.Model != nil {
+		s.selector = &selector{service: s, model: c.Model, logger: c.Logger, queue: make(chan selection, selectQueue)}
+		if c.Logger == nil {
+			s.selector.logger = slog.New(slog.DiscardHandler)
+		}
+	}
 	return s
 }
 
@@ -86,8 +104,8 @@ func randomNonce() string {
 }
 
 // Recall returns what an agent should be told for a prompt: the memories that fit best, and rules about the tools it names or
-// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since or was asked for
-// explicitly. Accesses are counted later, once for each session and memory.
+// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since, was asked for
+// explicitly, or the context of the agent was compacted; then its own summary of its work comes too, once. Accesses are counted later, once for each session and memory.
 //
 // Errors: *memory.InvalidError, and that of ctx.
 func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
@@ -97,17 +115,27 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	if s.disabled && !req.Explicit {
 		return &Result{Reason: ReasonDisabled}, nil
 	}
+	working := s.working(&req)
 	seen := s.shown.of(req.Session)
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
+	if working != nil {
+		req.join(working)
+		seen.compacted(working.Compactions)
+	}
 
 	query := queryOf(req.Text)
 	chosen, reason, err := s.choose(ctx, &req, query, seen)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody waits any more, so nothing is shown to anybody
+	}
 	now := s.now()
 	lang := languageOf(query)
+	kept := s.again(&req, seen, working)
+	req.Tokens -= Tokens(kept)
 	res := s.block(&req, chosen, lang, now)
 	if res.Reason = reason; len(chosen) > 0 && len(res.Items) == 0 {
 		res.Reason = ReasonBudget
@@ -119,9 +147,15 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 		}
 		seen.add(it.Space, it.Memory)
 	}
+	if kept != "" {
+		res.Block = kept + res.Block
+		res.Tokens = Tokens(res.Block)
+		seen.reminded = working.Compactions
+	}
 	for space, ids := range fresh {
 		s.store.Touch(space, ids, now)
 	}
+	s.selector.ask(&req, query, seen)
 	if len(res.Items) > 0 {
 		s.traces.add(traceOf(&req, query, res.Items, now))
 	}
@@ -142,22 +176,16 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 			out = append(out, c)
 		}
 	}
-	found, err := s.search.Search(ctx, search.Request{
-		Spaces: req.Spaces, Query: query, K: min(memory.MaxK, 2*MaxItems+seen.count()), AsOf: s.now(), Explain: true,
+	rules := s.rules(req, query)
+	found, err := s.fitting(ctx, req, query, seen, func(h *search.Hit) bool {
+		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
+		if toolOf(h.Memory) == "" || sharesText(h) && !slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() }) {
+			take(c) // but the name of its tool alone does not make a rule fit, and the rules about tools have their own places
+		}
+		return len(out) == req.Items
 	})
 	if err != nil {
 		return nil, "", err
-	}
-	rules := s.rules(req, query)
-	for _, h := range found.Hits {
-		if len(out) == req.Items {
-			break
-		}
-		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
-		if toolOf(h.Memory) != "" && (!sharesText(&h) || slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() })) {
-			continue // the name of its tool alone does not make a rule fit; and the rules about tools have their own places
-		}
-		take(c)
 	}
 	relevant := len(out)
 	for _, c := range rules {
@@ -165,6 +193,11 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 			break
 		}
 		take(c)
+	}
+	for _, c := range s.selected(seen, s.now()) {
+		if !req.Explicit && len(out) < MaxItems {
+			take(c)
+		}
 	}
 	switch {
 	case len(out) > 0:
@@ -175,6 +208,32 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 		return nil, search.ReasonWeak, nil
 	}
 	return nil, found.Reason, nil
+}
+
+// fitting offers the memories that fit, best first, until enough says so. It asks for few and without explanation, because most prompts need
+// no more, and asks again for those that do.
+func (s *Service) fitting(ctx context.Context, req *Request, query string, seen *seen, enough func(*search.Hit) bool) (*search.Response, error) {
+	want := search.Request{Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now()}
+	most := min(memory.MaxK, want.K+seen.count())
+	for {
+		found, err := s.search.Search(ctx, want)
+		if err != nil {
+			return nil, err
+		}
+		if !want.Explain && slices.ContainsFunc(found.Hits, func(h search.Hit) bool { return toolOf(h.Memory) != "" }) {
+			want.Explain = true
+			continue
+		}
+		for _, h := range aboutFiles(found.Hits, req.FilesRead) {
+			if enough(&h) {
+				return found, nil
+			}
+		}
+		if len(found.Hits) < want.K || want.K == most {
+			return found, nil
+		}
+		want.K = most
+	}
 }
 
 // sharesText reports whether a word that was found stands in what the memory says, not only in what is noted beside it.

@@ -103,14 +103,16 @@ type Result struct {
 
 // Item is a memory that is shown. Memory is shared and must not be changed.
 type Item struct {
-	Space   string
-	Memory  *memory.Memory
-	Score   float64 // of the search; 0 for a rule about a tool
-	Tool    string  // the tool because of which it is shown
-	Text    string  // as it stands in the block
-	Clipped bool    // the text is shorter than the memory's
-	Age     string  // in words
-	Caveat  string  // when it is more than a day old
+	Space  string
+	Memory *memory.Memory
+	Score  float64 // of the search; 0 for a rule about a tool
+	Tool   string  // the tool because of which it is shown
+	// Selected says that a model chose it for an earlier prompt of the session.
+	Selected bool
+	Text     string // as it stands in the block
+	Clipped  bool   // the text is shorter than the memory's
+	Age      string // in words
+	Caveat   string // when it is more than a day old
 }
 
 // choice is a memory that is to be shown if there is room.
@@ -119,6 +121,8 @@ type choice struct {
 	memory *memory.Memory
 	score  float64
 	tool   string
+
+	selected bool // by a model
 }
 
 func (c *choice) key() [2]string { return [2]string{c.space, c.memory.ID} }

@@ -26,6 +26,11 @@ type seen struct {
 
 	mu        sync.Mutex // held for a whole recall: two of one session come one after the other
 	revisions map[[2]string]int64
+	counts    map[[2]string]bool // memories whose access was counted
+	compacts  int                // how often the context had been compacted when that was shown
+	reminded  int                // the same when the session's own summary was shown last
+	asking    bool               // a model is being asked what to show
+	selected  [][2]string        // what it chose last, to be shown when there is room
 }
 
 // of returns what a session was shown. Without a session it is empty and kept by nobody.
@@ -58,9 +63,13 @@ func (s *seen) has(space string, m *memory.Memory) bool {
 }
 
 // counted reports whether an access of the memory was counted.
-func (s *seen) counted(space, id string) bool {
-	_, ok := s.revisions[[2]string{space, id}]
-	return ok
+func (s *seen) counted(space, id string) bool { return s.counts[[2]string{space, id}] }
+
+// compacted is told how often the context of the session's agent was compacted. After each time the agent knows no more what it was shown.
+func (s *seen) compacted(times int) {
+	if times != s.compacts {
+		s.compacts, s.revisions = times, nil
+	}
 }
 
 func (s *seen) count() int { return len(s.revisions) }
@@ -69,5 +78,8 @@ func (s *seen) add(space string, m *memory.Memory) {
 	if s.revisions == nil || len(s.revisions) >= maxSeen {
 		s.revisions = map[[2]string]int64{}
 	}
-	s.revisions[[2]string{space, m.ID}] = m.Revision
+	if s.counts == nil || len(s.counts) >= maxSeen {
+		s.counts = map[[2]string]bool{}
+	}
+	s.revisions[[2]string{space, m.ID}], s.counts[[2]string{space, m.ID}] = m.Revision, true
 }

@@ -1,9 +1,10 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // The entropy rule takes long strings of letters and digits that look drawn by lot and that nothing else
@@ -60,7 +61,7 @@ func wordEnd(s string, at int) int {
 	return at
 }
 
-var publicBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|REQUEST)[A-Z ]*-----[^-]*`)
+var publicBlock = pattern.New(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|REQUEST)[A-Z ]*-----[^-]*`)
 
 func publicBlocks(s string) [][]int {
 	if !strings.Contains(s, "-----BEGIN ") {

@@ -1,17 +1,17 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // shape is one kind of secret. Group "v" of the expression is the value to replace, the whole match when there is none.
 type shape struct {
 	kind  string
 	hints []string // lower case; the expression is tried only where one of them occurs
-	re    *regexp.Regexp
+	re    *pattern.Pattern
 	is    func(value, match string) bool // false: looks alike, but is not a secret; nil: always is
-	group int
 }
 
 func (p *shape) hinted(low string) bool {
@@ -28,7 +28,8 @@ func (p *shape) replace(s string) (string, int) {
 	var b strings.Builder
 	last, n := 0, 0
 	for _, m := range p.re.FindAllStringSubmatchIndex(s, -1) {
-		from, to := m[2*p.group], m[2*p.group+1]
+		group := max(0, p.re.SubexpIndex("v"))
+		from, to := m[2*group], m[2*group+1]
 		if from < 0 || isMarker(s[from:to]) || p.is != nil && !p.is(s[from:to], s[m[0]:m[1]]) {
 			continue
 		}
@@ -44,9 +45,7 @@ func (p *shape) replace(s string) (string, int) {
 }
 
 func of(kind, hints, re string, is func(value, match string) bool) shape {
-	p := shape{kind: kind, hints: strings.Fields(hints), re: regexp.MustCompile(re), is: is}
-	p.group = max(0, p.re.SubexpIndex("v"))
-	return p
+	return shape{kind: kind, hints: strings.Fields(hints), re: pattern.New(re), is: is}
 }
 
 // shapes are tried in order: values that tell by themselves what they are, then values that their surroundings give away.
@@ -86,19 +85,21 @@ var shapes = []shape{
 	of("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*(?:=>|:=|==|[=:：＝])\s*\\*"(?P<v>[^"\\\n]{3,})\\*"`, quotedPassword),
 	of("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*(?:=>|:=|==|[=:：＝])\s*\\*'(?P<v>[^'\\\n]{3,})\\*'`, quotedPassword),
 	of("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*[=:：＝]\s*(?P<v>[^\s"'，。；、]{4,})`, barePassword),
-	of("password", passwordHints, `(?i)\b(?:password|passwd|passphrase|passcode|pwd)\s+(?:is|was|to)\s+(?:now\s+)?["'“‘]?(?P<v>[!-~]{4,})`, spokenPassword),
+	of("password", passwordHints, `(?i)\b(?:password|passwd|passphrase|passcode|pwd)\s+(?:is|was|to)\s+(?:now\s+)?["'“‘]?(?P<v>[!-~]{4,}?)`+spokenEnd, spokenPassword),
 	of("password", "--pass", `--pass(?:word|wd|phrase)?\s+["']?(?P<v>[^\s"'-][^\s"']{3,})`, barePassword),
-	of("password", "密码 口令 密钥 秘钥 令牌 验证码", `(?:密码|口令|密钥|秘钥|令牌|验证码)\s*(?:就?是|为|改成|改为|设为|设成|:|：|=|＝)\s*["'“‘「『]?(?P<v>[!-~]{4,})`, chinesePassword),
+	of("password", "密码 口令 密钥 秘钥 令牌 验证码", `(?:密码|口令|密钥|秘钥|令牌|验证码)\s*(?:就?是|为|改成|改为|设为|设成|:|：|=|＝)\s*["'“‘「『]?(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePassword),
 
 	of("secret", secretHints, `(?i)`+secretNames+`\\*["']?\s*(?:=>|:=|[=:：＝])\s*\\*["'](?P<v>[^"'\\\s]{8,})\\*["']`, quotedSecret),
 	of("secret", secretHints, `(?i)`+secretNames+`\\*["']?\s*[=:：＝]\s*(?P<v>[^\s"'，。；、,;&]{8,})`, bareSecret),
-	of("secret", secretHints, `(?i)`+secretNames+`\s*(?:\s(?:is|was)\s|是|为)\s*["'“「]?(?P<v>[!-~]{8,})`, bareSecret),
+	of("secret", secretHints, `(?i)`+secretNames+`\s*(?:\s(?:is|was)\s|是|为)\s*["'“「]?(?P<v>[!-~]{8,}?)`+spokenEnd, bareSecret),
 	of("secret", "--token --secret key ", `(?i)--(?:[a-z-]*-)?(?:token|secret|api-?key|access-?key)\s+["']?(?P<v>[^\s"'-][^\s"']{7,})`, bareSecret),
 	of("secret", "?key= &key= ?sig= &sig= signature=", `(?i)[?&](?:key|sig|signature|x-amz-signature|code)=(?P<v>[^\s"'&<>#]{12,})`, bareSecret),
 }
 
 const (
 	passwordHints = "password passwd passphrase passcode pwd"
+	// A spoken value ends with its word, or with the JSON string that the sentence is in.
+	spokenEnd     = `(?:\\*"\s*[,:}\]]|[^!-~]|$)`
 	passwordNames = `(?:passwords?|passwd|passphrase|passcode|pwd)`
 	secretHints   = "secret token key credential"
 	// A name must end in one of these, so token_count, secretName and tokenizer are none.

@@ -1,9 +1,10 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // The checks below tell a secret from what only stands where one could: a type, a variable, a placeholder, a word.
@@ -28,11 +29,11 @@ func hasDigit(value, _ string) bool { return strings.ContainsFunc(value, isDigit
 func keyMaterial(value, _ string) bool { return base64Line.MatchString(value) }
 
 var (
-	base64Line  = regexp.MustCompile(`[A-Za-z0-9+/=]{32,}`)
-	code        = regexp.MustCompile(`^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+;?$`)
-	placeholder = regexp.MustCompile(`(?i)^(?:[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*|redacted|changeme|placeholder|null|nil|none|undefined|true|false|todo|tbd)[,;)}\]>"'` + "`" + `]*$`)
-	typeWord    = regexp.MustCompile(`(?i)^\[?\]?\*?(?:string|str|bytes?|text|char|varchar|int|integer|number|bool|boolean|any|object|optional|required|secret\w*|password\w*|passwd|pwd|token\w*|hidden|field|input|value|key|env|self|this)\b[\w.\[\]|?<>(){},;]*$`)
-	algorithm   = regexp.MustCompile(`(?i)^(?:base\d+|sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2|aes-?\d*|utf-?\d+|oauth-?2?|rsa-?\d*|http2?|ed25519|x509|2fa|mfa|[ks]?8s?)\b`)
+	base64Line  = pattern.New(`[A-Za-z0-9+/=]{32,}`)
+	code        = pattern.New(`^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+;?$`)
+	placeholder = pattern.New(`(?i)^(?:[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*|redacted|changeme|placeholder|null|nil|none|undefined|true|false|todo|tbd)[,;)}\]>"'` + "`" + `]*$`)
+	typeWord    = pattern.New(`(?i)^\[?\]?\*?(?:string|str|bytes?|text|char|varchar|int|integer|number|bool|boolean|any|object|optional|required|secret\w*|password\w*|passwd|pwd|token\w*|hidden|field|input|value|key|env|self|this)\b[\w.\[\]|?<>(){},;]*$`)
+	algorithm   = pattern.New(`(?i)^(?:base\d+|sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2|aes-?\d*|utf-?\d+|oauth-?2?|rsa-?\d*|http2?|ed25519|x509|2fa|mfa|[ks]?8s?)\b`)
 )
 
 func isPlaceholder(v string) bool {

@@ -24,8 +24,10 @@ type Input struct {
 	Now      time.Time
 
 	Similar  func(text string) []plan.Neighbour // memories near to a text; nil: there are none
-	Rules    map[string]*memory.Memory          // active memories by the signature of the failure they are about
-	Failures map[string]int64                   // how often a signature failed before, by the daily logs
+	Rules    map[string]*memory.Memory          // active memories by the signature of the failure they are about, and by its kind
+	Failures map[string]int64                   // how often a signature failed before, by the daily logs; and a kind
+	Hinted   []Hinted                           // rules shown in the session before actions
+	Known    func(id string) *memory.Memory     // a memory of the space; nil: there is none
 }
 
 const (
@@ -41,13 +43,18 @@ func Reflect(in Input) plan.Plan {
 	}
 	r.statements()
 	r.failures()
+	r.workflows()
+	r.feedback()
 	r.summary()
 	return r.plan
 }
 
 // newReflection prepares a run: the messages are cleaned of secrets, the plan is empty.
 func newReflection(in Input) *reflection {
-	r := &reflection{in: in}
+	r := &reflection{in: in, kinds: map[string]string{}, counted: map[string]bool{}}
+	if in.Known == nil {
+		r.in.Known = func(string) *memory.Memory { return nil }
+	}
 	if in.Location == nil {
 		r.in.Location = time.UTC
 	}
@@ -65,6 +72,8 @@ type reflection struct {
 	in      Input
 	plan    plan.Plan
 	chinese bool
+	kinds   map[string]string // kinds of the failures that the plan speaks of, by signature
+	counted map[string]bool   // rules of the plan that count all failures of their kind already, by signature
 }
 
 func (r *reflection) day(m *memory.Message) time.Time {
@@ -167,45 +176,25 @@ func (r *reflection) decide(item plan.Item) plan.Item {
 
 // failures writes tool failures to the log, and makes a rule of those that came again or have a clear fix.
 func (r *reflection) failures() {
-	for i, f := range failures(r.in.Messages) {
-		if i == maxFailures {
-			return
-		}
+	failed := failures(r.in.Messages)
+	failed = failed[:min(len(failed), maxFailures)]
+	for _, f := range failed {
 		r.logFailure(f)
 		if known := r.in.Rules[f.signature]; known != nil {
 			r.seenAgain(f, known)
+			r.kinds[f.signature] = f.kind()
+			continue
+		}
+		if r.generalise(f, failed) {
 			continue
 		}
 		seen := r.in.Failures[f.signature] + f.count
 		if f.class == classTests || seen < 2 && f.fix == nil { // failing tests are work, not a lesson
 			continue
 		}
-		tc := f.message.Tool
-		item := plan.Item{Action: plan.Add, Why: "TOOL_FAILED_AGAIN", Memory: memory.Memory{
-			Category: memory.Procedural, Content: ruleText(f, r.chinese), Salience: 0.8, Source: memory.SourceReflection, Confidence: 1,
-			Context: &memory.Context{Tool: head(tc.Name, memory.MaxTitle), ErrorType: f.class, LearnedFrom: learnedFrom(r.in.Session),
-				Signature: f.signature, Occurrences: seen},
-			Evidence: []memory.Evidence{{Log: date(r.day(f.message)), Session: r.in.Session}},
-		}}
-		if f.fix != nil {
-			item.Why = "TOOL_FIXED"
-			if seen < 2 {
-				item.Memory.Salience, item.Memory.Confidence = 0.6, 0.8
-			}
-		}
-		r.plan.Items = append(r.plan.Items, item)
+		r.plan.Items = append(r.plan.Items, r.ruleOf(f, seen))
+		r.kinds[f.signature] = f.kind()
 	}
-}
-
-// seenAgain counts a failure on the memory that is about it.
-func (r *reflection) seenAgain(f *failure, known *memory.Memory) {
-	x := *known.Context
-	x.Occurrences += f.count
-	r.plan.Items = append(r.plan.Items, plan.Item{
-		Action: plan.Update, Target: known.ID, TargetRevision: known.Revision, Why: "TOOL_FAILED_AGAIN",
-		Memory: memory.Memory{Content: known.Content, Salience: max(known.Salience, 0.8), Context: &x,
-			Evidence: []memory.Evidence{{Log: date(r.day(f.message)), Session: r.in.Session}}},
-	})
 }
 
 func (r *reflection) logFailure(f *failure) {
@@ -217,14 +206,19 @@ func (r *reflection) logFailure(f *failure) {
 	if args := readable(tc.Arguments); args != "" {
 		content += " [" + args + "]"
 	}
+	extra := map[string]json.RawMessage{extraSignature: quote(f.signature), extraCount: quote(f.count)}
+	if kind := f.kind(); kind != "" {
+		extra[extraKind] = quote(kind)
+	}
 	r.entry(at, memory.Entry{Type: memory.EntryToolFailure, Content: content, Category: memory.Procedural, Tool: tc.Name, Error: f.class,
-		Extra: map[string]json.RawMessage{extraSignature: quote(f.signature), extraCount: quote(f.count)}})
+		Extra: extra})
 }
 
 // Members of a tool_failure entry beside the published ones.
 const (
 	extraSignature = "signature" // string
 	extraCount     = "count"     // failures of the signature in the stretch
+	extraKind      = "kind"      // string: what the failure has in common with others; missing when it says nothing of them
 )
 
 func quote(v any) json.RawMessage {

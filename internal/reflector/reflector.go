@@ -5,12 +5,9 @@ package reflector
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -35,6 +32,16 @@ type Config struct {
 
 	// Model says what to keep of a session; nil leaves that to the rules.
 	Model Model
+	// Hints says which rules sessions were hinted at; nil: none.
+	Hints Hints
+
+	// Reviews knows what a person was asked about before; nil is nothing.
+	Reviews Reviews
+}
+
+// Reviews returns the proposals about some memories that were left to a person, whatever became of them.
+type Reviews interface {
+	Known(space string, targets []string) ([]*plan.Proposal, error)
 }
 
 // Reflector is safe for concurrent use.
@@ -44,12 +51,14 @@ type Reflector struct {
 	now      func() time.Time
 	location *time.Location
 	logger   *slog.Logger
-	model    Model // nil without one
+	model    Model   // nil without one
+	hints    Hints   // nil without them
+	reviews  Reviews // may be nil
 }
 
 // New makes a Reflector. Store, Search and Now are required.
 func New(cfg Config) *Reflector {
-	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model}
+	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model, cfg.Hints, cfg.Reviews}
 	if r.location == nil {
 		r.location = time.UTC
 	}
@@ -62,6 +71,8 @@ func New(cfg Config) *Reflector {
 // Options of one reflection.
 type Options struct {
 	DryRun bool // say what would happen, change nothing
+	// Open reflects an open session that goes on: what was said so far is learnt from, and the session stays open.
+	Open bool
 }
 
 // Result of a reflection.
@@ -74,6 +85,7 @@ type Result struct {
 	Summary          string            // of the stretch
 	DecidedBy        string            // ByModel or ByRules; "" with AlreadyReflected
 	Note             string            // why the rules decided although there is a model; else ""
+	Changes          []journal.Change  // of a dry run: what the operation would hold
 }
 
 const (
@@ -91,7 +103,7 @@ var (
 // is left alone. When messages arrive or a memory it is about changes while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
 //
 // With a model, that is asked once, and the rules decide where it is of no use. What arrives meanwhile is left for the next reflection, and a
-// memory that changes meanwhile is left as it is.
+// memory that changes meanwhile is left as it is. After a purge meanwhile everything is read, and the model asked, anew.
 //
 // Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when things would not stand still, *WaitError, those of the store.
 func (r *Reflector) Reflect(ctx context.Context, space, sessionID string, opts Options) (Result, error) {
@@ -119,94 +131,6 @@ func (r *Reflector) settle(ctx context.Context, space string) error {
 	return nil
 }
 
-func (r *Reflector) once(ctx context.Context, space, id string, opts Options, asked *stretch) (Result, error) {
-	view := r.store.Space(space)
-	session, err := view.Session(id)
-	if err != nil {
-		return Result{}, err
-	}
-	messages, err := view.Messages(id, max(session.ReflectedSeq, 1))
-	if err != nil {
-		return Result{}, fmt.Errorf("read the session's messages: %w", err)
-	}
-	if len(messages) == 0 && session.State == memory.SessionReflected {
-		return Result{AlreadyReflected: true, Op: session.ReflectedOp, Summary: session.Summary}, nil
-	}
-	messages, err = r.consult(ctx, view, session, messages, opts, asked)
-	if err != nil {
-		return Result{}, err
-	}
-	res := Result{Messages: len(messages), DecidedBy: ByRules, Note: asked.instead}
-	if res.Plan, err = r.plan(ctx, view, id, messages, asked); err != nil {
-		return Result{}, err
-	}
-	if asked.reply != nil {
-		res.DecidedBy = ByModel
-	}
-	res.Summary = summaryOf(res.Plan, session.Summary)
-	meta := store.Meta{Space: space, Actor: journal.ActorReflect, Reason: "session reflection", Session: id}
-	if r.model != nil {
-		meta.Reason += " by the " + res.DecidedBy
-	}
-	done, err := r.store.Update(ctx, meta, func(tx *store.Tx) error {
-		current := tx.Session(id)
-		if current == nil {
-			return &memory.NotFoundError{Kind: "session", Name: id}
-		}
-		if current.ReflectedSeq != session.ReflectedSeq || current.ReflectedOp != session.ReflectedOp || current.NextSeq != session.NextSeq && !asked.asked {
-			return errMoved
-		}
-		outcomes := plan.Preview(res.Plan, tx)
-		if overtaken(res.Plan, outcomes) {
-			return errMoved // what was learnt is decided anew, not lost
-		}
-		if opts.DryRun {
-			res.Outcomes = outcomes
-			return errDryRun
-		}
-		p := res.Plan
-		p.Entries = slices.Concat(p.Entries, r.forReview(p, outcomes))
-		if err := plan.Apply(tx, p); err != nil {
-			return err
-		}
-		next := reflected(current, messages, tx, res.Summary)
-		if asked.asked && (current.NextSeq > asked.upTo || current.State == memory.SessionOpen && session.State != memory.SessionOpen) {
-			// It went on while the model was asked: only the stretch is done.
-			next = new(*current)
-			next.ReflectedSeq, next.ReflectedOp, next.Summary = max(current.ReflectedSeq, asked.upTo), tx.LSN(), res.Summary
-		}
-		tx.PutSession(next)
-		return nil
-	})
-	switch {
-	case errors.Is(err, errDryRun):
-		return res, nil
-	case err != nil:
-		return Result{}, err
-	}
-	res.Op, res.Outcomes = done.Op, done.Outcomes
-	r.logger.DebugContext(ctx, "session reflected", "space", space, "session", id, "op", res.Op, "items", len(res.Plan.Items))
-	return res, nil
-}
-
-// consult has the model asked about what is new, once for each stretch, and returns the messages of the stretch.
-func (r *Reflector) consult(ctx context.Context, view *store.Space, session *memory.Session, messages []*memory.Message, opts Options, asked *stretch) ([]*memory.Message, error) {
-	if r.model == nil || len(messages) == 0 {
-		*asked = stretch{}
-		return messages, nil
-	}
-	again := asked.asked && asked.from == session.ReflectedSeq
-	upTo := session.NextSeq
-	if again {
-		upTo = asked.upTo
-	}
-	messages = slices.DeleteFunc(slices.Clone(messages), func(m *memory.Message) bool { return m.Seq >= upTo })
-	if again || len(messages) == 0 {
-		return messages, nil
-	}
-	return messages, r.ask(ctx, view, session, messages, opts.DryRun, asked)
-}
-
 // overtaken reports whether a memory that the rules decided about has changed meanwhile. What a model said of one is not asked anew: it is reported.
 func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
 	for i, o := range outcomes {
@@ -217,32 +141,16 @@ func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
 	return false
 }
 
-// forReview keeps in the daily log what the guards leave to a person: the text would be lost otherwise.
-func (r *Reflector) forReview(p plan.Plan, outcomes []journal.Outcome) (out []plan.DatedEntry) {
-	at := r.now().In(r.location)
-	for i, o := range outcomes {
-		if o.Status != journal.Rejected || !strings.HasPrefix(o.Reason, plan.ReviewPrefix) {
-			continue
-		}
-		text, item := "["+o.Reason+" "+o.ID+"] ", p.Items[i]
-		out = append(out, plan.DatedEntry{Date: date(at), Entry: memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text + item.Memory.Content, Session: p.Session}})
+// reviewable has the plan keep what the guards leave to a person.
+func (r *Reflector) reviewable(p *plan.Plan) (err error) {
+	p.At = r.now().In(r.location)
+	if r.reviews == nil {
+		return nil
 	}
-	return out
-}
-
-// reflected is the header of a session after its reflection.
-func reflected(s *memory.Session, messages []*memory.Message, tx *store.Tx, summary string) *memory.Session {
-	next := *s
-	next.State = memory.SessionReflected
-	next.ReflectedSeq, next.ReflectedOp = s.NextSeq, tx.LSN()
-	if len(messages) > 0 {
-		next.ReflectedSeq = max(next.ReflectedSeq, messages[len(messages)-1].Seq+1)
+	if p.Reviewed, err = r.reviews.Known(p.Space, p.Targets()); err != nil {
+		return fmt.Errorf("look for what a person was asked before: %w", err)
 	}
-	if next.EndedAt.IsZero() {
-		next.EndedAt, next.EndReason = tx.Now(), "reflect"
-	}
-	next.Summary = summary
-	return &next
+	return nil
 }
 
 // plan makes the plan on what is durable now.
@@ -277,64 +185,50 @@ func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, mess
 // input is what both the rules and a model go by, but for the search.
 func (r *Reflector) input(view *store.Space, id string, messages []*memory.Message) (Input, error) {
 	in := Input{Space: view.Name(), Session: id, Messages: messages, Location: r.location, Now: r.now()}
+	in.Known = func(id string) *memory.Memory { m, _ := view.Get(id); return m }
+	if r.hints != nil {
+		in.Hinted = r.hints.Hinted(view.Name(), id)
+	}
 	if wanted := signatures(messages); len(wanted) > 0 {
 		in.Rules = rulesAbout(view, wanted)
 		var err error
-		if in.Failures, err = failuresBefore(view, wanted); err != nil {
+		if in.Failures, err = seenBefore(view, wanted); err != nil {
 			return in, err
 		}
 	}
 	return in, nil
 }
 
-// signatures lists what failed in a stretch.
+// signatures lists what failed in a stretch, of what kind that is, and what worked.
 func signatures(messages []*memory.Message) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range failures(messages) {
 		out[f.signature] = true
+		if kind := f.kind(); kind != "" {
+			out[kind] = true
+		}
+	}
+	for _, w := range workflowsIn(messages) {
+		out[w.signature] = true
 	}
 	return out
 }
 
-// rulesAbout finds the memories that are about these failures.
+// rulesAbout finds the memories that are about these failures, or this kind of failure, and these workflows.
 func rulesAbout(view *store.Space, wanted map[string]bool) map[string]*memory.Memory {
 	out := map[string]*memory.Memory{}
 	for _, m := range view.Memories() {
-		if m.Context != nil && wanted[m.Context.Signature] && m.IsActive() {
+		if m.Context == nil || m.Context.Signature == "" || !m.IsActive() {
+			continue
+		}
+		if wanted[m.Context.Signature] {
 			out[m.Context.Signature] = m
+		}
+		if kind := kindKey(Action{tool: m.Context.Tool, shape: KnowledgeOf(m).Shape}, m.Context.ErrorType); wanted[kind] {
+			out[kind] = m
 		}
 	}
 	return out
-}
-
-// failuresBefore counts these failures in the newest daily logs.
-func failuresBefore(view *store.Space, wanted map[string]bool) (map[string]int64, error) {
-	out := map[string]int64{}
-	days := view.Days()
-	for _, d := range days[max(0, len(days)-lookBack):] {
-		_, entries, err := view.Log(d.Date)
-		if errors.Is(err, memory.ErrNotFound) { // archived away meanwhile
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the log of %s: %w", d.Date, err)
-		}
-		for _, e := range entries {
-			if e.Type != memory.EntryToolFailure {
-				continue
-			}
-			var signature string
-			var count int64 = 1
-			if json.Unmarshal(e.Extra[extraSignature], &signature) != nil || !wanted[signature] {
-				continue
-			}
-			if json.Unmarshal(e.Extra[extraCount], &count) != nil || count < 1 { // edited by hand
-				count = 1
-			}
-			out[signature] += count
-		}
-	}
-	return out, nil
 }
 
 // summaryOf is the text of the plan's session_summary entry, else the earlier summary.

@@ -155,6 +155,8 @@ func (r *reflection) learn(l lesson, f *failure, decide func(plan.Item) plan.Ite
 	}
 	item.Memory.Context = &memory.Context{Tool: head(f.message.Tool.Name, memory.MaxTitle), ErrorType: f.class, LearnedFrom: learnedFrom(r.in.Session),
 		Signature: f.signature, Occurrences: r.in.Failures[f.signature] + f.count}
+	known := knowledgeOfFailure(f)
+	item.Memory.StructuredData = known.with(item.Memory.StructuredData)
 	for i, other := range r.plan.Items {
 		if x := other.Memory.Context; x == nil || x.Signature != f.signature {
 			continue
@@ -165,6 +167,7 @@ func (r *reflection) learn(l lesson, f *failure, decide func(plan.Item) plan.Ite
 			r.plan.Items = append(r.plan.Items, item)
 		case allowed(item):
 			item.Memory.Salience = max(item.Memory.Salience, other.Memory.Salience)
+			item.Memory.StructuredData = KnowledgeOf(&other.Memory).with(item.Memory.StructuredData)
 			r.plan.Items[i] = item
 		default:
 			r.plan.Items = append(r.plan.Items, item) // refused with its reason; the rule stays

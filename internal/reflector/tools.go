@@ -107,13 +107,13 @@ func Signature(tc *memory.ToolCall) string {
 	if class == "" {
 		return ""
 	}
-	return head(strings.TrimSpace(tc.Name), 60) + "(" + head(normalArguments(tc.Arguments), 100) + ")!" + class
+	return ActionOf(tc).normal + "!" + class
 }
 
 // normalArguments flattens arguments: JSON objects as sorted key=value, anything else as text.
 func normalArguments(args string) string {
 	var object map[string]any
-	if json.Unmarshal([]byte(head(args, 256<<10)), &object) != nil {
+	if json.Unmarshal([]byte(args), &object) != nil {
 		return normalValue(args)
 	}
 	var parts []string
@@ -138,7 +138,7 @@ func flat(v any) string {
 }
 
 func normalValue(s string) string {
-	s = strings.Join(strings.Fields(head(s, 2000)), " ")
+	s = strings.Join(strings.Fields(s), " ")
 	s = anyURL.ReplaceAllStringFunc(s, func(raw string) string {
 		u, err := url.Parse(raw)
 		if err != nil {
@@ -157,7 +157,7 @@ func normalValue(s string) string {
 		}
 		return id
 	})
-	return head(digits.ReplaceAllString(s, "N"), 80)
+	return cutHashed(digits.ReplaceAllString(s, "N"), 80)
 }
 
 // head cuts s to n characters.
@@ -180,6 +180,7 @@ type failure struct {
 	signature string
 	class     string
 	message   *memory.Message // the first one
+	actions   []Action        // what was asked
 	count     int64
 	fix       *memory.ToolCall // a later call of the same tool that worked with corrected arguments
 	remedy    *memory.ToolCall // a later call that worked and did the same with something before or after it
@@ -212,6 +213,7 @@ func failures(messages []*memory.Message) (out []*failure) {
 			out = append(out, f)
 		}
 		f.count++
+		f.actions = append(f.actions, ActionOf(m.Tool))
 		if f.fix == nil && fixable[f.class] {
 			f.fix = fixOf(m.Tool, calls[i+1:min(len(calls), i+1+fixWithin)])
 		}
@@ -219,6 +221,9 @@ func failures(messages []*memory.Message) (out []*failure) {
 	for _, f := range out {
 		if f.fix == nil {
 			f.remedy = remedyOf(f.message.Tool, calls, f.message)
+		}
+		if i := slices.Index(calls, f.message); f.fix == nil && f.remedy == nil {
+			f.remedy = insteadOf(f.message.Tool, calls[i+1:min(len(calls), i+1+fixWithin)])
 		}
 	}
 	return out
@@ -328,7 +333,7 @@ func ruleText(f *failure, chinese bool) string {
 	}
 	detail := firstLine(tc.Error, 160)
 	if f.remedy != nil {
-		hint = [2]string{"what worked: " + readable(f.remedy.Arguments), "可行的做法：" + readable(f.remedy.Arguments)}
+		hint = [2]string{"what worked: " + readableWorked(f), "可行的做法：" + readableWorked(f)}
 	}
 	if chinese {
 		return strings.TrimSpace(fmt.Sprintf("工具 %s 多次失败（%s）%s%s%s", tc.Name, f.class, prefixed("：", what), prefixed("，错误：", detail), prefixed("。", hint[1])))

@@ -79,6 +79,9 @@ func (s *adminServer) Archive(ctx context.Context, req *pb.AdminServiceArchiveRe
 		return nil, err
 	}
 	res := archiveToProto(&report)
+	if report.Waiting != nil {
+		res.Waiting = report.Waiting.Error()
+	}
 	for _, e := range expired.Expired {
 		res.Expired = append(res.Expired, &pb.ExpiredMemory{Space: e.Space, MemoryId: e.ID, Category: e.Category, Operation: e.Op})
 	}
@@ -97,7 +100,7 @@ func archiveToProto(report *archiver.Report) *pb.AdminServiceArchiveResponse {
 	for _, d := range report.Days {
 		day := &pb.ArchivedDay{
 			Space: d.Space, Date: d.Date, Action: archiveActions[d.Action], EntryCount: int32(d.Entries), Summary: d.Summary,
-			Reason: d.Reason, Operation: d.Op, AgeDays: int32(d.Age),
+			Reason: d.Reason, Operation: d.Op, AgeDays: int32(d.Age), Note: d.Note,
 		}
 		for _, p := range d.Promoted {
 			day.Promoted = append(day.Promoted, &pb.PromotedEntry{MemoryId: p.ID, EntryId: p.Entry, Category: p.Category, Content: p.Content})

@@ -36,7 +36,7 @@ func (s *sessionServer) startFromProto(req *pb.SessionServiceStartRequest) (in s
 		in.Context = func(ctx context.Context) (string, error) {
 			return s.recall.Context(ctx, recall.ContextRequest{
 				Spaces: spaces, Tokens: int(options.GetMaxTokens()), Index: options.GetForm() == pb.ContextForm_CONTEXT_FORM_INDEX,
-				Language: options.GetLanguage(), FirstMessage: req.GetFirstMessage(), Root: root,
+				Language: options.GetLanguage(), FirstMessage: req.GetFirstMessage(), Root: root, Dir: req.GetCwd(),
 				Instructions: options.GetInstructions(), Bootstrap: options.GetBootstrap(),
 			})
 		}
@@ -55,6 +55,11 @@ func (s *sessionServer) Start(ctx context.Context, req *pb.SessionServiceStartRe
 	}
 	out := &pb.SessionServiceStartResponse{
 		Session: sessionToProto(started.Session), Space: in.Space, Context: started.Context, ContextRepeated: started.Repeated && in.Context != nil,
+	}
+	if in.Context != nil {
+		if out.Working, err = s.recall.Working(in.Space, started.ID); err != nil {
+			return nil, err
+		}
 	}
 	if req.GetFirstMessage() != "" {
 		res, err := s.recall.Recall(ctx, recall.Request{Text: req.GetFirstMessage(), Session: started.ID, Spaces: spaces})

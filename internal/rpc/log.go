@@ -22,6 +22,11 @@ func dayToProto(d *memory.Day) *pb.LogDay {
 	return &pb.LogDay{Date: d.Date, Summary: d.Summary, Archived: d.Archived, Revision: d.Revision, EntryCount: int32(d.Entries)}
 }
 
+// deletedDay is what is left of a day whose log was deleted.
+func deletedDay(r *memory.Archived) *pb.LogDay {
+	return &pb.LogDay{Date: r.Date, Summary: r.Summary, Archived: true, EntryCount: int32(r.Entries), DeletedAt: timeToProto(r.DeletedAt)}
+}
+
 func archivedToProto(r *memory.Archived) *pb.ArchivedLog {
 	if r == nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -55,13 +56,14 @@ func (s *logServer) Get(_ context.Context, req *pb.LogServiceGetRequest) (*pb.Lo
 	}
 	day, entries, err := s.store.Space(space).Log(date)
 	archived := s.store.Space(space).ArchivedOn(date)
+	res := &pb.LogServiceGetResponse{Day: dayToProto(day)}
 	switch {
 	case errors.Is(err, memory.ErrNotFound) && len(archived) > 0: // deleted: its summary is left
-		day = &memory.Day{Date: date, Archived: true, Summary: archived[len(archived)-1].Summary}
+		res.Day = deletedDay(archived[len(archived)-1])
+		res.Day.EntryCount = 0
 	case err != nil:
 		return nil, err
 	}
-	res := &pb.LogServiceGetResponse{Day: dayToProto(day)}
 	for _, r := range archived {
 		res.Archived = append(res.Archived, archivedToProto(r))
 	}
@@ -85,17 +87,36 @@ func (s *logServer) List(_ context.Context, req *pb.LogServiceListRequest) (*pb.
 		return nil, err
 	}
 	res := &pb.LogServiceListResponse{}
-	days := s.store.Space(space).Days()
-	slices.Reverse(days)
-	for _, d := range days { // dates sort as text does
-		if req.GetFrom() != "" && d.Date < req.GetFrom() || req.GetTo() != "" && d.Date > req.GetTo() || before != "" && d.Date >= before {
+	for _, d := range listedDays(s.store.Space(space), req.GetIncludeDeleted()) {
+		if req.GetFrom() != "" && d.GetDate() < req.GetFrom() || req.GetTo() != "" && d.GetDate() > req.GetTo() || before != "" && d.GetDate() >= before {
 			continue
 		}
 		if len(res.Days) == n {
 			res.NextPageToken = pageToken(req, res.Days[n-1].GetDate())
 			break
 		}
-		res.Days = append(res.Days, dayToProto(d))
+		res.Days = append(res.Days, d)
 	}
 	return res, nil
+}
+
+// listedDays lists the days that have a log, and if wanted those whose log was deleted, newest first. A day whose log was deleted and begun anew has
+// one: Get tells of both.
+func listedDays(view *store.Space, deleted bool) []*pb.LogDay {
+	var out []*pb.LogDay
+	there := map[string]bool{}
+	for _, d := range view.Days() {
+		there[d.Date] = true
+		out = append(out, dayToProto(d))
+	}
+	if deleted {
+		for _, r := range slices.Backward(view.Archived()) { // the newest of a date counts
+			if r.Deleted() && !there[r.Date] {
+				there[r.Date] = true
+				out = append(out, deletedDay(r))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *pb.LogDay) int { return strings.Compare(b.GetDate(), a.GetDate()) }) // dates sort as text does
+	return out
 }

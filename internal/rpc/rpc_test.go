@@ -25,6 +25,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/graph"
@@ -35,6 +36,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
@@ -143,16 +145,17 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	})
 	monitor := newMonitor(t)
 	server := newServer(monitor)
+	sessions := session.New(session.Config{
+		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
+	})
 	rpc.Register(server, rpc.Deps{
-		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools}),
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Working: sessions.Working}),
 		Store:  st, Memories: memories.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
-		Sessions: session.New(session.Config{
-			Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
-		}),
-		Archiver: archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
-		Backups:  &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
-		Edits: d.edits,
+		Sessions:     sessions,
+		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
+		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), engine, time.Now),
+		Edits: d.edits, Reviews: review.New(st), Digest: digest.New(st, time.Now),
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {
 				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}

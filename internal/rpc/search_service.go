@@ -35,7 +35,7 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 		s.touch(found.Hits)
 	}
 	return &pb.SearchServiceSearchResponse{
-		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason,
+		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason, Meant: found.Meant,
 	}, nil
 }
 

@@ -1,10 +1,11 @@
 package search
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // span is a stretch of time a query asks about, from inclusive, to exclusive, and where in the query it says so.
@@ -30,7 +31,7 @@ func (s span) text() string {
 // queries away from the expression.
 type dateForm struct {
 	needs   []string
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 	resolve func(group []string, now time.Time) (from, to time.Time, ok bool)
 }
 
@@ -48,55 +49,55 @@ var (
 
 // dateForms are tried in order; a stretch of the query is read by the first that matches it.
 var dateForms = []dateForm{
-	{digits, regexp.MustCompile(`(?:^|[^\d])((\d{4})[-/.](\d{1,2})[-/.](\d{1,2}))(?:[^\d]|$)`), func(g []string, _ time.Time) (time.Time, time.Time, bool) {
+	{digits, pattern.New(`(?:^|[^\d])((\d{4})[-/.](\d{1,2})[-/.](\d{1,2}))(?:[^\d]|$)`), func(g []string, _ time.Time) (time.Time, time.Time, bool) {
 		return day(number(g[2]), number(g[3]), number(g[4]))
 	}},
-	{[]string{"年"}, regexp.MustCompile(`((\d{4})\s?年\s?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号號])?)`), func(g []string, _ time.Time) (time.Time, time.Time, bool) {
+	{[]string{"年"}, pattern.New(`((\d{4})\s?年\s?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号號])?)`), func(g []string, _ time.Time) (time.Time, time.Time, bool) {
 		return dayOrMonth(number(g[2]), number(g[3]), g[4])
 	}},
-	{[]string{"月"}, regexp.MustCompile(`((今年|去年|前年)?的?` + hanNumber + `月(?:份|` + hanNumber + `[日号號])?)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"月"}, pattern.New(`((今年|去年|前年)?的?` + hanNumber + `月(?:份|` + hanNumber + `[日号號])?)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return inYear(g[2], number(g[3]), g[4], now)
 	}},
-	{anyMonth, regexp.MustCompile(`(?i)\b(` + monthNames + `\.? ` + ordinal + `(?:,? (\d{4}))?)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{anyMonth, pattern.New(`(?i)\b(` + monthNames + `\.? ` + ordinal + `(?:,? (\d{4}))?)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return inYear(g[4], month(g[2]), g[3], now)
 	}},
-	{anyMonth, regexp.MustCompile(`(?i)\b(` + ordinal + `(?: of)? ` + monthNames + `(?:,? (\d{4}))?)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{anyMonth, pattern.New(`(?i)\b(` + ordinal + `(?: of)? ` + monthNames + `(?:,? (\d{4}))?)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return inYear(g[4], month(g[3]), g[2], now)
 	}},
-	{anyMonth, regexp.MustCompile(`(?i)\b(` + monthNames + `,? (\d{4}))\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{anyMonth, pattern.New(`(?i)\b(` + monthNames + `,? (\d{4}))\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return inYear(g[3], month(g[2]), "", now)
 	}},
-	{anyMonth, regexp.MustCompile(`(?i)\b((?:in|last|this|during|since) ` + monthNames + `)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{anyMonth, pattern.New(`(?i)\b((?:in|last|this|during|since) ` + monthNames + `)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return inYear("", month(g[2]), "", now)
 	}},
-	{[]string{"today", "yesterday"}, regexp.MustCompile(`(?i)\b(today|yesterday|the day before yesterday)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"today", "yesterday"}, pattern.New(`(?i)\b(today|yesterday|the day before yesterday)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return daysAgo(map[byte]int{'t': 0, 'y': 1}[strings.ToLower(g[1])[0]], now)
 	}},
-	{[]string{"今", "昨", "前"}, regexp.MustCompile(`(今天|昨天|昨晚|昨日|今日|今早|今晚|前天)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"今", "昨", "前"}, pattern.New(`(今天|昨天|昨晚|昨日|今日|今早|今晚|前天)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return daysAgo(map[string]int{"今": 0, "昨": 1, "前": 2}[g[1][:len("今")]], now)
 	}},
-	{[]string{"day"}, regexp.MustCompile(`(?i)\b((?:last|this|past|on) ` + weekdayNames + `)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"day"}, pattern.New(`(?i)\b((?:last|this|past|on) ` + weekdayNames + `)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		back := (int(now.Weekday()) - weekday(g[2]) + 7) % 7
 		if back == 0 && !strings.EqualFold(g[1][:2], "on") && !strings.EqualFold(g[1][:2], "th") {
 			back = 7
 		}
 		return daysAgo(back, now)
 	}},
-	{[]string{"周", "星期", "礼拜", "週"}, regexp.MustCompile(`(([上这這本])个?(?:周|週|星期|礼拜)([一二三四五六日天]))`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"周", "星期", "礼拜", "週"}, pattern.New(`(([上这這本])个?(?:周|週|星期|礼拜)([一二三四五六日天]))`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		monday := (int(now.Weekday()) + 6) % 7
 		if g[2] == "上" {
 			monday += 7
 		}
 		return daysAgo(monday-hanWeekday(g[3]), now)
 	}},
-	{[]string{"week", "month", "year"}, regexp.MustCompile(`(?i)\b((last|past|this) (week|month|year))\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"week", "month", "year"}, pattern.New(`(?i)\b((last|past|this) (week|month|year))\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		n := 1
 		if strings.EqualFold(g[2], "this") {
 			n = 0
 		}
 		return calendar(strings.ToLower(g[3]), n, now)
 	}},
-	{[]string{"周", "星期", "礼拜", "月", "年", "週"}, regexp.MustCompile(`(([上这這本])个?(周|週|星期|礼拜|月)|[去今前]年)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"周", "星期", "礼拜", "月", "年", "週"}, pattern.New(`(([上这這本])个?(周|週|星期|礼拜|月)|[去今前]年)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		n := map[string]int{"上": 1, "去": 1, "前": 2}[g[1][:len("上")]]
 		unit := "week"
 		switch {
@@ -107,10 +108,10 @@ var dateForms = []dateForm{
 		}
 		return calendar(unit, n, now)
 	}},
-	{[]string{"ago"}, regexp.MustCompile(`(?i)\b((\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"ago"}, pattern.New(`(?i)\b((\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		return ago(number(g[2]), strings.ToLower(g[3]), now)
 	}},
-	{[]string{"前"}, regexp.MustCompile(`(` + hanNumber + `(天|个?星期|周|週|个月|年)(?:之|以)?前)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{[]string{"前"}, pattern.New(`(` + hanNumber + `(天|个?星期|周|週|个月|年)(?:之|以)?前)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		units := map[string]string{"天": "day", "个月": "month", "年": "year"}
 		unit := units[g[3]]
 		if unit == "" {
@@ -118,7 +119,7 @@ var dateForms = []dateForm{
 		}
 		return ago(number(g[2]), unit, now)
 	}},
-	{digits, regexp.MustCompile(`(?i)(\bin (\d{4})\b|\b(\d{4})年)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
+	{digits, pattern.New(`(?i)(\bin (\d{4})\b|\b(\d{4})年)`), func(g []string, now time.Time) (time.Time, time.Time, bool) {
 		y := number(g[2] + g[3])
 		from := time.Date(y, 1, 1, 0, 0, 0, 0, now.Location())
 		return from, from.AddDate(1, 0, 0), y >= 1970 && y <= now.Year()+50

@@ -55,10 +55,12 @@ func (r *ranking) finish() {
 		}
 	}
 	r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return !answered[f.space] })
+	r.fuse(answered)
 	r.exact = slices.ContainsFunc(r.pool.heap, func(f found) bool { return f.exact > 0 })
 	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
-		best := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance, b.relevance) }).relevance
-		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance+f.gain < best*tail && f.exact == 0 })
+		strongest := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance+a.lift, b.relevance+b.lift) })
+		best := strongest.relevance + strongest.lift
+		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance+f.lift+f.gain < best*tail && f.exact == 0 })
 	}
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]

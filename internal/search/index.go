@@ -48,6 +48,8 @@ type index struct {
 
 	courses map[course][]uint32 // documents in the order they were learnt
 
+	meanings *meanings // nil without an embedder
+
 	dense map[uint32]*dense // by term number
 	slope float32           // of length in the norm, as the bounds of dense have it; 0 when there were none yet
 	loose int               // documents changed since the bounds were made
@@ -169,6 +171,9 @@ func (x *index) removeLocked(id string, old counts) {
 	delete(x.ids, id)
 	x.leaveLocked(doc)
 	x.docs[doc] = nil
+	if x.meanings != nil {
+		x.meanings.drop(doc)
+	}
 	x.total -= float64(x.lengths[doc])
 	x.lengths[doc] = 0
 	x.holes = append(x.holes, doc)
@@ -184,6 +189,9 @@ func (x *index) set(doc uint32, m *memory.Memory) {
 		x.leaveLocked(doc)
 	}
 	x.docs[doc], x.traits[doc], x.details[doc] = m, traitsOf(m), detailOf(m)
+	if x.meanings != nil && (old == nil || !sameMeaning(old, m)) {
+		x.meanings.want(doc, m)
+	}
 	if moves {
 		x.joinLocked(doc)
 	}

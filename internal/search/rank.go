@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/vector"
 )
 
 // The parts of f, which moves a balanced score by at most a tenth.
@@ -49,7 +50,9 @@ type ranking struct {
 	scored   int // of these, admitted by the filter
 	category map[string]int
 	reader   func(space string) *index
-	exact    bool // something holds an identifier of the query
+	exact    bool                            // something holds an identifier of the query
+	asks     func() (vector.Direction, bool) // the direction of the query; nil without meaning
+	meant    bool                            // meaning took part
 }
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
@@ -234,6 +237,7 @@ func (r *ranking) closerRelevance(f *found, relevance float64, note func(string,
 			relevance += gain
 		}
 	}
+	add("vector", f.lift)
 	add("neighbours", f.gain)
 	add("subject", relevance*r.subject(f.memory))
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// hostTick is how often the processes of hosts are looked at while there are any.
+	// hostTick is how often the processes of hosts are looked at while there are any whose end the system does not tell.
 	hostTick = 5 * time.Second
 	// hostSlack is how far two tellings of a process's start may lie apart: the clock may have been set meanwhile. No number is given
 	// to another process so soon.
@@ -30,15 +30,19 @@ func (s *Service) settleHost(r *StartRequest) {
 	}
 }
 
-// endAbandoned ends the sessions whose host's process has ended, and reports whether there are others to look after.
+// endAbandoned ends the sessions whose host's process has ended, and reports whether there are others that must be looked at again soon.
 func (s *Service) endAbandoned(ctx context.Context) (others bool, err error) {
+	wanted := map[int]bool{}
+	defer func() { s.hosts.keep(wanted) }()
 	for _, space := range s.store.Spaces() {
 		for _, h := range s.store.Space(space).Sessions() {
 			if h.State != memory.SessionOpen || h.HostPID == 0 {
 				continue
 			}
+			told := s.hosts.watch(h.HostPID) // first: whose start is then looked at is the process that is watched
 			if started, ok := s.hostStarted(h.HostPID); ok && started.Sub(h.HostStarted).Abs() <= hostSlack {
-				others = true
+				others = others || !told
+				wanted[h.HostPID] = true
 				continue
 			}
 			if _, err := s.capture(ctx, &capture{space: space, id: h.ID, end: ReasonHostExit, known: true, idle: h}); err != nil {

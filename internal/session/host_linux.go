@@ -6,7 +6,34 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// openExit makes a process that can be waited for. It fails on a kernel before 5.10.
+func openExit(pid int) (exit, error) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, os.NewSyscallError("pidfd_open", err)
+	}
+	return &pidfd{os.NewFile(uintptr(fd), "pidfd")}, nil
+}
+
+// pidfd is readable once its process has ended.
+type pidfd struct{ *os.File }
+
+// Wait takes no thread: the runtime waits for all descriptors at once.
+func (p *pidfd) Wait() error {
+	conn, err := p.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Read(func(fd uintptr) bool {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 0)
+		return err == nil && n == 1
+	})
+}
 
 // processStarted is when a running process was started; ok is false when there is none of that number.
 func processStarted(pid int) (at time.Time, ok bool) {

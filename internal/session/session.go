@@ -63,8 +63,10 @@ type Service struct {
 	stopping  <-chan struct{}
 
 	hostStarted func(pid int) (time.Time, bool)
+	hosts       hosts // used by Run alone
 
 	busy     locks
+	works    works
 	contexts contextCache
 	wake     chan struct{} // tells Run that a session may be waiting
 
@@ -82,8 +84,9 @@ func New(c Config) *Service {
 		idleAfter: c.IdleAfter, paused: c.Paused, stopping: c.Stopping,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
 	}
+	s.hosts.ended = s.nudge
 	if s.hostStarted = c.HostStarted; s.hostStarted == nil {
-		s.hostStarted = processStarted
+		s.hostStarted, s.hosts.open = processStarted, openExit
 	}
 	if s.loc == nil {
 		s.loc = time.UTC

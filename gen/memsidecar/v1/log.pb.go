@@ -34,7 +34,9 @@ type LogDay struct {
 	// Number that grows with every change of the day or an entry.
 	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Number of entries.
-	EntryCount    int32 `protobuf:"varint,5,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
+	EntryCount int32 `protobuf:"varint,5,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
+	// When the log was deleted, once it was archived: its summary is left, and what memories were made of it. Absent while the log is there.
+	DeletedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -102,6 +104,13 @@ func (x *LogDay) GetEntryCount() int32 {
 		return x.EntryCount
 	}
 	return 0
+}
+
+func (x *LogDay) GetDeletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeletedAt
+	}
+	return nil
 }
 
 // LogEntry is one line of a daily log.
@@ -344,14 +353,16 @@ var File_memsidecar_v1_log_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_log_proto_rawDesc = "" +
 	"\n" +
-	"\x17memsidecar/v1/log.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8f\x01\n" +
+	"\x17memsidecar/v1/log.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x01\n" +
 	"\x06LogDay\x12\x12\n" +
 	"\x04date\x18\x01 \x01(\tR\x04date\x12\x18\n" +
 	"\asummary\x18\x02 \x01(\tR\asummary\x12\x1a\n" +
 	"\barchived\x18\x03 \x01(\bR\barchived\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x1f\n" +
 	"\ventry_count\x18\x05 \x01(\x05R\n" +
-	"entryCount\"\xe8\x01\n" +
+	"entryCount\x129\n" +
+	"\n" +
+	"deleted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\"\xe8\x01\n" +
 	"\bLogEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12*\n" +
@@ -397,14 +408,15 @@ var file_memsidecar_v1_log_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 }
 var file_memsidecar_v1_log_proto_depIdxs = []int32{
-	3, // 0: memsidecar.v1.LogEntry.at:type_name -> google.protobuf.Timestamp
-	3, // 1: memsidecar.v1.ArchivedLog.archived_at:type_name -> google.protobuf.Timestamp
-	3, // 2: memsidecar.v1.ArchivedLog.deleted_at:type_name -> google.protobuf.Timestamp
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	3, // 0: memsidecar.v1.LogDay.deleted_at:type_name -> google.protobuf.Timestamp
+	3, // 1: memsidecar.v1.LogEntry.at:type_name -> google.protobuf.Timestamp
+	3, // 2: memsidecar.v1.ArchivedLog.archived_at:type_name -> google.protobuf.Timestamp
+	3, // 3: memsidecar.v1.ArchivedLog.deleted_at:type_name -> google.protobuf.Timestamp
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_log_proto_init() }

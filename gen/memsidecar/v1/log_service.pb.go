@@ -363,9 +363,11 @@ type LogServiceListRequest struct {
 	// 1 to 1,000 days; default 100.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// With the days whose log was archived and deleted, with what is left of them.
+	IncludeDeleted bool `protobuf:"varint,6,opt,name=include_deleted,json=includeDeleted,proto3" json:"include_deleted,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LogServiceListRequest) Reset() {
@@ -431,6 +433,13 @@ func (x *LogServiceListRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *LogServiceListRequest) GetIncludeDeleted() bool {
+	if x != nil {
+		return x.IncludeDeleted
+	}
+	return false
 }
 
 // LogServiceListResponse is one page.
@@ -513,14 +522,15 @@ const file_memsidecar_v1_log_service_proto_rawDesc = "" +
 	"\x15LogServiceGetResponse\x12'\n" +
 	"\x03day\x18\x01 \x01(\v2\x15.memsidecar.v1.LogDayR\x03day\x121\n" +
 	"\aentries\x18\x02 \x03(\v2\x17.memsidecar.v1.LogEntryR\aentries\x126\n" +
-	"\barchived\x18\x03 \x03(\v2\x1a.memsidecar.v1.ArchivedLogR\barchived\"\x8d\x01\n" +
+	"\barchived\x18\x03 \x03(\v2\x1a.memsidecar.v1.ArchivedLogR\barchived\"\xb6\x01\n" +
 	"\x15LogServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x03 \x01(\tR\x02to\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"k\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12'\n" +
+	"\x0finclude_deleted\x18\x06 \x01(\bR\x0eincludeDeleted\"k\n" +
 	"\x16LogServiceListResponse\x12)\n" +
 	"\x04days\x18\x01 \x03(\v2\x15.memsidecar.v1.LogDayR\x04days\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\x8e\x02\n" +

@@ -34,7 +34,7 @@ type LogServiceClient interface {
 	Append(ctx context.Context, in *LogServiceAppendRequest, opts ...grpc.CallOption) (*LogServiceAppendResponse, error)
 	// Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
 	Get(ctx context.Context, in *LogServiceGetRequest, opts ...grpc.CallOption) (*LogServiceGetResponse, error)
-	// List returns the days that have a log, newest first.
+	// List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
 	List(ctx context.Context, in *LogServiceListRequest, opts ...grpc.CallOption) (*LogServiceListResponse, error)
 }
 
@@ -86,7 +86,7 @@ type LogServiceServer interface {
 	Append(context.Context, *LogServiceAppendRequest) (*LogServiceAppendResponse, error)
 	// Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
 	Get(context.Context, *LogServiceGetRequest) (*LogServiceGetResponse, error)
-	// List returns the days that have a log, newest first.
+	// List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
 	List(context.Context, *LogServiceListRequest) (*LogServiceListResponse, error)
 	mustEmbedUnimplementedLogServiceServer()
 }

@@ -87,6 +87,64 @@ func (RankingProfile) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{0}
 }
 
+// SearchArm is what decides which memories are looked at, and how relevant they are.
+type SearchArm int32
+
+const (
+	// The same as SEARCH_ARM_FUSION.
+	SearchArm_SEARCH_ARM_UNSPECIFIED SearchArm = 0
+	// Words alone.
+	SearchArm_SEARCH_ARM_KEYWORD SearchArm = 1
+	// Words decide whether there is an answer; meaning takes part in the order when an embeddings server is configured and answers
+	// within a quarter of a second. Profile balanced only, words alone with the others.
+	SearchArm_SEARCH_ARM_FUSION SearchArm = 2
+	// Meaning alone, without abstaining: for measuring. Profile balanced only.
+	SearchArm_SEARCH_ARM_VECTOR SearchArm = 3
+)
+
+// Enum value maps for SearchArm.
+var (
+	SearchArm_name = map[int32]string{
+		0: "SEARCH_ARM_UNSPECIFIED",
+		1: "SEARCH_ARM_KEYWORD",
+		2: "SEARCH_ARM_FUSION",
+		3: "SEARCH_ARM_VECTOR",
+	}
+	SearchArm_value = map[string]int32{
+		"SEARCH_ARM_UNSPECIFIED": 0,
+		"SEARCH_ARM_KEYWORD":     1,
+		"SEARCH_ARM_FUSION":      2,
+		"SEARCH_ARM_VECTOR":      3,
+	}
+)
+
+func (x SearchArm) Enum() *SearchArm {
+	p := new(SearchArm)
+	*p = x
+	return p
+}
+
+func (x SearchArm) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchArm) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_search_service_proto_enumTypes[1].Descriptor()
+}
+
+func (SearchArm) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_search_service_proto_enumTypes[1]
+}
+
+func (x SearchArm) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchArm.Descriptor instead.
+func (SearchArm) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{1}
+}
+
 // SearchFilter narrows a search. Every criterion that is given must hold.
 type SearchFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -227,7 +285,9 @@ type SearchServiceSearchRequest struct {
 	// Leave out results whose score, as the profile makes it, is lower; default 0.
 	MinScore float64 `protobuf:"fixed64,9,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
 	// Count an access for each result; default true.
-	Touch         *bool `protobuf:"varint,10,opt,name=touch,proto3,oneof" json:"touch,omitempty"`
+	Touch *bool `protobuf:"varint,10,opt,name=touch,proto3,oneof" json:"touch,omitempty"`
+	// Default fusion.
+	Arm           SearchArm `protobuf:"varint,11,opt,name=arm,proto3,enum=memsidecar.v1.SearchArm" json:"arm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -330,6 +390,13 @@ func (x *SearchServiceSearchRequest) GetTouch() bool {
 		return *x.Touch
 	}
 	return false
+}
+
+func (x *SearchServiceSearchRequest) GetArm() SearchArm {
+	if x != nil {
+		return x.Arm
+	}
+	return SearchArm_SEARCH_ARM_UNSPECIFIED
 }
 
 // SearchHit is one result.
@@ -469,8 +536,10 @@ type SearchServiceSearchResponse struct {
 	Candidates int32 `protobuf:"varint,2,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// There were candidates, but none to rely on.
 	Abstained bool `protobuf:"varint,3,opt,name=abstained,proto3" json:"abstained,omitempty"`
-	// Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE; empty when there are.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, and NO_VECTORS of SEARCH_ARM_VECTOR; empty when there are.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Meaning took part.
+	Meant         bool `protobuf:"varint,5,opt,name=meant,proto3" json:"meant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -531,6 +600,13 @@ func (x *SearchServiceSearchResponse) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *SearchServiceSearchResponse) GetMeant() bool {
+	if x != nil {
+		return x.Meant
+	}
+	return false
 }
 
 // SearchServiceSimilarRequest is a memory or a text to compare with.
@@ -718,12 +794,15 @@ type SearchServiceRecallRequest struct {
 	MaxItems int32 `protobuf:"varint,5,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	// The agent itself asks: up to 2,000 characters of each memory instead of 500, and also what was shown before.
 	Explicit bool `protobuf:"varint,6,opt,name=explicit,proto3" json:"explicit,omitempty"`
-	// Tools in use, for the rules about them; at most 200.
+	// Tools in use, for the rules about them, beside those that the working memory of the session names; at most 200.
 	WorkingTools []string `protobuf:"bytes,7,rep,name=working_tools,json=workingTools,proto3" json:"working_tools,omitempty"`
-	// Files that the agent has just read; memories whose structured_data names one as its file or path are left out; at most 200.
-	FilesRead     []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Files that the agent has just read, beside those of the working memory; memories whose structured_data names one as its file or path
+	// are left out, and memories that name one are preferred to others that fit equally well; at most 200.
+	FilesRead []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
+	// A directory, as an absolute path: add the space of the project that it belongs to, as SessionService.Start does with project_space.
+	ProjectDirectory string `protobuf:"bytes,9,opt,name=project_directory,json=projectDirectory,proto3" json:"project_directory,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SearchServiceRecallRequest) Reset() {
@@ -812,6 +891,13 @@ func (x *SearchServiceRecallRequest) GetFilesRead() []string {
 	return nil
 }
 
+func (x *SearchServiceRecallRequest) GetProjectDirectory() string {
+	if x != nil {
+		return x.ProjectDirectory
+	}
+	return ""
+}
+
 // RecalledMemory is a memory as it is shown.
 type RecalledMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -830,7 +916,9 @@ type RecalledMemory struct {
 	// How old it is, in words of the prompt's language.
 	Age string `protobuf:"bytes,7,opt,name=age,proto3" json:"age,omitempty"`
 	// A warning when it is more than a day old; else empty.
-	Caveat        string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
+	Caveat string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
+	// The language model chose it for an earlier prompt of the session.
+	Selected      bool `protobuf:"varint,9,opt,name=selected,proto3" json:"selected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,12 +1009,20 @@ func (x *RecalledMemory) GetCaveat() string {
 	return ""
 }
 
+func (x *RecalledMemory) GetSelected() bool {
+	if x != nil {
+		return x.Selected
+	}
+	return false
+}
+
 // SearchServiceRecallResponse holds what to tell the agent.
 type SearchServiceRecallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first, then rules about tools; often none.
 	Items []*RecalledMemory `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
-	// Text to put beside the prompt, fenced as data; empty when there are no items. What memsidecar records of a session leaves it out.
+	// Text to put beside the prompt, fenced as data; empty when there are no items, unless the session's context was compacted: then what its
+	// agent wrote down for itself comes with the next recall, in a fence of its own. What memsidecar records of a session leaves it out.
 	Block string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	// Estimated tokens of the block.
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
@@ -1276,7 +1372,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\fcreated_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
 	"\x0ecreated_before\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1a\n" +
 	"\bsessions\x18\t \x03(\tR\bsessionsB\t\n" +
-	"\a_pinned\"\x83\x03\n" +
+	"\a_pinned\"\xaf\x03\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\f\n" +
@@ -1288,7 +1384,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\tuse_decay\x18\b \x01(\bH\x00R\buseDecay\x88\x01\x01\x12\x1b\n" +
 	"\tmin_score\x18\t \x01(\x01R\bminScore\x12\x19\n" +
 	"\x05touch\x18\n" +
-	" \x01(\bH\x01R\x05touch\x88\x01\x01B\f\n" +
+	" \x01(\bH\x01R\x05touch\x88\x01\x01\x12*\n" +
+	"\x03arm\x18\v \x01(\x0e2\x18.memsidecar.v1.SearchArmR\x03armB\f\n" +
 	"\n" +
 	"_use_decayB\b\n" +
 	"\x06_touch\"\xa5\x01\n" +
@@ -1301,14 +1398,15 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"components\":\n" +
 	"\x0eScoreComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\"\xa1\x01\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"\xb7\x01\n" +
 	"\x1bSearchServiceSearchResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x02 \x01(\x05R\n" +
 	"candidates\x12\x1c\n" +
 	"\tabstained\x18\x03 \x01(\bR\tabstained\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xbe\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05meant\x18\x05 \x01(\bR\x05meant\"\xbe\x01\n" +
 	"\x1bSearchServiceSimilarRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x1a\n" +
@@ -1320,7 +1418,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"categoriesB\x06\n" +
 	"\x04like\"L\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
-	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\x83\x02\n" +
+	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\xb0\x02\n" +
 	"\x1aSearchServiceRecallRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
@@ -1332,7 +1430,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\bexplicit\x18\x06 \x01(\bR\bexplicit\x12#\n" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
-	"files_read\x18\b \x03(\tR\tfilesRead\"\xd7\x01\n" +
+	"files_read\x18\b \x03(\tR\tfilesRead\x12+\n" +
+	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\xf3\x01\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1341,7 +1440,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12\x18\n" +
 	"\aclipped\x18\x06 \x01(\bR\aclipped\x12\x10\n" +
 	"\x03age\x18\a \x01(\tR\x03age\x12\x16\n" +
-	"\x06caveat\x18\b \x01(\tR\x06caveat\"\xb4\x01\n" +
+	"\x06caveat\x18\b \x01(\tR\x06caveat\x12\x1a\n" +
+	"\bselected\x18\t \x01(\bR\bselected\"\xb4\x01\n" +
 	"\x1bSearchServiceRecallResponse\x123\n" +
 	"\x05items\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05items\x12\x14\n" +
 	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +
@@ -1373,7 +1473,12 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x17RANKING_PROFILE_PRODUCT\x10\x02\x12\x1c\n" +
 	"\x18RANKING_PROFILE_WEIGHTED\x10\x03\x12\x1b\n" +
 	"\x17RANKING_PROFILE_OVERLAP\x10\x04\x12\x1a\n" +
-	"\x16RANKING_PROFILE_RECENT\x10\x052\xa5\x03\n" +
+	"\x16RANKING_PROFILE_RECENT\x10\x05*m\n" +
+	"\tSearchArm\x12\x1a\n" +
+	"\x16SEARCH_ARM_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12SEARCH_ARM_KEYWORD\x10\x01\x12\x15\n" +
+	"\x11SEARCH_ARM_FUSION\x10\x02\x12\x15\n" +
+	"\x11SEARCH_ARM_VECTOR\x10\x032\xa5\x03\n" +
 	"\rSearchService\x12_\n" +
 	"\x06Search\x12).memsidecar.v1.SearchServiceSearchRequest\x1a*.memsidecar.v1.SearchServiceSearchResponse\x12b\n" +
 	"\aSimilar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponse\x12_\n" +
@@ -1393,57 +1498,59 @@ func file_memsidecar_v1_search_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_search_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_memsidecar_v1_search_service_proto_goTypes = []any{
 	(RankingProfile)(0),                      // 0: memsidecar.v1.RankingProfile
-	(*SearchFilter)(nil),                     // 1: memsidecar.v1.SearchFilter
-	(*SearchServiceSearchRequest)(nil),       // 2: memsidecar.v1.SearchServiceSearchRequest
-	(*SearchHit)(nil),                        // 3: memsidecar.v1.SearchHit
-	(*ScoreComponent)(nil),                   // 4: memsidecar.v1.ScoreComponent
-	(*SearchServiceSearchResponse)(nil),      // 5: memsidecar.v1.SearchServiceSearchResponse
-	(*SearchServiceSimilarRequest)(nil),      // 6: memsidecar.v1.SearchServiceSimilarRequest
-	(*SearchServiceSimilarResponse)(nil),     // 7: memsidecar.v1.SearchServiceSimilarResponse
-	(*SearchServiceRecallRequest)(nil),       // 8: memsidecar.v1.SearchServiceRecallRequest
-	(*RecalledMemory)(nil),                   // 9: memsidecar.v1.RecalledMemory
-	(*SearchServiceRecallResponse)(nil),      // 10: memsidecar.v1.SearchServiceRecallResponse
-	(*SearchServiceListRecallsRequest)(nil),  // 11: memsidecar.v1.SearchServiceListRecallsRequest
-	(*RecallTrace)(nil),                      // 12: memsidecar.v1.RecallTrace
-	(*TracedMemory)(nil),                     // 13: memsidecar.v1.TracedMemory
-	(*SearchServiceListRecallsResponse)(nil), // 14: memsidecar.v1.SearchServiceListRecallsResponse
-	(MemoryStatus)(0),                        // 15: memsidecar.v1.MemoryStatus
-	(*timestamppb.Timestamp)(nil),            // 16: google.protobuf.Timestamp
-	(*Memory)(nil),                           // 17: memsidecar.v1.Memory
+	(SearchArm)(0),                           // 1: memsidecar.v1.SearchArm
+	(*SearchFilter)(nil),                     // 2: memsidecar.v1.SearchFilter
+	(*SearchServiceSearchRequest)(nil),       // 3: memsidecar.v1.SearchServiceSearchRequest
+	(*SearchHit)(nil),                        // 4: memsidecar.v1.SearchHit
+	(*ScoreComponent)(nil),                   // 5: memsidecar.v1.ScoreComponent
+	(*SearchServiceSearchResponse)(nil),      // 6: memsidecar.v1.SearchServiceSearchResponse
+	(*SearchServiceSimilarRequest)(nil),      // 7: memsidecar.v1.SearchServiceSimilarRequest
+	(*SearchServiceSimilarResponse)(nil),     // 8: memsidecar.v1.SearchServiceSimilarResponse
+	(*SearchServiceRecallRequest)(nil),       // 9: memsidecar.v1.SearchServiceRecallRequest
+	(*RecalledMemory)(nil),                   // 10: memsidecar.v1.RecalledMemory
+	(*SearchServiceRecallResponse)(nil),      // 11: memsidecar.v1.SearchServiceRecallResponse
+	(*SearchServiceListRecallsRequest)(nil),  // 12: memsidecar.v1.SearchServiceListRecallsRequest
+	(*RecallTrace)(nil),                      // 13: memsidecar.v1.RecallTrace
+	(*TracedMemory)(nil),                     // 14: memsidecar.v1.TracedMemory
+	(*SearchServiceListRecallsResponse)(nil), // 15: memsidecar.v1.SearchServiceListRecallsResponse
+	(MemoryStatus)(0),                        // 16: memsidecar.v1.MemoryStatus
+	(*timestamppb.Timestamp)(nil),            // 17: google.protobuf.Timestamp
+	(*Memory)(nil),                           // 18: memsidecar.v1.Memory
 }
 var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
-	15, // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
-	16, // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
-	16, // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
+	16, // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
+	17, // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
+	17, // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
 	0,  // 3: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
-	1,  // 4: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.SearchFilter
-	16, // 5: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
-	17, // 6: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
-	4,  // 7: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
-	3,  // 8: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
-	3,  // 9: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	17, // 10: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
-	9,  // 11: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
-	16, // 12: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
-	13, // 13: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
-	12, // 14: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
-	2,  // 15: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	6,  // 16: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	8,  // 17: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
-	11, // 18: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
-	5,  // 19: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
-	7,  // 20: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
-	10, // 21: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
-	14, // 22: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
-	19, // [19:23] is the sub-list for method output_type
-	15, // [15:19] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	2,  // 4: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.SearchFilter
+	17, // 5: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
+	1,  // 6: memsidecar.v1.SearchServiceSearchRequest.arm:type_name -> memsidecar.v1.SearchArm
+	18, // 7: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
+	5,  // 8: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
+	4,  // 9: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
+	4,  // 10: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
+	18, // 11: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	10, // 12: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	17, // 13: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	14, // 14: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	13, // 15: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	3,  // 16: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	7,  // 17: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	9,  // 18: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	12, // 19: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	6,  // 20: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
+	8,  // 21: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
+	11, // 22: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
+	15, // 23: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
+	20, // [20:24] is the sub-list for method output_type
+	16, // [16:20] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }
@@ -1463,7 +1570,7 @@ func file_memsidecar_v1_search_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_search_service_proto_rawDesc), len(file_memsidecar_v1_search_service_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+
+	"github.com/memsidecar/memsidecar/bench/process"
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+// promptsPerSession is after how many recalls a client begins another session: within one, nothing is shown twice.
+const promptsPerSession = 20
+
+func (echo) Recall(_ context.Context, req *memsidecarv1.SearchServiceRecallRequest) (*memsidecarv1.SearchServiceRecallResponse, error) {
+	res := &memsidecarv1.SearchServiceRecallResponse{Language: "en"}
+	for i := range 3 {
+		m := echoMemory(i)
+		res.Items = append(res.Items, &memsidecarv1.RecalledMemory{Memory: m, Space: "default", Score: 1, Text: m.Content, Age: "today"})
+		res.Block += m.Content + "\n"
+	}
+	return res, nil
+}
+
+// recalls measures what a prompt costs: in the server, over the socket, and as the process that a hook starts.
+func (b *bench) recalls(ctx context.Context, d, e *process.Server, size int, _ []string) error {
+	for _, clients := range []int{1, 8} {
+		var calls, shown serial // of the last turn, which is the daemon's
+		_, err := b.reading(ctx, "Recall", d, e, size, clients, func(s *process.Server) (call, error) {
+			calls, shown = serial{}, serial{}
+			cs := make([]memsidecarv1.SearchServiceClient, clients)
+			for i := range cs {
+				conn, err := s.Client(i)
+				if err != nil {
+					return nil, err
+				}
+				cs[i] = memsidecarv1.NewSearchServiceClient(conn)
+			}
+			return func(ctx context.Context, c int) error {
+				n := b.next.take()
+				res, err := cs[c].Recall(ctx, &memsidecarv1.SearchServiceRecallRequest{
+					Text: query(n * 7919 % max(1, size)), SessionId: fmt.Sprintf("s%d-%d", c, n/promptsPerSession/clients),
+				})
+				calls.take()
+				shown.n.Add(int64(len(res.GetItems())))
+				return err
+			}, nil
+		})
+		if err != nil {
+			return err
+		}
+		if size > 0 && shown.n.Load() == 0 {
+			return fmt.Errorf("%d recalls showed nothing at all", calls.n.Load())
+		}
+		if clients == 1 {
+			b.report.value("memories per recall", size, float64(shown.n.Load())/float64(max(1, calls.n.Load())), "")
+		}
+		r, err := b.inServer(ctx, d, "Recall", memsidecarv1.SearchService_Recall_FullMethodName, size, clients)
+		if err != nil {
+			return err
+		}
+		if r != nil && clients == 8 && size == 100_000 {
+			r.limit(r.P99, 2000, "p99 ≤ 2 ms")
+		}
+	}
+	return b.recallProcesses(ctx, d, e, size)
+}
+
+// recallProcesses compares the processes that recall for a prompt with one that makes a gRPC call and does nothing else.
+func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size int) error {
+	run := func(cmd func() *exec.Cmd) func() (sample, error) {
+		return func() (sample, error) {
+			return load(ctx, 1, b.slice, mostCalls, func(context.Context, int) error {
+				c := cmd()
+				if out, err := c.CombinedOutput(); err != nil {
+					return fmt.Errorf("%s: %w: %s", c, err, out)
+				}
+				return nil
+			})
+		}
+	}
+	recall := func(socket string, more ...string) func() (sample, error) {
+		return run(func() *exec.Cmd {
+			n := b.next.take()
+			args := append([]string{"recall", query(n * 7919 % max(1, size)), "--session", fmt.Sprint("h", n/promptsPerSession)}, more...)
+			cmd := exec.Command(b.bin, append(args, "--data", b.dataDir(size), "--socket", socket, "--no-start")...)
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dataDir(size)+".state", "XDG_CONFIG_HOME="+b.dataDir(size)+".config")
+			return cmd
+		})
+	}
+	silent, err := b.silence()
+	if err != nil {
+		return err
+	}
+	defer silent.Close()
+	s, err := b.turns(
+		run(func() *exec.Cmd { return exec.Command(b.self, childCall, e.Socket) }),
+		recall(d.Socket), recall(d.Socket, "--or-nothing", "--timeout", "10s"),
+		recall(b.socket(), "--or-nothing"), recall(silent.Addr().String(), "--or-nothing"))
+	if err != nil {
+		return err
+	}
+	b.report.timed("floor: a process that makes one gRPC call", size, 1, s[0])
+	for i, name := range []string{"memsidecar recall", "memsidecar recall --or-nothing"} {
+		r := b.report.timed(name, size, 1, s[i+1])
+		r.compare(us(s[i+1].at(.5)), us(s[0].at(.5)), "p50 of the process")
+		r.atMost(2)
+	}
+	for i, name := range []string{"the same, no daemon", "the same, a daemon that does not answer"} {
+		r := b.report.timed(name, size, 1, s[i+3])
+		r.compare(us(s[i+3].at(.5)), us(s[0].at(.5)), "p50 of the process")
+		r.limit(r.P50, 50_000, "p50 ≤ 50 ms")
+	}
+	return nil
+}
+
+// silence is a socket behind which nobody answers.
+func (b *bench) silence() (net.Listener, error) {
+	socket := b.socket()
+	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+		return nil, err
+	}
+	return net.Listen("unix", socket)
+}
+
+// callOnce is the least that a hook costs: a process, a connection, one call.
+func callOnce(socket string) (err error) {
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(process.Credentials()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	_, err = memsidecarv1.NewSearchServiceClient(conn).Recall(context.Background(), &memsidecarv1.SearchServiceRecallRequest{Text: query(1)})
+	return err
+}

@@ -1,0 +1,196 @@
+package memsidecar_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/memsidecar/memsidecar/clients/go"
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+// program is the daemon that the tests talk to, built once.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("/tmp", "msgo")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program = filepath.Join(dir, "memsidecar")
+	build := exec.Command("go", "build", "-o", program, "../../cmd/memsidecar")
+	build.Stderr = os.Stderr
+	code := 1
+	if err := build.Run(); err == nil {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// home gives the test a user of its own; whatever daemon it starts is stopped at the end.
+func home(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "msh") // short: a socket's path is limited
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for name, value := range map[string]string{
+		"HOME": dir, "XDG_RUNTIME_DIR": dir, "XDG_DATA_HOME": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "",
+		"MEMSIDECAR_SOCKET": "", "MEMSIDECAR_DATA": "", "MEMSIDECAR_PROGRAM": program,
+	} {
+		t.Setenv(name, value)
+	}
+	t.Cleanup(func() { run(t, "stop") })
+}
+
+func run(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+		t.Errorf("memsidecar %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func connect(t *testing.T) *memsidecar.Client {
+	t.Helper()
+	home(t)
+	c, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestClient(t *testing.T) {
+	c := connect(t)
+	ctx := t.Context()
+	saved, err := c.Remember(ctx, "We deploy with make release", memsidecar.InCategory("facts"), memsidecar.WithSalience(0.9),
+		memsidecar.WithTags("deploy"), memsidecar.WithTitle("deploy"))
+	if err != nil || saved.ID == "" || saved.Operation == 0 || saved.Duplicate {
+		t.Fatalf("saved %+v, error %v", saved, err)
+	}
+	if again, err := c.Remember(ctx, "We deploy with make release", memsidecar.InCategory("facts")); err != nil || !again.Duplicate || again.ID != saved.ID {
+		t.Errorf("saved again %+v, error %v", again, err)
+	}
+	hits, err := c.Search(ctx, "how do we deploy", 5)
+	if err != nil || len(hits) != 1 || hits[0].GetMemory().GetId() != saved.ID || hits[0].GetMemory().GetSalience() != 0.9 {
+		t.Fatalf("hits %v, error %v", hits, err)
+	}
+	block, err := c.Recall(ctx, "how do we deploy?")
+	if err != nil || !strings.Contains(block, "make release") {
+		t.Errorf("block %q, error %v", block, err)
+	}
+	operation, err := c.Forget(ctx, saved.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits, err := c.Search(ctx, "how do we deploy", 5); err != nil || len(hits) != 0 {
+		t.Errorf("after forgetting: hits %v, error %v", hits, err)
+	}
+	if _, err := c.Undo(ctx, operation); err != nil {
+		t.Fatal(err)
+	}
+	if hits, err := c.Search(ctx, "how do we deploy", 5); err != nil || len(hits) != 1 {
+		t.Errorf("after undoing: hits %v, error %v", hits, err)
+	}
+	_, err = c.Remember(ctx, "", memsidecar.WithSalience(3))
+	var e *memsidecar.Error
+	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || len(e.Violations) != 2 || status.Code(err) != codes.InvalidArgument {
+		t.Errorf("error is %#v, want two violations", err)
+	}
+}
+
+func TestSession(t *testing.T) {
+	c := connect(t)
+	ctx := t.Context()
+	s, err := c.StartSession(ctx, "", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Say(ctx, "user", "Please remember that the staging server is staging.example.com"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(ctx, &pb.SessionMessage{Role: "user", Content: "下次不要直接推送到 main 分支"}); err != nil {
+		t.Fatal(err)
+	}
+	// Another process goes on where this one was.
+	again, err := c.StartSession(ctx, s.ID, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Say(ctx, "assistant", "Noted."); err != nil {
+		t.Fatal(err)
+	}
+	learnt, err := again.Reflect(ctx)
+	if err != nil || len(learnt.GetItems()) != 2 {
+		t.Fatalf("learnt %v, error %v", learnt, err)
+	}
+	next, err := c.StartSession(ctx, "", "test")
+	if err != nil || !strings.Contains(next.Context, "staging.example.com") {
+		t.Fatalf("context %q, error %v", next.Context, err)
+	}
+	if block, err := next.Recall(ctx, "which server is staging?"); err != nil || !strings.Contains(block, "staging.example.com") {
+		t.Errorf("block %q, error %v", block, err)
+	}
+	if err := next.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKilled kills the daemon under the client: calls go on with the next one, and what was acknowledged is there.
+func TestKilled(t *testing.T) {
+	c := connect(t)
+	ctx := t.Context()
+	for i := range 3 {
+		if _, err := c.Remember(ctx, fmt.Sprintf("fact number %d of the killed daemon", i)); err != nil {
+			t.Fatal(err)
+		}
+		info, err := c.Admin.Info(ctx, &pb.AdminServiceInfoRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(int(info.GetPid()), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := c.Memory.List(ctx, &pb.MemoryServiceListRequest{})
+	if err != nil || list.GetTotal() != 3 {
+		t.Errorf("%d memories, error %v, want 3", list.GetTotal(), err)
+	}
+}
+
+func TestStopped(t *testing.T) {
+	c := connect(t)
+	run(t, "stop")
+	_, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "memsidecar start") {
+		t.Errorf("error is %v, want one that says how to start it", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoProgram(t *testing.T) {
+	home(t)
+	t.Setenv("MEMSIDECAR_PROGRAM", "/nowhere/memsidecar")
+	_, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
+	if !errors.Is(err, memsidecar.ErrNoProgram) || !strings.Contains(err.Error(), "MEMSIDECAR_PROGRAM") {
+		t.Errorf("error is %v", err)
+	}
+	_, err = memsidecar.Connect(t.Context(), memsidecar.Options{Socket: "/tmp/no-such-dir/s", Patience: -1})
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("error is %v, want Unavailable", err)
+	}
+}

@@ -1,0 +1,76 @@
+package io.memsidecar;
+
+import com.sun.security.auth.module.UnixSystem;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Where the daemon listens, and how it is started. Flags, environment and configuration may all have a say in that, and two clients must
+ * not start a daemon at once: so the memsidecar program is asked. A socket that is given is used as it is.
+ *
+ * @param socket path of the daemon's socket, or empty
+ * @param program the memsidecar program
+ * @param start start a daemon when none runs
+ */
+public record Finder(String socket, String program, boolean start) {
+  /** The user's own daemon, as MEMSIDECAR_SOCKET and MEMSIDECAR_PROGRAM say. */
+  public static Finder fromEnvironment() {
+    return new Finder(set("MEMSIDECAR_SOCKET", ""), set("MEMSIDECAR_PROGRAM", "memsidecar"), true);
+  }
+
+  private static String set(String name, String otherwise) {
+    String value = System.getenv(name);
+    return value == null || value.isEmpty() ? otherwise : value;
+  }
+
+  Path find() throws IOException, InterruptedException {
+    Path path = Path.of(socket.isEmpty() ? ask() : socket);
+    if (Files.exists(path)) {
+      checkOwner(path);
+    }
+    return path;
+  }
+
+  private String ask() throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of(program, "socket"));
+    if (!start) {
+      command.add("--no-start");
+    }
+    Process process;
+    try {
+      process = new ProcessBuilder(command).start();
+    } catch (IOException err) {
+      throw new IOException(
+          "the memsidecar program could not be run: " + err.getMessage() + "; install it, or set MEMSIDECAR_PROGRAM or the socket", err);
+    }
+    process.getOutputStream().close();
+    CompletableFuture<String> said = CompletableFuture.supplyAsync(() -> read(process.getErrorStream()));
+    String path = read(process.getInputStream());
+    if (process.waitFor() != 0) {
+      throw new IOException(said.join().strip());
+    }
+    return path.stripTrailing();
+  }
+
+  private static String read(InputStream stream) {
+    try (stream) {
+      return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException err) {
+      return err.getMessage();
+    }
+  }
+
+  /** Refuses a socket of somebody else: memory must not be told to a stranger's server. */
+  private static void checkOwner(Path path) throws IOException {
+    int owner = (Integer) Files.getAttribute(path, "unix:uid");
+    if (owner != new UnixSystem().getUid() && owner != 0) {
+      throw new IOException("the socket " + path + " belongs to uid " + owner + ", not to you");
+    }
+  }
+}

@@ -1,0 +1,26 @@
+"""Client of memsidecar, the local daemon that owns an agent's long-term memory.
+
+    import memsidecar
+
+    with memsidecar.Client() as client:
+        client.remember("We deploy with make release", category="facts")
+        client.search("how do we deploy")
+
+The daemon is found, and started when none runs. The messages of the API are in :mod:`memsidecar.v1`.
+"""
+
+from ._errors import MemsidecarError, ProgramNotFoundError, Violation
+from ._requests import Saved
+from .aio import AsyncClient, AsyncSession
+from .client import Client, Session
+
+__all__ = [
+    "AsyncClient",
+    "AsyncSession",
+    "Client",
+    "MemsidecarError",
+    "ProgramNotFoundError",
+    "Saved",
+    "Session",
+    "Violation",
+]

@@ -1,0 +1,39 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class OutcomeStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OUTCOME_STATUS_UNSPECIFIED: _ClassVar[OutcomeStatus]
+    OUTCOME_STATUS_APPLIED: _ClassVar[OutcomeStatus]
+    OUTCOME_STATUS_DUPLICATE: _ClassVar[OutcomeStatus]
+    OUTCOME_STATUS_REJECTED: _ClassVar[OutcomeStatus]
+OUTCOME_STATUS_UNSPECIFIED: OutcomeStatus
+OUTCOME_STATUS_APPLIED: OutcomeStatus
+OUTCOME_STATUS_DUPLICATE: OutcomeStatus
+OUTCOME_STATUS_REJECTED: OutcomeStatus
+
+class Outcome(_message.Message):
+    __slots__ = ("id", "status", "reason")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    status: OutcomeStatus
+    reason: str
+    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[OutcomeStatus, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class WriteResult(_message.Message):
+    __slots__ = ("operation", "replayed", "outcomes")
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    operation: int
+    replayed: bool
+    outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
+    def __init__(self, operation: _Optional[int] = ..., replayed: _Optional[bool] = ..., outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ...) -> None: ...
