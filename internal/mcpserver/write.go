@@ -262,14 +262,14 @@ func (s *Server) saveMemory(ctx context.Context, a *api, _ string, in saveMemory
 	}
 	out := saveMemoryOut{Operation: res.GetResult().GetOperation(), History: res.GetHistory().GetId(), Memories: []learnt{}}
 	var said strings.Builder
-	said.WriteString(fmt.Sprintf("Saved to the history and %d statements to the memory (operation %d).\n", len(res.GetMemories()), out.Operation))
+	fmt.Fprintf(&said, "Saved to the history and %d statements to the memory (operation %d).\n", len(res.GetMemories()), out.Operation)
 	for _, m := range res.GetMemories() {
 		l := learnt{
 			Decision: decisionWord(m.GetDecision()), ID: m.GetOutcome().GetId(), Content: m.GetContent(),
 			Status: outcomeWord(m.GetOutcome().GetStatus()), Reason: m.GetOutcome().GetReason(),
 		}
 		out.Memories = append(out.Memories, l)
-		said.WriteString(fmt.Sprintf("%s %s: %s\n", l.Decision, l.ID, l.Status))
+		fmt.Fprintf(&said, "%s %s: %s\n", l.Decision, l.ID, l.Status)
 	}
 	return reply[saveMemoryOut]{out, said.String()}, nil
 }
