@@ -101,9 +101,13 @@ func (d *daemon) sample() metrics.Sample {
 	}
 	for _, space := range d.store.Spaces() {
 		s.SessionsWaiting += len(d.sessions.List(space, memory.SessionEnded))
+		s.VectorsWaiting += d.engine.Coverage(space).Waiting
 	}
 	if waiting, err := d.edits.List(); err == nil {
 		s.EditsWaiting = len(waiting)
+	}
+	if waiting, err := d.reviews.Pending(); err == nil {
+		s.ReviewsWaiting = waiting
 	}
 	s.RecordsToIndex = d.engine.Queued()
 	figures := d.store.Journal()

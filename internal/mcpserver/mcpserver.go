@@ -114,22 +114,23 @@ var instructions = map[string]string{
 
 // api is the daemon as one tool call sees it.
 type api struct {
-	memory  pb.MemoryServiceClient
-	search  pb.SearchServiceClient
-	session pb.SessionServiceClient
-	logs    pb.LogServiceClient
-	ops     pb.OperationServiceClient
-	graph   pb.GraphServiceClient
-	titles  pb.TitleServiceClient
-	space   string
-	key     string // makes the writes of this call repeatable; a second write adds to it
+	memory   pb.MemoryServiceClient
+	search   pb.SearchServiceClient
+	session  pb.SessionServiceClient
+	logs     pb.LogServiceClient
+	ops      pb.OperationServiceClient
+	graph    pb.GraphServiceClient
+	titles   pb.TitleServiceClient
+	learning pb.LearningServiceClient
+	space    string
+	key      string // makes the write of this call repeatable
 }
 
 func apiOf(conn *grpc.ClientConn, space, key string) *api {
 	return &api{
 		memory: pb.NewMemoryServiceClient(conn), search: pb.NewSearchServiceClient(conn), session: pb.NewSessionServiceClient(conn),
 		logs: pb.NewLogServiceClient(conn), ops: pb.NewOperationServiceClient(conn), graph: pb.NewGraphServiceClient(conn),
-		titles: pb.NewTitleServiceClient(conn), space: space, key: key,
+		titles: pb.NewTitleServiceClient(conn), learning: pb.NewLearningServiceClient(conn), space: space, key: key,
 	}
 }
 

@@ -32,6 +32,8 @@ type Sample struct {
 
 	SessionsWaiting int // ended and not reflected
 	EditsWaiting    int // for a person
+	ReviewsWaiting  int // proposals for a person
+	VectorsWaiting  int // memories whose meaning is still to be looked at, with an embeddings server
 	RecordsToIndex  int // that searches would index first
 
 	LSN             int64 // newest durable position
@@ -176,6 +178,8 @@ func (sample collector) Collect(ch chan<- prometheus.Metric) {
 	out.gauge("log_entries", "Entries of daily logs.", float64(s.LogEntries))
 	out.gauge("sessions_waiting", "Sessions that have ended and are not learnt from.", float64(s.SessionsWaiting))
 	out.gauge("edits_waiting", "Edits of published files that wait for a person.", float64(s.EditsWaiting))
+	out.gauge("reviews_waiting", "Proposed changes that wait for a person.", float64(s.ReviewsWaiting))
+	out.gauge("vectors_waiting", "Memories that an embeddings server is still to be asked about.", float64(s.VectorsWaiting))
 	out.gauge("index_backlog", "Changes that are not in the search index yet; a search indexes them first.", float64(s.RecordsToIndex))
 	out.gauge("journal_position", "Newest durable position of the journal.", float64(s.LSN))
 	out.gauge("journal_bytes", "Size of the journal on disk.", float64(s.JournalBytes))
