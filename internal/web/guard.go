@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ type route struct {
 	handle  func(w http.ResponseWriter, r *http.Request) error
 	open    bool          // needs no token
 	wait    time.Duration // bound on the whole answer; 0 is callWait, less than 0 is none
+	limit   int64         // bytes of the request's body; 0 is maxBody
 }
 
 // handler is all of the server. What stands around every request is the same whatever it asks for.
@@ -58,7 +60,6 @@ func (s *Server) outer(hosts map[string]bool, mux *http.ServeMux) http.Handler {
 			s.fail(rec, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(rec, r.Body, maxBody)
 		mux.ServeHTTP(rec, r)
 	})
 }
@@ -109,11 +110,12 @@ func origin(hosts map[string]bool, r *http.Request) error {
 
 // endpoint checks the token, bounds the time and turns an error into an answer.
 func (s *Server) endpoint(rt route) http.Handler {
-	wait := rt.wait
+	wait, limit := rt.wait, cmp.Or(rt.limit, maxBody)
 	if wait == 0 {
 		wait = callWait
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		if !rt.open && !s.keys.allows(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="memsidecar"`)
 			s.fail(w, &problem{http.StatusUnauthorized, "NO_TOKEN", "send the token as \"Authorization: Bearer TOKEN\"; `memsidecar ui --token` says where it is"})

@@ -144,6 +144,8 @@ func TestEveryPairAnswersAsDocumented(t *testing.T) {
 		"GET /api/memory/procedural":      {"", []string{""}},
 		"GET /api/memory/rolling-summary": {"", []string{""}},
 		"PUT /api/memory/rolling-summary": {"", []string{`{"summary":"s"}`, `{}`}},
+		"GET /api/memory/file":            {"", []string{""}},
+		"PUT /api/memory/file":            {"", []string{`{}`, `{"memories":`}},
 		"GET /api/events":                 {"/api/events?after=99999999", []string{""}},
 		"POST /api/v1/{service}/{method}": {"/api/v1/MemoryService/Stats", []string{"", `{"spaces":["default"]}`, `{"colour":1}`}},
 		"POST /api/login-codes":           {"", []string{""}},

@@ -26,6 +26,8 @@ func (s *Server) table() []route {
 		{pattern: "GET /api/memory/procedural", handle: s.listProcedural},
 		{pattern: "GET /api/memory/rolling-summary", handle: s.getSummary},
 		{pattern: "PUT /api/memory/rolling-summary", handle: s.putSummary},
+		{pattern: "GET /api/memory/file", handle: s.getFile},
+		{pattern: "PUT /api/memory/file", handle: s.putFile, limit: maxFile},
 		{pattern: "GET /api/events", handle: s.events, wait: -1},
 		{pattern: "POST /api/v1/{service}/{method}", handle: s.call},
 		{pattern: "POST /api/login-codes", handle: s.newCode},

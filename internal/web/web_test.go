@@ -190,11 +190,11 @@ func TestEntries(t *testing.T) {
 	}
 
 	revision := at(added, "memory", "revision")
-	changed := h.get(t, 200, "PATCH", "/api/memory/entries/"+id+"?expected_revision="+text(revision), `{"pinned":true,"salience":1}`)
+	changed := h.get(t, 200, "PATCH", "/api/memory/entries/"+id+"?expected_revision="+jsonText(revision), `{"pinned":true,"salience":1}`)
 	if at(changed, "memory", "pinned") != true || at(changed, "memory", "salience") != 1.0 {
 		t.Errorf("changed: %v", changed)
 	}
-	stale := h.get(t, 409, "PATCH", "/api/memory/entries/"+id+"?expected_revision="+text(revision), `{"pinned":false}`)
+	stale := h.get(t, 409, "PATCH", "/api/memory/entries/"+id+"?expected_revision="+jsonText(revision), `{"pinned":false}`)
 	if at(stale, "error", "reason") != "STALE_REVISION" {
 		t.Errorf("stale: %v", stale)
 	}
@@ -203,13 +203,13 @@ func TestEntries(t *testing.T) {
 		t.Errorf("forgotten: %v", gone)
 	}
 	op := at(changed, "operation").(float64)
-	h.get(t, 200, "POST", "/api/v1/OperationService/Undo", `{"number":`+text(op+1)+`}`)
+	h.get(t, 200, "POST", "/api/v1/OperationService/Undo", `{"number":`+jsonText(op+1)+`}`)
 	if back := h.get(t, 200, "GET", "/api/memory/entries/"+id, ""); at(back, "status") != "active" {
 		t.Errorf("after the undo: %v", back)
 	}
 }
 
-func text(v any) string {
+func jsonText(v any) string {
 	data, _ := json.Marshal(v)
 	return string(data)
 }

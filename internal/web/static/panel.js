@@ -1,0 +1,116 @@
+// The panel's frame: who may look, which view is shown, and what happens elsewhere meanwhile.
+import { login, hasToken, whenLost, listen, call } from './api.js';
+import { h, fill, later, say } from './dom.js';
+import { t, setLanguage, language } from './words.js';
+import { memories } from './memories.js';
+import { operations } from './changes.js';
+import { logs, sessions, summary, edits } from './pages.js';
+import { state } from './state.js';
+import { file } from './file.js';
+
+const views = { memories, operations, logs, sessions, summary, edits, file, state };
+const app = document.getElementById('app');
+const panel = { space: 'default', view: null, name: '', spaces: ['default'] };
+
+// theme is light, dark, or what the system says.
+function theme(next) {
+  const now = next ?? localStorage.getItem('memsidecar.theme') ?? '';
+  if (next !== undefined) localStorage.setItem('memsidecar.theme', next);
+  if (now) document.documentElement.dataset.theme = now;
+  else delete document.documentElement.dataset.theme;
+}
+
+function dark() {
+  const now = document.documentElement.dataset.theme;
+  return now ? now === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+function door(error) {
+  fill(app, h('main', { class: 'door' }, h('img', { src: '/static/icon.svg', alt: '', width: 48, height: 48 }), h('h1', {}, 'memsidecar'), error && h('p', { class: 'bad' }, error), h('p', {}, t('door'))));
+}
+
+function frame() {
+  const nav = h('nav', { 'aria-label': 'memsidecar' }, Object.keys(views).map((name) => h('button', { 'data-view': name, onclick: () => show(name) }, t(name))));
+  panel.dot = h('span', { class: 'dot', role: 'status' });
+  panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: (e) => { panel.space = e.target.value; show(panel.name); } });
+  panel.main = h('main', { id: 'main' });
+  fill(app,
+    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('strong', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
+      h('button', { onclick: () => theme(dark() ? 'light' : 'dark') }, t('theme')),
+      h('button', { id: 'language', onclick: () => { const next = language() === 'zh' ? 'en' : 'zh'; localStorage.setItem('memsidecar.language', next); setLanguage(next); frame(); connected(panel.live); show(panel.name); } }, t('language'))),
+    nav, panel.main);
+  drawSpaces();
+}
+
+function drawSpaces() {
+  fill(panel.spaceBox, panel.spaces.map((s) => h('option', { value: s, selected: s === panel.space }, s)));
+}
+
+async function findSpaces() {
+  const names = (await call('MemoryService/Stats')).spaces.map((s) => s.name);
+  const next = [...new Set(['default', panel.space, ...names])];
+  if (next.join('\n') !== panel.spaces.join('\n')) {
+    panel.spaces = next;
+    drawSpaces();
+  }
+}
+
+function connected(live) {
+  panel.live = live;
+  panel.dot.className = live ? 'dot live' : 'dot';
+  panel.dot.textContent = t(live ? 'connected' : 'lost');
+}
+
+export function show(name, ...args) {
+  if (!views[name]) name = 'memories';
+  panel.name = name;
+  history.replaceState(null, '', `#${name}`);
+  for (const b of app.querySelectorAll('nav button')) b.setAttribute('aria-current', b.dataset.view === name ? 'page' : 'false');
+  const box = h('section', { class: `view ${name}`, 'aria-label': t(name) });
+  fill(panel.main, box);
+  panel.view = views[name](box, { space: panel.space, show, fail }, ...args) ?? {};
+}
+
+// fail tells what went wrong.
+export function fail(error) {
+  if (error?.name === 'AbortError') return;
+  say([error.message, ...(error.violations ?? []).map((v) => `${v.field}: ${v.description}`)].join('\n'));
+}
+
+const changed = later(250, (events) => {
+  panel.view?.changed?.(events);
+  findSpaces().catch(() => {});
+});
+
+document.addEventListener('keydown', (e) => {
+  const typing = e.target.closest?.('input, textarea, select, dialog');
+  if (e.key === '/' && !typing) {
+    const box = document.querySelector('input[type=search]');
+    if (box) {
+      e.preventDefault();
+      box.focus();
+    }
+  } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
+    show(Object.keys(views)[e.key - 1]);
+  } else if (e.key === 'Escape') {
+    panel.view?.escape?.();
+  }
+});
+
+theme();
+setLanguage(localStorage.getItem('memsidecar.language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en'));
+const wanted = location.hash.includes('=') ? '' : location.hash.slice(1);
+try {
+  await login();
+} catch (error) {
+  door(error.message);
+}
+if (hasToken()) {
+  whenLost(() => door());
+  frame();
+  show(wanted || 'memories');
+  findSpaces().catch(fail);
+  listen(changed, connected);
+} else if (!app.querySelector('.door')) {
+  door();
+}

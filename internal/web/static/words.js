@@ -1,0 +1,49 @@
+// The panel's words, English and Chinese.
+const words = {
+  memories: ['Memories', '记忆'], operations: ['Changes', '变更'], logs: ['Daily logs', '每日日志'], sessions: ['Sessions', '会话'], summary: ['Rolling summary', '滚动摘要'],
+  edits: ['Edits to decide', '待定的编辑'], file: ['memory.json', 'memory.json'], state: ['State', '状态'],
+  search: ['Search', '搜索'], searchHint: ['Search the memories  ( / )', '搜索记忆  ( / )'], all: ['All categories', '全部分类'], space: ['Space', '空间'],
+  active: ['Active', '有效'], superseded: ['Replaced', '已被替代'], retired: ['Forgotten', '已遗忘'],
+  created: ['Newest', '最新'], updated: ['Last changed', '最近修改'], salience: ['Importance', '重要性'], access: ['Most used', '使用最多'], order: ['Order', '排序'], status: ['State', '状态'],
+  preferences: ['Preferences', '偏好'], facts: ['Facts', '事实'], tasks: ['Tasks', '任务'], reflections: ['Reflections', '反思'], procedural: ['Procedural', '程序'], general: ['General', '通用'],
+  createdAt: ['Created', '创建于'], lastAccessed: ['Last found', '最近访问'], forgottenAt: ['Forgotten', '遗忘于'], context: ['Learnt from', '学自'], evidence: ['Evidence', '证据'], tool: ['Tool', '工具'],
+  category: ['Category', '分类'], content: ['Content', '内容'], title: ['Title', '标题'], tags: ['Tags', '标签'], source: ['Source', '来源'], confidence: ['Confidence', '可信度'],
+  accesses: ['Found', '访问'], times: ['times', '次'], never: ['never', '从未'], important: ['Important', '重要'], pinned: ['Pinned', '已固定'], score: ['Score', '相关度'], why: ['Why this score', '得分的由来'],
+  edit: ['Edit', '编辑'], save: ['Save', '保存'], cancel: ['Cancel', '取消'], pin: ['Pin', '固定'], unpin: ['Unpin', '取消固定'], forget: ['Forget', '遗忘'], restore: ['Restore', '恢复'], purge: ['Erase for good…', '彻底清除…'], undo: ['Undo', '撤销'],
+  add: ['Add memory', '添加记忆'], history: ['History', '历史'], close: ['Close', '关闭'], accept: ['Accept', '接受'], discard: ['Discard', '放弃'], more: ['More', '更多'], reload: ['Reload', '重新载入'],
+  saved: ['Saved.', '已保存。'], forgotten: ['Forgotten.', '已遗忘。'], undone: ['Taken back.', '已撤销。'], nothing: ['Nothing here.', '这里什么也没有。'], unfit: ['Nothing fits.', '没有合适的结果。'],
+  stale: ['It was changed meanwhile by somebody else. Nothing was saved; this is how it is now.', '其间已被他人修改，未作保存；现在显示的是最新内容。'],
+  stalePatch: ['It was changed meanwhile by somebody else. Nothing was saved and your text is still here: copy what you need, then reopen.', '其间已被他人修改。未作保存，你的文字仍在此处：请复制后重新打开。'],
+  purgeAsk: ['This erases the memory in every version, and its text wherever else it is kept. It cannot be undone. It would erase:', '这将清除该记忆的所有版本，以及其文字的所有其他留存。此操作无法撤销。将清除：'],
+  purged: ['Erased for good.', '已彻底清除。'], undoAsk: ['Take this change back?', '撤销这项变更？'], partly: ['Some of it was changed later and was left alone.', '其中一部分后来又有改动，保持不变。'],
+  connected: ['live', '实时'], lost: ['not connected', '未连接'], theme: ['Theme', '主题'], language: ['中文', 'English'],
+  door: ['Run `memsidecar ui` in a terminal: it opens this panel. An address works once, in one browser tab.', '请在终端运行 `memsidecar ui` 打开此面板。每个地址只在一个标签页中有效一次。'],
+  entries: ['entries', '条'], archived: ['archived', '已归档'], deleted: ['deleted', '已删除'], messages: ['messages', '条消息'], taught: ['What it taught', '学到的内容'], open: ['open', '进行中'], ended: ['ended', '已结束'], reflected: ['reflected', '已反思'],
+  figures: ['Figures', '统计'], byCategory: ['Active memories by category', '各分类的有效记忆'], bySource: ['By source', '按来源'], spaces: ['Spaces', '空间'], latency: ['Time of calls', '调用耗时'], method: ['Method', '方法'], count: ['Count', '次数'], doctor: ['Doctor', '体检'], growth: ['New memories by week', '每周新增记忆'],
+  total: ['Total', '总数'], average: ['Mean importance', '平均重要性'], daemon: ['Daemon', '守护进程'], version: ['Version', '版本'], data: ['Data', '数据目录'], started: ['Started', '启动于'],
+  invalid: ['Not valid JSON', '不是有效的 JSON'], valid: ['Valid JSON', 'JSON 有效'], fileSaved: ['Saved and taken over.', '已保存并采纳。'], fileWaits: ['Saved, but it waits for a decision: see “Edits to decide”.', '已保存，但需要决定：见“待定的编辑”。'], fileSame: ['Nothing had to change.', '无需改动。'],
+  fileStale: ['The file was changed since it was loaded. Nothing was saved and your text is still here.', '文件在载入后已有变化。未作保存，你的文字仍在此处。'],
+  fileMoved: ['The memories have changed since this was loaded.', '载入之后记忆已有变化。'],
+  today: ['today', '今天'], yesterday: ['yesterday', '昨天'], refused: ['cannot be read', '无法读取'], ambiguous: ['may be a mistake', '可能有误'], conflict: ['contradicts a later change', '与之后的变更冲突'], decideHint: ['Edits of the files by hand that the daemon did not simply take over.', '守护进程未直接采纳的手工编辑。'],
+};
+
+let at = 0;
+export function setLanguage(lang) {
+  at = lang === 'zh' ? 1 : 0;
+  document.documentElement.lang = at ? 'zh' : 'en';
+}
+export const language = () => (at ? 'zh' : 'en');
+export const t = (key) => words[key]?.[at] ?? key;
+
+// age says how long ago a time is.
+export function age(time) {
+  if (!time) return t('never');
+  const days = Math.floor((Date.now() - new Date(time)) / 86400000);
+  const rtf = new Intl.RelativeTimeFormat(language(), { numeric: 'auto' });
+  if (days < 1) return t('today');
+  if (days < 14) return rtf.format(-days, 'day');
+  if (days < 60) return rtf.format(-Math.round(days / 7), 'week');
+  if (days < 700) return rtf.format(-Math.round(days / 30), 'month');
+  return rtf.format(-Math.round(days / 365), 'year');
+}
+export const stamp = (time) => (time ? new Date(time).toLocaleString(language()) : '');
