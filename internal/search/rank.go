@@ -57,7 +57,7 @@ type ranking struct {
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
 	r := &ranking{
-		req: req, q: q, lambda: e.lambda, reader: e.reader, asOf: nanoseconds(req.AsOf),
+		req: req, q: q, lambda: e.lambda, reader: e.readerOf(req), asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 		sieve: newSieve(req),

@@ -120,6 +120,8 @@ func (h *history) request() search.Request {
 		req.Filter.MinSalience = 0.5
 	case 7:
 		req.Filter.MinScore = h.Float64() / 2
+	case 8:
+		req.Filter.UpdatedAfter = epoch.Add(-time.Duration(h.IntN(40)) * time.Hour)
 	}
 	if h.IntN(4) == 0 {
 		req.AsOf = epoch.Add(-time.Duration(h.IntN(40)) * time.Hour)
