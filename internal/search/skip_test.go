@@ -87,7 +87,7 @@ func (h *history) request() search.Request {
 	for range 1 + h.IntN(6) {
 		q = append(q, h.words[h.IntN(len(h.words))])
 	}
-	for _, extra := range []string{"own7", "yesterday", "2026-02-20", "know user time", "unheard"} {
+	for _, extra := range []string{"own7", "yesterday", "2026-02-20", "know user time", "unheard", "preference"} {
 		if h.IntN(6) == 0 {
 			q = append(q, extra)
 		}
