@@ -94,6 +94,20 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 	if len(spaces) == 0 {
 		spaces = []string{memory.DefaultSpace}
 	}
+	for range attempts - 1 {
+		if out, sure, err := f.search(ctx, req, spaces, now); err != nil || sure {
+			return out, err
+		}
+	}
+	out, _, err := f.search(ctx, req, spaces, now)
+	return out, err
+}
+
+// attempts bounds how often a search is repeated because something was erased meanwhile.
+const attempts = 3
+
+// search answers once. It is not sure when logs were erased meanwhile: then it left out what it had found in them.
+func (f *Finder) search(ctx context.Context, req search.Request, spaces []string, now time.Time) (out *Result, sure bool, err error) {
 	contents, from := map[string]*content{}, ""
 	for _, space := range spaces {
 		if space == "" {
@@ -104,7 +118,7 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 		}
 		c, err := f.content(ctx, space, spanOf(&req, now))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		contents[space] = c
 		from = max(from, c.searched())
@@ -112,14 +126,16 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 	}
 	resp, err := f.cfg.Search.Search(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return resolve(resp, contents, from), nil
+	out, sure = resolve(resp, contents)
+	out.From = from
+	return out, sure, nil
 }
 
-// resolve says what each hit of a log is. One that was changed or erased since it was found is left out.
-func resolve(resp *search.Response, contents map[string]*content, from string) *Result {
-	out := &Result{Response: resp, From: from}
+// resolve says what each hit of a log is. One that was removed or erased since it was found is left out.
+func resolve(resp *search.Response, contents map[string]*content) (out *Result, sure bool) {
+	out, sure = &Result{Response: resp}, true
 	resp.Hits = slices.DeleteFunc(resp.Hits, func(h search.Hit) bool {
 		if !h.Beside {
 			out.Logs = append(out.Logs, nil)
@@ -129,9 +145,10 @@ func resolve(resp *search.Response, contents map[string]*content, from string) *
 		if ok {
 			out.Logs = append(out.Logs, &found)
 		}
+		sure = sure && ok
 		return !ok
 	})
-	return out
+	return out, sure
 }
 
 // span is a range of dates, inclusive; either end may be open.
@@ -190,9 +207,10 @@ func (f *Finder) Run(ctx context.Context) error {
 func (f *Finder) release(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range f.shelves {
+	for space, s := range f.shelves {
 		if now.Sub(s.lastUse()) >= idleAfter {
-			s.change(true)
+			s.release()
+			delete(f.shelves, space)
 		}
 	}
 }
@@ -244,6 +262,6 @@ func (f *Finder) bound(using *shelf) {
 		if others == nil || total <= f.limits.kept {
 			return
 		}
-		others.change(true)
+		others.release()
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
@@ -302,5 +303,42 @@ func TestTooManySpaces(t *testing.T) {
 	_, err := w.finder.Search(t.Context(), search.Request{Query: "x", Spaces: make([]string, chronicle.MaxSpaces+1)})
 	if invalid := new(memory.InvalidError); !errors.As(err, &invalid) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTogether is searches, new entries, purges and release at once. What was acknowledged before a search is found by it.
+func TestTogether(t *testing.T) {
+	w := open(t, chronicle.Limits{Entries: 60, Bytes: 1 << 20, Summaries: 100, Kept: 30})
+	var group errgroup.Group
+	for g := range 3 {
+		group.Go(func() error {
+			space := fmt.Sprint("space", g%2)
+			for i := range 20 {
+				word := fmt.Sprintf("word%dof%d", i, g)
+				_, err := w.store.Update(t.Context(), store.Meta{Space: space}, func(tx *store.Tx) error {
+					return tx.AppendEntry(w.date(g), &memory.Entry{ID: word, At: w.clock.Now().AddDate(0, 0, -g), Type: memory.EntryEvent, Content: "They said " + word + " aloud"})
+				})
+				if err != nil {
+					return err
+				}
+				got, err := w.finder.Search(t.Context(), search.Request{Query: word, Spaces: []string{space}})
+				if err != nil {
+					return err
+				}
+				if len(got.Hits) > 0 && got.Logs[0].Entry.ID != word {
+					return fmt.Errorf("asked for %s, found %v", word, names(got))
+				}
+				if len(got.Hits) == 0 && g > 0 { // another goroutine may have had all forgotten in between
+					return fmt.Errorf("%s is not found: %s", word, got.Reason)
+				}
+				if g == 0 && i%5 == 4 {
+					w.finder.Release()
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -55,7 +55,14 @@ func (s *shelf) current(ctx context.Context, empty func() *content, view *store.
 	}
 }
 
-// change notes that the content is no longer as the logs are; gone forgets it.
+// release gives the content back. Searches that have it go on with it.
+func (s *shelf) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = nil
+}
+
+// change notes that the content is no longer as the logs are; gone makes nothing of it findable any more, by no search.
 func (s *shelf) change(gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
