@@ -26,6 +26,7 @@ type world struct {
 	t      testing.TB
 	store  *store.Store
 	finder *chronicle.Finder
+	engine *search.Engine
 	clock  *memtest.Clock
 }
 
@@ -33,6 +34,7 @@ func open(t testing.TB, limits chronicle.Limits) *world {
 	t.Helper()
 	w := &world{t: t, clock: new(memtest.Clock)}
 	engine := search.New(search.Config{Now: w.clock.Now})
+	w.engine = engine
 	w.finder = chronicle.New(chronicle.Config{Search: engine, Now: w.clock.Now})
 	w.finder.Limit(limits)
 	w.store = memtest.Open(t, store.Config{FS: crashfs.New(), Now: w.clock.Now, Projections: []store.Projection{engine, w.finder}})
@@ -137,6 +139,41 @@ func TestFindsLogsBesideMemories(t *testing.T) {
 	got := w.search(search.Request{Query: "host quartz", Explain: true})
 	if len(got.Hits) != 1 || got.Logs[0].Date != w.date(1) || got.Hits[0].Space != memory.DefaultSpace || len(got.Hits[0].Parts) == 0 || got.From != "" {
 		t.Errorf("the hit does not say what it is: %+v", got)
+	}
+}
+
+// TestDays asks for nothing but a day.
+func TestDays(t *testing.T) {
+	w := open(t, chronicle.Limits{})
+	for ago, what := range []string{"Wrote the tender", "Repaired the printer", "Sowed the beans"} {
+		w.log("", ago, entry(fmt.Sprint("e", ago), what))
+	}
+	w.finds(search.Request{Query: "what happened yesterday?"}, "log:e1")
+	w.finds(search.Request{Query: "昨天"}, "log:e1")
+	w.finds(search.Request{Query: w.date(2)}, "log:e2")
+}
+
+// TestUnrelatedLogsChangeNothing compares searches with logs that hold nothing of the question and searches without logs.
+func TestUnrelatedLogsChangeNothing(t *testing.T) {
+	w := open(t, chronicle.Limits{})
+	w.log("", 1, entry("a", "Sowed the beans"), entry("b", "浇了花园里的番茄"))
+	for i, content := range []string{
+		"The staging database listens on port 5433.", "The production database listens on port 5432.", "Deploys go through make release in src/deploy.sh.",
+		"用户喜欢用中文写代码注释", "The database is backed up at night.",
+	} {
+		w.update("", func(tx *store.Tx) error { return tx.Put(memtest.Fact(fmt.Sprint("m", i), content)) })
+	}
+	for _, query := range []string{"database port", "src/deploy.sh", "代码注释用什么语言", "database", "weather in Lisbon", "what is the"} {
+		for _, profile := range []string{search.Balanced, search.Product, search.Weighted, search.Overlap, search.Recent} {
+			req := search.Request{Query: query, Profile: profile, Explain: true}
+			plain, err := w.engine.Search(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(plain, w.search(req).Response); diff != "" {
+				t.Errorf("%s %q (-without +with):\n%s", profile, query, diff)
+			}
+		}
 	}
 }
 
