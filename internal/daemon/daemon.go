@@ -20,6 +20,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/digest"
@@ -71,6 +72,7 @@ type daemon struct {
 	fs        durable.FS
 	store     *store.Store
 	engine    *search.Engine
+	finder    *chronicle.Finder
 	embedder  *embed.Client // nil without one
 	tools     *recall.Tools
 	indexed   func()     // lets searches go on
@@ -180,16 +182,18 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
+	d.finder = chronicle.New(chronicle.Config{Search: d.engine, Now: local})
 	d.failed, d.tools = make(chan error, 1), recall.NewTools()
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools},
+		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools, d.finder},
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
 		return err
 	}
 	d.tools.Load(d.store)
+	d.finder.Attach(d.store)
 	d.memories.Attach(jsonstore.FromStore(d.store))
 	d.logs.Attach(dailylog.FromStore(d.store))
 	if err := d.adopt(ctx); err != nil {
@@ -234,7 +238,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.counts = memories.New(d.store, local)
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
-		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
+		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
 		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
@@ -304,7 +308,7 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.serveMetrics} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.finder.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
 	group.Go(func() error { return d.recall.Run(work) })

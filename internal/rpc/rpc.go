@@ -12,6 +12,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/edit"
@@ -32,6 +33,7 @@ type Deps struct {
 	Memories     *memories.Service
 	Graph        *graph.Service
 	Search       *search.Engine
+	Logs         *chronicle.Finder
 	Recall       *recall.Service
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
@@ -53,7 +55,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges, recall: deps.Recall,
 		sessions: deps.Sessions, search: deps.Search,
 	})
-	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
+	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, logs: deps.Logs, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions, recall: deps.Recall})
 	pb.RegisterWorkingMemoryServiceServer(server, &workingServer{sessions: deps.Sessions, recall: deps.Recall})
 	pb.RegisterProcedureServiceServer(server, &procedureServer{recall: deps.Recall, memories: deps.Memories})

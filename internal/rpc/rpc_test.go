@@ -23,6 +23,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/digest"
@@ -128,7 +129,8 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	engine, tools := search.New(search.Config{}), recall.NewTools()
 	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
 	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools}})
+	finder := chronicle.New(chronicle.Config{Search: engine, Now: time.Now})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools, finder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +141,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	})
 	files.Attach(jsonstore.FromStore(st))
 	logs.Attach(dailylog.FromStore(st))
+	finder.Attach(st)
 	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false), root: root, files: files}
 	d.edits = edit.New(edit.Config{
 		Store: st, FS: durable.Dir(root), Memories: files, Logs: logs, Now: time.Now, Location: time.UTC, Logger: quiet,
@@ -153,6 +156,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Store:  st, Memories: memories.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions:     sessions,
+		Logs:         finder,
 		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
 		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), engine, time.Now),
 		Edits: d.edits, Reviews: review.New(st), Digest: digest.New(st, time.Now),

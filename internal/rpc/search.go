@@ -42,6 +42,8 @@ func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error)
 			Statuses:      statusesFromProto(&check, "filter.statuses", f.GetStatuses()),
 			CreatedAfter:  timeFromProto(&check, "filter.created_from", f.GetCreatedFrom()),
 			CreatedBefore: timeFromProto(&check, "filter.created_before", f.GetCreatedBefore()),
+			UpdatedAfter:  timeFromProto(&check, "filter.updated_from", f.GetUpdatedFrom()),
+			UpdatedBefore: timeFromProto(&check, "filter.updated_before", f.GetUpdatedBefore()),
 			MinScore:      req.GetMinScore(), MinSalience: f.GetMinSalience(),
 		},
 	}

@@ -48,6 +48,8 @@ type index struct {
 
 	courses map[course][]uint32 // documents in the order they were learnt
 
+	categories map[string]bool // all that a memory has, or had
+
 	meanings *meanings // nil without an embedder
 
 	dense map[uint32]*dense // by term number
@@ -57,7 +59,10 @@ type index struct {
 }
 
 func newIndex(size int) *index {
-	return &index{terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{}, courses: map[course][]uint32{}}
+	return &index{
+		terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{},
+		courses: map[course][]uint32{}, categories: map[string]bool{},
+	}
 }
 
 // termCount is one term of one document.
@@ -184,6 +189,9 @@ func (x *index) removeLocked(id string, old counts) {
 // set makes m the memory of a document.
 func (x *index) set(doc uint32, m *memory.Memory) {
 	old := x.docs[doc]
+	if old == nil || old.Category != m.Category {
+		x.categories[m.Category] = true
+	}
 	moves := old == nil || !old.CreatedAt.Equal(m.CreatedAt) || courseOf(old) != courseOf(m)
 	if moves && old != nil {
 		x.leaveLocked(doc)

@@ -132,11 +132,12 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		s.kept = r.pool.heap
 		e.scratches.put(s)
 	}()
-	for i, name := range req.Spaces {
+	places := req.places()
+	for i, name := range places {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x := e.reader(name); x != nil && !slices.Contains(req.Spaces[:i], name) {
+		if x := r.reader(name); x != nil && !slices.Contains(places[:i], name) {
 			resp.Candidates += r.collect(x, spaceName(name), s)
 		}
 	}

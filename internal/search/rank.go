@@ -57,7 +57,7 @@ type ranking struct {
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
 	r := &ranking{
-		req: req, q: q, lambda: e.lambda, reader: e.reader, asOf: nanoseconds(req.AsOf),
+		req: req, q: q, lambda: e.lambda, reader: e.readerOf(req), asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 		sieve: newSieve(req),
@@ -109,16 +109,21 @@ func (r *ranking) inCategory(m *memory.Memory) int {
 	if ok {
 		return n
 	}
-	for field := range strings.FieldsFuncSeq(m.Category, isNameSeparator) {
+	n = r.wordsOf(m.Category)
+	if r.category == nil {
+		r.category = map[string]int{}
+	}
+	r.category[m.Category] = n
+	return n
+}
+
+func (r *ranking) wordsOf(category string) (n int) {
+	for field := range strings.FieldsFuncSeq(category, isNameSeparator) {
 		stemmed := stem(field)
 		if slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.kind <= part && t.term == stemmed }) {
 			n++
 		}
 	}
-	if r.category == nil {
-		r.category = map[string]int{}
-	}
-	r.category[m.Category] = n
 	return n
 }
 
@@ -133,8 +138,8 @@ func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64
 	note("category", "", float64(metaWeight*r.inCategory(m)))
 	for i := range r.q.terms {
 		t := &r.q.terms[i]
-		if t.kind == whole || t.kind == bigram {
-			continue // their words and characters count
+		if !t.counts() {
+			continue
 		}
 		at, ok := find(t.list, doc)
 		if ok && t.list[at].inMeta() {

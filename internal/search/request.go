@@ -53,6 +53,9 @@ type Request struct {
 	AsOf     time.Time
 	Explain  bool  // fill in Hit.Parts
 	UseDecay *bool // false takes time since the last access out of the score; nil is true
+	// Beside is searched together with the spaces, by words alone, and not at all with the arm Vector. A memory that says what
+	// one of its texts says takes its place.
+	Beside []Beside
 }
 
 // Filter narrows a search; all conditions must hold, an empty one always does.
@@ -60,6 +63,7 @@ type Filter struct {
 	Categories, Tags, Sources, Sessions []string        // any of these; a session is one a memory was learnt in
 	Statuses                            []memory.Status // any of these; none is active only
 	CreatedAfter, CreatedBefore         time.Time       // after inclusive, before exclusive
+	UpdatedAfter, UpdatedBefore         time.Time       // the same; a memory without changes was updated when it was created
 	MinScore                            float64         // of the score of the profile
 	MinSalience                         float64
 	Pinned                              *bool
@@ -87,7 +91,8 @@ const (
 // Hit is a memory found. Memory is shared and must not be changed.
 type Hit struct {
 	Space  string
-	Memory *memory.Memory
+	Memory *memory.Memory // with Beside, a text of a collection
+	Beside bool           // found in a collection, not in the space itself
 	Score  float64
 	Parts  []Part // how the score came about; only with Request.Explain
 }
@@ -154,8 +159,19 @@ func (r *Request) admits(m *memory.Memory) bool {
 		(len(f.Tags) == 0 || slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(f.Tags, t) })) &&
 		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return learntIn(m, s) })) &&
 		(f.CreatedAfter.IsZero() || !m.CreatedAt.Before(f.CreatedAfter)) &&
-		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) &&
+		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) && f.updated(m) &&
 		m.Salience >= f.MinSalience && (f.Pinned == nil || *f.Pinned == m.Pinned)
+}
+
+func (f *Filter) updated(m *memory.Memory) bool {
+	if f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() {
+		return true
+	}
+	at := m.UpdatedAt
+	if at.IsZero() {
+		at = m.CreatedAt
+	}
+	return (f.UpdatedAfter.IsZero() || !at.Before(f.UpdatedAfter)) && (f.UpdatedBefore.IsZero() || at.Before(f.UpdatedBefore))
 }
 
 func anyOf(wanted []string, got string) bool { return len(wanted) == 0 || slices.Contains(wanted, got) }
