@@ -94,12 +94,13 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 	if len(spaces) == 0 {
 		spaces = []string{memory.DefaultSpace}
 	}
+	named := namedBy(f.cfg.Search.Periods(req.Query, req.AsOf))
 	for range attempts - 1 {
-		if out, sure, err := f.search(ctx, req, spaces, now); err != nil || sure {
+		if out, sure, err := f.search(ctx, req, spaces, named, now); err != nil || sure {
 			return out, err
 		}
 	}
-	out, _, err := f.search(ctx, req, spaces, now)
+	out, _, err := f.search(ctx, req, spaces, named, now)
 	return out, err
 }
 
@@ -107,8 +108,8 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 const attempts = 3
 
 // search answers once. It is not sure when logs were erased meanwhile: then it left out what it had found in them.
-func (f *Finder) search(ctx context.Context, req search.Request, spaces []string, now time.Time) (out *Result, sure bool, err error) {
-	contents, from := map[string]*content{}, ""
+func (f *Finder) search(ctx context.Context, req search.Request, spaces []string, named span, now time.Time) (out *Result, sure bool, err error) {
+	contents, from := map[string][]*content{}, ""
 	for _, space := range spaces {
 		if space == "" {
 			space = memory.DefaultSpace
@@ -116,13 +117,23 @@ func (f *Finder) search(ctx context.Context, req search.Request, spaces []string
 		if contents[space] != nil {
 			continue
 		}
-		c, err := f.content(ctx, space, spanOf(&req, now))
+		want := spanOf(&req, now)
+		c, err := f.content(ctx, space, want)
 		if err != nil {
 			return nil, false, err
 		}
-		contents[space] = c
+		contents[space] = append(contents[space], c)
 		from = max(from, c.searched())
-		req.Beside = append(req.Beside, search.Beside{Space: space, Items: c.items})
+		if old := named.and(want); named != (span{}) && !c.covers(old) {
+			days := newContent(f.cfg, f.limits)
+			if err := days.sync(ctx, f.store.Space(space), old.until(c.searched()), false); err != nil {
+				return nil, false, err
+			}
+			contents[space] = append(contents[space], days)
+		}
+		for _, c := range contents[space] {
+			req.Beside = append(req.Beside, search.Beside{Space: space, Items: c.items})
+		}
 	}
 	resp, err := f.cfg.Search.Search(ctx, req)
 	if err != nil {
@@ -134,14 +145,19 @@ func (f *Finder) search(ctx context.Context, req search.Request, spaces []string
 }
 
 // resolve says what each hit of a log is. One that was removed or erased since it was found is left out.
-func resolve(resp *search.Response, contents map[string]*content) (out *Result, sure bool) {
+func resolve(resp *search.Response, contents map[string][]*content) (out *Result, sure bool) {
 	out, sure = &Result{Response: resp}, true
 	resp.Hits = slices.DeleteFunc(resp.Hits, func(h search.Hit) bool {
 		if !h.Beside {
 			out.Logs = append(out.Logs, nil)
 			return false
 		}
-		found, ok := contents[h.Space].find(h.Memory.ID)
+		found, ok := Found{}, false
+		for _, c := range contents[h.Space] {
+			if !ok {
+				found, ok = c.find(h.Memory.ID)
+			}
+		}
 		if ok {
 			out.Logs = append(out.Logs, &found)
 		}
@@ -166,6 +182,35 @@ func spanOf(req *search.Request, now time.Time) (s span) {
 		if to := date(t, 1); !t.IsZero() && (s.to == "" || to < s.to) {
 			s.to = to
 		}
+	}
+	return s
+}
+
+// namedBy is the days that a query names, from the first to the last.
+func namedBy(all []search.Period) (s span) {
+	for _, p := range all {
+		from, to := p.From.AddDate(0, 0, -1).Format(memory.DateLayout), p.Before.Format(memory.DateLayout)
+		if s.from == "" || from < s.from {
+			s.from = from
+		}
+		s.to = max(s.to, to)
+	}
+	return s
+}
+
+// and is the days in both.
+func (s span) and(o span) span {
+	if o.to != "" && o.to < s.to {
+		s.to = o.to
+	}
+	s.from = max(s.from, o.from)
+	return s
+}
+
+// until is the days up to and including the one before date.
+func (s span) until(date string) span {
+	if t, err := time.Parse(memory.DateLayout, date); err == nil {
+		s.to = min(s.to, t.AddDate(0, 0, -1).Format(memory.DateLayout))
 	}
 	return s
 }
@@ -242,7 +287,7 @@ func (f *Finder) content(ctx context.Context, space string, want span) (*content
 	}
 	// What is asked for is older than what is kept. It is read for this search alone.
 	old := newContent(f.cfg, f.limits)
-	return old, old.sync(ctx, view, want)
+	return old, old.sync(ctx, view, want, true)
 }
 
 // bound drops what was not used for longest when too much is kept. It spares the shelf in use.
