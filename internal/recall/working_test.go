@@ -106,7 +106,8 @@ func TestSessionAtWork(t *testing.T) {
 // The budget holds with a summary too, whatever stands in it, and each part is one fence.
 func TestCompactionKeepsItsBudget(t *testing.T) {
 	shown := 0
-	for seed := range uint64(stores / 2) {
+	stores := storesAtRandom() / 2
+	for seed := range stores {
 		r := rand.New(rand.NewPCG(seed, 3))
 		sessions := working{"s": {Summary: sentence(r, 1+r.IntN(800)), Compactions: 1}}
 		w := newWorld(t, recall.Config{Working: sessions.of}, old("a", "lantern "+sentence(r, 300), 1), old("b", "lantern kettle "+sentence(r, 20), 3))
@@ -124,7 +125,7 @@ func TestCompactionKeepsItsBudget(t *testing.T) {
 			inFence(t, blocks[i]+blocks[i+1])
 		}
 	}
-	if shown < stores/2 {
+	if shown < int(stores) {
 		t.Errorf("%d fences: this does not test much", shown)
 	}
 }
