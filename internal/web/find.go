@@ -14,7 +14,7 @@ var profiles = map[string]pb.RankingProfile{
 
 // searchBody is what a search is asked with. What is left out has the default of the gRPC API, top_k that of 5.
 type searchBody struct {
-	Query    string   `json:"query"`
+	Query    *string  `json:"query"`
 	TopK     *int32   `json:"top_k"`
 	UseDecay *bool    `json:"use_decay"`
 	Category string   `json:"category"`
@@ -50,12 +50,15 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) error {
 	if err := need(r, &in); err != nil {
 		return err
 	}
+	if in.Query == nil {
+		return invalid("query is missing")
+	}
 	profile, ok := profiles[in.Profile]
 	if !ok {
 		return invalid("profile is balanced, product, weighted, overlap or recent")
 	}
 	req := &pb.SearchServiceSearchRequest{
-		Query: in.Query, K: defaultTopK, UseDecay: in.UseDecay, Spaces: in.Spaces, Profile: profile, MinScore: in.MinScore, Explain: in.Explain, Touch: in.Touch,
+		Query: *in.Query, K: defaultTopK, UseDecay: in.UseDecay, Spaces: in.Spaces, Profile: profile, MinScore: in.MinScore, Explain: in.Explain, Touch: in.Touch,
 		Filter: &pb.SearchFilter{},
 	}
 	if in.TopK != nil {

@@ -68,6 +68,9 @@ func (s *Server) consolidate(w http.ResponseWriter, r *http.Request) error {
 		reply(w, http.StatusOK, plain(res))
 		return nil
 	}
+	if space != "" && in.Space != space {
+		return invalid("space is one thing in the address and another in the body")
+	}
 	to, ok := targets[in.WriteTo]
 	if !ok {
 		return invalid("write_to is memory or daily")

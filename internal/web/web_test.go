@@ -323,6 +323,8 @@ func TestErrors(t *testing.T) {
 		{"wrong type", "POST", "/api/memory/search", `{"query":7}`, 400, "INVALID_REQUEST"},
 		{"broken JSON", "PUT", "/api/memory/rolling-summary", `{"summary":`, 400, "INVALID_REQUEST"},
 		{"no summary", "PUT", "/api/memory/rolling-summary", `{}`, 400, "INVALID_REQUEST"},
+		{"no query", "POST", "/api/memory/search", `{}`, 400, "INVALID_REQUEST"},
+		{"two spaces", "POST", "/api/memory/consolidate?space=a", `{"content":"x","space":"b"}`, 400, "INVALID_REQUEST"},
 		{"top_k too large", "POST", "/api/memory/search", `{"query":"x","top_k":201}`, 400, "INVALID_REQUEST"},
 		{"unknown parameter", "GET", "/api/memory/entries?colour=red", "", 400, "INVALID_REQUEST"},
 		{"unknown profile", "POST", "/api/memory/search", `{"query":"x","profile":"best"}`, 400, "INVALID_REQUEST"},
