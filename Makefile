@@ -6,8 +6,9 @@ LDFLAGS  = -s -w -X main.version=$(VERSION)
 # The soak tests' size.
 FUZZTIME    ?= 10m
 KILL_ROUNDS ?= 500
+REFLECT_ROUNDS ?= 200
 
-.PHONY: build check ci test lint proto bench crash-short soak clean
+.PHONY: build check ci test lint proto bench llm-test crash-short soak release clean
 
 # A static binary for this machine; GOOS and GOARCH choose another.
 build:
@@ -39,18 +40,27 @@ proto:
 bench:
 	CGO_ENABLED=0 go run ./bench $(BENCH)
 
+# Asks a real model server, such as Ollama or llama-server with any small model: transport, schema, truncation, timeout, and what becomes of a reply.
+llm-test:
+	CGO_ENABLED=0 go test -count=1 -v -timeout 30m -run TestRealModel ./internal/reflector -llm.url=$(or $(LLM_BASE_URL),http://localhost:11434/v1) -llm.model=$(or $(LLM_MODEL),default)
+
 # What the race detector sees only samples of: SIGKILL against the real binary under load, and every simulated crash.
 crash-short:
 	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill' ./test/e2e ./internal/store ./internal/purge ./internal/edit
 
-# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
+# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:
-	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Kill ./test/e2e -kill.rounds=$(KILL_ROUNDS)
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run '^TestKill$$' ./test/e2e -kill.rounds=$(KILL_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run 'EditsRace|PlainCopies' ./test/e2e -edit.rounds=5000 -copies=500
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run LostUpdate -v ./test/e2e -mcp.creates=200
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run ReflectKill ./test/e2e -reflect.rounds=$(REFLECT_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
+
+# Archives for every system and their checksums, in dist; VERSION=v1.2.3 names them.
+release:
+	@VERSION=$(VERSION) .ci/release
 
 clean:
 	rm -rf memsidecar dist

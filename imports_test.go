@@ -21,11 +21,12 @@ const module = "github.com/memsidecar/memsidecar"
 
 // Packages by layer, lowest first, as patterns relative to the module. "x/..." is x and everything below it.
 var (
-	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/..."}
+	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/...", "internal/vector/..."}
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
-		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...",
+		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...", "internal/review/...",
+		"internal/digest/...", "internal/view/...", "internal/chronicle/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "internal/web/...", "gen/..."}
 )
@@ -50,6 +51,12 @@ var arrows = []struct {
 		why: "the store is told of its projections, it does not know them"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},
+	{from: []string{"internal/vector/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+		why: "it compares numbers without knowing what they are of"},
+	{from: []string{"internal/embed/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
+		why: "it asks a server and knows nothing of memories"},
+	{from: []string{"internal/metrics/..."}, not: []string{"..."},
+		why: "it is told numbers, and knows nothing of where they come from"},
 	{from: []string{"internal/pattern/..."}, not: []string{"..."},
 		why: "it knows expressions and not what they mean"},
 	{from: []string{"internal/hook/..."}, not: []string{"..."}, but: []string{"internal/memory", "internal/redact"},
@@ -61,6 +68,8 @@ var arrows = []struct {
 		why: "it writes files without knowing what is in them"},
 	{from: []string{"internal/legacy/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/pattern"},
 		why: "it turns old files into domain values and does no I/O"},
+	{from: []string{"internal/foreign/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/legacy", "internal/redact"},
+		why: "it reads other systems' files where the user is, and knows neither store nor daemon"},
 	{from: projections, not: slices.Concat(services, edges),
 		why: "projections follow the store and serve the layers above"},
 	{from: []string{"internal/search/...", "internal/embed/..."}, not: []string{"internal/jsonstore/...", "internal/dailylog/..."},
@@ -70,6 +79,9 @@ var arrows = []struct {
 	{from: []string{"internal/redact/...", "internal/llm/..."},
 		not: slices.Concat([]string{"internal/store/...", "internal/journal/...", "internal/durable/..."}, projections),
 		why: "they turn text into text and touch no state"},
+	{from: []string{"internal/view/..."},
+		not: slices.Concat([]string{"internal/store/...", "internal/journal/..."}, projections),
+		why: "a view is a client of the daemon"},
 	{from: []string{"internal/unixsock/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "a listener does not know what is served on it"},
 	{from: []string{"internal/rpc/..."}, not: []string{"internal/daemon/..."},
@@ -117,19 +129,20 @@ var thirdParty = []struct {
 	}},
 	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/mcpserver/...", "internal/web/...", "cmd/...", "clients/go"}},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcpserver/...", "cmd/..."}},
+	{"github.com/prometheus/client_golang", []string{"internal/metrics/..."}},
 	{"github.com/google/jsonschema-go", []string{"internal/mcpserver/..."}},
 	{"github.com/spf13/cobra", []string{"cmd/..."}},
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
 	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/edit/..."}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/edit/...", "internal/view/..."}},
 	{"github.com/google/uuid", []string{"internal/...", "cmd/...", "clients/go"}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},
 	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},
 	{"golang.org/x/sys", []string{
 		"internal/durable/...", "internal/unixsock/...", "internal/daemon/...", "internal/session/...",
-		"internal/search/...", "internal/embed/...", "cmd/...", "bench/...",
+		"internal/vector/...", "cmd/...", "bench/...",
 	}},
 }
 

@@ -35,7 +35,7 @@ func main() {
 }
 
 // The names that --only takes, in the order they run.
-var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start", "memory"}
+var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start", "memory", "hook"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine fills.
 type bench struct {
@@ -59,6 +59,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	if len(args) == 2 && args[0] == childCall {
 		return callOnce(args[1])
+	}
+	if len(args) == 3 && args[0] == childAppend {
+		return appendOnce(args[1], args[2])
 	}
 	if len(args) == 2 && args[0] == childDecode {
 		return decode(args[1], stdout)
@@ -173,7 +176,7 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		run  func(context.Context, *process.Server, *process.Server, int, []string) error
 	}{
 		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"recall", b.recalls}, {"add", b.adds}, {"batch", b.batches},
-		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs},
+		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs}, {"hook", b.hooks},
 	} {
 		if !b.wants(s.name) {
 			continue

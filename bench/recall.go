@@ -69,11 +69,11 @@ func (b *bench) recalls(ctx context.Context, d, e *process.Server, size int, _ [
 			r.limit(r.P99, 2000, "p99 ≤ 2 ms")
 		}
 	}
-	return b.hooks(ctx, d, e, size)
+	return b.recallProcesses(ctx, d, e, size)
 }
 
-// hooks compares the processes that recall for a prompt with one that makes a gRPC call and does nothing else.
-func (b *bench) hooks(ctx context.Context, d, e *process.Server, size int) error {
+// recallProcesses compares the processes that recall for a prompt with one that makes a gRPC call and does nothing else.
+func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size int) error {
 	run := func(cmd func() *exec.Cmd) func() (sample, error) {
 		return func() (sample, error) {
 			return load(ctx, 1, b.slice, mostCalls, func(context.Context, int) error {

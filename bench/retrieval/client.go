@@ -22,18 +22,20 @@ type client struct {
 	memories memsidecarv1.MemoryServiceClient
 	search   memsidecarv1.SearchServiceClient
 	profile  memsidecarv1.RankingProfile
+	arm      memsidecarv1.SearchArm
+	byWords  int                        // searches in which meaning took no part
 	spaces   map[*set][]string          // by number of the conversation
 	stored   map[*set]map[string]string // id of a document → id of the memory
 	took     []time.Duration            // of searches
 }
 
-func connect(d *process.Server, profile memsidecarv1.RankingProfile) (*client, error) {
+func connect(d *process.Server, profile memsidecarv1.RankingProfile, arm memsidecarv1.SearchArm) (*client, error) {
 	conn, err := d.Client(0)
 	if err != nil {
 		return nil, err
 	}
 	return &client{
-		memories: memsidecarv1.NewMemoryServiceClient(conn), search: memsidecarv1.NewSearchServiceClient(conn), profile: profile,
+		memories: memsidecarv1.NewMemoryServiceClient(conn), search: memsidecarv1.NewSearchServiceClient(conn), profile: profile, arm: arm,
 		spaces: map[*set][]string{}, stored: map[*set]map[string]string{},
 	}, nil
 }
@@ -135,7 +137,7 @@ func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecar
 		at = own.Add(24 * time.Hour)
 	}
 	req := &memsidecarv1.SearchServiceSearchRequest{
-		Spaces: []string{c.spaces[s][n]}, Query: q.Text, K: depth, Profile: c.profile, AsOf: timestamppb.New(at), Touch: new(false),
+		Spaces: []string{c.spaces[s][n]}, Query: q.Text, K: depth, Profile: c.profile, Arm: c.arm, AsOf: timestamppb.New(at), Touch: new(false),
 	}
 	if len(q.Scope) > 0 {
 		req.Filter = &memsidecarv1.SearchFilter{Categories: []string{"user-universal"}}
@@ -148,6 +150,9 @@ func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecar
 	c.took = append(c.took, time.Since(began))
 	if err != nil {
 		return nil, fmt.Errorf("query %s: %w", q.ID, err)
+	}
+	if len(res.GetHits()) > 0 && !res.GetMeant() {
+		c.byWords++
 	}
 	return res.GetHits(), nil
 }

@@ -128,6 +128,11 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 			return nil, err
 		}
 	}
+	if o.server.URL != "" {
+		if err := c.waitForVectors(ctx, log); err != nil {
+			return nil, err
+		}
+	}
 	r := &report{Profile: o.name, Half: o.half}
 	for _, s := range sets {
 		fmt.Fprintf(log, "%s: asking\n", s.name)
@@ -145,6 +150,9 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 			}
 		}
 		r.sets = append(r.sets, &f)
+	}
+	if o.server.URL != "" && o.arm != memsidecarv1.SearchArm_SEARCH_ARM_KEYWORD && c.byWords > 0 {
+		fmt.Fprintf(log, "%d of %d searches went by words alone: the server was too slow or failed\n", c.byWords, len(c.took))
 	}
 	r.finish(c.took)
 	return r, nil

@@ -2,6 +2,10 @@
 // their questions, as a client does.
 //
 //	go run ./bench/retrieval [--profile balanced] [--half a|b] [--quick] [--json] [--bin FILE] DIR
+//	go run ./bench/retrieval --embeddings URL --embeddings-model NAME [--arm keyword|vector|fusion] DIR
+//
+// The arms vector and fusion need a server with /v1/embeddings, which is no part of this project either; a key can come from the variable
+// RETRIEVAL_KEY. What is asked is asked once every memory has its vector.
 //
 // DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
 // tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
@@ -45,6 +49,8 @@ type options struct {
 	half    string // "a" or "b": only every other conversation of each set; "" all
 	quick   bool   // leave out what changes the store
 	json    bool
+	arm     memsidecarv1.SearchArm
+	server  embeddings
 }
 
 func configure(args []string, stderr io.Writer) (o options, err error) {
@@ -54,6 +60,11 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 	fs.StringVar(&o.half, "half", "", "a or b: ask only the first, third, … or the second, fourth, … conversation of each set (of a set with one: query)")
 	fs.BoolVar(&o.quick, "quick", false, "do not ask questions whose answer was removed")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
+	arm := fs.String("arm", "fusion", "keyword, fusion or vector")
+	fs.StringVar(&o.server.URL, "embeddings", "", "base address of a server with /v1/embeddings")
+	fs.StringVar(&o.server.model, "embeddings-model", "", "its model")
+	fs.StringVar(&o.server.queryPrefix, "query-prefix", "", "put before queries, as some models want it")
+	fs.StringVar(&o.server.textPrefix, "text-prefix", "", "put before memories, as some models want it")
 	fs.StringVar(&o.bin, "bin", "", "measure this binary instead of building one")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -67,6 +78,12 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("--profile: there is no profile %q", o.name)
 	}
 	o.profile = memsidecarv1.RankingProfile(n)
+	if n, ok = memsidecarv1.SearchArm_value["SEARCH_ARM_"+strings.ToUpper(*arm)]; !ok || n == 0 {
+		return o, fmt.Errorf("--arm: there is no arm %q", *arm)
+	}
+	if o.arm = memsidecarv1.SearchArm(n); o.arm == memsidecarv1.SearchArm_SEARCH_ARM_VECTOR && o.server.URL == "" {
+		return o, errors.New("--arm vector needs --embeddings")
+	}
 	if o.half != "" && o.half != "a" && o.half != "b" {
 		return o, fmt.Errorf("--half: %q is neither a nor b", o.half)
 	}
@@ -92,12 +109,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			return err
 		}
 	}
+	if err := o.server.configure(filepath.Join(dir, "data.config")); err != nil {
+		return err
+	}
 	d, err := process.Start(ctx, o.bin, filepath.Join(dir, "data"), filepath.Join(dir, "run", "s"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
-	c, err := connect(d, o.profile)
+	c, err := connect(d, o.profile, o.arm)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ type client struct {
 	admin   pb.AdminServiceClient
 
 	procedure pb.ProcedureServiceClient
+	review    pb.ReviewServiceClient
+	learning  pb.LearningServiceClient
+	view      pb.ViewServiceClient
 }
 
 // dial makes a client; it connects with the first call.
@@ -52,6 +55,9 @@ func dial(socket string) (*client, error) {
 		admin:   pb.NewAdminServiceClient(conn),
 
 		procedure: pb.NewProcedureServiceClient(conn),
+		review:    pb.NewReviewServiceClient(conn),
+		learning:  pb.NewLearningServiceClient(conn),
+		view:      pb.NewViewServiceClient(conn),
 	}, nil
 }
 

@@ -13,6 +13,7 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   socket                          socket of the daemon
   http_listen                     also serve HTTP and the panel there, such as 127.0.0.1:8765; none unless set
   log_level                       debug, info, warn or error
+  metrics_listen                  where metrics are served: path of a Unix socket, or 127.0.0.1:PORT
   history_days                    how long operations can be listed and undone
   session_idle                    silence after which a session has ended, such as 30m
   timezone                        decides which day it is: local, UTC or a name such as Asia/Shanghai
@@ -37,6 +38,13 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   llm_daily_tokens                bound on what a day may use, or unlimited
   llm_max_output_tokens           bound on one reply
   llm_concurrency                 questions asked at once
+  embeddings_base_url             address of a server with /v1/embeddings, such as http://localhost:11434/v1; none goes by words alone
+  embeddings_model                name of its model
+  embeddings_api_key_env          name of the environment variable that holds the key
+  embeddings_api_key_file         file that holds the key, mode 0600
+  embeddings_query_prefix         put before what is searched for, as some models want it
+  embeddings_text_prefix          put before what is stored, as some models want it
+  embeddings_allow_http           permit plain http to other machines
 
 Keys are never shown, and neither are the values of headers. memsidecar llm test tries the language model.
 

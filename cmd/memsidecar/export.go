@@ -79,17 +79,32 @@ func receiveExport(ctx context.Context, c *client, req *pb.AdminServiceExportReq
 
 func (a *app) importCommand() *cobra.Command {
 	var dry bool
+	var format string
 	cmd := &cobra.Command{
-		Use:   "import FILE|-",
-		Short: "Take in an export, or a memory.json",
+		Use:   "import PATH|-",
+		Short: "Take in an export, a memory.json, or what another memory system keeps",
 		Long: `Take in what "memsidecar export" wrote, or a memory.json of version 2, whichever it is. Ids, times, sources and evidence are kept; secrets are taken
 out. What is there already is not taken twice, something else with the same id is left as it is, and what was forgotten does not come back.
+
+Or take in what another system keeps or exports: a file, a directory, or a zip archive, which is read where it is. The format is found out, or named with --from:
+
+` + formatsHelp() + `
+What another memory says already, word for word or nearly, is merged into that. What cannot be taken over is named, with its place.
 
 It may be repeated after any interruption, and taken back with "memsidecar undo".`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
+	cmd.Flags().StringVar(&format, "from", "", "what PATH is of; else it is found out")
 	cmd.RunE = a.withClient(func(_ context.Context, c *client, cmd *cobra.Command, args []string) error {
+		source, err := openForeign(args[0], format)
+		if err != nil {
+			return err
+		}
+		if source != nil {
+			defer source.Close()
+			return a.importForeign(cmd.Context(), c, source, dry)
+		}
 		from := a.stdin
 		if args[0] != "-" {
 			f, err := os.Open(args[0])
@@ -155,7 +170,12 @@ func (a *app) printImport(resp *pb.AdminServiceImportResponse, dry bool) {
 		}
 		a.out.printf("%s%s %s left out, %s: %s\n", where, k.GetKind(), oneLine(k.GetId()), k.GetReason(), oneLine(k.GetDetail()))
 	}
-	switch ops := resp.GetOperations(); {
+	a.printUndo(resp.GetOperations(), dry)
+}
+
+// printUndo says how to take an import back.
+func (a *app) printUndo(ops []int64, dry bool) {
+	switch {
 	case dry:
 		a.out.printf("Nothing was written: this was a dry run.\n")
 	case len(ops) == 1:

@@ -20,7 +20,7 @@ import (
 
 // Times of a hook. The agent waits for it.
 const (
-	hookPatience = 50 * time.Millisecond // for a daemon that does not answer, and for all of an event in the middle of a turn
+	hookPatience = 40 * time.Millisecond // for a daemon that does not answer, and for all of an event in the middle of a turn; with the process some 50
 	hookWork     = 2 * time.Second       // for an event at the edge of a turn, once the daemon has shown that it is well
 	hookSweep    = 300 * time.Millisecond
 	spawnEvery   = 10 * time.Second // at most; for a daemon that does not come up
@@ -32,7 +32,7 @@ const hookLong = `Tell the daemon of an event of an agent's session: what the ho
 registered it. The host's JSON is read from standard input, and what the agent is to be told is written in the host's format.
 
 It never fails and never makes the agent wait: when something is wrong, the answer is empty, the exit code is 0 and the reason stands in
-hooks/hook.log in the state directory. When no daemon runs, one is started and not waited for. An event in the middle of a turn has 50 ms
+hooks/hook.log in the state directory. When no daemon runs, one is started and not waited for. An event in the middle of a turn has 40 ms
 in all, unless --timeout says otherwise.
 
 Hosts: %s
@@ -146,10 +146,7 @@ func (c *hookCall) carryOut(ctx context.Context, cfg daemon.Config, dir string, 
 	defer conn.close()
 	r := &hook.Runner{
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space}, Dir: filepath.Join(dir, "sessions"),
-		Home: c.app.env("HOME"), Now: c.app.now, Nonce: hookNonce,
-	}
-	if ev.Kind == hook.SessionStart || ev.Kind == hook.Prompt {
-		r.PID = hostPID()
+		Home: c.app.env("HOME"), PID: hostPID, Now: c.app.now, Nonce: hookNonce,
 	}
 	ctx, cancel := c.bound(ctx, conn)
 	defer cancel()
@@ -178,7 +175,8 @@ func (c *hookCall) bound(ctx context.Context, conn *client) (context.Context, co
 		defer close(probed)
 		probe, stop := context.WithTimeout(ctx, c.patience)
 		defer stop()
-		if ok, _ := conn.serving(probe); !ok {
+		// Where nobody listens, the call itself says so at once.
+		if ok, err := conn.serving(probe); !ok && !(err != nil && unreachable(err)) {
 			cancel()
 		}
 	}()
@@ -210,10 +208,7 @@ func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 
 // mark notes that the hook was called, and how that ended. It is not synced: it proves nothing that would be worth the wait.
 func (c *hookCall) mark(dir string, err error) {
-	text := "ok\n"
-	if err != nil {
-		text = oneLine(err.Error()) + "\n"
-	}
+	text := outcomeOf(err) + "\n"
 	path := filepath.Join(dir, "fired", c.host.Name+"."+string(c.kind))
 	if os.WriteFile(path, []byte(text), 0o600) == nil {
 		return
@@ -221,6 +216,25 @@ func (c *hookCall) mark(dir string, err error) {
 	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
 		_ = os.WriteFile(path, []byte(text), 0o600)
 	}
+}
+
+// How a hook ended, in short; the log has all of it.
+const (
+	hookOK       = "ok"
+	hookNoDaemon = "no daemon answered"
+	hookGaveUp   = "gave up waiting"
+)
+
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return hookOK
+	case unreachable(err):
+		return hookNoDaemon
+	case strings.Contains(err.Error(), "DeadlineExceeded"), strings.Contains(err.Error(), "context canceled"):
+		return hookGaveUp
+	}
+	return oneLine(err.Error())
 }
 
 // hookLog writes a line to the log of hooks, which never holds what was said in a session.

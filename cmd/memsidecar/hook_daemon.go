@@ -82,8 +82,17 @@ func (d *hookDaemon) Recall(ctx context.Context, session, text string, tools []s
 	return resp.GetBlock(), err
 }
 
-// Hint knows nothing yet: a call of the daemon that looks up failures of a tool belongs here.
-func (d *hookDaemon) Hint(context.Context, string, *memory.ToolCall) (string, error) { return "", nil }
+func (d *hookDaemon) Hint(ctx context.Context, session string, call *memory.ToolCall) (string, error) {
+	resp, err := d.c.procedure.Hint(ctx, &pb.ProcedureServiceHintRequest{
+		Spaces: d.spaces(), SessionId: session, Tool: call.Name, Arguments: call.Arguments,
+	})
+	return resp.GetBlock(), err
+}
+
+func (d *hookDaemon) Compacted(ctx context.Context, session string) error {
+	_, err := d.c.working.Update(ctx, &pb.WorkingMemoryServiceUpdateRequest{Space: d.space, SessionId: session, Compacted: true})
+	return err
+}
 
 func (d *hookDaemon) End(ctx context.Context, session string) error {
 	_, err := d.c.session.Reflect(ctx, &pb.SessionServiceReflectRequest{Space: d.space, SessionId: session, Wait: new(bool)})

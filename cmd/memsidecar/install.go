@@ -168,6 +168,9 @@ func (in *installer) report(t *install.Target, c *install.Change, backup, done s
 	default:
 		out.printf("%s.\n", done)
 	}
+	if done == "Installed" && t.Scope == install.User && strings.HasPrefix(t.Program, os.TempDir()) {
+		out.note("the hooks call %s, which lies in a temporary directory: install the program, and then the hooks again", t.Program)
+	}
 	if note := notes[t.Host.Name]; note != "" && done == "Installed" {
 		out.printf("%s\n", note)
 	}
@@ -208,7 +211,11 @@ func (a *app) installStatus() *cobra.Command {
 			}
 			var rows [][]string
 			for _, s := range states {
-				rows = append(rows, []string{s.target.Host.Name, string(s.target.Scope), string(s.kind), itoa(int64(s.times)), s.when(a), s.outcome})
+				scope, times := string(s.target.Scope), itoa(int64(s.times))
+				if s.elsewhere {
+					scope, times = "elsewhere", "?"
+				}
+				rows = append(rows, []string{s.target.Host.Name, scope, string(s.kind), times, s.when(a), s.outcome})
 			}
 			a.out.table([]string{"HOST", "SCOPE", "EVENT", "REGISTERED", "LAST CALLED", "OUTCOME"}, rows)
 			return nil

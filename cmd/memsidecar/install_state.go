@@ -21,10 +21,15 @@ type hookState struct {
 	last    time.Time // called; zero is never
 	outcome string    // of that call: ok, or what went wrong
 	err     error     // the configuration cannot be read
+
+	elsewhere bool // called, but not registered in a configuration that is known here: by a plugin, or in another project
 }
 
 func (s *hookState) object() object {
 	out := object{{"host", s.target.Host.Name}, {"scope", string(s.target.Scope)}, {"path", s.target.Path}}
+	if s.elsewhere {
+		out = object{{"host", s.target.Host.Name}, {"scope", "elsewhere"}}
+	}
 	if s.err != nil {
 		return append(out, member{"error", s.err.Error()})
 	}
@@ -58,6 +63,8 @@ func (a *app) hookStates() ([]*hookState, error) {
 	var out []*hookState
 	seen := map[string]bool{} // in the home directory, both scopes are the same file
 	for _, h := range hook.Hosts() {
+		n := len(out)
+		var first *install.Target
 		for _, scope := range []install.Scope{install.User, install.Project} {
 			t, err := a.target(h, scope)
 			if errors.Is(err, install.ErrNoScope) {
@@ -66,14 +73,33 @@ func (a *app) hookStates() ([]*hookState, error) {
 			if err != nil {
 				return nil, err
 			}
+			if first == nil {
+				first = t
+			}
 			if seen[t.Path] {
 				continue
 			}
 			seen[t.Path] = true
 			out = append(out, statesOf(t, dir)...)
 		}
+		if len(out) == n && fired(dir, h.Name) {
+			for _, b := range h.Bindings {
+				s := &hookState{target: first, kind: b.Kind, elsewhere: true}
+				s.readMark(dir)
+				out = append(out, s)
+			}
+		}
 	}
 	return out, nil
+}
+
+// readMark reads when the hook was last called and how that ended.
+func (s *hookState) readMark(dir string) {
+	path := filepath.Join(dir, "fired", s.target.Host.Name+"."+string(s.kind))
+	if info, err := os.Stat(path); err == nil {
+		text, _ := os.ReadFile(path) // its time is what counts
+		s.last, s.outcome = info.ModTime(), strings.TrimSpace(string(text))
+	}
 }
 
 func statesOf(t *install.Target, dir string) []*hookState {
@@ -90,11 +116,7 @@ func statesOf(t *install.Target, dir string) []*hookState {
 	var out []*hookState
 	for _, b := range t.Host.Bindings {
 		s := &hookState{target: t, kind: b.Kind, times: registered[b.Kind]}
-		path := filepath.Join(dir, "fired", t.Host.Name+"."+string(b.Kind))
-		if info, err := os.Stat(path); err == nil {
-			text, _ := os.ReadFile(path) // its time is what counts
-			s.last, s.outcome = info.ModTime(), strings.TrimSpace(string(text))
-		}
+		s.readMark(dir)
 		out = append(out, s)
 	}
 	return out
@@ -138,7 +160,7 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		warn("mend the file")
 		return f
 	}
-	if err := spawnable(t.Program); err != nil {
+	if err := spawnable(t.Program); err != nil && !states[0].elsewhere {
 		warn("put memsidecar on the PATH of the host, or " + again)
 	}
 	var parts []string
@@ -146,7 +168,9 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 	for _, s := range states {
 		part := string(s.kind) + " "
 		switch {
-		case s.times == 0:
+		case s.elsewhere && s.last.IsZero():
+			part += "never called"
+		case s.times == 0 && !s.elsewhere:
 			part += "not registered"
 			warn(again)
 		case s.times > 1:
@@ -155,7 +179,9 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		case s.last.IsZero():
 			part += "never called"
 			never++
-		case s.outcome != "ok":
+		case s.outcome == hookNoDaemon: // it has started one
+			part += s.when(a) + " (" + s.outcome + ")"
+		case s.outcome != hookOK:
 			part += s.when(a) + " (" + s.outcome + ")"
 			warn("see hooks/hook.log in the state directory")
 		default:
@@ -167,6 +193,9 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		warn(neverCalled(t.Host.Name))
 	}
 	f.Detail = t.Path + ": " + strings.Join(parts, ", ")
+	if states[0].elsewhere {
+		f.Detail = "called, but registered elsewhere, by a plugin or in another project: " + strings.Join(parts, ", ")
+	}
 	return f
 }
 

@@ -160,13 +160,9 @@ func (in *instance) spawn() (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the daemon's log: %w", err)
 	}
-	args := []string{"serve", "--data", in.cfg.Data, "--socket", in.cfg.Socket}
-	if in.app.flags.config != "" {
-		config, err := filepath.Abs(in.app.flags.config)
-		if err != nil {
-			return nil, fmt.Errorf("configuration file: %w", err)
-		}
-		args = append(args, "--config", config)
+	args, err := in.serveArgs()
+	if err != nil {
+		return nil, err
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = "/" // hold no directory of the user's
@@ -179,6 +175,19 @@ func (in *instance) spawn() (*child, error) {
 	// Joined when the daemon ends or this program does, which is the point of a daemon.
 	go func() { ch.done <- cmd.Wait() }()
 	return ch, nil
+}
+
+// serveArgs are the arguments with which this program is the daemon.
+func (in *instance) serveArgs() ([]string, error) {
+	args := []string{"serve", "--data", in.cfg.Data, "--socket", in.cfg.Socket}
+	if in.app.flags.config == "" {
+		return args, nil
+	}
+	config, err := filepath.Abs(in.app.flags.config)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	return append(args, "--config", config), nil
 }
 
 // wait returns once the daemon serves. A daemon that ends is reported with its last words and its exit code.

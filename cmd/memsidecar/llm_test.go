@@ -19,10 +19,12 @@ func fakes() map[string][]fakellm.Step {
 		`"items":[{"action":"ADD","target":0,"category":"preferences","title":"Commits","content":"The user prefers small commits with an imperative subject line","salience":0.7,"why":"It holds for all commits."},`+
 		`{"action":"UPDATE","target":1,"category":"facts","title":"","content":"The staging database is Postgres 16","salience":0.6,"why":"It was upgraded."}],"rules":[]}`+"\n```", 900, 120)
 	lesson := fakellm.Reply(`{"summary":"用户查询渡轮时刻表，页面抓取失败。","history":"","items":[],"rules":[{"failure":1,"title":"动态网页","content":"fetch_url 抓不到需要 JavaScript 的页面，改用浏览器工具","salience":0.8,"why":"同样的失败发生了两次。"}]}`, 800, 80)
+	doubtful := fakellm.Reply(`{"summary":"They spoke of the database.","history":"","items":[{"action":"UPDATE","target":1,"category":"facts","title":"","content":"Staging has a database","salience":0.6,"why":"x"}],"rules":[]}`, 500, 60)
 	return map[string][]fakellm.Step{
-		"learnt": {learnt},
-		"lesson": {lesson},
-		"merged": {fakellm.Reply(`{"action":"UPDATE","target":1,"content":"The user flies with China Eastern and prefers morning flights","why":"More is known."}`, 300, 30)},
+		"doubtful": {doubtful},
+		"learnt":   {learnt},
+		"lesson":   {lesson},
+		"merged":   {fakellm.Reply(`{"action":"UPDATE","target":1,"content":"The user flies with China Eastern and prefers morning flights","why":"More is known."}`, 300, 30)},
 		"archivist": {fakellm.Reply(`{"days":[{"day":1,"summary":"The pump of the old harbour was repaired."},{"day":2,"summary":"用户要求下次不要直接改生产库。"},`+
 			`{"day":3,"summary":"It was decided to use PostgreSQL for the bookings."},{"day":4,"summary":"The timetable service moved to the new machine."}]}`, 700, 90)},
 		"liar":      {fakellm.Reply(`{"days":[{"day":1,"summary":"Ivan painted the new boat."}]}`, 300, 20)},

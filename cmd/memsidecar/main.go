@@ -110,14 +110,14 @@ func (a *app) rootCommand() *cobra.Command {
 		&cobra.Group{ID: "files", Title: "The files:"},
 	)
 	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.updateCommand(), a.forgetCommand(),
-		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.recallCommand(), a.hintCommand(), a.skillCommand(), a.consolidateCommand(), a.summaryCommand(), a.statsCommand())
+		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.recallCommand(), a.hintCommand(), a.skillCommand(), a.consolidateCommand(), a.saveCommand(), a.summaryCommand(), a.statsCommand())
 	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.hookCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
-	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand())
+	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand(), a.reviewCommand())
 	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(), a.socketCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.uiCommand(), a.configCommand(), a.llmCommand(), a.installCommand(), a.uninstallCommand())
-	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
+		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.uiCommand(), a.configCommand(), a.llmCommand(), a.installCommand(), a.uninstallCommand(), a.serviceCommand())
+	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
 	addGroup(root, "agents", a.mcpCommand())
-	root.AddCommand(a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.demoCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 

@@ -36,7 +36,8 @@ func TestScripts(t *testing.T) {
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
-			"fakellm": cmdFakeLLM, "asked": cmdAsked, "flip": cmdFlip,
+			"fakellm":        cmdFakeLLM,
+			"fakeembeddings": cmdFakeEmbeddings, "asked": cmdAsked, "flip": cmdFlip,
 		},
 	})
 }
@@ -61,7 +62,7 @@ func setup(env *testscript.Env) error {
 		_ = stop.Run()
 		_ = os.RemoveAll(runtime)
 	})
-	return os.Mkdir(home, 0o700)
+	return os.MkdirAll(home, 0o700)
 }
 
 func cmdValue(ts *testscript.TestScript, neg bool, args []string) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +13,7 @@ import (
 
 func (a *app) recallCommand() *cobra.Command {
 	req := &pb.SearchServiceRecallRequest{}
-	var orNothing bool
+	var orNothing, project bool
 	cmd := &cobra.Command{
 		Use:   "recall [TEXT|-]",
 		Short: "Show what an agent is told of its memories for a prompt",
@@ -35,6 +37,8 @@ With --or-nothing a prompt never waits and never fails: when the daemon does not
 	f.BoolVar(&req.Explicit, "explicit", false, "the agent itself asks")
 	f.StringSliceVar(&req.WorkingTools, "tool", nil, "tools in use")
 	f.StringSliceVar(&req.FilesRead, "read", nil, "files that the agent has just read; what was taken from them is left out")
+	f.BoolVar(&project, "project", false, "look in the space of this directory's project too")
+	f.StringVar(&req.ProjectDirectory, "cwd", "", "the same for the project of another directory")
 	f.BoolVar(&orNothing, "or-nothing", false, "for the hook of a prompt: whatever happens, end well and soon, with nothing if need be; the log says why")
 	asked := a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Text, err = a.text(strings.Join(args, " ")); err != nil {
@@ -47,7 +51,16 @@ With --or-nothing a prompt never waits and never fails: when the daemon does not
 		}
 		return a.out.result(resp, func() { a.out.printf("%s", resp.GetBlock()) })
 	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		switch {
+		case req.ProjectDirectory != "":
+			req.ProjectDirectory, err = filepath.Abs(req.ProjectDirectory)
+		case project:
+			req.ProjectDirectory, err = os.Getwd()
+		}
+		if err != nil && !orNothing {
+			return err
+		}
 		if !orNothing {
 			return asked(cmd, args)
 		}

@@ -83,6 +83,10 @@ func (a *app) printReflection(r *pb.SessionServiceReflectResponse, dry bool) {
 	if r.GetSummary() != "" {
 		a.out.printf("\n%s\n", printable(r.GetSummary()))
 	}
+	if dry {
+		a.out.printf("\n")
+		a.printDry(r.GetChanges())
+	}
 }
 
 func (a *app) reflectedRow(it *pb.ReflectedItem) []string {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -14,7 +15,8 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon in the foreground",
-		Long: `Run the daemon in the foreground, for a service manager or to watch it work.
+		Long: `Run the daemon in the foreground, for a service manager or to watch it work. A socket that systemd passes on is taken
+over, and systemd is told when requests are answered; "memsidecar service install" sets that up.
 
 An interrupt or a termination signal stops it gracefully: calls in progress are finished and the files are
 written. A second one ends it at once, which loses nothing that was acknowledged.`,
@@ -33,12 +35,20 @@ written. A second one ends it at once, which loses nothing that was acknowledged
 				return err
 			}
 			log := newLogger(a.stderr, cfg.LogLevel)
+			listener, err := unixsock.Inherited(a.env, cfg.Socket)
+			if err != nil {
+				return err
+			}
 			return daemon.Run(cmd.Context(), cfg, daemon.Options{
-				Logger:  log,
-				Version: programVersion(),
+				Logger:   log,
+				Version:  programVersion(),
+				Listener: listener,
 				Ready: func(socket string) {
 					if err := in.setStopped(false); err != nil {
 						log.Warn("mark of an earlier stop stays", "err", err)
+					}
+					if err := a.notify("READY=1"); err != nil {
+						log.Warn("service manager does not know that the daemon is ready", "err", err)
 					}
 				},
 			})

@@ -54,7 +54,7 @@ func (a *app) sessionStart() *cobra.Command {
 }
 
 func (a *app) sessionAppend() *cobra.Command {
-	var role, file string
+	var role, file, summary string
 	cmd := &cobra.Command{
 		Use:   "append SESSION [TEXT|-]",
 		Short: "Add messages: one text, or a transcript with --file",
@@ -66,12 +66,19 @@ JSON object a line; messages without seq are appended, those with a known seq ar
 	}
 	cmd.Flags().StringVar(&role, "role", "user", "user, assistant or system")
 	cmd.Flags().StringVar(&file, "file", "", "transcript to read; - is standard input")
+	cmd.Flags().StringVar(&summary, "context-summary", "", "what the host made of the context when it compacted it; what was said so far is learnt from")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		if summary != "" && len(args) == 1 && file == "" {
+			return a.appendSummary(ctx, c, args[0], summary)
+		}
 		messages, err := a.appended(args[1:], role, file)
 		if err != nil {
 			return err
 		}
 		last, err := appendMessages(ctx, c, a.flags.space, args[0], messages)
+		if err == nil && summary != "" {
+			_, err = c.session.Append(ctx, &pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: args[0], ContextSummary: summary})
+		}
 		if err != nil {
 			return err
 		}
@@ -97,6 +104,21 @@ JSON object a line; messages without seq are appended, those with a known seq ar
 		return nil
 	})
 	return cmd
+}
+
+// appendSummary hands in the summary of a context alone.
+func (a *app) appendSummary(ctx context.Context, c *client, id, summary string) error {
+	resp, err := c.session.Append(ctx, &pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: id, ContextSummary: summary})
+	if err != nil {
+		return err
+	}
+	return a.out.result(resp, func() {
+		if resp.GetResult().GetOperation() == 0 {
+			a.out.printf("That summary is known already.\n")
+			return
+		}
+		a.out.printf("Kept the summary%s; what was said so far is learnt from in the background.\n", operation(resp.GetResult()))
+	})
 }
 
 func (a *app) appended(texts []string, role, file string) ([]*pb.SessionMessage, error) {
@@ -181,6 +203,7 @@ func (a *app) printSession(r *pb.SessionServiceGetResponse) {
 		{"session", s.GetId()}, {"state", word(s.GetState())}, {"host", oneLine(s.GetHost())}, {"directory", oneLine(s.GetCwd())},
 		{"started", a.when(s.GetStartedAt())}, {"newest", a.when(s.GetLastAt())}, {"ended", ended},
 		{"messages", itoa(s.GetMessageCount())}, {"reflected", reflected}, {"summary", oneLine(s.GetSummary())},
+		{"context", oneLine(r.GetContextSummary())},
 	})
 	for _, m := range r.GetMessages() {
 		text := printable(m.GetContent())

@@ -45,6 +45,7 @@ func (a *app) loadInstance() (*instance, error) {
 }
 
 func (a *app) startAndReport(ctx context.Context, in *instance, verb string) error {
+	in.socketUnit(ctx, "start")
 	if err := in.start(ctx); err != nil {
 		return err
 	}
@@ -82,6 +83,7 @@ or "memsidecar serve"; other commands do not start it.`,
 				if err := in.setStopped(true); err != nil {
 					return err
 				}
+				in.socketUnit(cmd.Context(), "stop")
 				stopped, err = a.stop(cmd.Context(), in)
 				return err
 			})

@@ -34,7 +34,7 @@ func (a *app) statsCommand() *cobra.Command {
 }
 
 func (a *app) printStats(r *pb.MemoryServiceStatsResponse) {
-	a.out.fields([][2]string{
+	fields := [][2]string{
 		{"memories", fmt.Sprintf("%d (%s)", r.GetTotal(), counts(r.GetByStatus()))},
 		{"by category", counts(r.GetByCategory())},
 		{"by source", counts(r.GetBySource())},
@@ -43,7 +43,11 @@ func (a *app) printStats(r *pb.MemoryServiceStatsResponse) {
 		{"sessions", itoa(r.GetSessions())},
 		{"logs", fmt.Sprintf("%s, %s", plural(r.GetDays(), "day", "days"), plural(r.GetLogEntries(), "entry", "entries"))},
 		{"journal", "position " + itoa(r.GetLsn())},
-	})
+	}
+	if v := vectors(r); v != "" {
+		fields = append(fields, [2]string{"vectors", v})
+	}
+	a.out.fields(fields)
 	if len(r.GetSpaces()) > 1 {
 		var rows [][]string
 		for _, s := range r.GetSpaces() {
@@ -61,6 +65,18 @@ func (a *app) printStats(r *pb.MemoryServiceStatsResponse) {
 		a.out.printf("\n")
 		a.out.table([]string{"CALL", "COUNT", "P50", "P99"}, rows)
 	}
+}
+
+// vectors says how far they have come; nothing without an embeddings server.
+func vectors(r *pb.MemoryServiceStatsResponse) string {
+	var made, waiting, refused int64
+	for _, s := range r.GetSpaces() {
+		made, waiting, refused = made+s.GetEmbedded(), waiting+s.GetEmbeddingWaiting(), refused+s.GetEmbeddingRefused()
+	}
+	if made+waiting+refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d made, %d waiting, %d refused by the server", made, waiting, refused)
 }
 
 // short prints a duration with three digits or so.

@@ -26,7 +26,7 @@ func (a *app) statusCommand() *cobra.Command {
 				return a.statusDown(in, err)
 			}
 			defer c.close()
-			return a.out.result(c.info, func() { a.printInfo(in, c.info, a.waitingEdits(cmd.Context(), c)) })
+			return a.out.result(c.info, func() { a.printInfo(in, c.info, a.waitingEdits(cmd.Context(), c), a.waitingReviews(cmd.Context(), c)) })
 		},
 	}
 }
@@ -52,7 +52,7 @@ func (a *app) statusDown(in *instance, err error) error {
 	return failed(exitUnreachable)
 }
 
-func (a *app) printInfo(in *instance, info *pb.AdminServiceInfoResponse, edits string) {
+func (a *app) printInfo(in *instance, info *pb.AdminServiceInfoResponse, edits, reviews string) {
 	state := a.out.colour(green, "running")
 	switch {
 	case info.GetReadOnlyReason() != "":
@@ -63,7 +63,7 @@ func (a *app) printInfo(in *instance, info *pb.AdminServiceInfoResponse, edits s
 	a.out.fields([][2]string{
 		{"daemon", state}, {"version", info.GetVersion() + ", interface " + info.GetApiVersion()}, {"process", itoa(info.GetPid())},
 		{"started", a.when(info.GetStartedAt())}, {"data", info.GetDataDir()}, {"socket", info.GetSocket()},
-		{"log", in.logFile()}, {"journal", "position " + itoa(info.GetLsn())}, {"edits", edits}, {"clock", oneLine(info.GetClockDoubt())},
+		{"log", in.logFile()}, {"journal", "position " + itoa(info.GetLsn())}, {"edits", edits}, {"review", reviews}, {"clock", oneLine(info.GetClockDoubt())},
 	})
 	a.printJobs(info.GetJobs())
 }

@@ -11,7 +11,7 @@ import (
 func (a *app) summaryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "summary",
-		Short: "The rolling summary: get, set",
+		Short: "The rolling summary: get, set, rebuild",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  a.groupRun,
 	}
@@ -52,6 +52,31 @@ func (a *app) summaryCommand() *cobra.Command {
 		}
 		return a.written(resp, resp.GetResult(), "Set", "The same text is there already")
 	})
-	cmd.AddCommand(get, set)
+	cmd.AddCommand(get, set, a.summaryRebuild())
+	return cmd
+}
+
+func (a *app) summaryRebuild() *cobra.Command {
+	req := &pb.LearningServiceRebuildSummaryRequest{}
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Put the rolling summary together from memories and logs",
+		Long: `Put the rolling summary together from memories and daily logs; its own text is never read. From then on it is rebuilt every day, as long as its
+first line stays. A summary that somebody else wrote is left alone without --replace.`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().BoolVar(&req.Replace, "replace", false, "replace what somebody else wrote")
+	cmd.Flags().BoolVar(&req.DryRun, "dry-run", false, "only show the text")
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
+		req.Space = a.flags.space
+		resp, err := c.learning.RebuildSummary(ctx, req)
+		if err != nil {
+			return err
+		}
+		if req.DryRun {
+			return a.out.result(resp, func() { a.out.printf("%s\n", printable(resp.GetSummary())) })
+		}
+		return a.written(resp, resp.GetResult(), "Rebuilt", "The same text is there already")
+	})
 	return cmd
 }

@@ -85,6 +85,26 @@ func reasonWords(reason string) string {
 		return "it held nothing but a secret"
 	case "PURGED":
 		return "what was there before is erased for good"
+	case "REVIEW_LOST_NUMBER":
+		return "it would lose a number; it waits in memsidecar review"
+	case "REVIEW_LOST_NAME":
+		return "it would lose a name; it waits in memsidecar review"
+	case "REVIEW_LOST_NEGATION":
+		return "it would lose a negation; it waits in memsidecar review"
+	case "REVIEW_LOST_TEXT":
+		return "it would lose most of the text; it waits in memsidecar review"
+	case "REVIEW_USERS_OWN":
+		return "it would retire what you saved; it waits in memsidecar review"
+	case "NEAR_IDENTICAL_REPLACED":
+		return "it takes the place of a text that was nearly the same"
+	case "NEAR_IDENTICAL_MERGED":
+		return "it was put together with a text that is nearly the same"
+	case "NEAR_IDENTICAL_KEPT_BOTH":
+		return "a text that is nearly the same is about something else"
+	case "EQUALS_ANOTHER":
+		return "another memory says just that"
+	case "SUMMARY_IS_YOURS":
+		return "somebody else wrote that summary; --replace replaces it"
 	case "CHANGED_SINCE", "STALE":
 		return "it was changed since"
 	}

@@ -288,6 +288,9 @@ func (r *run) settle(ctx context.Context, out Day) error {
 		return nil
 	}
 	reason, err := r.inGrace(ctx, out.Date, out.revision)
+	if err == nil && reason == "" {
+		reason, err = r.asksPerson(out.Space, out.Date)
+	}
 	if err != nil {
 		return r.failed(out, err)
 	}

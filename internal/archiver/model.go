@@ -242,6 +242,12 @@ func chooseLines(logs []Log) [][]string {
 	for n, i := range order {
 		room := min(left/(len(order)-n), need[i])
 		left -= room
+		if room == need[i] {
+			for _, l := range all[i] {
+				out[i] = append(out[i], l.line)
+			}
+			continue
+		}
 		byWeight := make([]int, len(all[i]))
 		for k := range byWeight {
 			byWeight[k] = k

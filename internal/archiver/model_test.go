@@ -279,8 +279,8 @@ func TestQuestionIsBounded(t *testing.T) {
 	b.log(b.date(40), event("a short day at the harbour"))
 	for ago := 41; ago < 47; ago++ {
 		var entries []memory.Entry
-		for i := range 200 {
-			entries = append(entries, event(fmt.Sprintf("第 %d 条：%s", i, strings.Repeat("检查了时刻表服务的日志并记录下来", 8))))
+		for i := range 40 {
+			entries = append(entries, event(fmt.Sprintf("第 %d 条：%s", i, strings.Repeat("检查了时刻表服务的日志并记录下来", 20))))
 		}
 		entries = append(entries, memory.Entry{Type: memory.EntryCorrection, Content: fmt.Sprintf("下次先看第 %d 号泊位", ago)}, event("the password is hunter2hunter2, the key sk-proj-abcdEFGH1234567890abcdEFGH1234567890abcd"))
 		b.log(b.date(ago), entries...)

@@ -46,6 +46,14 @@ type Config struct {
 
 	// Model decides where something similar is known that is not the same; nil leaves that to the rules.
 	Model Model
+
+	// Reviews knows what a person was asked about before; nil is nothing.
+	Reviews Reviews
+}
+
+// Reviews returns the proposals about some memories that were left to a person, whatever became of them.
+type Reviews interface {
+	Known(space string, targets []string) ([]*plan.Proposal, error)
 }
 
 // Service is safe for concurrent use.
@@ -58,11 +66,15 @@ type Service struct {
 	disabled bool
 	model    Model // nil without one
 	answers  answers
+	reviews  Reviews // may be nil
+
+	wake chan struct{} // tells Run that something waits
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	s := &Service{store: cfg.Store, search: cfg.Search, now: cfg.Now, location: cfg.Location, logger: cfg.Logger, disabled: cfg.Disabled, model: cfg.Model}
+	s := &Service{store: cfg.Store, search: cfg.Search, now: cfg.Now, location: cfg.Location, logger: cfg.Logger, disabled: cfg.Disabled, model: cfg.Model, reviews: cfg.Reviews,
+		wake: make(chan struct{}, 1)}
 	if s.location == nil {
 		s.location = time.UTC
 	}
@@ -86,6 +98,12 @@ type Request struct {
 	Reason   string // for people, in the list of operations
 	DryRun   bool   // say what would happen, change nothing
 	Actor    string // "" is journal.ActorConsolidate
+
+	Confidence *float64 // 0 to 1; nil is 1
+	// Later keeps the candidate in the log of today and returns; Run decides about it. Nothing is compared before that.
+	Later bool
+
+	from *waiting // the log entry that it comes from; nil for none
 }
 
 // Decision is what became of a candidate.
@@ -100,6 +118,9 @@ type Decision struct {
 
 	DecidedBy string // ByModel or ByRules
 	Note      string // why the rules decided although the model was asked; else ""
+
+	Pending bool             // it waits in the daily log to be decided about; ID is the entry
+	Changes []journal.Change // of a dry run: what the operation would hold
 }
 
 const (
@@ -122,6 +143,9 @@ func (r *Request) validate() error {
 	}
 	if r.Salience != nil {
 		c.Unit("salience", *r.Salience)
+	}
+	if r.Confidence != nil {
+		c.Unit("confidence", *r.Confidence)
 	}
 	if len(r.Tags) > memory.MaxTags {
 		c.Add("tags", "TOO_MANY", "has %d tags; the limit is %d", len(r.Tags), memory.MaxTags)
@@ -196,47 +220,83 @@ func (s *Service) settle(ctx context.Context, space string) error {
 }
 
 func (s *Service) once(ctx context.Context, req Request, meta store.Meta, first bool) (Decision, error) {
-	if req.WriteTo == ToDaily {
+	if req.WriteTo == ToDaily || req.Later {
 		return s.daily(ctx, req, meta)
 	}
-	out := Decision{DecidedBy: ByRules}
+	out, purged := Decision{DecidedBy: ByRules}, s.store.LastPurge()
 	var err error
 	if s.disabled {
 		// no neighbours: the candidate is new unless it is an exact repeat
 	} else if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, neighbours); err != nil {
 		return Decision{}, fmt.Errorf("find similar memories: %w", err)
 	}
-	byRules := decide(req, out.Similar)
+	candidate := candidateOf(req)
+	byRules := decide(req, candidate, out.Similar)
 	item := byRules
 	if s.model != nil && !s.disabled && first {
-		if item, out.Note, err = s.consult(ctx, req, out.Similar, byRules); err != nil {
+		if item, out.Note, err = s.consult(ctx, req, out.Similar, candidate, byRules, purged); err != nil {
 			return Decision{}, err
 		}
 	}
+	p := plan.Plan{Space: req.Space, Session: req.Session, Items: []plan.Item{item}, Source: memory.SourceConsolidation}
+	if err := s.reviewable(&p, byRules.Target); err != nil {
+		return Decision{}, err
+	}
 	return s.update(ctx, req, meta, &out, &item, func(tx *store.Tx) ([]journal.Outcome, error) {
-		p := plan.Plan{Space: req.Space, Session: req.Session, Items: []plan.Item{item}, Source: memory.SourceConsolidation}
-		outcomes := plan.Preview(p, tx)
-		if o := outcomes[0]; item.Model && o.Status == journal.Rejected && o.Reason != plan.ReasonStale && o.Reason != plan.ReasonInactive {
-			out.Note = "the model's proposal was refused: " + o.Reason // what the agent wants to save is not lost by that
-			item = byRules
-			p.Items[0] = item
-			outcomes = plan.Preview(p, tx)
+		if s.store.LastPurge() != purged {
+			return nil, errMoved // what was read, and what a model said of it, may hold what was erased
 		}
-		if item.Model {
-			out.DecidedBy = ByModel
-		}
-		if o := outcomes[0]; o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
-			return nil, errMoved
-		}
-		if req.DryRun {
-			return outcomes, errDryRun
-		}
-		return nil, plan.Apply(tx, p)
+		return s.apply(tx, req, p, &out, &item, byRules)
 	})
 }
 
-// decide is the rules' choice.
-func decide(req Request, hits []search.Hit) plan.Item {
+// apply is the transaction of item, the only one of p. When the guards refuse what a model proposed, byRules takes its place.
+func (s *Service) apply(tx *store.Tx, req Request, p plan.Plan, out *Decision, item *plan.Item, byRules plan.Item) ([]journal.Outcome, error) {
+	outcomes := plan.Preview(p, tx)
+	if o := outcomes[0]; item.Model && o.Status == journal.Rejected && o.Reason != plan.ReasonStale && o.Reason != plan.ReasonInactive {
+		out.Note = "the model's proposal was refused: " + o.Reason // what the agent wants to save is not lost by that
+		review, err := plan.ForReview(p, tx)
+		if err != nil {
+			return nil, err
+		}
+		*item = byRules
+		p.Items, p.Entries = []plan.Item{byRules}, review
+		outcomes = plan.Preview(p, tx)
+	}
+	if item.Model {
+		out.DecidedBy = ByModel
+	}
+	if o := outcomes[0]; o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
+		return nil, errMoved
+	}
+	if err := req.from.mark(s, tx, *item, outcomes[0]); err != nil {
+		return nil, err
+	}
+	if err := plan.Apply(tx, p); err != nil || !req.DryRun {
+		return nil, err
+	}
+	out.Changes = tx.Changes()
+	return outcomes, errDryRun
+}
+
+// reviewable has the plan keep what the guards leave to a person. other is what may be changed in the place of the plan's targets.
+func (s *Service) reviewable(p *plan.Plan, other string) (err error) {
+	p.At = s.now().In(s.location)
+	if s.reviews == nil {
+		return nil
+	}
+	targets := p.Targets()
+	if other != "" {
+		targets = append(targets, other)
+	}
+	if p.Reviewed, err = s.reviews.Known(p.Space, targets); err != nil {
+		return fmt.Errorf("look for what a person was asked before: %w", err)
+	}
+	return nil
+}
+
+// candidateOf is what a request wants to save, undecided.
+func candidateOf(req Request) plan.Item {
 	m := memory.Memory{
 		Category: cmp.Or(req.Category, memory.General), Content: req.Content, Salience: memory.DefaultSalience, Source: memory.SourceConsolidation,
 		Title: req.Title, Tags: req.Tags, Confidence: 1,
@@ -244,14 +304,26 @@ func decide(req Request, hits []search.Hit) plan.Item {
 	if req.Salience != nil {
 		m.Salience = *req.Salience
 	}
-	if req.Session != "" {
-		m.Evidence = []memory.Evidence{{Session: req.Session}}
+	if req.Confidence != nil {
+		m.Confidence = *req.Confidence
 	}
+	if e := (memory.Evidence{Session: req.Session}); req.from != nil {
+		m.ID = store.NewID() // to be noted in the entry
+		e.Log, e.Entry = req.from.date, req.from.entry.ID
+		m.Evidence = []memory.Evidence{e}
+	} else if req.Session != "" {
+		m.Evidence = []memory.Evidence{e}
+	}
+	return plan.Item{Action: plan.Add, Why: "NEW", Memory: m}
+}
+
+// decide is the rules' choice.
+func decide(req Request, candidate plan.Item, hits []search.Hit) plan.Item {
 	near := make([]plan.Neighbour, len(hits))
 	for i, h := range hits {
 		near[i] = plan.Neighbour{Memory: h.Memory, Score: h.Score}
 	}
-	return plan.Decide(plan.Item{Why: "NEW", Memory: m}, near)
+	return settleNear(req, plan.Decide(candidate, near), near)
 }
 
 // update runs do in one transaction and turns its outcome into a decision. do may change out and item.
@@ -289,54 +361,4 @@ func (s *Service) update(ctx context.Context, req Request, meta store.Meta, abou
 	}
 	s.logger.DebugContext(ctx, "candidate consolidated", "space", meta.Space, "action", string(out.Action), "reason", out.Reason, "op", out.Op)
 	return out, nil
-}
-
-// daily appends the candidate to today's log.
-func (s *Service) daily(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
-	at := s.now().In(s.location)
-	day := at.Format(memory.DateLayout)
-	same, err := s.logged(req, day)
-	if err != nil {
-		return Decision{}, err
-	}
-	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryAutoExtract, Content: req.Content, Category: req.Category, Session: req.Session}
-	return s.update(ctx, req, meta, &Decision{DecidedBy: ByRules}, &plan.Item{}, func(tx *store.Tx) ([]journal.Outcome, error) {
-		o := journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: plan.Logged}
-		switch {
-		case strings.TrimSpace(redact.WithoutMarkers(req.Content)) == "":
-			o = journal.Outcome{Status: journal.Rejected, Reason: plan.ReasonSecret}
-		case tx.IsForgotten(req.Content):
-			o = journal.Outcome{Status: journal.Rejected, Reason: plan.ReasonForgotten}
-		case same != "":
-			o = journal.Outcome{ID: same, Status: journal.Duplicate, Reason: plan.ReasonExactDuplicate}
-		}
-		if req.DryRun {
-			return []journal.Outcome{o}, errDryRun
-		}
-		if o.Status == journal.Applied {
-			if err := plan.Apply(tx, plan.Plan{Space: req.Space, Session: req.Session, Entries: []plan.DatedEntry{{Date: day, Entry: e}}}); err != nil {
-				return nil, err
-			}
-		}
-		tx.Report(o)
-		return nil, nil
-	})
-}
-
-// logged returns the id of an entry of the day with the same content, "" when there is none.
-func (s *Service) logged(req Request, day string) (string, error) {
-	_, entries, err := s.store.Space(req.Space).Log(day)
-	if errors.Is(err, memory.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the log of %s: %w", day, err)
-	}
-	want := memory.Normalize(req.Content)
-	for _, e := range entries {
-		if e.Type == memory.EntryAutoExtract && memory.Normalize(e.Content) == want {
-			return e.ID, nil
-		}
-	}
-	return "", nil
 }

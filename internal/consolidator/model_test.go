@@ -12,6 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest/fakellm"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -137,5 +138,38 @@ func TestUsersOwnStays(t *testing.T) {
 	d := must(t, s, consolidator.Request{Content: "The user no longer flies with China Eastern"})
 	if m := get(t, st, "m1"); !m.IsActive() || d.DecidedBy != consolidator.ByRules || !strings.Contains(d.Note, "REVIEW_USERS_OWN") {
 		t.Errorf("%+v, %+v", d, m)
+	}
+}
+
+// TestRefusedWaits: what a model proposed of a save and the guards left to a person waits, though the rules have decided; once.
+func TestRefusedWaits(t *testing.T) {
+	now := func() time.Time { return noon }
+	engine := search.New(search.Config{Now: now})
+	st := openStore(t, engine)
+	srv := fakellm.Start(t, decision("UPDATE", 1, "The user flies in the morning with an airline"))
+	client, err := llm.New(llm.Config{Provider: llm.OpenAI, BaseURL: srv.URL + "/v1", Model: "m", Now: time.Now, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reviews := review.New(st)
+	s := consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now, Model: client, Reviews: reviews})
+	known := must(t, s, consolidator.Request{Content: "The user flies with China Eastern"})
+	for range 2 {
+		d := must(t, s, consolidator.Request{Content: "The user flies with an airline in the morning"})
+		if d.DecidedBy != consolidator.ByRules {
+			t.Errorf("%+v", d)
+		}
+		if d.Op > 0 && d.Action == "ADD" {
+			if _, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error { tx.Remove(d.ID); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	items, err := reviews.List("", false)
+	if err != nil || len(items) != 1 || items[0].Target != known.ID || items[0].By != "model" || items[0].Reason != "REVIEW_LOST_NAME" {
+		t.Fatalf("%+v, %v", items, err)
+	}
+	if _, err := reviews.Resolve(t.Context(), store.Meta{}, items[0].Entry.ID, true); err != nil || get(t, st, known.ID).Content != "The user flies in the morning with an airline" {
+		t.Errorf("accepted: %v, %q", err, get(t, st, known.ID).Content)
 	}
 }

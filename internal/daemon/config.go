@@ -33,6 +33,9 @@ type Config struct {
 	HTTPListen string
 	// LogLevel is the least level that is logged: debug, info, warn or error. Key log_level, default info.
 	LogLevel slog.Level
+	// MetricsListen is where metrics and health are served over HTTP: the absolute path of a Unix socket, or a loopback address such as
+	// 127.0.0.1:9464. Key metrics_listen, default none.
+	MetricsListen string
 	// HistoryDays is for how many days operations can be listed and undone, 1 or more. Key history_days, default 90.
 	HistoryDays int
 	// SessionIdle is the time without messages after which a session is taken to have ended, such as 30m or 2h.
@@ -69,6 +72,8 @@ type Config struct {
 	DecayLambda float64
 	// LLM is the language model that is asked, if any. Its keys begin with llm_.
 	LLM LLM
+	// Embeddings is the server that tells what texts mean, if any. Its keys begin with embeddings_.
+	Embeddings Embeddings
 
 	origins map[string]string // by key, where the value came from; empty for a default
 }
@@ -155,6 +160,7 @@ func (c Config) validate() error {
 		errs = append(errs, fmt.Errorf("socket (%s): %w", c.origin("socket"), err))
 	}
 	errs = append(errs, c.validateLLM()...)
+	errs = append(errs, c.validateEmbeddings()...)
 	return errors.Join(errs...)
 }
 

@@ -111,7 +111,7 @@ var variable = pattern.New(`^[A-Z_][A-Z0-9_]{0,127}$`)
 
 // mayBeSecret reports whether a value that was refused could hold a key or a password, so that an error must not quote it.
 func mayBeSecret(key string) bool {
-	return key == "llm_api_key_env" || key == "llm_headers" || key == "llm_base_url"
+	return key == "llm_api_key_env" || key == "llm_headers" || key == "llm_base_url" || key == "embeddings_api_key_env" || key == "embeddings_base_url"
 }
 
 func setDuration(field func(*Config) *time.Duration) func(*Config, string) error {

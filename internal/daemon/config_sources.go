@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/memsidecar/memsidecar/internal/metrics"
 	"github.com/memsidecar/memsidecar/internal/web"
 )
 
@@ -49,6 +50,13 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strings.ToLower(c.LogLevel.String()) }},
+		{"metrics_listen", func(c *Config, v string) error {
+			if err := metrics.CheckAddress(v); err != nil {
+				return errors.New("must be the path of a Unix socket, or a loopback address such as 127.0.0.1:9464")
+			}
+			c.MetricsListen = v
+			return nil
+		}, func(c Config) string { return c.MetricsListen }},
 		{"history_days", setDays(func(c *Config) *int { return &c.HistoryDays }), func(c Config) string { return strconv.Itoa(c.HistoryDays) }},
 		{"session_idle", func(c *Config, v string) error {
 			d, err := time.ParseDuration(v)
@@ -93,7 +101,7 @@ func settings() []setting {
 			c.DecayLambda = f
 			return nil
 		}, func(c Config) string { return strconv.FormatFloat(c.DecayLambda, 'g', -1, 64) }},
-	}, llmSettings()...)
+	}, slices.Concat(llmSettings(), embeddingsSettings())...)
 }
 
 func setPath(field func(*Config) *string) func(*Config, string) error {
@@ -256,7 +264,7 @@ func (c *Config) readFile(env func(string) string, file string) error {
 
 // filePath resolves a relative path in a file against the directory of the file.
 func filePath(file, key, value string) string {
-	if (key == "data" || key == "socket" || key == "llm_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
+	if (key == "data" || key == "socket" || key == "llm_api_key_file" || key == "embeddings_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
 		return filepath.Join(filepath.Dir(file), value)
 	}
 	return value

@@ -20,10 +20,13 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/embed"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
@@ -31,6 +34,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -50,6 +54,9 @@ type Options struct {
 	Version string
 	Ready   func(socket string) // called once requests are answered; may be nil
 	Now     func() time.Time    // nil is the real clock
+
+	// Listener is the socket, when somebody else made it and keeps it, such as a service manager; nil makes it at Config.Socket. Run closes it.
+	Listener *net.UnixListener
 }
 
 // daemon is one running daemon. Its fields are set by open and not changed after.
@@ -65,6 +72,8 @@ type daemon struct {
 	fs        durable.FS
 	store     *store.Store
 	engine    *search.Engine
+	finder    *chronicle.Finder
+	embedder  *embed.Client // nil without one
 	tools     *recall.Tools
 	indexed   func()     // lets searches go on
 	failed    chan error // why the store turned read-only
@@ -76,12 +85,18 @@ type daemon struct {
 	archiver  *archiver.Archiver
 	scheduler *schedule.Runner
 	purges    *purge.Service
+	reviews   *review.Service
+	digest    *digest.Service
+	learner   *consolidator.Service
 	model     *model // nil without one
 	monitor   *rpc.Monitor
 	server    *grpc.Server
 	health    *health.Server
 	paused    atomic.Bool
 	stopping  chan struct{} // closed when the stop begins
+
+	counts  *memories.Service // what Stats and metrics count with
+	metrics *metricsServer    // nil unless metrics are served
 }
 
 // Run serves the data directory of cfg until ctx ends or a client asks for a stop, then finishes what is in progress, makes everything durable
@@ -105,10 +120,13 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	listener, err := unixsock.Listen(ctx, cfg.Socket)
-	if err != nil {
-		return errors.Join(err, d.close())
+	listener := opts.Listener
+	if listener == nil {
+		if listener, err = unixsock.Listen(ctx, cfg.Socket); err != nil {
+			return errors.Join(err, d.close())
+		}
 	}
+	d.openMetrics(ctx)
 	return d.serve(ctx, listener, opts.Ready)
 }
 
@@ -155,21 +173,27 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	local := func() time.Time { return d.now().In(d.cfg.Location()) }
-	d.engine = search.New(search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log})
+	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
+	if d.embedder = d.cfg.Embeddings.client(os.Getenv, d.now, d.log); d.embedder != nil {
+		searching.Embedder = d.embedder
+	}
+	d.engine = search.New(searching)
 	d.indexed = d.engine.Hold()
 	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
+	d.finder = chronicle.New(chronicle.Config{Search: d.engine, Now: local})
 	d.failed, d.tools = make(chan error, 1), recall.NewTools()
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools},
+		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools, d.finder},
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
 		return err
 	}
 	d.tools.Load(d.store)
+	d.finder.Attach(d.store)
 	d.memories.Attach(jsonstore.FromStore(d.store))
 	d.logs.Attach(dailylog.FromStore(d.store))
 	if err := d.adopt(ctx); err != nil {
@@ -188,36 +212,35 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 
 	hints := &recall.Hints{}
-	reflecting := reflector.Config{Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints}
+	d.recall = d.newRecall(hints)
+	d.reviews, d.digest = review.New(d.store), digest.New(d.store, d.now)
+	reflecting := reflector.Config{
+		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints, Reviews: d.reviews,
+	}
 	consolidating := consolidator.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
+		Reviews: d.reviews,
 	}
 	if d.model != nil {
 		reflecting.Model, consolidating.Model = d.model, d.model
 	}
+	d.learner = consolidator.New(consolidating)
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
 		Paused: d.paused.Load, Stopping: d.stopping,
 	})
-	recalling := recall.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Tools: d.tools, TopK: d.cfg.RecallTopK, Disabled: d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens, Sessions: d.sessions, Hints: hints, Logger: d.log,
-	}
-	if d.model != nil && d.cfg.RecallSelection {
-		recalling.Model = d.model
-	}
-	d.recall = recall.New(recalling)
 	d.archiver = archiver.New(d.archiving())
 	if err := d.schedule(); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
+	d.counts = memories.New(d.store, local)
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
-		Store: d.store, Memories: memories.New(d.store, local), Graph: graph.New(d.store, d.now), Search: d.engine, Recall: d.recall, Sessions: d.sessions,
-		Consolidator: consolidator.New(consolidating),
-		Backups:      &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, local),
+		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
+		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
+		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 	return nil
@@ -285,9 +308,10 @@ func (d *daemon) watchFailure(ctx context.Context) error {
 func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.recall.Run, d.loadIndex, d.watchFailure} {
+	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.finder.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
+	group.Go(func() error { return d.recall.Run(work) })
 	http := d.openHTTP(ctx)
 	group.Go(func() error { return d.serveHTTP(work, http) })
 	if !d.cfg.ReflectDisabled {

@@ -20,8 +20,8 @@ func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 	findings := []rpc.Finding{d.findStore(), d.findModes()}
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
-	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findQuarantine(), d.findCapture(), d.findSessions())
-	return append(findings, d.findModel(), d.findClock(ctx), d.findJobs()), nil
+	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findReviews(), d.findQuarantine(), d.findCapture(), d.findSessions())
+	return append(findings, d.findModel(), d.findEmbeddings(), d.findClock(ctx), d.findJobs()), nil
 }
 
 func ok(name, format string, args ...any) rpc.Finding {

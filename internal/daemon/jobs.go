@@ -18,6 +18,7 @@ func (d *daemon) schedule() error {
 		d.scheduler.Add(schedule.Job{Name: "archive", Every: time.Hour, Run: d.archiveJob}),
 		d.scheduler.Add(schedule.Job{Name: "expire", Every: time.Hour, Run: d.expireJob}),
 		d.scheduler.Add(schedule.Job{Name: "compress", Every: 24 * time.Hour, Run: d.compressJob}),
+		d.scheduler.Add(schedule.Job{Name: "summary", Every: 24 * time.Hour, Run: d.summaryJob}),
 		d.scheduler.Add(schedule.Job{Name: "save-index", Every: 10 * time.Minute, Last: d.now(), Run: func(context.Context) (string, error) {
 			return "", d.engine.Save(d.fs)
 		}}),
@@ -52,6 +53,12 @@ func (d *daemon) compressJob(ctx context.Context) (string, error) {
 		return "postponed", err
 	}
 	return amounts(amount{r.Merged(), "groups merged"}, amount{len(r.Groups) - r.Merged(), "groups left alone"}), err
+}
+
+// summaryJob brings the rolling summaries up to date that were put together here.
+func (d *daemon) summaryJob(ctx context.Context) (string, error) {
+	n, err := d.digest.Refresh(ctx)
+	return amounts(amount{n, "rebuilt"}), err
 }
 
 // amount is a number of something.

@@ -14,7 +14,7 @@ import (
 // openPurges finishes a purge that was interrupted, before anybody is answered.
 func (d *daemon) openPurges(ctx context.Context) error {
 	d.purges = purge.New(purge.Config{
-		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Save: func() error { return d.engine.Save(d.fs) }, Logger: d.log,
+		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Save: d.saveErased, Logger: d.log,
 		Waiting: d.waitingEdits, Stopping: d.stopping,
 	})
 	err := d.purges.Resume(ctx)
@@ -24,6 +24,14 @@ func (d *daemon) openPurges(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// saveErased writes the index and the vectors of what is left, and forgets what queries meant: they may have held what is erased.
+func (d *daemon) saveErased() error {
+	if d.embedder != nil {
+		d.embedder.Forget()
+	}
+	return d.engine.Save(d.fs)
 }
 
 // waitingEdits takes over what can be, and names the files that are left as somebody edited them.

@@ -41,6 +41,8 @@ type Daemon interface {
 	Recall(ctx context.Context, session, text string, tools []string) (string, error)
 	// Hint returns what is known of failures of a call that is about to be made, fenced; often nothing.
 	Hint(ctx context.Context, session string, call *memory.ToolCall) (string, error)
+	// Compacted notes that the agent forgets what it was told: it may be told again.
+	Compacted(ctx context.Context, session string) error
 	// End has the session reflected in the background.
 	End(ctx context.Context, session string) error
 }
@@ -49,9 +51,9 @@ type Daemon interface {
 type Runner struct {
 	Host   *Host
 	Daemon Daemon
-	Dir    string // of the states of sessions; made when missing
-	Home   string // of the user
-	PID    int    // of the host, 0 when not known
+	Dir    string     // of the states of sessions; made when missing
+	Home   string     // of the user
+	PID    func() int // of the host, 0 when not known; nil is not known
 	Now    func() time.Time
 	Nonce  func() string // of a fence
 }
@@ -97,11 +99,12 @@ func (r *Runner) follow(s *state, ev Event) {
 }
 
 // unlocked keeps what only the event holds, when another event of the session does not end. That its number is not known in the state is
-// found out by the next one.
+// found out by the next one. What a transcript shows is read at the next event.
 func (r *Runner) unlocked(ctx context.Context, ev Event) error {
 	entries := r.carried(ev)
-	if len(entries) == 0 {
-		return errBusy // the transcript is read at the next event
+	shown := r.Host.parse != nil && (ev.Transcript != "" || r.Host.TranscriptOf(r.Home, ev.Session) != "")
+	if len(entries) == 0 || shown {
+		return errBusy
 	}
 	_, _, err := r.Daemon.Append(ctx, ev.Session, 0, messagesOf(entries))
 	return errors.Join(errBusy, err)
@@ -123,7 +126,7 @@ func (r *Runner) locked(ctx context.Context, s *state, ev Event) (string, error)
 		}
 		return r.captureAndRecall(ctx, s, ev, clip(ev.Tool.Name+" "+ev.Tool.Error, maxQuestion), []string{ev.Tool.Name})
 	case PreCompact:
-		err := r.capture(ctx, s, ev, readMost)
+		err := errors.Join(r.capture(ctx, s, ev, readMost), r.Daemon.Compacted(ctx, ev.Session))
 		s.Compacted = true
 		if err != nil || !b.Tells {
 			return "", err
@@ -134,7 +137,6 @@ func (r *Runner) locked(ctx context.Context, s *state, ev Event) (string, error)
 		if err := r.capture(ctx, s, ev, readAll); err != nil {
 			return "", err
 		}
-		s.Ended = true
 		return "", r.Daemon.End(ctx, ev.Session)
 	default:
 		return "", r.capture(ctx, s, ev, readMost)
@@ -162,11 +164,15 @@ func (r *Runner) start(ctx context.Context, s *state, ev Event) (string, error) 
 }
 
 func (r *Runner) open(ctx context.Context, s *state, ev Event) (string, error) {
-	told, err := r.Daemon.Start(ctx, Start{Session: ev.Session, Host: r.Host.Name, Cwd: ev.Cwd, HostPID: r.PID})
+	start := Start{Session: ev.Session, Host: r.Host.Name, Cwd: ev.Cwd}
+	if r.PID != nil {
+		start.HostPID = r.PID()
+	}
+	told, err := r.Daemon.Start(ctx, start)
 	if err != nil {
 		return "", fmt.Errorf("start the session: %w", err)
 	}
-	s.Started, s.Ended, s.ToldAt = true, false, r.Now().Unix()
+	s.Started, s.ToldAt = true, r.Now().Unix()
 	return told, nil
 }
 
@@ -226,221 +232,4 @@ func (r *Runner) all(ctx context.Context, session string, from int64) (out []mem
 			return out, next, nil
 		}
 	}
-}
-
-// carried is what an event itself holds of the conversation.
-func (r *Runner) carried(ev Event) []entry {
-	var out []entry
-	if ev.Kind == Prompt && strings.TrimSpace(ev.Prompt) != "" {
-		out = append(out, turn("user", ev.Prompt, r.Now(), 0))
-	}
-	// A call without an id could not be known again in a transcript, which shows it too.
-	if (ev.Kind == ToolFailure || ev.Kind == PostTool && r.Host.parse == nil) && ev.Tool != nil && !ev.Stopped && ev.ToolID != "" {
-		out = append(out, entry{memory.Message{At: r.Now(), Role: "tool", Tool: ev.Tool}, toolKey(ev.ToolID), 0})
-	}
-	if strings.TrimSpace(ev.Reply) != "" && (r.Host.parse == nil || ev.Transcript == "") {
-		out = append(out, turn("assistant", ev.Reply, r.Now(), 0))
-	}
-	return out
-}
-
-// capture appends what the transcript shows since the last event, at most about limit bytes of it, and what the event itself holds. When that
-// fails, the state is as if it had not been tried, and what the daemon has of it all the same is left out the next time.
-func (r *Runner) capture(ctx context.Context, s *state, ev Event, limit int64) error {
-	acknowledged := s.known()
-	err := r.append(ctx, s, ev, limit, &acknowledged)
-	if err != nil {
-		s.restore(acknowledged)
-		s.Unsure = true
-	}
-	return err
-}
-
-func (r *Runner) append(ctx context.Context, s *state, ev Event, limit int64, acknowledged *known) error {
-	if s.Unsure {
-		limit = readAll // what is there is compared with all of it
-	}
-	entries, end, readErr := r.read(s, limit)
-	carried := r.carried(ev)
-	if len(entries) > 0 && len(carried) > 0 && entries[len(entries)-1].key == carried[0].key {
-		carried = carried[1:] // the host wrote it down before it told of it
-	}
-	if r.Host.parse == nil && len(carried) > 0 && carried[0].Tool == nil {
-		// Nothing will show again what was said before: what waits for a transcript is of the turn before.
-		s.Pending = keep(s.Pending, carried)
-	}
-	entries = append(entries, carried...)
-	if s.Unsure && r.Host.parse != nil {
-		return errors.Join(readErr, r.appendUnknown(ctx, s, ev.Session, entries, end))
-	}
-	for len(entries) > 0 {
-		n := wholeLines(entries, batch)
-		if err := r.send(ctx, s, ev.Session, s.fresher(entries[:n])); err != nil {
-			return errors.Join(readErr, err)
-		}
-		s.Offset = max(s.Offset, entries[n-1].end)
-		*acknowledged = s.known()
-		entries = entries[n:]
-	}
-	s.Offset = max(s.Offset, end)
-	*acknowledged = s.known()
-	return readErr
-}
-
-// appendUnknown is append when the daemon may have messages that the state does not account for, of the stretch that was read among others.
-func (r *Runner) appendUnknown(ctx context.Context, s *state, session string, entries []entry, end int64) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	there, next, err := r.all(ctx, session, s.NextSeq)
-	if err != nil {
-		return err
-	}
-	s.NextSeq, s.fresh = max(next, 1), false
-	for entries := without(s.fresher(entries), there); len(entries) > 0; {
-		n := min(len(entries), batch)
-		if err := r.send(ctx, s, session, entries[:n]); err != nil {
-			return err
-		}
-		entries = entries[n:]
-	}
-	s.Offset, s.Unsure = max(s.Offset, end), false
-	return nil
-}
-
-// read reads the transcript, from its beginning when it was written anew.
-func (r *Runner) read(s *state, limit int64) ([]entry, int64, error) {
-	if r.Host.parse == nil || s.Transcript == "" {
-		return nil, s.Offset, nil
-	}
-	entries, end, err := readTranscript(r.Host, s.Transcript, s.Offset, limit)
-	if errors.Is(err, errShrunk) {
-		s.Unsure, s.Offset, s.NextSeq = true, 0, 1
-		return readTranscript(r.Host, s.Transcript, 0, readAll)
-	}
-	return entries, end, err
-}
-
-// without takes out of entries those that are among known, each as often as it is there.
-func without(entries []entry, known []memory.Message) []entry {
-	have := map[string]int{}
-	for i := range known {
-		have[contentKey(&known[i])]++
-	}
-	var out []entry
-	for _, e := range entries {
-		if k := contentKey(&e.Message); have[k] > 0 {
-			have[k]--
-			continue
-		}
-		out = append(out, e)
-	}
-	return out
-}
-
-// keep returns the pending keys that are those of entries, so that an event delivered twice is known.
-func keep(pending []string, entries []entry) []string {
-	var out []string
-	for _, k := range pending {
-		for _, e := range entries {
-			if e.key == k {
-				out = append(out, k)
-			}
-		}
-	}
-	return out
-}
-
-// wholeLines is how many of entries make a batch that does not end within a line of the transcript.
-func wholeLines(entries []entry, most int) int {
-	if len(entries) <= most {
-		return len(entries)
-	}
-	n := most
-	for n > 1 && entries[n].end == entries[n-1].end && entries[n].end > 0 {
-		n--
-	}
-	if n == 1 { // one line with more messages than a batch
-		n = most
-		for n < len(entries) && entries[n].end == entries[n-1].end {
-			n++
-		}
-	}
-	return n
-}
-
-// send appends one batch. When the daemon has messages that the state does not know of, because a hook was killed between the acknowledgement
-// and the note of it, what of the batch was taken for them is sent again.
-func (r *Runner) send(ctx context.Context, s *state, session string, entries []entry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	if s.fresh {
-		if err := r.askNext(ctx, s, session); err != nil {
-			return err
-		}
-	}
-	next, known, err := r.Daemon.Append(ctx, session, s.NextSeq, messagesOf(entries))
-	if errors.Is(err, ErrGap) {
-		if err = r.askNext(ctx, s, session); err == nil {
-			next, known, err = r.Daemon.Append(ctx, session, s.NextSeq, messagesOf(entries))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("append to the session: %w", err)
-	}
-	if known > 0 {
-		if next, err = r.reconcile(ctx, s, session, entries, entries[:known], next); err != nil {
-			return err
-		}
-	}
-	s.NextSeq = next
-	for _, e := range entries {
-		s.told(e)
-	}
-	return nil
-}
-
-// askNext asks the daemon which number comes next.
-func (r *Runner) askNext(ctx context.Context, s *state, session string) error {
-	_, next, err := r.Daemon.Messages(ctx, session, 1<<40)
-	if err != nil {
-		return fmt.Errorf("read the session: %w", err)
-	}
-	s.NextSeq, s.fresh = max(next, 1), false
-	return nil
-}
-
-func (r *Runner) reconcile(ctx context.Context, s *state, session string, sent, taken []entry, next int64) (int64, error) {
-	there, _, err := r.all(ctx, session, s.NextSeq)
-	if err != nil {
-		return 0, err
-	}
-	// What nobody here knows of was told by an event that could not note it; the transcript will show it again.
-	ours := map[string]bool{}
-	for _, e := range sent {
-		ours[contentKey(&e.Message)] = true
-	}
-	for i := range there {
-		if m := &there[i]; m.Tool == nil && !ours[contentKey(m)] {
-			s.Pending = append(s.Pending, textKey(m.Role, m.Content))
-		}
-	}
-	lost := without(taken, there)
-	if len(lost) == 0 {
-		return next, nil
-	}
-	next, _, err = r.Daemon.Append(ctx, session, next, messagesOf(lost))
-	if err != nil {
-		return 0, fmt.Errorf("append to the session: %w", err)
-	}
-	return next, nil
-}
-
-func messagesOf(entries []entry) []memory.Message {
-	out := make([]memory.Message, len(entries))
-	for i, e := range entries {
-		out[i] = e.Message
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,11 +20,13 @@ import (
 
 // fakeDaemon numbers messages as the daemon does.
 type fakeDaemon struct {
-	sessions map[string][]memory.Message
-	started  []hook.Start
-	ended    []string
-	asked    []string
-	calls    int
+	mu        sync.Mutex // held during every call
+	sessions  map[string][]memory.Message
+	started   []hook.Start
+	ended     []string
+	asked     []string
+	calls     int
+	compacted int // notices of compactions
 
 	fail     func(call int) bool // the call is not carried out
 	loseAck  func(call int) bool // it is, but the answer is lost
@@ -50,6 +53,8 @@ func (d *fakeDaemon) answer() error {
 }
 
 func (d *fakeDaemon) Start(_ context.Context, s hook.Start) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return "", err
 	}
@@ -58,6 +63,8 @@ func (d *fakeDaemon) Start(_ context.Context, s hook.Start) (string, error) {
 }
 
 func (d *fakeDaemon) Append(_ context.Context, session string, first int64, messages []memory.Message) (int64, int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return 0, 0, err
 	}
@@ -75,6 +82,8 @@ func (d *fakeDaemon) Append(_ context.Context, session string, first int64, mess
 }
 
 func (d *fakeDaemon) Messages(_ context.Context, session string, from int64) ([]memory.Message, int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return nil, 0, err
 	}
@@ -85,6 +94,8 @@ func (d *fakeDaemon) Messages(_ context.Context, session string, from int64) ([]
 }
 
 func (d *fakeDaemon) Recall(_ context.Context, _, text string, _ []string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.asked = append(d.asked, text)
 	return d.recalled, nil
 }
@@ -93,7 +104,19 @@ func (d *fakeDaemon) Hint(context.Context, string, *memory.ToolCall) (string, er
 	return "<hint>", nil
 }
 
+func (d *fakeDaemon) Compacted(context.Context, string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.call(); err != nil {
+		return err
+	}
+	d.compacted++
+	return d.answer()
+}
+
 func (d *fakeDaemon) End(_ context.Context, session string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.call(); err != nil {
 		return err
 	}
@@ -381,6 +404,9 @@ func TestTold(t *testing.T) {
 	check("a failure by the user", h.event(hook.ToolFailure, `,"tool_name":"Bash","tool_use_id":"2","error":"no","is_interrupt":true`), "")
 	check("before a tool", h.event(hook.PreTool, `,"tool_name":"Bash"`), "<hint>")
 	check("before a compaction", h.event(hook.PreCompact, ``), "")
+	if d.compacted != 1 {
+		t.Errorf("the daemon was told of %d compactions, want 1", d.compacted)
+	}
 	told := h.event(hook.SessionStart, `,"source":"compact"`)
 	if !strings.HasPrefix(told, context) || !strings.Contains(told, "Asked first: a\nAsked lately:\n- b\n") || !strings.Contains(told, "Tools used: Bash 1 (1 failed)") {
 		t.Errorf("after a compaction: %q", told)
@@ -402,6 +428,36 @@ func TestCompactedWithoutStart(t *testing.T) {
 	}
 	if told := h.event(hook.Prompt, `,"prompt":"c"`); told != "" {
 		t.Errorf("told again: %q", told)
+	}
+}
+
+// TestAtOnce calls many hooks of a session at the same time, with and without a transcript that shows the same later.
+func TestAtOnce(t *testing.T) {
+	for _, name := range []string{"claude-code", "opencode"} {
+		t.Run(name, func(t *testing.T) {
+			d := newDaemon()
+			h := newHost(t, name, d)
+			h.event(hook.SessionStart, `,"source":"startup"`)
+			var want []string
+			var all sync.WaitGroup
+			for i := range 32 {
+				want = append(want, fmt.Sprint("tool: Bash no rule ", i))
+				id, failure := fmt.Sprint("t", i), fmt.Sprint("no rule ", i)
+				h.writes(calls(id, "make"), fails(id, failure))
+				in := fmt.Sprintf(`{"session_id":"s","transcript_path":%q,"tool_name":"Bash","tool_use_id":%q,"tool":"Bash","callID":%q,"error":%q}`, h.transcript, id, id, failure)
+				ev, err := hook.ByName(name).Decode(hook.ToolFailure, []byte(in))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := h.runner()
+				all.Go(func() { _, _ = r.Run(t.Context(), ev) })
+			}
+			all.Wait()
+			h.event(hook.Stop, "")
+			if missing, extra := compare(want, d.said("s")); len(missing)+len(extra) > 0 {
+				t.Errorf("missing %q, too many %q", missing, extra)
+			}
+		})
 	}
 }
 

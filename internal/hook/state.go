@@ -38,7 +38,6 @@ type state struct {
 	Started    bool     `json:"started,omitempty"` // the daemon knows the session, and the agent its context if the host passes it on
 	ToldAt     int64    `json:"told_at,omitempty"` // when the context was given, in seconds
 	Compacted  bool     `json:"compacted,omitempty"`
-	Ended      bool     `json:"ended,omitempty"`
 	Unsure     bool     `json:"unsure,omitempty"` // what the transcript shows may be known to the daemon already
 
 	file  *os.File

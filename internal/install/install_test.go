@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/hook"
 	"github.com/memsidecar/memsidecar/internal/install"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 const program = "/opt/mem sidecar/memsidecar"
 
@@ -202,6 +205,8 @@ func TestRefused(t *testing.T) {
 		{"a string without an end", "codex", "a = \"x\n", "a string that does not end"},
 		{"a list without an end", "codex", "a = [1,\n", "a bracket that is not closed"},
 		{"hooks in a line", "codex", "hooks = { Stop = [] }\n", "is written in one line"},
+		{"an event in a line", "codex", "[hooks]\nStop = []\n", "are not written as [[hooks.Stop]]"},
+		{"an event that is a table", "codex", "[hooks.Stop]\nx = 1\n", "are not written as [[hooks.Stop]]"},
 		{"half of ours", "codex", "# >>> memsidecar: hooks, written by \"memsidecar install codex\" >>>\n", "take them out by hand"},
 		{"another's plugin", "opencode", "export const X = 1\n", "belongs to somebody else"},
 	} {
@@ -240,6 +245,27 @@ func TestMovedProgram(t *testing.T) {
 	registeredOnce(t, tg)
 	if !bytes.Contains(text, []byte(`{"command": "x"}`)) {
 		t.Errorf("a foreign hook is gone:\n%s", text)
+	}
+}
+
+// TestTrust keeps what Codex writes down about hooks that were reviewed, which lands between the lines that are ours.
+func TestTrust(t *testing.T) {
+	tg := target(t, "codex", install.User)
+	put(t, tg.Path, []byte("model = \"gpt-5\""))
+	text, _ := apply(t, tg, tg.Install)
+	const trust = "\n[hooks.state.\"config.toml:stop:0:0\"]\ntrusted_hash = \"sha256:ab\"\n"
+	put(t, tg.Path, bytes.Replace(text, []byte("# <<<"), []byte(trust+"# <<<"), 1))
+	tg.Program = "/elsewhere/memsidecar"
+	text, _ = apply(t, tg, tg.Install)
+	registeredOnce(t, tg)
+	if !bytes.Contains(text, []byte(trust)) || bytes.Contains(text, []byte("mem sidecar")) {
+		t.Errorf("installed again:\n%s", text)
+	}
+	if text, changed := apply(t, tg, tg.Install); changed {
+		t.Errorf("a third time changed it:\n%s", text)
+	}
+	if back, _ := apply(t, tg, tg.Uninstall); string(back) != "model = \"gpt-5\"\n"+trust {
+		t.Errorf("uninstalled: %q", back)
 	}
 }
 

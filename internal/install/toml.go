@@ -3,6 +3,7 @@ package install
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/hook"
@@ -38,11 +39,12 @@ func (tomlStyle) add(t *Target, before []byte) ([]byte, error) {
 			start, end = len(before), len(before)
 		}
 	}
-	after := splice(before, start, end, tomlHooks(t, newline, joined))
-	return after, nil
+	others := tomlOthers(t, before[start:end])
+	return splice(before, start, end, tomlHooks(t, newline, joined, others)), nil
 }
 
-func tomlHooks(t *Target, newline string, joined bool) string {
+// tomlHooks writes the tables between their two lines. others are those of somebody else that stand there too.
+func tomlHooks(t *Target, newline string, joined bool, others string) string {
 	begin := tomlBegin
 	if joined {
 		begin += tomlJoined
@@ -52,7 +54,26 @@ func tomlHooks(t *Target, newline string, joined bool) string {
 		lines = append(lines, "[[hooks."+b.Native+"]]", "[[hooks."+b.Native+".hooks]]", `type = "command"`,
 			"command = "+quoteJSON(t.command(b.Kind)), "timeout = 5")
 	}
-	return strings.Join(append(lines, tomlEnd), newline) + newline
+	return strings.Join(lines, newline) + newline + others + tomlEnd + newline
+}
+
+// tomlOthers is what stands between the two lines and is not ours: Codex itself adds tables behind the last one, above the comment at the end.
+func tomlOthers(t *Target, block []byte) string {
+	lines := slices.Collect(strings.Lines(string(block)))
+	if len(lines) < 2 {
+		return ""
+	}
+	lines = lines[1 : len(lines)-1]
+	const each = 5 // lines of a hook
+	for len(lines) >= each {
+		_, command, _ := strings.Cut(strings.TrimSpace(lines[3]), "=")
+		n, err := parseJSON([]byte(strings.TrimSpace(command)))
+		if err != nil || n.kind != '"' || t.kindOf(n.text) == "" {
+			break
+		}
+		lines = lines[each:]
+	}
+	return strings.Join(lines, "")
 }
 
 // tomlBlock finds what was written between the two lines, their own included; start is -1 when they are not there.
@@ -87,7 +108,7 @@ func lineStarting(text []byte, with string, from int) int {
 	return -1
 }
 
-func (tomlStyle) remove(_ *Target, before []byte) ([]byte, error) {
+func (tomlStyle) remove(t *Target, before []byte) ([]byte, error) {
 	if err := checkTOML(before); err != nil {
 		return nil, err
 	}
@@ -95,10 +116,11 @@ func (tomlStyle) remove(_ *Target, before []byte) ([]byte, error) {
 	if err != nil || start < 0 {
 		return before, err
 	}
-	if joined && end == len(before) {
+	others := tomlOthers(t, before[start:end])
+	if joined && end == len(before) && others == "" {
 		start = len(bytes.TrimSuffix(bytes.TrimSuffix(before[:start], []byte("\n")), []byte("\r")))
 	}
-	if after := splice(before, start, end, ""); len(after) > 0 {
+	if after := splice(before, start, end, others); len(after) > 0 {
 		return after, nil
 	}
 	return nil, nil
@@ -151,6 +173,13 @@ func checkTOML(text []byte) error {
 		key, _, _ := strings.Cut(statement, "=")
 		if key = strings.TrimSpace(key); table == "" && (key == "hooks" || strings.HasPrefix(key, "hooks.") || key == `"hooks"`) {
 			return s.wrong("\"hooks\" is written in one line, so no table can be added to it; write it as [[hooks.EVENT]] tables")
+		}
+		inline := table == "[hooks]" && statement != table
+		plain := strings.HasPrefix(statement, "[hooks.")
+		for _, b := range hook.ByName("codex").Bindings {
+			if inline && key == b.Native || plain && strings.HasPrefix(statement, "[hooks."+b.Native+"]") {
+				return s.wrong("the hooks of " + b.Native + " are not written as [[hooks." + b.Native + "]] tables, so none can be added")
+			}
 		}
 	}
 	return nil

@@ -70,6 +70,7 @@ const (
 	ActorDaemon      = "daemon"
 	ActorImport      = "import"
 	ActorEdit        = "edit" // somebody edited a published file
+	ActorView        = "view" // somebody edited a file of a view
 )
 
 // Change is one change of one thing. Exactly one field is set.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // Bounds of one question.
@@ -103,7 +105,9 @@ func (x *exchange) judge(ans *answer) (raw []byte, bad *Error) {
 
 // repair is the conversation that asks for a better reply. The schema is in the system prompt by now.
 func (x *exchange) repair(reply string, bad *Error) []turn {
-	why := clip(bad.Cause.Error(), maxRepair)
+	reply, _ = redact.Text(reply) // what a model makes up may look like what must not be sent
+	why, _ := redact.Text(bad.Cause.Error())
+	why = clip(why, maxRepair)
 	again := "Your reply could not be used: " + why + "\nReply again with one JSON object that matches the schema, and nothing else."
 	turns := []turn{{"user", x.req.User}}
 	if reply = strings.TrimSpace(clip(reply, maxRepeated)); reply != "" {

@@ -149,7 +149,7 @@ func New(cfg Config) (*Client, error) {
 	if transport == nil {
 		transport = newTransport()
 	}
-	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.http = clientOf(transport)
 	return c, nil
 }
 

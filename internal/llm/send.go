@@ -25,6 +25,13 @@ const (
 	levelWarn      = slog.LevelWarn
 )
 
+// HTTPClient is a client with the transport of this package, that does not follow redirects: a key would go with them.
+func HTTPClient() *http.Client { return clientOf(newTransport()) }
+
+func clientOf(transport http.RoundTripper) *http.Client {
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
 // newTransport is a transport of our own, so that nobody else's settings apply. A proxy named in the environment is used for https
 // alone: it then sees the name of the server, and neither key nor prompt.
 func newTransport() *http.Transport {

@@ -89,6 +89,8 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	s.addResources(server)
 	s.addPrompts(server)
 	err := server.Run(ctx, draining{transport})
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.conn != nil {
 		err = errors.Join(err, s.conn.Close())
 	}
@@ -97,6 +99,9 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	}
 	return err
 }
+
+// modelWait is the least time that a call gets which may wait for a language model.
+const modelWait = 15 * time.Minute
 
 // instructions are told to the model with the list of tools.
 var instructions = map[string]string{
@@ -109,31 +114,36 @@ var instructions = map[string]string{
 
 // api is the daemon as one tool call sees it.
 type api struct {
-	memory  pb.MemoryServiceClient
-	search  pb.SearchServiceClient
-	session pb.SessionServiceClient
-	logs    pb.LogServiceClient
-	ops     pb.OperationServiceClient
-	graph   pb.GraphServiceClient
-	titles  pb.TitleServiceClient
-	space   string
-	key     string // makes the writes of this call repeatable; a second write adds to it
+	memory   pb.MemoryServiceClient
+	search   pb.SearchServiceClient
+	session  pb.SessionServiceClient
+	logs     pb.LogServiceClient
+	ops      pb.OperationServiceClient
+	graph    pb.GraphServiceClient
+	titles   pb.TitleServiceClient
+	learning pb.LearningServiceClient
+	space    string
+	key      string // makes the write of this call repeatable
 }
 
 func apiOf(conn *grpc.ClientConn, space, key string) *api {
 	return &api{
 		memory: pb.NewMemoryServiceClient(conn), search: pb.NewSearchServiceClient(conn), session: pb.NewSessionServiceClient(conn),
 		logs: pb.NewLogServiceClient(conn), ops: pb.NewOperationServiceClient(conn), graph: pb.NewGraphServiceClient(conn),
-		titles: pb.NewTitleServiceClient(conn), space: space, key: key,
+		titles: pb.NewTitleServiceClient(conn), learning: pb.NewLearningServiceClient(conn), space: space, key: key,
 	}
 }
 
 // do runs f against the daemon. When the daemon has gone it is found or started again and f runs once more: every write in f carries the key of the
-// call, so that what was done the first time is not done twice.
-func (s *Server) do(ctx context.Context, f func(context.Context, *api) error) error {
+// call, so that what was done the first time is not done twice. A slow f may wait for a language model: the daemon bounds that.
+func (s *Server) do(ctx context.Context, slow bool, f func(context.Context, *api) error) error {
 	if s.cfg.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
+		least := time.Duration(0)
+		if slow {
+			least = modelWait
+		}
+		ctx, cancel = context.WithTimeout(ctx, max(s.cfg.Timeout, least))
 		defer cancel()
 	}
 	key := "mcp-" + nonce()

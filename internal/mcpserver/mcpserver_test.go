@@ -333,9 +333,12 @@ func TestSessionAndResources(t *testing.T) {
 	if !strings.Contains(before, "staging.example.com") || !strings.Contains(before, "main 分支") {
 		t.Errorf("context: %s", before)
 	}
-	_, out = a.call(t, "save_memory", args{"history_entry": "Moved the build to the new runner.", "memory_update": "Builds run on the runner kea"})
-	if at(out, "history", "operation") == float64(0) || at(out, "memory", "decision") != "add" {
+	_, out = a.call(t, "save_memory", args{"history_entry": "Moved the build to the new runner.", "memory_update": "# facts\n- Builds run on the runner kea\n- 预发环境在新加坡"})
+	if at(out, "history") == nil || at(out, "memories", 0, "decision") != "add" || at(out, "memories", 1, "content") != "预发环境在新加坡" {
 		t.Errorf("save_memory: %v", out)
+	}
+	if _, found := a.call(t, "memory_search", args{"query": "which runner do builds use", "category": "facts"}); at(found, "memories", 0, "content") != "Builds run on the runner kea" {
+		t.Errorf("what was saved: %v", found)
 	}
 	if after := a.read(t, "memory://context"); after != before {
 		t.Errorf("the context changed within the session:\n%s", cmp.Diff(before, after))

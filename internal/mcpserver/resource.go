@@ -52,7 +52,7 @@ func (s *Server) addResource(server *mcp.Server, r *mcp.Resource, read reader) {
 func (s *Server) resource(mime string, read reader) mcp.ResourceHandler {
 	return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		var body string
-		err := s.do(ctx, func(ctx context.Context, a *api) (err error) {
+		err := s.do(ctx, false, func(ctx context.Context, a *api) (err error) {
 			body, err = read(ctx, a, hostOf(req.Session), req.Params.URI)
 			return err
 		})
@@ -124,7 +124,7 @@ func (s *Server) addPrompts(server *mcp.Server) {
 			return nil, askError("The prompt needs a topic.")
 		}
 		var res *pb.SearchServiceRecallResponse
-		err := s.do(ctx, func(ctx context.Context, a *api) (err error) {
+		err := s.do(ctx, false, func(ctx context.Context, a *api) (err error) {
 			recallReq := &pb.SearchServiceRecallRequest{Text: topic, Explicit: true}
 			if a.space != "" {
 				recallReq.Spaces = []string{a.space}

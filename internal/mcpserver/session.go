@@ -45,7 +45,7 @@ type reflectOut struct {
 
 func (s *Server) addSessionTools(server *mcp.Server) {
 	add(s, server, spec{
-		name: "session_reflect", title: "Learn from the session", effect: undoes,
+		name: "session_reflect", title: "Learn from the session", effect: undoes, slow: true,
 		description: "At the end of a session: learn from the conversation what is worth remembering, in one change that memory_undo takes back. " +
 			"Not needed where hooks record the session: then it is learnt from without being asked.",
 		limits: func(p map[string]*jsonschema.Schema) {

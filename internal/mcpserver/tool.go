@@ -38,6 +38,7 @@ func (e effect) annotations() *mcp.ToolAnnotations {
 type spec struct {
 	name, title, description string
 	effect                   effect
+	slow                     bool                                           // it may wait for a language model
 	lenient                  bool                                           // further arguments are let pass, as the server whose tools these are does
 	limits                   func(properties map[string]*jsonschema.Schema) // of the input, beyond its types; may be nil
 }
@@ -57,7 +58,7 @@ func add[In, Out any](s *Server, server *mcp.Server, sp spec, run func(ctx conte
 	tool := &mcp.Tool{Name: sp.name, Title: sp.title, Description: sp.description, Annotations: sp.effect.annotations(), InputSchema: input, OutputSchema: output}
 	mcp.AddTool(server, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var out reply[Out]
-		err := s.do(ctx, func(ctx context.Context, a *api) (err error) {
+		err := s.do(ctx, sp.slow, func(ctx context.Context, a *api) (err error) {
 			out, err = run(ctx, a, hostOf(req.Session), in)
 			return err
 		})

@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -35,7 +33,7 @@ type writeOut struct {
 
 func (s *Server) addWriteTools(server *mcp.Server) {
 	add(s, server, spec{
-		name: "memory_write", title: "Save to memory", effect: saves,
+		name: "memory_write", title: "Save to memory", effect: saves, slow: true,
 		description: whatToSave + " What is known already is compared first: the text is added, updates what it refines or contradicts, or changes nothing. Old versions are kept.",
 		limits: func(p map[string]*jsonschema.Schema) {
 			text(p["content"], 1, memory.MaxContent)
@@ -63,11 +61,11 @@ func (s *Server) addWriteTools(server *mcp.Server) {
 		limits:      func(p map[string]*jsonschema.Schema) { p["operation"].Minimum = new(1.0) },
 	}, s.undo)
 	add(s, server, spec{
-		name: "save_memory", title: "Save history and memory", effect: saves,
-		description: "At the end of a task or before the conversation is shortened: append what happened to today's history, and save what is to be remembered of it. " + whatToSave,
+		name: "save_memory", title: "Save history and memory", effect: saves, slow: true,
+		description: "At the end of a task or before the conversation is shortened: append what happened to today's history, and bring the memory up to date with what is true now, in one change. " + whatToSave,
 		limits: func(p map[string]*jsonschema.Schema) {
 			text(p["history_entry"], 1, memory.MaxContent)
-			text(p["memory_update"], 0, memory.MaxContent)
+			text(p["memory_update"], 0, memory.MaxSummary)
 		},
 	}, s.saveMemory)
 }
@@ -245,35 +243,33 @@ func (s *Server) undo(ctx context.Context, a *api, _ string, in undoIn) (reply[d
 
 type saveMemoryIn struct {
 	HistoryEntry string `json:"history_entry" jsonschema:"what happened, in two to five sentences, for the daily log"`
-	MemoryUpdate string `json:"memory_update,omitempty" jsonschema:"what is to be remembered of it; nothing when there is nothing new"`
-	Category     string `json:"category,omitempty" jsonschema:"of the memory; default general"`
+	MemoryUpdate string `json:"memory_update,omitempty" jsonschema:"what is true now, one statement a line; a heading that is a category, such as # preferences, holds for the lines below it; what it does not say stays as it is"`
 }
 
 type saveMemoryOut struct {
-	History written   `json:"history" jsonschema:"the entry in the daily log"`
-	Memory  *writeOut `json:"memory,omitempty" jsonschema:"what became of the memory update"`
+	Operation int64    `json:"operation" jsonschema:"number of the operation, which memory_undo takes back; 0 when nothing changed"`
+	History   string   `json:"history,omitempty" jsonschema:"id of the entry in the daily log"`
+	Memories  []learnt `json:"memories" jsonschema:"what became of each statement"`
 }
 
-// saveMemory writes the history first: it is what happened, whatever is decided about the memory.
-func (s *Server) saveMemory(ctx context.Context, a *api, host string, in saveMemoryIn) (reply[saveMemoryOut], error) {
-	res, err := a.logs.Append(ctx, &pb.LogServiceAppendRequest{
-		Space: a.space, Entries: []*pb.NewLogEntry{{Type: memory.EntrySessionSummary, Content: in.HistoryEntry}}, IdempotencyKey: a.key + "-history",
+// saveMemory keeps what happened and what is true now, both or neither.
+func (s *Server) saveMemory(ctx context.Context, a *api, _ string, in saveMemoryIn) (reply[saveMemoryOut], error) {
+	res, err := a.learning.SaveMemory(ctx, &pb.LearningServiceSaveMemoryRequest{
+		Space: a.space, HistoryEntry: in.HistoryEntry, MemoryText: in.MemoryUpdate, IdempotencyKey: a.key,
 	})
 	if err != nil {
 		return reply[saveMemoryOut]{}, err
 	}
-	out := saveMemoryOut{History: writtenOf(res.GetResult())}
-	said := out.History.say("History entry written", "")
-	if strings.TrimSpace(in.MemoryUpdate) != "" {
-		w, err := s.write(ctx, a, host, writeIn{Content: in.MemoryUpdate, Category: in.Category})
-		switch {
-		case status.Code(err) == codes.Unavailable:
-			return reply[saveMemoryOut]{}, err // both are tried again, with the same keys
-		case err != nil:
-			return reply[saveMemoryOut]{}, askError(said + " The memory was not saved, repeat that part with memory_write: " + agentError(err).Error())
+	out := saveMemoryOut{Operation: res.GetResult().GetOperation(), History: res.GetHistory().GetId(), Memories: []learnt{}}
+	var said strings.Builder
+	fmt.Fprintf(&said, "Saved to the history and %d statements to the memory (operation %d).\n", len(res.GetMemories()), out.Operation)
+	for _, m := range res.GetMemories() {
+		l := learnt{
+			Decision: decisionWord(m.GetDecision()), ID: m.GetOutcome().GetId(), Content: m.GetContent(),
+			Status: outcomeWord(m.GetOutcome().GetStatus()), Reason: m.GetOutcome().GetReason(),
 		}
-		out.Memory = &w.value
-		said += " " + w.text
+		out.Memories = append(out.Memories, l)
+		fmt.Fprintf(&said, "%s %s: %s\n", l.Decision, l.ID, l.Status)
 	}
-	return reply[saveMemoryOut]{out, said}, nil
+	return reply[saveMemoryOut]{out, said.String()}, nil
 }

@@ -133,7 +133,7 @@ func (s *Service) List(q Query) (Page, error) {
 		return Page{}, err
 	}
 	size := cmp.Or(q.Size, defaultPage)
-	matches, total := q.first(s.store.Space(q.Space).Memories(), s.now(), start, size+1)
+	matches, total := s.first(&q, s.store.Space(q.Space).Memories(), s.now(), start, size+1)
 	page := Page{Total: total, Memories: cut(matches, size)}
 	if n := len(page.Memories); n < len(matches) {
 		last := page.Memories[n-1]
@@ -142,33 +142,58 @@ func (s *Service) List(q Query) (Page, error) {
 	return page, nil
 }
 
-// first returns the first n matches behind start, in order, and how many there are in all. It sorts no more than it returns, and looks at each memory
-// once: in a large space, fetching them from RAM is what a page costs.
-func (q *Query) first(all []*memory.Memory, now time.Time, start *cursor, n int) (page []*memory.Memory, total int) {
-	worst := int64(0)                        // key of the last one of a full page
-	for _, m := range slices.Backward(all) { // newest first, as most lists are: then few have to move
-		if !q.Filter.Matches(m, now) {
-			continue
-		}
-		total++
-		key := q.Order.key(m)
-		if start != nil && q.compare(start.Key, start.ID, key, m.ID) >= 0 || len(page) == n && q.compare(key, m.ID, worst, page[n-1].ID) > 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(page, m, func(a, b *memory.Memory) int { return q.compare(q.Order.key(a), a.ID, key, b.ID) })
-		page = slices.Insert(page, at, m)
-		page = page[:min(len(page), n)]
-		worst = q.Order.key(page[len(page)-1])
-	}
-	return page, total
+// listed is a memory on a page, with its key.
+type listed struct {
+	memory *memory.Memory
+	key    int64
 }
 
-func (q *Query) compare(keyA int64, idA string, keyB int64, idB string) int {
-	c := cmp.Or(cmp.Compare(keyA, keyB), cmp.Compare(idA, idB))
+// first returns the first n matches behind start, in order, and how many there are in all. It sorts no more than it returns, and fetches few
+// memories besides.
+func (s *Service) first(q *Query, all []*memory.Memory, now time.Time, start *cursor, n int) (out []*memory.Memory, total int) {
+	sieve := newSieve(&q.Filter, now)
+	page := make([]listed, 0, n+1)
+	s.rows.scan(q.Space, all, func(r *row) { // newest first, as most lists are: then few have to move
+		if !sieve.matches(r) {
+			return
+		}
+		total++
+		one := listed{r.memory, r.key(q.Order)}
+		if start != nil && !q.behind(start, one) || len(page) == n && q.compare(one, page[n-1]) > 0 {
+			return
+		}
+		at, _ := slices.BinarySearchFunc(page, one, q.compare)
+		page = slices.Insert(page, at, one)
+		page = page[:min(len(page), n)]
+	})
+	for _, one := range page {
+		out = append(out, one.memory)
+	}
+	return out, total
+}
+
+// compare puts memories in order. It fetches them only to tell equal keys apart.
+func (q *Query) compare(a, b listed) int {
+	c := cmp.Compare(a.key, b.key)
+	if c == 0 {
+		c = cmp.Compare(a.memory.ID, b.memory.ID)
+	}
 	if q.Ascending {
 		return c
 	}
 	return -c
+}
+
+// behind reports whether a memory comes after the last one before the page.
+func (q *Query) behind(start *cursor, one listed) bool {
+	c := cmp.Compare(start.Key, one.key)
+	if c == 0 {
+		c = cmp.Compare(start.ID, one.memory.ID)
+	}
+	if !q.Ascending {
+		c = -c
+	}
+	return c < 0
 }
 
 // cut returns the first n memories, or fewer when they are too large for one page; at least one.

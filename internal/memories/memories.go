@@ -35,6 +35,7 @@ const maxReason = 200
 type Service struct {
 	store *store.Store
 	now   func() time.Time
+	rows  rows
 }
 
 // New returns a Service on s. The location of now's times is the time zone of daily logs.

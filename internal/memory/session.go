@@ -21,7 +21,7 @@ type Session struct {
 	StartedAt    time.Time    `json:"started_at"`
 	LastAt       time.Time    `json:"last_at"` // of the newest message, else StartedAt
 	EndedAt      time.Time    `json:"ended_at,omitzero"`
-	EndReason    string       `json:"end_reason,omitempty"` // reflect, idle, restart, host_exit
+	EndReason    string       `json:"end_reason,omitempty"` // reflect, idle, host_exit, or what End was told
 	Messages     int64        `json:"messages"`             // messages kept
 	NextSeq      int64        `json:"next_seq"`             // the client's next sequence number; lower ones are known already
 	ReflectedSeq int64        `json:"reflected_seq"`        // messages with a lower client sequence number were reflected
@@ -30,9 +30,15 @@ type Session struct {
 	HasContext   bool         `json:"has_context,omitempty"` // a context is kept with the messages
 	Notes        int64        `json:"notes,omitempty"`       // notes of the working memory kept with the messages
 
+	Summaries          int64 `json:"summaries,omitempty"`           // summaries of the context that the host handed in
+	ReflectedSummaries int64 `json:"reflected_summaries,omitempty"` // of them, those that were reflected
+
 	HostPID     int       `json:"host_pid,omitempty"`       // process of the host; 0 is not known
 	HostStarted time.Time `json:"host_started_at,omitzero"` // when that process was started
 }
+
+// RoleSummary marks what the host made of the context when it compacted it. It is kept beside the messages, with number 0, and is none; the newest counts.
+const RoleSummary = "summary"
 
 // RoleContext marks the text that an agent was given at the start of a session. It is kept beside the messages, with number 0, and is none.
 const RoleContext = "context"

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -19,10 +20,15 @@ func Preview(p Plan, view View) []journal.Outcome {
 }
 
 // Apply guards p anew against the state of tx, writes what is allowed, and reports one outcome for each item, in order.
-// Targets are compared and set by their revision. It is meant to run inside one store.Update, alone or with what must
+// Targets are compared and set by their revision. What the guards leave to a person is kept in the daily log of p.At. It is meant to run inside one store.Update, alone or with what must
 // happen together with it.
 func Apply(tx *store.Tx, p Plan) error {
-	for i, v := range judge(p, tx) {
+	verdicts := judge(p, tx)
+	review, err := forReview(p, verdicts, tx)
+	if err != nil {
+		return err
+	}
+	for i, v := range verdicts {
 		if v.after != nil && v.reject == "" {
 			if v.item.Action == Add {
 				v.after.ID = cmp.Or(v.after.ID, store.NewID())
@@ -36,7 +42,7 @@ func Apply(tx *store.Tx, p Plan) error {
 		}
 		tx.Report(v.outcome())
 	}
-	for _, d := range cleanEntries(p.Entries) {
+	for _, d := range cleanEntries(slices.Concat(p.Entries, review)) {
 		e := d.Entry
 		if err := tx.AppendEntry(d.Date, &e); err != nil {
 			return fmt.Errorf("append to daily log: %w", err)

@@ -42,6 +42,9 @@ type bench struct {
 	source  string
 	used    int
 	retired int // what a model wants to retire in all
+
+	accepted bool // by a person: nothing is left to one any more
+
 	targets map[string]bool
 	added   map[string]string // target id by category and content; "" for a new memory
 }
@@ -103,7 +106,7 @@ func (b *bench) judge(item Item) verdict {
 
 func (b *bench) mayRetire(item Item, target *memory.Memory) string {
 	switch {
-	case !item.Model:
+	case !item.Model || b.accepted:
 		return ""
 	case b.retired > maxModelRetired:
 		return ReasonManyRetired
@@ -166,16 +169,8 @@ func (b *bench) update(item Item, target *memory.Memory) verdict {
 	if reason := b.content(&item); reason != "" {
 		return verdict{item: item, reject: reason}
 	}
-	if item.Model {
-		item.Replaces, _ = Replaced(target.Content, item.Memory.Content)
-	}
-	if reason := lost(target.Content, item.Memory.Content, item.Replaces); reason != "" {
+	if reason := b.loses(&item, target); reason != "" {
 		return verdict{item: item, reject: reason}
-	}
-	if item.Model {
-		if reason := doubtful(item, target); reason != "" {
-			return verdict{item: item, reject: reason}
-		}
 	}
 	after := merge(target, &item.Memory)
 	after.Source = cmp.Or(after.Source, b.source)
@@ -193,6 +188,20 @@ func (b *bench) update(item Item, target *memory.Memory) verdict {
 		return verdict{item: item, reject: reason}
 	}
 	return verdict{item: item, after: after}
+}
+
+// loses says what of the target an UPDATE would lose, as the reason why a person has to look at it.
+func (b *bench) loses(item *Item, target *memory.Memory) string {
+	if b.accepted {
+		return ""
+	}
+	if item.Model {
+		item.Replaces, _ = Replaced(target.Content, item.Memory.Content)
+	}
+	if reason := lost(target.Content, item.Memory.Content, item.Replaces); reason != "" || !item.Model {
+		return reason
+	}
+	return doubtful(*item, target)
 }
 
 // content cleans the texts of an item. It refuses what is nothing without its secrets and what the user had forgotten.
@@ -270,7 +279,9 @@ func merge(target, m *memory.Memory) *memory.Memory {
 	out.Salience = cmp.Or(m.Salience, out.Salience)
 	out.Title = cmp.Or(m.Title, out.Title)
 	out.Confidence = cmp.Or(m.Confidence, out.Confidence)
-	out.Source = cmp.Or(m.Source, out.Source)
+	if out.Source != memory.SourceUser && out.Source != memory.SourceUserCorrection { // what the user saved stays the user's, whoever completes it
+		out.Source = cmp.Or(m.Source, out.Source)
+	}
 	if m.Context != nil {
 		x := *m.Context
 		if out.Context != nil {

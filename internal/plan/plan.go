@@ -3,7 +3,11 @@
 // from a conversation by itself and knows no model.
 package plan
 
-import "github.com/memsidecar/memsidecar/internal/memory"
+import (
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
 
 // Action is what an item asks for.
 type Action string
@@ -56,6 +60,21 @@ type Plan struct {
 	Items   []Item
 	Entries []DatedEntry // entries to append; they are cleaned and cut, never refused
 	Source  string       // memory.Source… for items that name none
+
+	// At is the time, in the zone of the daily logs, under which Apply keeps there what the guards leave to a person; zero keeps nothing.
+	At time.Time
+	// Reviewed are the proposals that a person was asked about before, whatever the answer was: they are not kept again.
+	Reviewed []*Proposal
+}
+
+// Targets lists the memories that items want to change.
+func (p *Plan) Targets() (ids []string) {
+	for _, item := range p.Items {
+		if item.Action == Update || item.Action == Delete {
+			ids = append(ids, item.Target)
+		}
+	}
+	return ids
 }
 
 // View is what guards need to know of a space. *store.Tx is one.

@@ -51,6 +51,7 @@ type Status struct {
 	Bytes    int64         // size of it
 	Duration time.Duration // what it took
 	Pending  bool          // there is something newer to publish
+	Since    time.Time     // when the oldest of it changed; zero when there is none
 	Held     bool          // it is not published before an edit of it is dealt with
 	Err      error         // why the last attempt failed, nil when it did not
 }
@@ -83,6 +84,14 @@ type item struct {
 }
 
 func (it *item) dirty() bool { return !it.first.IsZero() || !it.lazy.IsZero() }
+
+// since is the oldest mark, the zero time when there is none.
+func (it *item) since() time.Time {
+	if it.first.IsZero() || !it.lazy.IsZero() && it.lazy.Before(it.first) {
+		return it.lazy
+	}
+	return it.first
+}
 
 // New returns a Publisher that does nothing until Run or PublishAll.
 func New(cfg Config) *Publisher {
@@ -195,7 +204,7 @@ func (p *Publisher) Status() []Status {
 	list := make([]Status, 0, len(p.items))
 	for _, it := range p.items {
 		s := it.status
-		s.Pending = it.dirty()
+		s.Pending, s.Since = it.dirty(), it.since()
 		list = append(list, s)
 	}
 	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Key, b.Key) })

@@ -227,7 +227,7 @@ func (s *Service) belonging(name string) ([]string, error) {
 	return names, nil
 }
 
-// dropIndex deletes the saved keyword indexes.
+// dropIndex deletes the saved indexes, of words and of meanings.
 func (s *Service) dropIndex() error {
 	entries, err := s.cfg.FS.ReadDir("index")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,7 +238,7 @@ func (s *Service) dropIndex() error {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".keyword") {
+		if strings.HasSuffix(e.Name(), ".keyword") || strings.HasSuffix(e.Name(), ".vectors") {
 			names = append(names, "index/"+e.Name())
 		}
 	}

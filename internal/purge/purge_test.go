@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,9 @@ func TestPurge(t *testing.T) {
 	before, err := w.state()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if held, err := w.traces(); err != nil || !slices.Contains(held, "index/default.vectors") {
+		t.Fatalf("the vector of what is to be erased is not saved: %v, %v", held, err)
 	}
 	dry := request()
 	dry.DryRun = true

@@ -1,6 +1,7 @@
 package purge_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"path"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/dailylog"
@@ -23,10 +26,29 @@ import (
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/vector"
 )
 
 // canary is what must be gone; it has what JSON escapes.
 const canary = `Zoë's "xyzzy" key 金丝雀`
+
+// embedder gives every text the direction of its length.
+type embedder struct{}
+
+func (embedder) Identity() string { return "length" }
+
+func (embedder) Embed(_ context.Context, texts []string) ([]vector.Direction, error) {
+	out := make([]vector.Direction, len(texts))
+	for i, t := range texts {
+		out[i], _ = vector.Quantise([]float32{float32(len(t)), 1, 1})
+	}
+	return out, nil
+}
+
+func (e embedder) Query(ctx context.Context, text string) (vector.Direction, error) {
+	out, err := e.Embed(ctx, []string{text})
+	return out[0], err
+}
 
 // older is what the memory said before.
 const older = "zanzibar was the older value"
@@ -55,7 +77,7 @@ func (w *world) open() error {
 		}
 	}
 	log := slog.New(slog.DiscardHandler)
-	w.engine = search.New(search.Config{Now: w.now})
+	w.engine = search.New(search.Config{Now: w.now, Embedder: embedder{}})
 	w.mems = jsonstore.NewPublisher(jsonstore.Config{FS: w.fs, Now: w.now, Logger: log})
 	w.logs = dailylog.NewPublisher(dailylog.Config{FS: w.fs, Now: w.now, Logger: log})
 	var err error
@@ -82,6 +104,23 @@ func (w *world) open() error {
 func (w *world) publish() error {
 	ctx := context.Background()
 	return errors.Join(w.mems.PublishAll(ctx), w.logs.PublishAll(ctx), w.engine.Save(w.fs))
+}
+
+// embed makes the vectors of everything, and saves them.
+func (w *world) embed() error {
+	if err := w.publish(); err != nil { // indexes what waits
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() { err = w.engine.Embed(ctx, w.fs) })
+	for w.engine.Coverage("").Waiting+w.engine.Coverage("work").Waiting > 0 {
+		runtime.Gosched()
+	}
+	cancel()
+	wg.Wait()
+	return errors.Join(err, w.publish())
 }
 
 func (w *world) update(meta store.Meta, fn func(*store.Tx) error) error {
@@ -172,7 +211,7 @@ func (w *world) fill() error {
 		func() error { _, err := w.st.Checkpoint(context.Background()); return err },
 		func() error { return w.update(store.Meta{Key: "key-zanzibar"}, event("e3", "harmless")) },
 		func() error { return w.put("", memtest.Fact("k2", "kept too")) },
-		w.publish,
+		w.embed,
 		func() error { return w.write("memory.json.next", `{"left":"`+older+`"}`) },
 		func() error { return w.write("quarantine/memory-0123.json", "raw "+canary) },
 		func() error { return w.write("quarantine/memory-0123.json.reason.txt", "because") },
@@ -196,6 +235,7 @@ func request() purge.Request {
 // traces names the files in which something of the canary is left, but for the file that is not ours.
 func (w *world) traces() ([]string, error) {
 	texts := erase.New([]string{canary, older, "zebra-tag", "zulu title", "zither", "zircon", "in the words of the session", "learnt in other words", "zanzibar", "xyzzy"})
+	ofCanary := vector.KeyOf("zulu title\n" + canary) // beside its vector, which tells as much
 	var found []string
 	var visit func(dir string) error
 	visit = func(dir string) error {
@@ -215,7 +255,7 @@ func (w *world) traces() ([]string, error) {
 			if err != nil {
 				return err
 			}
-			if texts.In(data) && name != "notes/mine.txt" {
+			if (texts.In(data) || bytes.Contains(data, ofCanary[:])) && name != "notes/mine.txt" {
 				found = append(found, name)
 			}
 		}

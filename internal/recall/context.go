@@ -34,7 +34,8 @@ type ContextRequest struct {
 	Language     string   // English or Chinese; "" is that of FirstMessage, else that of the memories
 	FirstMessage string   // for the language only
 	Root         string   // of the project, for the files below; "" is none
-	Instructions bool     // add AGENTS.md and CLAUDE.md
+	Dir          string   // where in the project the agent works; "" is its root
+	Instructions bool     // add AGENTS.md and CLAUDE.md, of the root and of each directory from there to Dir
 	Bootstrap    bool     // add SOUL.md, USER.md, TOOLS.md and IDENTITY.md
 }
 
@@ -85,7 +86,7 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 		return "", fmt.Errorf("context: %w", err)
 	}
 	sections = append(sections,
-		&section{title: w.instructions, share: 45, prefix: true, entries: projectFiles(req.Root, instructionFiles, req.Instructions)},
+		&section{title: w.instructions, share: 45, prefix: true, entries: projectFiles(req.Root, toward(req.Root, req.Dir, instructionFiles), req.Instructions)},
 		&section{title: w.logs, share: 20, entries: logs},
 		&section{title: w.bootstrap, share: 30, prefix: true, entries: projectFiles(req.Root, bootstrapFiles, req.Bootstrap)})
 	body := assemble(sections, w, req.Tokens)

@@ -140,7 +140,7 @@ func inContext(t testing.TB, text string) {
 // 200 stores and budgets: never over the budget, never a part of a line.
 func TestContextKeepsItsBudget(t *testing.T) {
 	whole, cut := 0, 0
-	for seed := range uint64(200) {
+	for seed := range uint64(stores) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var all []*memory.Memory
 		lines := map[string]bool{}
@@ -181,7 +181,7 @@ func TestContextKeepsItsBudget(t *testing.T) {
 			whole++
 		}
 	}
-	if cut < 30 || whole < 30 {
+	if cut < stores*3/20 || whole < stores*3/20 {
 		t.Errorf("%d were cut and %d not: the stores do not test much", cut, whole)
 	}
 }
@@ -265,6 +265,32 @@ func TestContextProjectFiles(t *testing.T) {
 	}
 	if got := w.context(t, recall.ContextRequest{Root: filepath.Join(root, "none"), Instructions: true}); !strings.Contains(got, "A fact.") {
 		t.Errorf("without a root:\n%s", got)
+	}
+}
+
+// Instructions of the directories on the way to where the agent works come behind those of the root, and no others.
+func TestContextNestedInstructions(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, root, map[string]string{
+		"AGENTS.md": "root", "a/AGENTS.md": "of a", "a/b/CLAUDE.md": "of b @note.md", "a/b/note.md": "note", "a/b/c/AGENTS.md": "of c", "x/AGENTS.md": "of x",
+	})
+	w := newWorld(t, recall.Config{}, memtest.Fact("a", "A fact."))
+	for dir, want := range map[string]string{
+		"": "AGENTS.md", root: "AGENTS.md", filepath.Dir(root): "AGENTS.md", filepath.Join(root, "a", "b"): "AGENTS.md a/AGENTS.md a/b/CLAUDE.md a/b/note.md",
+	} {
+		var got []string
+		_, section, _ := strings.Cut(w.context(t, recall.ContextRequest{Root: root, Dir: dir, Instructions: true}), "# PROJECT INSTRUCTIONS\n")
+		for line := range strings.Lines(section) {
+			if name, ok := strings.CutPrefix(line, "## "); ok {
+				got = append(got, strings.TrimSpace(name))
+			}
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", dir, diff)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/reflector"
@@ -72,7 +74,7 @@ func (s *Service) Hint(ctx context.Context, req HintRequest) (*Result, error) {
 	chosen, reason := s.chooseHints(&req, now)
 	lang := English
 	if len(chosen) > 0 {
-		lang = languageOf(chosen[0].memory.Content)
+		lang = languageOfRule(chosen[0].memory.Content)
 	}
 	res := s.block(&Request{Spaces: req.Spaces, Tokens: hintTokens}, chosen, lang, now)
 	if res.Reason = reason; len(chosen) > 0 && len(res.Items) == 0 {
@@ -83,6 +85,14 @@ func (s *Service) Hint(ctx context.Context, req HintRequest) (*Result, error) {
 		s.store.Touch(it.Space, []string{it.Memory.ID}, now)
 	}
 	return res, nil
+}
+
+// languageOfRule goes by how a rule begins: the commands, addresses and errors in it are in Latin letters whatever language it is in.
+func languageOfRule(content string) string {
+	if first, _ := utf8.DecodeRuneInString(content); unicode.Is(unicode.Han, first) {
+		return Chinese
+	}
+	return languageOf(content)
 }
 
 // chooseHints lists the rules to show, the most telling first, and says why there are none.

@@ -3,9 +3,12 @@ package recall_test
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/recall"
@@ -92,7 +95,7 @@ func TestHint(t *testing.T) {
 	)
 	s.learn("zh", said("请把迁移跑在预发环境上，然后告诉我结果"),
 		did("terminal", command("make migrate ENV=staging"), "权限不足"), did("terminal", command("make migrate ENV=staging"), "权限不足"))
-	lsn := s.store.LSN()
+	lsn, ops := s.store.LSN(), s.fs.Ops()
 	for _, tt := range []struct {
 		name, tool, args string
 		want             string // in the block; "" for none
@@ -133,8 +136,12 @@ func TestHint(t *testing.T) {
 			}
 		})
 	}
-	if s.store.LSN() != lsn {
-		t.Error("hints wrote to the journal")
+	if s.store.LSN() != lsn || s.fs.Ops() != ops {
+		t.Errorf("hints touched the disk %d times", s.fs.Ops()-ops)
+	}
+	s.learn("zh2", said("帮我把这个网页抓下来"), did("fetch_url", `{"url":"https://docs.example.net/reference/api"}`, noScripts), did("fetch_url", `{"url":"https://docs.example.net/reference/api"}`, noScripts))
+	if zh := s.hint("", "fetch_url", `{"url":"https://docs.example.net/reference/api"}`); zh.Language != recall.Chinese {
+		t.Errorf("among Latin letters it is\n%s", zh.Block)
 	}
 	if zh := s.hint("", "terminal", command("make migrate ENV=staging")); zh.Language != recall.Chinese || !strings.Contains(zh.Block, "依据之前先核实") {
 		t.Errorf("the Chinese hint is\n%s", zh.Block)
@@ -246,6 +253,39 @@ func TestHintOfAKind(t *testing.T) {
 			t.Errorf("%s: hinted %v", args, got)
 		}
 	}
+}
+
+// TestHintOfNothingElse: whatever failed, an action in which a word is another one, is missing or is added has no hint.
+func TestHintOfNothingElse(t *testing.T) {
+	words := rapid.SampledFrom([]string{"git", "rm", "deploy", "push", "-rf", "--force", "main", "v1", "v2", "staging", "production", "/srv/app", "/srv/web", "8080", "9090",
+		"发布", "测试环境", "生产环境", "https://a.example/x?id=1", "https://a.example/x?id=2", "0a1b2c3d", "0a1b2c3e", "config.yml", "&&", "$HOME"})
+	errs := rapid.SampledFrom([]string{"permission denied", "not found", "timed out", "401 Unauthorized", "boom", "权限不足", "connection refused"})
+	rapid.Check(t, func(rt *rapid.T) {
+		failed := rapid.SliceOfN(words, 1, 6).Draw(rt, "failed")
+		failure := errs.Draw(rt, "error")
+		s := newSchool(t)
+		act := func(words []string) string { return command(strings.Join(words, " ")) }
+		s.learn("s0", said("go on"), did("terminal", act(failed), failure), did("terminal", act(failed), failure))
+		if len(s.rules()) != 1 || s.hint("", "terminal", act(failed)).Block == "" {
+			rt.Fatalf("%d rules, no hint for %q", len(s.rules()), failed)
+		}
+		other := slices.Clone(failed)
+		at := rapid.IntRange(0, len(other)-1).Draw(rt, "at")
+		switch rapid.IntRange(0, 2).Draw(rt, "how") {
+		case 0:
+			other[at] = words.Draw(rt, "word")
+		case 1:
+			other = slices.Delete(other, at, at+1)
+		default:
+			other = slices.Insert(other, at, words.Draw(rt, "word"))
+		}
+		if slices.Equal(other, failed) {
+			return
+		}
+		if got := s.hint("", "terminal", act(other)); got.Block != "" {
+			rt.Fatalf("%q failed, and for %q there is\n%s", failed, other, got.Block)
+		}
+	})
 }
 
 func TestBadHintRequests(t *testing.T) {

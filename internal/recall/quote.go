@@ -25,7 +25,7 @@ func Quoted(nonce, about string, texts []string, limit int) string {
 		if limit > 0 {
 			text, _ = clip(text, limit)
 		}
-		b.WriteString("- " + strings.ReplaceAll(text, nonce, "…") + "\n")
+		b.WriteString("- " + strings.ReplaceAll(text, nonce, " …") + "\n")
 	}
 	b.WriteString(end + "\n")
 	return b.String()
@@ -39,7 +39,7 @@ func QuotedAll(nonce, text string, limit int) string {
 	if utf8.RuneCountInString(text) > limit {
 		text, _ = clip(text, limit)
 	}
-	return open + "\n" + guide + "\n" + strings.ReplaceAll(text, nonce, "…") + "\n" + end + "\n"
+	return open + "\n" + guide + "\n" + strings.ReplaceAll(text, nonce, " …") + "\n" + end + "\n"
 }
 
 // LanguageOf is Chinese for a text that is written in it, else English.

@@ -26,11 +26,6 @@ type Searcher interface {
 	Search(ctx context.Context, req search.Request) (*search.Response, error)
 }
 
-// Sessions knows what a session is at work on.
-type Sessions interface {
-	Working(space, id string) (*memory.Working, error)
-}
-
 // Config of a Service. Store, Search and Now are required.
 type Config struct {
 	Store  *store.Store
@@ -49,8 +44,8 @@ type Config struct {
 	// Model chooses more memories for a prompt, which come with a later one of its session; nil chooses nothing. It is asked while Run runs.
 	Model  Model
 	Logger *slog.Logger // of what the model does; nil discards
-	// Sessions adds what is known of a request's session to the request; nil adds nothing.
-	Sessions Sessions
+	// Working is what a session is at work on, which is added to its requests; nil adds nothing. Error: memory.ErrNotFound.
+	Working func(space, session string) (*memory.Working, error)
 	// Hints keeps what was hinted at, for the reflection that asks what came of it; nil keeps it for this service alone.
 	Hints *Hints
 }
@@ -67,7 +62,7 @@ type Service struct {
 
 	contextTokens int
 	tools         *Tools
-	sessions      Sessions
+	workingOf     func(space, session string) (*memory.Working, error)
 	selector      *selector // nil without a model
 
 	shown  shown
@@ -77,7 +72,7 @@ type Service struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, sessions: c.Sessions, hinted: cmp.Or(c.Hints, &Hints{})}
+	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, workingOf: c.Working, hinted: cmp.Or(c.Hints, &Hints{})}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}
@@ -181,22 +176,16 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 			out = append(out, c)
 		}
 	}
-	found, err := s.search.Search(ctx, search.Request{
-		Spaces: req.Spaces, Query: query, K: min(memory.MaxK, 2*MaxItems+seen.count()), AsOf: s.now(), Explain: true,
+	rules := s.rules(req, query)
+	found, err := s.fitting(ctx, req, query, seen, func(h *search.Hit) bool {
+		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
+		if toolOf(h.Memory) == "" || sharesText(h) && !slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() }) {
+			take(c) // but the name of its tool alone does not make a rule fit, and the rules about tools have their own places
+		}
+		return len(out) == req.Items
 	})
 	if err != nil {
 		return nil, "", err
-	}
-	rules := s.rules(req, query)
-	for _, h := range aboutFiles(found.Hits, req.FilesRead) {
-		if len(out) == req.Items {
-			break
-		}
-		c := choice{space: h.Space, memory: h.Memory, score: h.Score}
-		if toolOf(h.Memory) != "" && (!sharesText(&h) || slices.ContainsFunc(rules, func(r choice) bool { return r.key() == c.key() })) {
-			continue // the name of its tool alone does not make a rule fit; and the rules about tools have their own places
-		}
-		take(c)
 	}
 	relevant := len(out)
 	for _, c := range rules {
@@ -219,6 +208,32 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 		return nil, search.ReasonWeak, nil
 	}
 	return nil, found.Reason, nil
+}
+
+// fitting offers the memories that fit, best first, until enough says so. It asks for few and without explanation, because most prompts need
+// no more, and asks again for those that do.
+func (s *Service) fitting(ctx context.Context, req *Request, query string, seen *seen, enough func(*search.Hit) bool) (*search.Response, error) {
+	want := search.Request{Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now()}
+	most := min(memory.MaxK, want.K+seen.count())
+	for {
+		found, err := s.search.Search(ctx, want)
+		if err != nil {
+			return nil, err
+		}
+		if !want.Explain && slices.ContainsFunc(found.Hits, func(h search.Hit) bool { return toolOf(h.Memory) != "" }) {
+			want.Explain = true
+			continue
+		}
+		for _, h := range aboutFiles(found.Hits, req.FilesRead) {
+			if enough(&h) {
+				return found, nil
+			}
+		}
+		if len(found.Hits) < want.K || want.K == most {
+			return found, nil
+		}
+		want.K = most
+	}
 }
 
 // sharesText reports whether a word that was found stands in what the memory says, not only in what is noted beside it.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
@@ -13,12 +14,12 @@ import (
 
 // working is the working memory of the session of a request, nil when there is none.
 func (s *Service) working(req *Request) *memory.Working {
-	if s.sessions == nil || req.Session == "" {
+	if s.workingOf == nil || req.Session == "" {
 		return nil
 	}
 	for _, space := range req.Spaces {
 		// A session that cannot be read must not keep its agent from being told of the rest.
-		if w, err := s.sessions.Working(space, req.Session); err == nil {
+		if w, err := s.workingOf(space, req.Session); err == nil {
 			return w
 		}
 	}
@@ -58,10 +59,10 @@ func (s *Service) again(req *Request, seen *seen, w *memory.Working) string {
 //
 // Error: memory.ErrNotFound.
 func (s *Service) Working(space, session string) (string, error) {
-	if s.sessions == nil {
+	if s.workingOf == nil {
 		return "", nil
 	}
-	w, err := s.sessions.Working(space, session)
+	w, err := s.workingOf(space, session)
 	if err != nil {
 		return "", err
 	}
@@ -119,6 +120,11 @@ func (s *Service) note(summary string, tokens int) string {
 // fileBoost is what a memory that names a file in use is worth more: enough to decide between near equals.
 const fileBoost = 1.1
 
+// outsideName tells the characters that do not belong to the name of a file. Chinese ones do not: they stand next to names without a space.
+func outsideName(r rune) bool {
+	return r < unicode.MaxASCII && !inName(byte(r)) && r != '.' && r != '-' || r >= unicode.MaxASCII && (!unicode.IsLetter(r) || unicode.Is(unicode.Han, r))
+}
+
 // aboutFiles moves memories that name one of the files up, among those that fit nearly as well.
 func aboutFiles(hits []search.Hit, files []string) []search.Hit {
 	names := map[string]bool{}
@@ -131,9 +137,9 @@ func aboutFiles(hits []search.Hit, files []string) []search.Hit {
 		return hits
 	}
 	weight := func(h search.Hit) float64 {
-		text := strings.ToLower(said(h.Memory))
-		for name := range names {
-			if strings.Contains(text, name) {
+		// Word by word: there may be hundreds of files, and this is done while somebody waits.
+		for word := range strings.FieldsFuncSeq(strings.ToLower(said(h.Memory)), outsideName) {
+			if names[strings.TrimRight(word, ".")] {
 				return h.Score * fileBoost
 			}
 		}

@@ -85,19 +85,21 @@ var shapes = []shape{
 	of("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*(?:=>|:=|==|[=:：＝])\s*\\*"(?P<v>[^"\\\n]{3,})\\*"`, quotedPassword),
 	of("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*(?:=>|:=|==|[=:：＝])\s*\\*'(?P<v>[^'\\\n]{3,})\\*'`, quotedPassword),
 	of("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*[=:：＝]\s*(?P<v>[^\s"'，。；、]{4,})`, barePassword),
-	of("password", passwordHints, `(?i)\b(?:password|passwd|passphrase|passcode|pwd)\s+(?:is|was|to)\s+(?:now\s+)?["'“‘]?(?P<v>[!-~]{4,})`, spokenPassword),
+	of("password", passwordHints, `(?i)\b(?:password|passwd|passphrase|passcode|pwd)\s+(?:is|was|to)\s+(?:now\s+)?["'“‘]?(?P<v>[!-~]{4,}?)`+spokenEnd, spokenPassword),
 	of("password", "--pass", `--pass(?:word|wd|phrase)?\s+["']?(?P<v>[^\s"'-][^\s"']{3,})`, barePassword),
-	of("password", "密码 口令 密钥 秘钥 令牌 验证码", `(?:密码|口令|密钥|秘钥|令牌|验证码)\s*(?:就?是|为|改成|改为|设为|设成|:|：|=|＝)\s*["'“‘「『]?(?P<v>[!-~]{4,})`, chinesePassword),
+	of("password", "密码 口令 密钥 秘钥 令牌 验证码", `(?:密码|口令|密钥|秘钥|令牌|验证码)\s*(?:就?是|为|改成|改为|设为|设成|:|：|=|＝)\s*["'“‘「『]?(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePassword),
 
 	of("secret", secretHints, `(?i)`+secretNames+`\\*["']?\s*(?:=>|:=|[=:：＝])\s*\\*["'](?P<v>[^"'\\\s]{8,})\\*["']`, quotedSecret),
 	of("secret", secretHints, `(?i)`+secretNames+`\\*["']?\s*[=:：＝]\s*(?P<v>[^\s"'，。；、,;&]{8,})`, bareSecret),
-	of("secret", secretHints, `(?i)`+secretNames+`\s*(?:\s(?:is|was)\s|是|为)\s*["'“「]?(?P<v>[!-~]{8,})`, bareSecret),
+	of("secret", secretHints, `(?i)`+secretNames+`\s*(?:\s(?:is|was)\s|是|为)\s*["'“「]?(?P<v>[!-~]{8,}?)`+spokenEnd, bareSecret),
 	of("secret", "--token --secret key ", `(?i)--(?:[a-z-]*-)?(?:token|secret|api-?key|access-?key)\s+["']?(?P<v>[^\s"'-][^\s"']{7,})`, bareSecret),
 	of("secret", "?key= &key= ?sig= &sig= signature=", `(?i)[?&](?:key|sig|signature|x-amz-signature|code)=(?P<v>[^\s"'&<>#]{12,})`, bareSecret),
 }
 
 const (
 	passwordHints = "password passwd passphrase passcode pwd"
+	// A spoken value ends with its word, or with the JSON string that the sentence is in.
+	spokenEnd     = `(?:\\*"\s*[,:}\]]|[^!-~]|$)`
 	passwordNames = `(?:passwords?|passwd|passphrase|passcode|pwd)`
 	secretHints   = "secret token key credential"
 	// A name must end in one of these, so token_count, secretName and tokenizer are none.

@@ -55,17 +55,16 @@ type stretch struct {
 	asked   bool
 	from    int64 // ReflectedSeq of the session
 	upTo    int64 // its NextSeq
+	purged  int64 // the newest purge before anything was read
 	reply   *reply
 	shown   []*memory.Memory
 	instead string // why the rules decide
 }
 
 // ask has the model say what to keep of messages, once. The result is in s: a reply, or why there is none.
-func (r *Reflector) ask(ctx context.Context, view *store.Space, session *memory.Session, messages []*memory.Message, dry bool, s *stretch) error {
+func (r *Reflector) ask(ctx context.Context, view *store.Space, session *memory.Session, messages []*memory.Message, opts Options, s *stretch) error {
 	*s = stretch{asked: true, from: session.ReflectedSeq, upTo: session.NextSeq}
-	if !slices.ContainsFunc(messages, func(m *memory.Message) bool {
-		return m.Role == "user" && m.Tool == nil && strings.TrimSpace(m.Content) != ""
-	}) {
+	if !slices.ContainsFunc(messages, worthwhile) {
 		return nil // nobody said anything
 	}
 	in, err := r.input(view, session.ID, messages)
@@ -87,11 +86,17 @@ func (r *Reflector) ask(ctx context.Context, view *store.Space, session *memory.
 	switch {
 	case !ok:
 		return err
-	case e.Later && !dry && !session.EndedAt.IsZero() && r.now().Sub(session.EndedAt) < patience:
+	case e.Later && opts.Open && !opts.DryRun, // asked about again at its end at the latest
+		e.Later && !opts.DryRun && !session.EndedAt.IsZero() && r.now().Sub(session.EndedAt) < patience:
 		return &WaitError{e}
 	}
 	s.instead = e.Error()
 	return nil
+}
+
+// worthwhile reports whether a message may hold what is worth keeping: a turn of the user, or a summary of many turns.
+func worthwhile(m *memory.Message) bool {
+	return (m.Role == "user" || m.Role == memory.RoleSummary) && m.Tool == nil && strings.TrimSpace(m.Content) != ""
 }
 
 // neighbours chooses the memories to show: those that the user's turns and the failures are about, or all when there are few.
@@ -114,7 +119,7 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 	}
 	queries := 0
 	for _, m := range slices.Backward(x.in.Messages) {
-		if m.Role != "user" || m.Tool != nil || strings.TrimSpace(m.Content) == "" {
+		if !worthwhile(m) {
 			continue
 		}
 		for _, text := range queriesOf(m.Content) {

@@ -29,8 +29,6 @@ const (
 	hintFailed  = 0.15 // and falls by so much when the same failed again, or what it warns of worked
 	mostUseful  = 0.95
 	leastUseful = 0.05
-	// clockSlack allows for hosts that note times in whole seconds.
-	clockSlack = 2 * time.Second
 )
 
 // Why rules change, beside TOOL_FAILED_AGAIN and TOOL_FIXED.
@@ -203,7 +201,7 @@ func settled(messages []*memory.Message, hints []Hinted, view *store.Space) (ids
 	r := newReflection(Input{Messages: messages})
 	for _, h := range hints {
 		rule, err := view.Get(h.ID)
-		if err != nil || rule.Context == nil || r.nextCall(rule.Context.Tool, h.At) != nil {
+		if err != nil || rule.Context == nil || r.nextCall(rule, h.At) != nil {
 			ids = append(ids, h.ID)
 		}
 	}
@@ -218,7 +216,7 @@ func (r *reflection) feedback() {
 		if rule == nil || rule.Context == nil || rule.Pinned || !rule.IsActive() {
 			continue
 		}
-		call := r.nextCall(rule.Context.Tool, h.At)
+		call := r.nextCall(rule, h.At)
 		if call == nil {
 			continue
 		}
@@ -239,14 +237,32 @@ func (r *reflection) feedback() {
 	}
 }
 
-// nextCall is the first call of a tool from a time on.
-func (r *reflection) nextCall(tool string, from time.Time) *memory.ToolCall {
+// nextCall is the first call of a rule's tool from a time on, nil when nobody can tell which one that is: messages that came together without times of their
+// own have the same one.
+func (r *reflection) nextCall(rule *memory.Memory, from time.Time) *memory.ToolCall {
+	var first *memory.Message
 	for _, m := range r.in.Messages {
-		if m.Tool != nil && strings.EqualFold(m.Tool.Name, tool) && !r.day(m).Before(from.Add(-clockSlack)) {
+		if m.Tool == nil || !strings.EqualFold(m.Tool.Name, rule.Context.Tool) {
+			continue
+		}
+		at, about := r.day(m), ActionOf(m.Tool).Matches(rule)
+		switch {
+		case first != nil && !at.Equal(r.day(first)):
+			return first.Tool
+		case first != nil:
+			if ActionOf(first.Tool).Matches(rule) != about {
+				return nil
+			}
+		case !at.Before(from):
+			first = m
+		case about && at.Nanosecond() == 0 && !at.Before(from.Truncate(time.Second)): // by a host that notes whole seconds
 			return m.Tool
 		}
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	return first.Tool
 }
 
 // revalue gives a rule another salience, in the item about it if there is one.

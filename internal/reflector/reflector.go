@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -36,6 +34,14 @@ type Config struct {
 	Model Model
 	// Hints says which rules sessions were hinted at; nil: none.
 	Hints Hints
+
+	// Reviews knows what a person was asked about before; nil is nothing.
+	Reviews Reviews
+}
+
+// Reviews returns the proposals about some memories that were left to a person, whatever became of them.
+type Reviews interface {
+	Known(space string, targets []string) ([]*plan.Proposal, error)
 }
 
 // Reflector is safe for concurrent use.
@@ -45,13 +51,14 @@ type Reflector struct {
 	now      func() time.Time
 	location *time.Location
 	logger   *slog.Logger
-	model    Model // nil without one
-	hints    Hints // nil without them
+	model    Model   // nil without one
+	hints    Hints   // nil without them
+	reviews  Reviews // may be nil
 }
 
 // New makes a Reflector. Store, Search and Now are required.
 func New(cfg Config) *Reflector {
-	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model, cfg.Hints}
+	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model, cfg.Hints, cfg.Reviews}
 	if r.location == nil {
 		r.location = time.UTC
 	}
@@ -64,6 +71,8 @@ func New(cfg Config) *Reflector {
 // Options of one reflection.
 type Options struct {
 	DryRun bool // say what would happen, change nothing
+	// Open reflects an open session that goes on: what was said so far is learnt from, and the session stays open.
+	Open bool
 }
 
 // Result of a reflection.
@@ -76,6 +85,7 @@ type Result struct {
 	Summary          string            // of the stretch
 	DecidedBy        string            // ByModel or ByRules; "" with AlreadyReflected
 	Note             string            // why the rules decided although there is a model; else ""
+	Changes          []journal.Change  // of a dry run: what the operation would hold
 }
 
 const (
@@ -93,7 +103,7 @@ var (
 // is left alone. When messages arrive or a memory it is about changes while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
 //
 // With a model, that is asked once, and the rules decide where it is of no use. What arrives meanwhile is left for the next reflection, and a
-// memory that changes meanwhile is left as it is.
+// memory that changes meanwhile is left as it is. After a purge meanwhile everything is read, and the model asked, anew.
 //
 // Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when things would not stand still, *WaitError, those of the store.
 func (r *Reflector) Reflect(ctx context.Context, space, sessionID string, opts Options) (Result, error) {
@@ -121,99 +131,6 @@ func (r *Reflector) settle(ctx context.Context, space string) error {
 	return nil
 }
 
-func (r *Reflector) once(ctx context.Context, space, id string, opts Options, asked *stretch) (Result, error) {
-	view := r.store.Space(space)
-	session, err := view.Session(id)
-	if err != nil {
-		return Result{}, err
-	}
-	messages, err := view.Messages(id, max(session.ReflectedSeq, 1))
-	if err != nil {
-		return Result{}, fmt.Errorf("read the session's messages: %w", err)
-	}
-	if len(messages) == 0 && session.State == memory.SessionReflected {
-		return Result{AlreadyReflected: true, Op: session.ReflectedOp, Summary: session.Summary}, nil
-	}
-	messages, err = r.consult(ctx, view, session, messages, opts, asked)
-	if err != nil {
-		return Result{}, err
-	}
-	res := Result{Messages: len(messages), DecidedBy: ByRules, Note: asked.instead}
-	if res.Plan, err = r.plan(ctx, view, id, messages, asked); err != nil {
-		return Result{}, err
-	}
-	if asked.reply != nil {
-		res.DecidedBy = ByModel
-	}
-	res.Summary = summaryOf(res.Plan, session.Summary)
-	meta := store.Meta{Space: space, Actor: journal.ActorReflect, Reason: "session reflection", Session: id}
-	if r.model != nil {
-		meta.Reason += " by the " + res.DecidedBy
-	}
-	done, err := r.store.Update(ctx, meta, func(tx *store.Tx) error {
-		current := tx.Session(id)
-		if current == nil {
-			return &memory.NotFoundError{Kind: "session", Name: id}
-		}
-		if current.ReflectedSeq != session.ReflectedSeq || current.ReflectedOp != session.ReflectedOp || current.NextSeq != session.NextSeq && !asked.asked {
-			return errMoved
-		}
-		outcomes := plan.Preview(res.Plan, tx)
-		if overtaken(res.Plan, outcomes) {
-			return errMoved // what was learnt is decided anew, not lost
-		}
-		if opts.DryRun {
-			res.Outcomes = outcomes
-			return errDryRun
-		}
-		p := res.Plan
-		p.Entries = slices.Concat(p.Entries, r.forReview(p, outcomes))
-		if err := plan.Apply(tx, p); err != nil {
-			return err
-		}
-		next := reflected(current, messages, tx, res.Summary)
-		if asked.asked && (current.NextSeq > asked.upTo || current.State == memory.SessionOpen && session.State != memory.SessionOpen) {
-			// It went on while the model was asked: only the stretch is done.
-			next = new(*current)
-			next.ReflectedSeq, next.ReflectedOp, next.Summary = max(current.ReflectedSeq, asked.upTo), tx.LSN(), res.Summary
-		}
-		tx.PutSession(next)
-		return nil
-	})
-	switch {
-	case errors.Is(err, errDryRun):
-		return res, nil
-	case err != nil:
-		return Result{}, err
-	}
-	res.Op, res.Outcomes = done.Op, done.Outcomes
-	if r.hints != nil {
-		if ids := settled(messages, r.hints.Hinted(space, id), view); len(ids) > 0 {
-			r.hints.Settled(space, id, ids)
-		}
-	}
-	r.logger.DebugContext(ctx, "session reflected", "space", space, "session", id, "op", res.Op, "items", len(res.Plan.Items))
-	return res, nil
-}
-
-// consult has the model asked about what is new, once for each stretch, and returns the messages of the stretch.
-func (r *Reflector) consult(ctx context.Context, view *store.Space, session *memory.Session, messages []*memory.Message, opts Options, asked *stretch) ([]*memory.Message, error) {
-	if r.model == nil || len(messages) == 0 {
-		*asked = stretch{}
-		return messages, nil
-	}
-	again := asked.asked && asked.from == session.ReflectedSeq
-	upTo := session.NextSeq
-	if again {
-		upTo = asked.upTo
-	}
-	messages = slices.DeleteFunc(slices.Clone(messages), func(m *memory.Message) bool { return m.Seq >= upTo })
-	if again || len(messages) == 0 {
-		return messages, nil
-	}
-	return messages, r.ask(ctx, view, session, messages, opts.DryRun, asked)
-}
-
 // overtaken reports whether a memory that the rules decided about has changed meanwhile. What a model said of one is not asked anew: it is reported.
 func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
 	for i, o := range outcomes {
@@ -224,32 +141,16 @@ func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
 	return false
 }
 
-// forReview keeps in the daily log what the guards leave to a person: the text would be lost otherwise.
-func (r *Reflector) forReview(p plan.Plan, outcomes []journal.Outcome) (out []plan.DatedEntry) {
-	at := r.now().In(r.location)
-	for i, o := range outcomes {
-		if o.Status != journal.Rejected || !strings.HasPrefix(o.Reason, plan.ReviewPrefix) {
-			continue
-		}
-		text, item := "["+o.Reason+" "+o.ID+"] ", p.Items[i]
-		out = append(out, plan.DatedEntry{Date: date(at), Entry: memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text + item.Memory.Content, Session: p.Session}})
+// reviewable has the plan keep what the guards leave to a person.
+func (r *Reflector) reviewable(p *plan.Plan) (err error) {
+	p.At = r.now().In(r.location)
+	if r.reviews == nil {
+		return nil
 	}
-	return out
-}
-
-// reflected is the header of a session after its reflection.
-func reflected(s *memory.Session, messages []*memory.Message, tx *store.Tx, summary string) *memory.Session {
-	next := *s
-	next.State = memory.SessionReflected
-	next.ReflectedSeq, next.ReflectedOp = s.NextSeq, tx.LSN()
-	if len(messages) > 0 {
-		next.ReflectedSeq = max(next.ReflectedSeq, messages[len(messages)-1].Seq+1)
+	if p.Reviewed, err = r.reviews.Known(p.Space, p.Targets()); err != nil {
+		return fmt.Errorf("look for what a person was asked before: %w", err)
 	}
-	if next.EndedAt.IsZero() {
-		next.EndedAt, next.EndReason = tx.Now(), "reflect"
-	}
-	next.Summary = summary
-	return &next
+	return nil
 }
 
 // plan makes the plan on what is durable now.

@@ -17,6 +17,7 @@ import (
 const (
 	userTokens    = 800
 	answerTokens  = 250
+	summaryTokens = 1500 // of what the host made of the context
 	toolTokens    = 120
 	firstMessages = 3
 	lastMessages  = 6
@@ -115,6 +116,9 @@ func lineOf(m *memory.Message, location *time.Location) string {
 		return encodeLine(line)
 	}
 	limit := answerTokens
+	if m.Role == memory.RoleSummary {
+		limit = summaryTokens
+	}
 	if m.Role == "user" {
 		limit = userTokens
 		if !m.At.IsZero() {

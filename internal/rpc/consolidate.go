@@ -26,6 +26,7 @@ func (s *memoryServer) Consolidate(ctx context.Context, req *pb.MemoryServiceCon
 	done, err := s.consolidator.Consolidate(ctx, consolidator.Request{
 		Space: req.GetSpace(), Session: req.GetSession(), Content: req.GetContent(), Category: req.GetCategory(), Salience: req.Salience,
 		Title: req.GetTitle(), Tags: req.GetTags(), WriteTo: to, Key: req.GetIdempotencyKey(), DryRun: req.GetDryRun(),
+		Confidence: req.Confidence, Later: req.Wait != nil && !*req.Wait,
 	})
 	if err != nil {
 		return nil, err
@@ -35,6 +36,6 @@ func (s *memoryServer) Consolidate(ctx context.Context, req *pb.MemoryServiceCon
 			Op: done.Op, Replayed: done.Replayed, Outcomes: []journal.Outcome{{ID: done.ID, Status: done.Status, Reason: done.Reason}},
 		}),
 		Decision: decisions[done.Action], Id: done.ID, Reason: done.Reason,
-		DecidedBy: done.DecidedBy, Note: done.Note,
+		DecidedBy: done.DecidedBy, Note: done.Note, Pending: done.Pending, Changes: changesToProto(done.Changes),
 	}, nil
 }

@@ -36,7 +36,7 @@ func (s *sessionServer) startFromProto(req *pb.SessionServiceStartRequest) (in s
 		in.Context = func(ctx context.Context) (string, error) {
 			return s.recall.Context(ctx, recall.ContextRequest{
 				Spaces: spaces, Tokens: int(options.GetMaxTokens()), Index: options.GetForm() == pb.ContextForm_CONTEXT_FORM_INDEX,
-				Language: options.GetLanguage(), FirstMessage: req.GetFirstMessage(), Root: root,
+				Language: options.GetLanguage(), FirstMessage: req.GetFirstMessage(), Root: root, Dir: req.GetCwd(),
 				Instructions: options.GetInstructions(), Bootstrap: options.GetBootstrap(),
 			})
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -31,6 +32,7 @@ type memoryServer struct {
 	purges       *purge.Service
 	recall       *recall.Service
 	sessions     *session.Service
+	search       *search.Engine
 }
 
 func (s *memoryServer) Add(ctx context.Context, req *pb.MemoryServiceAddRequest) (*pb.MemoryServiceAddResponse, error) {
@@ -187,7 +189,11 @@ func (s *memoryServer) Stats(_ context.Context, req *pb.MemoryServiceStatsReques
 		res.ByStatus[string(status)] = n
 	}
 	for _, one := range stats.Spaces {
-		res.Spaces = append(res.Spaces, &pb.SpaceStats{Name: one.Name, Active: one.Active, Total: one.Total, Revision: one.Revision})
+		c := s.search.Coverage(one.Name)
+		res.Spaces = append(res.Spaces, &pb.SpaceStats{
+			Name: one.Name, Active: one.Active, Total: one.Total, Revision: one.Revision,
+			Embedded: int64(c.Embedded), EmbeddingWaiting: int64(c.Waiting), EmbeddingRefused: int64(c.Refused),
+		})
 	}
 	for _, l := range s.reads.monitor.Latencies() {
 		res.Latencies = append(res.Latencies, &pb.MethodLatency{

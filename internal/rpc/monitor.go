@@ -24,7 +24,11 @@ type Monitor struct {
 	log       *slog.Logger
 	now       func() time.Time
 	latencies latencies
+	observe   func(method, code string, took time.Duration) // may be nil
 }
+
+// Observe has every call counted by f, which must be quick. It is set before the server serves.
+func (m *Monitor) Observe(f func(method, code string, took time.Duration)) { m.observe = f }
 
 // NewMonitor returns a Monitor that logs to log.
 func NewMonitor(log *slog.Logger, now func() time.Time) *Monitor {
@@ -98,6 +102,7 @@ func (m *Monitor) guard(r *request, f func() error) (err error) {
 
 // finish logs the request and returns its error as a status.
 func (m *Monitor) finish(ctx context.Context, r *request, err error) error {
+	took := m.now().Sub(r.start)
 	if err != nil && isForeign(r.method) {
 		return err
 	}
@@ -117,7 +122,10 @@ func (m *Monitor) finish(ctx context.Context, r *request, err error) error {
 	if p, ok := unixsock.FromContext(ctx); ok {
 		attrs = append(attrs, slog.Uint64("peer_uid", uint64(p.UID)), slog.Int64("peer_pid", int64(p.PID)))
 	}
-	attrs = append(attrs, slog.String("code", code.String()), slog.Duration("took", m.now().Sub(r.start)),
+	if m.observe != nil {
+		m.observe(r.method, code.String(), took)
+	}
+	attrs = append(attrs, slog.String("code", code.String()), slog.Duration("took", took),
 		slog.Int("received", r.received), slog.Int("sent", r.sent))
 	m.log.LogAttrs(context.WithoutCancel(ctx), level, "request", attrs...)
 	return err

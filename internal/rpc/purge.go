@@ -25,6 +25,7 @@ func (s *memoryServer) Purge(ctx context.Context, req *pb.MemoryServicePurgeRequ
 	if !req.GetDryRun() {
 		s.recall.ForgetTraces()
 		s.sessions.ForgetWorking()
+		s.memories.Release()
 	}
 	res := &pb.MemoryServicePurgeResponse{Operation: result.Op, Left: result.Left, WritersWaited: durationpb.New(result.Waited)}
 	for _, kind := range slices.Sorted(maps.Keys(result.Places)) {

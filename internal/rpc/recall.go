@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -9,14 +10,36 @@ import (
 )
 
 func (s *searchServer) Recall(ctx context.Context, req *pb.SearchServiceRecallRequest) (*pb.SearchServiceRecallResponse, error) {
+	spaces, err := recallSpaces(req)
+	if err != nil {
+		return nil, err
+	}
 	res, err := s.recall.Recall(ctx, recall.Request{
-		Text: req.GetText(), Session: req.GetSessionId(), Spaces: req.GetSpaces(), Tokens: int(req.GetMaxTokens()), Items: int(req.GetMaxItems()),
+		Text: req.GetText(), Session: req.GetSessionId(), Spaces: spaces, Tokens: int(req.GetMaxTokens()), Items: int(req.GetMaxItems()),
 		Explicit: req.GetExplicit(), WorkingTools: req.GetWorkingTools(), FilesRead: req.GetFilesRead(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return recallToProto(res), nil
+}
+
+// recallSpaces are the spaces that a request names, and that of its project.
+func recallSpaces(req *pb.SearchServiceRecallRequest) ([]string, error) {
+	spaces := req.GetSpaces()
+	if req.GetProjectDirectory() == "" {
+		return spaces, nil
+	}
+	_, project := recall.ProjectOf(req.GetProjectDirectory())
+	if project == "" {
+		var check memory.Check
+		check.Add("project_directory", "NOT_ABSOLUTE", "must be an absolute path")
+		return nil, check.Err()
+	}
+	if len(spaces) == 0 {
+		spaces = []string{memory.DefaultSpace}
+	}
+	return append(slices.Clone(spaces), project), nil
 }
 
 func recallToProto(r *recall.Result) *pb.SearchServiceRecallResponse {

@@ -20,7 +20,7 @@ func reflectionToProto(done *session.Result) *pb.SessionServiceReflectResponse {
 	res := &pb.SessionServiceReflectResponse{
 		Result:  &pb.WriteResult{Operation: r.Op, Replayed: r.AlreadyReflected, Outcomes: outcomesToProto(r.Outcomes)},
 		Summary: r.Summary, Pending: done.Queued, Session: sessionToProto(done.Session),
-		DecidedBy: r.DecidedBy, Note: cmp.Or(r.Note, done.Waits),
+		DecidedBy: r.DecidedBy, Note: cmp.Or(r.Note, done.Waits), Changes: changesToProto(r.Changes),
 	}
 	for i, item := range r.Plan.Items {
 		out := &pb.ReflectedItem{Decision: decisions[item.Action], TargetId: item.Target, Rule: item.Why}

@@ -12,12 +12,15 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -30,12 +33,15 @@ type Deps struct {
 	Memories     *memories.Service
 	Graph        *graph.Service
 	Search       *search.Engine
+	Logs         *chronicle.Finder
 	Recall       *recall.Service
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
 	Edits        *edit.Service
+	Reviews      *review.Service
+	Digest       *digest.Service
 	Admin        Admin
 	Backups      *backup.Source
 	Transfer     *transfer.Service
@@ -47,9 +53,9 @@ type Deps struct {
 func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
 		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges, recall: deps.Recall,
-		sessions: deps.Sessions,
+		sessions: deps.Sessions, search: deps.Search,
 	})
-	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
+	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, logs: deps.Logs, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
 	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions, recall: deps.Recall})
 	pb.RegisterWorkingMemoryServiceServer(server, &workingServer{sessions: deps.Sessions, recall: deps.Recall})
 	pb.RegisterProcedureServiceServer(server, &procedureServer{recall: deps.Recall, memories: deps.Memories})
@@ -60,6 +66,9 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	})
 	pb.RegisterGraphServiceServer(server, &graphServer{graph: deps.Graph})
 	pb.RegisterTitleServiceServer(server, &titleServer{memories: deps.Memories})
+	pb.RegisterReviewServiceServer(server, &reviewServer{reviews: deps.Reviews, store: deps.Store})
+	pb.RegisterLearningServiceServer(server, &learningServer{consolidator: deps.Consolidator, digest: deps.Digest})
+	pb.RegisterViewServiceServer(server, &viewServer{memories: deps.Memories})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

@@ -23,8 +23,10 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/backup"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
+	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/graph"
@@ -35,6 +37,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
@@ -126,7 +129,8 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	engine, tools := search.New(search.Config{}), recall.NewTools()
 	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
 	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools}})
+	finder := chronicle.New(chronicle.Config{Search: engine, Now: time.Now})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools, finder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +141,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	})
 	files.Attach(jsonstore.FromStore(st))
 	logs.Attach(dailylog.FromStore(st))
+	finder.Attach(st)
 	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false), root: root, files: files}
 	d.edits = edit.New(edit.Config{
 		Store: st, FS: durable.Dir(root), Memories: files, Logs: logs, Now: time.Now, Location: time.UTC, Logger: quiet,
@@ -147,13 +152,14 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
 	})
 	rpc.Register(server, rpc.Deps{
-		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Sessions: sessions}),
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Working: sessions.Working}),
 		Store:  st, Memories: memories.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions:     sessions,
+		Logs:         finder,
 		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
-		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), time.Now),
-		Edits: d.edits,
+		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), engine, time.Now),
+		Edits: d.edits, Reviews: review.New(st), Digest: digest.New(st, time.Now),
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {
 				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}

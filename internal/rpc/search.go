@@ -15,6 +15,13 @@ var profiles = map[pb.RankingProfile]string{
 	pb.RankingProfile_RANKING_PROFILE_RECENT:      search.Recent,
 }
 
+var arms = map[pb.SearchArm]string{
+	pb.SearchArm_SEARCH_ARM_UNSPECIFIED: search.Fusion,
+	pb.SearchArm_SEARCH_ARM_KEYWORD:     search.Keyword,
+	pb.SearchArm_SEARCH_ARM_FUSION:      search.Fusion,
+	pb.SearchArm_SEARCH_ARM_VECTOR:      search.Vector,
+}
+
 func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error) {
 	var check memory.Check
 	checkSpaces(&check, req.GetSpaces())
@@ -22,15 +29,21 @@ func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error)
 	if !ok {
 		check.Add("profile", "UNKNOWN_PROFILE", "is not a profile")
 	}
+	arm, ok := arms[req.GetArm()]
+	if !ok {
+		check.Add("arm", "UNKNOWN_ARM", "is not an arm")
+	}
 	f := req.GetFilter()
 	out := search.Request{
-		Spaces: req.GetSpaces(), Query: req.GetQuery(), K: int(req.GetK()), Profile: profile,
+		Spaces: req.GetSpaces(), Query: req.GetQuery(), K: int(req.GetK()), Profile: profile, Arm: arm,
 		AsOf: timeFromProto(&check, "as_of", req.GetAsOf()), Explain: req.GetExplain(), UseDecay: req.UseDecay,
 		Filter: search.Filter{
 			Categories: f.GetCategories(), Tags: f.GetTags(), Sources: f.GetSources(), Sessions: f.GetSessions(),
 			Statuses:      statusesFromProto(&check, "filter.statuses", f.GetStatuses()),
 			CreatedAfter:  timeFromProto(&check, "filter.created_from", f.GetCreatedFrom()),
 			CreatedBefore: timeFromProto(&check, "filter.created_before", f.GetCreatedBefore()),
+			UpdatedAfter:  timeFromProto(&check, "filter.updated_from", f.GetUpdatedFrom()),
+			UpdatedBefore: timeFromProto(&check, "filter.updated_before", f.GetUpdatedBefore()),
 			MinScore:      req.GetMinScore(), MinSalience: f.GetMinSalience(),
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -17,6 +18,7 @@ const defaultK = 10
 type searchServer struct {
 	pb.UnsafeSearchServiceServer
 	engine *search.Engine
+	logs   *chronicle.Finder
 	recall *recall.Service
 	store  *store.Store
 	now    func() time.Time
@@ -27,6 +29,9 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 	if err != nil {
 		return nil, err
 	}
+	if req.GetIncludeLogs() {
+		return s.searchLogs(ctx, req, in)
+	}
 	found, err := s.engine.Search(ctx, in)
 	if err != nil {
 		return nil, err
@@ -35,7 +40,7 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 		s.touch(found.Hits)
 	}
 	return &pb.SearchServiceSearchResponse{
-		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason,
+		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason, Meant: found.Meant,
 	}, nil
 }
 
@@ -43,6 +48,9 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 func (s *searchServer) touch(hits []search.Hit) {
 	bySpace := map[string][]string{}
 	for _, h := range hits {
+		if h.Beside {
+			continue
+		}
 		bySpace[h.Space] = append(bySpace[h.Space], h.Memory.ID)
 	}
 	for space, ids := range bySpace {

@@ -26,14 +26,14 @@ type sessionServer struct {
 func (s *sessionServer) Append(ctx context.Context, req *pb.SessionServiceAppendRequest) (*pb.SessionServiceAppendResponse, error) {
 	var check memory.Check
 	first, messages := messagesFromProto(&check, req.GetMessages())
-	if len(messages) == 0 {
+	if len(messages) == 0 && req.GetContextSummary() == "" {
 		check.Add("messages", "REQUIRED", "must have 1 to %d items", memory.MaxBatch)
 	}
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	done, err := s.sessions.Append(ctx, session.AppendRequest{
-		Space: req.GetSpace(), ID: req.GetSessionId(), FirstSeq: first, Messages: messages,
+		Space: req.GetSpace(), ID: req.GetSessionId(), FirstSeq: first, Messages: messages, Summary: req.GetContextSummary(),
 	})
 	if err != nil {
 		return nil, err
@@ -99,6 +99,11 @@ func (s *sessionServer) Get(_ context.Context, req *pb.SessionServiceGetRequest)
 		return nil, err
 	}
 	res := &pb.SessionServiceGetResponse{Session: sessionToProto(header)}
+	if header.Summaries > 0 {
+		if res.ContextSummary, err = s.sessions.ContextSummary(space, req.GetSessionId()); err != nil {
+			return nil, err
+		}
+	}
 	if !req.GetIncludeMessages() {
 		return res, nil
 	}

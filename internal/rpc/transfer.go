@@ -93,10 +93,13 @@ func (r *received) Read(p []byte) (int, error) {
 func importToProto(report *transfer.Report) *pb.AdminServiceImportResponse {
 	res := &pb.AdminServiceImportResponse{Operations: report.Operations}
 	for _, c := range report.Counts {
-		res.Counts = append(res.Counts, &pb.ImportCount{Kind: c.Kind, Space: c.Space, Added: c.Added, Same: c.Same, Skipped: c.Skipped})
+		res.Counts = append(res.Counts, &pb.ImportCount{Kind: c.Kind, Space: c.Space, Added: c.Added, Same: c.Same, Skipped: c.Skipped, Merged: c.Merged})
 	}
 	for _, k := range report.Skipped {
 		res.Skipped = append(res.Skipped, &pb.SkippedImport{Line: k.Line, Kind: k.Kind, Id: k.ID, Reason: k.Reason, Detail: k.Detail})
+	}
+	for _, m := range report.Merged {
+		res.Merged = append(res.Merged, &pb.MergedImport{Line: m.Line, Kind: m.Kind, Id: m.ID, Into: m.Into, Reason: m.Reason})
 	}
 	return res
 }

@@ -33,7 +33,7 @@ func (s *workingServer) Get(_ context.Context, req *pb.WorkingMemoryServiceGetRe
 func (s *workingServer) Update(ctx context.Context, req *pb.WorkingMemoryServiceUpdateRequest) (*pb.WorkingMemoryServiceUpdateResponse, error) {
 	w, op, err := s.sessions.UpdateWorking(ctx, session.WorkingUpdate{
 		Space: req.GetSpace(), ID: req.GetSessionId(), Dir: req.GetRunDirectory(), Summary: req.Summary, Compacted: req.GetCompacted(),
-		Files: req.GetFilesRead(), Tools: req.GetToolsUsed(),
+		Files: req.GetFilesRead(), Tools: req.GetToolsUsed(), Key: req.GetIdempotencyKey(),
 	})
 	if err != nil {
 		return nil, err

@@ -8,19 +8,21 @@ type collector struct {
 	index   *index
 	space   string
 	scratch *scratch
+	dates   bool     // a date alone proposes memories
 	seen    []uint64 // what the keyword arm took, by block; nil unless another arm may propose the same
 
 	total, least float32     // weight of the query, and what a document must hold of it
 	norm, slope  float32     // of the index
 	common       []queryTerm // terms that are looked up by document
+	tally        *tally      // of Overlap, unless a date alone may propose memories; nil otherwise
 }
 
 // collect runs the arms on one space and keeps the best candidates. It returns how many memories matched at all.
 func (r *ranking) collect(x *index, space string, s *scratch) (matched int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	c := &collector{r: r, index: x, space: space, scratch: s}
 	dated := !r.q.topic && len(r.q.dates) > 0
+	c := &collector{r: r, index: x, space: space, scratch: s, dates: dated}
 	if dated || r.req.Profile == Overlap {
 		c.seen = make([]uint64, len(x.docs)>>blockShift+1)
 	}
@@ -97,7 +99,13 @@ func (c *collector) dated() (matched int) {
 
 // categories is the arm of Overlap for memories that only their category connects with the query.
 func (c *collector) categories() {
+	if c.tally != nil && !c.tally.named {
+		return
+	}
 	for doc, m := range c.index.docs {
+		if c.tally != nil && c.tally.categories[c.index.traits[doc].marks&0xff] == 0 {
+			continue
+		}
 		if m != nil && c.r.inCategory(m) > 0 && !c.saw(doc) {
 			c.take(candidate{doc: uint32(doc), sure: true})
 		}

@@ -49,16 +49,18 @@ func holdsFolded(text, p string) bool {
 // finish takes the closer look at what was kept, and orders it.
 func (r *ranking) finish() {
 	answered := map[string]bool{}
-	for _, space := range r.req.Spaces {
+	for _, space := range r.req.places() {
 		if name := spaceName(space); !answered[name] {
 			answered[name] = r.look(name)
 		}
 	}
 	r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return !answered[f.space] })
+	r.fuse(answered)
 	r.exact = slices.ContainsFunc(r.pool.heap, func(f found) bool { return f.exact > 0 })
 	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
-		best := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance, b.relevance) }).relevance
-		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance+f.gain < best*tail && f.exact == 0 })
+		strongest := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance+a.lift, b.relevance+b.lift) })
+		best := strongest.relevance + strongest.lift
+		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance+f.lift+f.gain < best*tail && f.exact == 0 })
 	}
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
@@ -83,21 +85,37 @@ func (r *ranking) finish() {
 func (r *ranking) cut(a *analyzer) []Hit {
 	var hits []Hit
 	var shown []*said
+	memories := r.remembered()
 	for _, f := range r.pool.heap {
 		if f.score < r.req.Filter.MinScore {
 			continue
 		}
+		space, beside := strings.CutPrefix(f.space, besideMark)
 		s := &said{memory: f.memory, sketch: sketchOf(f.memory.Content)}
-		if slices.ContainsFunc(shown, func(better *said) bool { return a.repeats(better, s) }) {
+		repeats := func(better *said) bool { return a.repeats(better, s) }
+		if slices.ContainsFunc(shown, repeats) || beside && slices.ContainsFunc(memories, repeats) {
 			continue
 		}
 		shown = append(shown, s)
-		hits = append(hits, Hit{Space: f.space, Memory: f.memory, Score: f.score, Parts: f.parts})
+		hits = append(hits, Hit{Space: space, Beside: beside, Memory: f.memory, Score: f.score, Parts: f.parts})
 		if len(hits) == r.req.K {
 			break
 		}
 	}
 	return hits
+}
+
+// remembered lists the memories among what may be shown, for texts beside them that only repeat one.
+func (r *ranking) remembered() (all []*said) {
+	if len(r.req.Beside) == 0 {
+		return nil
+	}
+	for _, f := range r.pool.heap {
+		if f.score >= r.req.Filter.MinScore && !strings.HasPrefix(f.space, besideMark) {
+			all = append(all, &said{memory: f.memory, sketch: sketchOf(f.memory.Content)})
+		}
+	}
+	return all
 }
 
 // reason says why there are no hits.

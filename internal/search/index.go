@@ -48,6 +48,10 @@ type index struct {
 
 	courses map[course][]uint32 // documents in the order they were learnt
 
+	categories map[string]bool // all that a memory has, or had
+
+	meanings *meanings // nil without an embedder
+
 	dense map[uint32]*dense // by term number
 	slope float32           // of length in the norm, as the bounds of dense have it; 0 when there were none yet
 	loose int               // documents changed since the bounds were made
@@ -55,7 +59,10 @@ type index struct {
 }
 
 func newIndex(size int) *index {
-	return &index{terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{}, courses: map[course][]uint32{}}
+	return &index{
+		terms: make(map[string]uint32, size), ids: make(map[string]uint32, size), denseLeast: denseLeast, dense: map[uint32]*dense{},
+		courses: map[course][]uint32{}, categories: map[string]bool{},
+	}
 }
 
 // termCount is one term of one document.
@@ -169,6 +176,9 @@ func (x *index) removeLocked(id string, old counts) {
 	delete(x.ids, id)
 	x.leaveLocked(doc)
 	x.docs[doc] = nil
+	if x.meanings != nil {
+		x.meanings.drop(doc)
+	}
 	x.total -= float64(x.lengths[doc])
 	x.lengths[doc] = 0
 	x.holes = append(x.holes, doc)
@@ -179,11 +189,17 @@ func (x *index) removeLocked(id string, old counts) {
 // set makes m the memory of a document.
 func (x *index) set(doc uint32, m *memory.Memory) {
 	old := x.docs[doc]
+	if old == nil || old.Category != m.Category {
+		x.categories[m.Category] = true
+	}
 	moves := old == nil || !old.CreatedAt.Equal(m.CreatedAt) || courseOf(old) != courseOf(m)
 	if moves && old != nil {
 		x.leaveLocked(doc)
 	}
 	x.docs[doc], x.traits[doc], x.details[doc] = m, traitsOf(m), detailOf(m)
+	if x.meanings != nil && (old == nil || !sameMeaning(old, m)) {
+		x.meanings.want(doc, m)
+	}
 	if moves {
 		x.joinLocked(doc)
 	}

@@ -74,6 +74,10 @@ func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) e
 	}
 	e.log.Debug("search index loaded", slog.String("space", spaceName(name)), slog.Int("memories", len(memories)),
 		slog.Int("indexed", len(missing)), slog.Duration("took", e.now().Sub(began)))
+	if e.embedder != nil {
+		x.enlist(e.restoreMeanings(name, fsys))
+		defer e.needsEmbedding()
+	}
 	e.catchUp() // into what is replayed
 	e.publish(s, x, a)
 	return nil

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -51,28 +50,21 @@ func (f *fingerprinter) of(m *memory.Memory) uint32 {
 	return crc32.Checksum(f.buf, castagnoli)
 }
 
-// Save writes the index of every space that changed since it was last saved to index/SPACE.keyword below fsys. Durable on
-// return. Searches go on meanwhile; a change of a space waits while its index is copied, up to 0.1 s for 100,000 memories.
+// Save writes the index of every space that changed since it was last saved to index/SPACE.keyword below fsys, and the vectors as
+// SaveMeanings does. Durable on return. Searches go on meanwhile; a change of a space waits while its index is copied, up to 0.1 s for 100,000 memories.
 func (e *Engine) Save(fsys durable.FS) error {
 	e.saving.Lock()
 	defer e.saving.Unlock()
 	e.catchUp()
-	e.mu.RLock()
-	names := make([]string, 0, len(e.spaces))
-	for name := range e.spaces {
-		names = append(names, name)
-	}
-	e.mu.RUnlock()
-	slices.Sort(names)
 	if err := fsys.MkdirAll("index"); err != nil {
 		return fmt.Errorf("make index directory: %w", err)
 	}
-	for _, name := range names {
+	for _, name := range e.names() {
 		if err := e.saveSpace(fsys, name, e.space(name)); err != nil {
 			return fmt.Errorf("save search index of space %q: %w", name, err)
 		}
 	}
-	return nil
+	return e.SaveMeanings(fsys)
 }
 
 func (e *Engine) saveSpace(fsys durable.FS, name string, s *space) error {

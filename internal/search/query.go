@@ -116,11 +116,15 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	defer e.analyzers.put(a)
 	q := a.parse(&req)
 	resp := &Response{}
+	if req.Arm == Vector {
+		return e.searchMeaning(ctx, a, &req, q), ctx.Err()
+	}
 	if len(q.terms) == 0 && len(q.dates) == 0 {
 		resp.Abstained, resp.Reason = true, ReasonNoTerms
 		return resp, nil
 	}
 	r := newRanking(&req, q, e)
+	r.asks = e.asks(ctx, &req)
 	s := e.scratches.get()
 	r.pool.heap = s.kept[:0]
 	defer func() {
@@ -128,16 +132,17 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		s.kept = r.pool.heap
 		e.scratches.put(s)
 	}()
-	for i, name := range req.Spaces {
+	places := req.places()
+	for i, name := range places {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x := e.reader(name); x != nil && !slices.Contains(req.Spaces[:i], name) {
+		if x := r.reader(name); x != nil && !slices.Contains(places[:i], name) {
 			resp.Candidates += r.collect(x, spaceName(name), s)
 		}
 	}
 	r.finish()
-	resp.Hits = r.cut(a)
+	resp.Hits, resp.Meant = r.cut(a), r.meant
 	if len(resp.Hits) == 0 {
 		resp.Abstained, resp.Reason = true, r.reason(resp.Candidates)
 	}
@@ -153,6 +158,9 @@ type found struct {
 	dated     bool // found by its date alone
 	sure      bool
 	gain      float64 // from its neighbours
+	meant     bool    // has a vector, and
+	cosine    float64 // its cosine with the query
+	lift      float64 // from its meaning
 	exact     int     // identifiers of the query it holds
 	score     float64
 	parts     []Part

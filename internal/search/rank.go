@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/vector"
 )
 
 // The parts of f, which moves a balanced score by at most a tenth.
@@ -49,12 +50,14 @@ type ranking struct {
 	scored   int // of these, admitted by the filter
 	category map[string]int
 	reader   func(space string) *index
-	exact    bool // something holds an identifier of the query
+	exact    bool                            // something holds an identifier of the query
+	asks     func() (vector.Direction, bool) // the direction of the query; nil without meaning
+	meant    bool                            // meaning took part
 }
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
 	r := &ranking{
-		req: req, q: q, lambda: e.lambda, reader: e.reader, asOf: nanoseconds(req.AsOf),
+		req: req, q: q, lambda: e.lambda, reader: e.readerOf(req), asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 		sieve: newSieve(req),
@@ -106,16 +109,21 @@ func (r *ranking) inCategory(m *memory.Memory) int {
 	if ok {
 		return n
 	}
-	for field := range strings.FieldsFuncSeq(m.Category, isNameSeparator) {
+	n = r.wordsOf(m.Category)
+	if r.category == nil {
+		r.category = map[string]int{}
+	}
+	r.category[m.Category] = n
+	return n
+}
+
+func (r *ranking) wordsOf(category string) (n int) {
+	for field := range strings.FieldsFuncSeq(category, isNameSeparator) {
 		stemmed := stem(field)
 		if slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.kind <= part && t.term == stemmed }) {
 			n++
 		}
 	}
-	if r.category == nil {
-		r.category = map[string]int{}
-	}
-	r.category[m.Category] = n
 	return n
 }
 
@@ -130,8 +138,8 @@ func (r *ranking) overlap(x *index, doc uint32, m *memory.Memory) (score float64
 	note("category", "", float64(metaWeight*r.inCategory(m)))
 	for i := range r.q.terms {
 		t := &r.q.terms[i]
-		if t.kind == whole || t.kind == bigram {
-			continue // their words and characters count
+		if !t.counts() {
+			continue
 		}
 		at, ok := find(t.list, doc)
 		if ok && t.list[at].inMeta() {
@@ -234,6 +242,7 @@ func (r *ranking) closerRelevance(f *found, relevance float64, note func(string,
 			relevance += gain
 		}
 	}
+	add("vector", f.lift)
 	add("neighbours", f.gain)
 	add("subject", relevance*r.subject(f.memory))
 	switch {

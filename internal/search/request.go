@@ -24,6 +24,17 @@ const (
 	Recent = "recent"
 )
 
+// The arms: what decides which memories are looked at, and how relevant they are.
+const (
+	// Keyword goes by words alone.
+	Keyword = "keyword"
+	// Fusion goes by words, and lets meaning take part in the order when there are vectors: Balanced only. It may wait a quarter of a second for the
+	// direction of the query, and does without when that is too short.
+	Fusion = "fusion"
+	// Vector goes by meaning alone and never abstains while there are vectors: for measuring. Balanced only.
+	Vector = "vector"
+)
+
 const (
 	defaultK = 10
 	maxQuery = 8000 // characters
@@ -35,12 +46,16 @@ type Request struct {
 	Query   string   // at most 8,000 characters
 	K       int      // results, 1 to 200; 0 is 10
 	Profile string   // one of the profile constants; "" is Balanced
+	Arm     string   // one of the arm constants; "" is Keyword
 	Filter  Filter
 	// AsOf is the time the request is answered for; zero is now. Ages, decay, expiry and relative dates in the query
 	// count from it, days begin by its location, and what was created later is not found.
 	AsOf     time.Time
 	Explain  bool  // fill in Hit.Parts
 	UseDecay *bool // false takes time since the last access out of the score; nil is true
+	// Beside is searched together with the spaces, by words alone, and not at all with the arm Vector. A memory that says what
+	// one of its texts says takes its place.
+	Beside []Beside
 }
 
 // Filter narrows a search; all conditions must hold, an empty one always does.
@@ -48,6 +63,7 @@ type Filter struct {
 	Categories, Tags, Sources, Sessions []string        // any of these; a session is one a memory was learnt in
 	Statuses                            []memory.Status // any of these; none is active only
 	CreatedAfter, CreatedBefore         time.Time       // after inclusive, before exclusive
+	UpdatedAfter, UpdatedBefore         time.Time       // the same; a memory without changes was updated when it was created
 	MinScore                            float64         // of the score of the profile
 	MinSalience                         float64
 	Pinned                              *bool
@@ -59,21 +75,24 @@ type Response struct {
 	Abstained  bool   // there is nothing to rely on: no hits
 	Reason     string // why there are no hits, one of the Reason constants
 	Candidates int    // memories looked at: those that share something informative with the query, before any filter
+	Meant      bool   // meaning took part
 }
 
 // Reasons why a response has no hits.
 const (
-	ReasonNoTerms  = "NO_TERMS"  // the query has no word to search for
-	ReasonNoMatch  = "NO_MATCH"  // no memory shares an informative word with it
-	ReasonWeak     = "WEAK"      // what is shared is too little or too common
-	ReasonFiltered = "FILTERED"  // everything relevant was excluded by the filter
-	ReasonMinScore = "MIN_SCORE" // everything relevant scored below the filter's minimum
+	ReasonNoTerms  = "NO_TERMS"   // the query has no word to search for
+	ReasonNoMatch  = "NO_MATCH"   // no memory shares an informative word with it
+	ReasonWeak     = "WEAK"       // what is shared is too little or too common
+	ReasonFiltered = "FILTERED"   // everything relevant was excluded by the filter
+	ReasonMinScore = "MIN_SCORE"  // everything relevant scored below the filter's minimum
+	ReasonVectors  = "NO_VECTORS" // the arm Vector has nothing to compare, or no direction of the query
 )
 
 // Hit is a memory found. Memory is shared and must not be changed.
 type Hit struct {
 	Space  string
-	Memory *memory.Memory
+	Memory *memory.Memory // with Beside, a text of a collection
+	Beside bool           // found in a collection, not in the space itself
 	Score  float64
 	Parts  []Part // how the score came about; only with Request.Explain
 }
@@ -99,6 +118,12 @@ func (r *Request) validate(now func() time.Time) error {
 	}
 	if !slices.Contains([]string{Balanced, Product, Weighted, Overlap, Recent}, r.Profile) {
 		c.Add("profile", "UNKNOWN_PROFILE", "must be balanced, product, weighted, overlap or recent")
+	}
+	if r.Arm == "" {
+		r.Arm = Keyword
+	}
+	if !slices.Contains([]string{Keyword, Fusion, Vector}, r.Arm) || r.Arm == Vector && r.Profile != Balanced {
+		c.Add("arm", "UNKNOWN_ARM", "must be keyword, fusion or, with the profile balanced, vector")
 	}
 	for _, f := range []struct {
 		name  string
@@ -134,8 +159,19 @@ func (r *Request) admits(m *memory.Memory) bool {
 		(len(f.Tags) == 0 || slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(f.Tags, t) })) &&
 		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return learntIn(m, s) })) &&
 		(f.CreatedAfter.IsZero() || !m.CreatedAt.Before(f.CreatedAfter)) &&
-		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) &&
+		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) && f.updated(m) &&
 		m.Salience >= f.MinSalience && (f.Pinned == nil || *f.Pinned == m.Pinned)
+}
+
+func (f *Filter) updated(m *memory.Memory) bool {
+	if f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() {
+		return true
+	}
+	at := m.UpdatedAt
+	if at.IsZero() {
+		at = m.CreatedAt
+	}
+	return (f.UpdatedAfter.IsZero() || !at.Before(f.UpdatedAfter)) && (f.UpdatedBefore.IsZero() || at.Before(f.UpdatedBefore))
 }
 
 func anyOf(wanted []string, got string) bool { return len(wanted) == 0 || slices.Contains(wanted, got) }

@@ -23,6 +23,8 @@ type Config struct {
 	Lambda float64          // decay per day of the recency formulas; 0 is 0.05, half in 14 days
 	Now    func() time.Time // the time of a request that names none; nil is time.Now
 	Logger *slog.Logger     // nil discards
+	// Embedder tells what texts mean, for Fusion and Vector; nil does without.
+	Embedder Embedder
 }
 
 // DefaultLambda is the decay per day when the configuration names none.
@@ -52,6 +54,13 @@ type Engine struct {
 	queueMu  sync.Mutex        // held for moments only: writers wait for it
 	queue    []*journal.Record // applied, not indexed; guarded by queueMu
 	queued   chan struct{}     // tells Run that there is something
+
+	embedder       Embedder      // nil without vectors
+	unembedded     chan struct{} // tells Embed that something may wait
+	savingMeanings sync.Mutex    // held by SaveMeanings
+	troubleMu      sync.Mutex
+	trouble        error     // of the last batch; guarded by troubleMu
+	troubleSince   time.Time // guarded by troubleMu
 }
 
 // space is the index of one space and what must be applied to the index that is being loaded.
@@ -64,7 +73,10 @@ type space struct {
 
 // New returns an engine without any memory.
 func New(cfg Config) *Engine {
-	e := &Engine{lambda: cfg.Lambda, now: cfg.Now, log: cfg.Logger, lex: newLexicon(), spaces: map[string]*space{}, queued: make(chan struct{}, 1)}
+	e := &Engine{
+		lambda: cfg.Lambda, now: cfg.Now, log: cfg.Logger, lex: newLexicon(), spaces: map[string]*space{}, queued: make(chan struct{}, 1),
+		embedder: cfg.Embedder, unembedded: make(chan struct{}, 1),
+	}
 	if e.lambda == 0 {
 		e.lambda = DefaultLambda
 	}
@@ -164,6 +176,9 @@ func (e *Engine) catchUp() {
 	for _, rec := range recs {
 		e.index(rec)
 	}
+	if len(recs) > 0 {
+		e.needsEmbedding()
+	}
 }
 
 // index puts the changes of one record into the index of its space, some 30 µs for each memory of 300 characters.
@@ -193,6 +208,9 @@ func (e *Engine) space(name string) *space {
 	name = spaceName(name)
 	if e.spaces[name] == nil {
 		e.spaces[name] = &space{index: newIndex(0)}
+		if e.embedder != nil {
+			e.spaces[name].index.meanings = newMeanings()
+		}
 	}
 	return e.spaces[name]
 }

@@ -71,6 +71,9 @@ func (c *collector) keyword() (found int) {
 	}
 	x.gather(s, terms[:rare])
 	c.common = terms[rare:]
+	if c.r.req.Profile == Overlap && !c.dates {
+		c.tally = c.newTally(terms[:rare])
+	}
 	x.survey(s, c.common)
 	found = s.schedule()
 	c.norm, c.slope = x.lengthNorms()
@@ -99,7 +102,7 @@ func (c *collector) visit(number uint32, need float32) {
 		if b.own&bit != 0 {
 			d = s.sums[doc]
 		}
-		if c.hopeless(doc, float64((d.score+rest)/(c.total*slack))) {
+		if c.hopeless(doc, float64((d.score+rest)/(c.total*slack))) || c.tally != nil && c.outdone(doc, b.own&bit != 0) {
 			continue
 		}
 		norm := c.norm + c.slope*c.index.lengths[doc]

@@ -87,7 +87,7 @@ func (h *history) request() search.Request {
 	for range 1 + h.IntN(6) {
 		q = append(q, h.words[h.IntN(len(h.words))])
 	}
-	for _, extra := range []string{"own7", "yesterday", "2026-02-20", "know user time", "unheard"} {
+	for _, extra := range []string{"own7", "yesterday", "2026-02-20", "know user time", "unheard", "preference"} {
 		if h.IntN(6) == 0 {
 			q = append(q, extra)
 		}
@@ -120,6 +120,8 @@ func (h *history) request() search.Request {
 		req.Filter.MinSalience = 0.5
 	case 7:
 		req.Filter.MinScore = h.Float64() / 2
+	case 8:
+		req.Filter.UpdatedAfter = epoch.Add(-time.Duration(h.IntN(40)) * time.Hour)
 	}
 	if h.IntN(4) == 0 {
 		req.AsOf = epoch.Add(-time.Duration(h.IntN(40)) * time.Hour)

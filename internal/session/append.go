@@ -25,6 +25,10 @@ type AppendRequest struct {
 	ID       string // an unknown one is a new session
 	FirstSeq int64  // the client's number of the first message, counted from 1; 0 appends at the end and sees no repeats
 	Messages []memory.Message
+
+	// Summary is what the host made of the context so far when it compacted it; "" for none. What was said up to here is reflected in the
+	// background while the session goes on. A repeat of the newest summary is none.
+	Summary string
 }
 
 // AppendResult says what became of the messages.
@@ -71,8 +75,14 @@ func (s *Service) Append(ctx context.Context, req AppendRequest) (AppendResult, 
 		return AppendResult{}, memory.ErrPaused
 	}
 	c := &capture{space: req.Space, id: req.ID, first: req.FirstSeq, messages: s.prepare(req.Messages)}
+	if err := s.takeSummary(c, req.Summary); err != nil {
+		return AppendResult{}, fmt.Errorf("append to session: %w", err)
+	}
 	if _, err := s.capture(ctx, c); err != nil {
 		return AppendResult{}, fmt.Errorf("append to session: %w", err)
+	}
+	if c.summary != nil {
+		s.nudge()
 	}
 	return c.result, nil
 }
@@ -140,12 +150,13 @@ type capture struct {
 	messages  []prepared
 	end       string          // when set, the session ends for this reason
 	known     bool            // the session must exist
+	summary   *prepared       // of the context; nil for none
 	idle      *memory.Session // when set, the session ends only if it is still as it was here
 	key       string
 	request   []byte
 
 	result AppendResult
-	added  []*memory.Message // what was appended
+	added  []*memory.Message // what was appended, the summary too
 }
 
 // capture carries c out as one operation and returns the header it leaves.
@@ -208,6 +219,13 @@ func (c *capture) apply(tx *store.Tx) (*memory.Session, error) {
 		c.added = append(c.added, m.Message)
 		c.result.Redacted += m.redacted
 	}
+	if c.summary != nil {
+		if err := tx.AppendMessage(c.id, c.summary.Message); err != nil {
+			return nil, err
+		}
+		c.added = append(c.added, c.summary.Message)
+		c.result.Redacted += c.summary.redacted
+	}
 	c.result.NextSeq, c.result.Appended, c.result.Duplicates = next.NextSeq, len(fresh), len(c.messages)-len(fresh)
 	return next, nil
 }
@@ -232,7 +250,7 @@ func (c *capture) fresh(before *memory.Session) ([]prepared, error) {
 // header is what the session's header becomes.
 func (c *capture) header(before *memory.Session, fresh []prepared, now time.Time) *memory.Session {
 	next := openHeader(before, c.id, now)
-	if before != nil && len(fresh) == 0 {
+	if before != nil && len(fresh) == 0 && c.summary == nil {
 		*next = *before // nothing new does not open a session again
 	}
 	if c.host != "" {
@@ -246,9 +264,13 @@ func (c *capture) header(before *memory.Session, fresh []prepared, now time.Time
 		next.NextSeq += n
 		next.LastAt = now // of the arrival: a host may hand in messages of an hour ago while the session goes on
 	}
+	if c.summary != nil {
+		next.Summaries++
+		next.LastAt = now
+	}
 	if c.end != "" && next.State == memory.SessionOpen {
 		next.State, next.EndedAt, next.EndReason = memory.SessionEnded, now, c.end
-		if next.NextSeq <= max(next.ReflectedSeq, 1) { // nobody said anything: there is nothing to reflect
+		if next.NextSeq <= max(next.ReflectedSeq, 1) && next.Summaries <= next.ReflectedSummaries { // nobody said anything: there is nothing to reflect
 			next.State, next.ReflectedSeq = memory.SessionReflected, next.NextSeq
 		}
 	}

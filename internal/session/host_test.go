@@ -156,3 +156,44 @@ func TestHostExitIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// process is one that can be waited for.
+type process struct{ ended chan error }
+
+func (p process) Wait() error  { return <-p.ended }
+func (p process) Close() error { p.ended <- os.ErrClosed; return nil }
+
+// A system that cannot wait for a process after all is not asked again, so that processes are looked at instead.
+func TestHostsGiveUp(t *testing.T) {
+	opened, told := 0, make(chan bool, 8)
+	running := map[int]process{}
+	hosts := session.NewHosts(func(pid int) (session.Exit, error) {
+		if opened++; pid == 1 {
+			return nil, os.ErrNotExist
+		}
+		running[pid] = process{make(chan error, 8)}
+		return running[pid], nil
+	}, func() { told <- true })
+	if hosts.Watch(1) || !hosts.Watch(2) || !hosts.Watch(2) || opened != 2 {
+		t.Errorf("opened %d", opened)
+	}
+	hosts.Keep(map[int]bool{2: true})
+	running[2].ended <- nil
+	<-told
+	if !hosts.Watch(3) {
+		t.Error("the end of one process ended the watching")
+	}
+	hosts.Keep(nil) // nobody is told of a watch that was given up
+	if !hosts.Watch(4) {
+		t.Error("giving one up ended the watching")
+	}
+	running[4].ended <- os.ErrInvalid
+	<-told
+	if hosts.Watch(5) {
+		t.Error("a system that cannot wait is asked again")
+	}
+	hosts.Close()
+	if len(told) != 0 {
+		t.Error("told of more than happened")
+	}
+}

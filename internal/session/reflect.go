@@ -222,7 +222,7 @@ func (s *Service) reflect(ctx context.Context, k key, opts reflector.Options, ke
 	if opts.DryRun {
 		return res, err
 	}
-	if after, _ := s.Get(k.space, k.id); err == nil && after != nil && after.State == memory.SessionEnded && after.NextSeq == before.NextSeq {
+	if after, _ := s.Get(k.space, k.id); err == nil && after != nil && waits(after) && after.State == before.State && after.NextSeq == before.NextSeq && after.Summaries == before.Summaries {
 		err = errUnmarked // taken for a success, it would be tried again at once, for ever
 	}
 	switch {

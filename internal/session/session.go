@@ -65,9 +65,10 @@ type Service struct {
 	hostStarted func(pid int) (time.Time, bool)
 	hosts       hosts // used by Run alone
 
-	busy  locks
-	works works
-	wake  chan struct{} // tells Run that a session may be waiting
+	busy     locks
+	works    works
+	contexts contextCache
+	wake     chan struct{} // tells Run that a session may be waiting
 
 	mu      sync.Mutex
 	retries map[key]retry // sessions whose reflection failed; guarded by mu
@@ -202,8 +203,10 @@ func (s *Service) contextFor(ctx context.Context, req *StartRequest) (*string, e
 	}
 	_, kept, err := s.Context(req.Space, req.ID)
 	if kept || err != nil && !errors.Is(err, memory.ErrNotFound) {
+		s.contexts.hits.Add(1)
 		return nil, err
 	}
+	s.contexts.misses.Add(1)
 	header, _ := s.Get(req.Space, req.ID)
 	req.lost = header != nil && header.HasContext
 	text, err := req.Context(ctx)

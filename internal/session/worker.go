@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/reflector"
 )
 
 const (
@@ -104,7 +103,7 @@ func (s *Service) next() (k key, wait time.Duration, found bool) {
 	var ended time.Time
 	for _, space := range s.store.Spaces() {
 		for _, h := range s.store.Space(space).Sessions() {
-			if h.State != memory.SessionEnded {
+			if !waits(h) {
 				continue
 			}
 			this := key{space, h.ID}
@@ -136,12 +135,13 @@ func (s *Service) waitLocked(k key, now time.Time) time.Duration {
 	return max(r.at.Sub(now), 0)
 }
 
-// reflectQueued reflects one ended session for Run.
+// reflectQueued reflects one session that waits for Run.
 func (s *Service) reflectQueued(ctx context.Context, k key) {
-	if h, err := s.Get(k.space, k.id); err != nil || h.State != memory.SessionEnded { // somebody was faster
+	h, err := s.Get(k.space, k.id)
+	if err != nil || !waits(h) { // somebody was faster
 		return
 	}
-	res, err := s.reflect(ctx, k, reflector.Options{}, false)
+	res, err := s.reflectWaiting(ctx, k, h)
 	switch {
 	case err == nil:
 		s.logger.InfoContext(ctx, "session reflected", "space", k.space, "session", k.id, "op", res.Op)

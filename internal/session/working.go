@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -36,6 +37,7 @@ type WorkingUpdate struct {
 	Compacted bool     // the context of the agent was compacted, or is about to be
 	Files     []string // read, relative to the run directory or absolute
 	Tools     []string // used, once for each use
+	Key       string   // idempotency key, "" for none
 }
 
 func (r *WorkingUpdate) validate() error {
@@ -46,6 +48,9 @@ func (r *WorkingUpdate) validate() error {
 	}
 	if r.Summary != nil {
 		c.Text("summary", *r.Summary, memory.MaxContent, false)
+	}
+	if r.Key != "" {
+		c.ID("key", r.Key)
 	}
 	for field, list := range map[string][]string{"files_read": r.Files, "tools_used": r.Tools} {
 		if len(list) > memory.MaxWorkingFiles {
@@ -88,9 +93,16 @@ func (s *Service) UpdateWorking(ctx context.Context, req WorkingUpdate) (*memory
 	if s.paused() {
 		return nil, 0, memory.ErrPaused
 	}
+	request, err := json.Marshal(req)
+	if err != nil {
+		return nil, 0, fmt.Errorf("encode the request: %w", err)
+	}
+	meta := s.meta(req.Space, req.ID, "update working memory")
+	meta.Key, meta.Request = req.Key, request
 	var header *memory.Session
 	var m *memory.Message
-	res, err := s.store.Update(ctx, s.meta(req.Space, req.ID, "update working memory"), func(tx *store.Tx) error {
+	res, err := s.store.Update(ctx, meta, func(tx *store.Tx) error {
+		tx.Report(journal.Outcome{ID: req.ID, Status: journal.Applied})
 		known := tx.Session(req.ID)
 		if known == nil {
 			known = openHeader(nil, req.ID, tx.Now())
@@ -111,7 +123,9 @@ func (s *Service) UpdateWorking(ctx context.Context, req WorkingUpdate) (*memory
 	if err != nil {
 		return nil, 0, fmt.Errorf("update working memory: %w", err)
 	}
-	s.works.follow(key{req.Space, req.ID}, header, []*memory.Message{m})
+	if !res.Replayed {
+		s.works.follow(key{req.Space, req.ID}, header, []*memory.Message{m})
+	}
 	w, err := s.Working(req.Space, req.ID)
 	return w, res.Op, err
 }
@@ -166,6 +180,11 @@ func (w *work) add(dir string, m *memory.Message) {
 	switch {
 	case m.Role == memory.RoleWorking && m.Seq == 0:
 		w.note(dir, m)
+	case m.Role == memory.RoleSummary && m.Seq == 0: // the host hands one in when it compacts the context
+		if parts := memory.Split(m.Content); len(parts) > 0 {
+			w.text, w.at = parts[0], m.At
+		}
+		w.times++
 	case m.Tool != nil && m.Seq > 0:
 		w.used(m.Tool.Name, m.Tool.Failed || m.Tool.Error != "")
 		if file := fileRead(m.Tool); file != "" {

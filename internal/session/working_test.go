@@ -86,6 +86,12 @@ func TestWorking(t *testing.T) {
 	if messages, err := svc.Messages("", "s", 0); err != nil || len(messages) != 7 {
 		t.Errorf("%d messages, %v: a note is none", len(messages), err)
 	}
+	for range 2 { // a repeat of a request does nothing new
+		update(session.WorkingUpdate{Compacted: true, Tools: []string{"Bash"}, Key: "k"})
+	}
+	if got, err := svc.Working("", "s"); err != nil || got.Compactions != 2 || got.Recent[0] != "Bash" {
+		t.Errorf("repeated: %+v, %v", got, err)
+	}
 	none := ""
 	update(session.WorkingUpdate{Summary: &none, Dir: "/other"})
 	if got, err := svc.Working("", "s"); err != nil || got.Summary != "" || !got.SummaryAt.IsZero() || got.Dir != "/other" {

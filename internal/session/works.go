@@ -46,7 +46,7 @@ func (w *works) get(k key, header *memory.Session) (*memory.Working, bool) {
 
 // sameWork reports whether nothing was added between two states of a session.
 func sameWork(a, b *memory.Session) bool {
-	return a.StartedAt.Equal(b.StartedAt) && a.NextSeq == b.NextSeq && a.Notes == b.Notes
+	return a.StartedAt.Equal(b.StartedAt) && a.NextSeq == b.NextSeq && a.Notes == b.Notes && a.Summaries == b.Summaries
 }
 
 // put keeps what was read, and returns it.
@@ -80,9 +80,12 @@ func (w *works) follow(k key, header *memory.Session, added []*memory.Message) {
 	}
 	before := *header
 	for _, m := range added {
-		if m.Seq > 0 {
+		switch {
+		case m.Seq > 0:
 			before.NextSeq--
-		} else {
+		case m.Role == memory.RoleSummary:
+			before.Summaries--
+		default:
 			before.Notes--
 		}
 	}

@@ -104,6 +104,7 @@ func (p *Purge) begin(ctx context.Context) error {
 		return err
 	}
 	p.committed = true
+	s.lastPurge.Store(p.in.Op)
 	s.setPurging(&purging{purge: p})
 	p.clean()
 	return nil

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
@@ -62,6 +63,8 @@ type Store struct {
 
 	purgeMu sync.Mutex
 	purging *purging // a purge that is not finished; guarded by purgeMu
+
+	lastPurge atomic.Int64 // changed while stage is held
 
 	touchMu sync.Mutex
 	touches map[string]map[string]touch // by space and memory; guarded by touchMu

@@ -11,8 +11,9 @@ import (
 
 // What becomes of an item beside the reasons to skip it.
 const (
-	added = "added"
-	same  = "same"
+	added  = "added"
+	same   = "same"
+	merged = "merged"
 )
 
 // known says by place (space, kind, id) what an import has seen to be there: a hash of it. A dry run, which writes nothing, decides by it as the run
@@ -20,7 +21,10 @@ const (
 type known map[string][16]byte
 
 // verdict is what becomes of an item.
-type verdict struct{ reason, detail string }
+type verdict struct {
+	reason, detail string
+	into           string // of merged
+}
 
 // logOf is a daily log as it was read before the transaction.
 type logOf struct {
@@ -32,7 +36,9 @@ type logOf struct {
 type decision struct {
 	*importing
 	logs     map[string]*logOf
-	fresh    known // what this batch adds to known
+	near     map[*item]string // the memory that says nearly the same
+	fresh    known            // what this batch adds to known
+	newTexts map[[16]byte]string
 	verdicts []verdict
 }
 
@@ -88,6 +94,9 @@ func (d *decision) run(tx *store.Tx, batch []*item) error {
 func (d *decision) decide(tx *store.Tx, it *item) verdict {
 	switch it.kind {
 	case Memory:
+		if d.foreign {
+			return d.foreignMemory(tx, it)
+		}
 		return d.memory(tx, it)
 	case Day:
 		return d.day(tx, it)
@@ -139,7 +148,7 @@ func (d *decision) place(it *item, id, value, current, exists string) verdict {
 		if sum == hashOf(value) {
 			return verdict{reason: same}
 		}
-		return verdict{ReasonExists, exists}
+		return verdict{reason: ReasonExists, detail: exists}
 	}
 	switch current {
 	case "":
@@ -149,7 +158,7 @@ func (d *decision) place(it *item, id, value, current, exists string) verdict {
 		d.note(it, id, value)
 		return verdict{reason: same}
 	}
-	return verdict{ReasonExists, exists}
+	return verdict{reason: ReasonExists, detail: exists}
 }
 
 // essence is a memory without what only counts where it is, the revision and the accesses, and without the times that the imported one does not name.
@@ -176,7 +185,7 @@ func (d *decision) memory(tx *store.Tx, it *item) verdict {
 	_, seen := d.seen(it, m.ID)
 	if current == "" && !seen {
 		if tx.IsForgotten(m.Content) {
-			return verdict{ReasonForgotten, "its text was forgotten here"}
+			return verdict{reason: ReasonForgotten, detail: "its text was forgotten here"}
 		}
 		// The same text under another id, unless the import brings both.
 		if equal := tx.Equal(m.Category, m.Content); m.IsActive() && equal != nil && !equal.Expired(tx.Now()) {
@@ -195,7 +204,7 @@ func (d *decision) entry(tx *store.Tx, it *item) verdict {
 	}
 	_, seen := d.seen(it, id)
 	if current == "" && !seen && tx.IsForgotten(it.entry.Content) {
-		return verdict{ReasonForgotten, "its text was forgotten here"}
+		return verdict{reason: ReasonForgotten, detail: "its text was forgotten here"}
 	}
 	v := d.place(it, id, encoded(it.entry), current, "another entry of the day has this id")
 	if day := (&item{space: it.space, kind: Day}); v.reason == added && tx.Day(it.date) == nil {

@@ -21,10 +21,11 @@ import (
 type header struct {
 	Kind    string `json:"memsidecar"`
 	Version int    `json:"version"`
-	Store   string `json:"store"`
-	Epoch   string `json:"epoch"`
-	LSN     int64  `json:"lsn"`
-	At      string `json:"at"`
+	Store   string `json:"store,omitempty"`
+	Epoch   string `json:"epoch,omitempty"`
+	LSN     int64  `json:"lsn,omitempty"`
+	At      string `json:"at,omitempty"`
+	From    string `json:"from,omitempty"` // the other system that it was made of
 }
 
 // Export writes everything that spaces hold, all of them when none is named, one thing a line, as it is at one position of the journal. Writes

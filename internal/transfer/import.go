@@ -44,6 +44,7 @@ type Options struct {
 type Report struct {
 	Counts     []Count // by space and kind
 	Skipped    []Skip  // at most the first 1,000
+	Merged     []Merge // the same
 	Operations []int64
 }
 
@@ -51,6 +52,7 @@ type Report struct {
 type Count struct {
 	Space, Kind          string
 	Added, Same, Skipped int64
+	Merged               int64 // said already by another memory; only of what comes from other systems
 }
 
 // Skip is one thing that was not imported. Detail is for people and holds no memory text.
@@ -79,7 +81,10 @@ func (s *Service) Import(ctx context.Context, r io.Reader, opts Options) (Report
 	}
 	im := &importing{
 		service: s, ctx: ctx, opts: opts, reason: "import of " + what,
-		counts: map[countKey]*Count{}, known: known{}, latest: s.now().Add(maxAhead),
+		counts: map[countKey]*Count{}, known: known{}, texts: map[[16]byte]string{}, latest: s.now().Add(maxAhead),
+	}
+	if l, ok := from.(*lines); ok {
+		im.foreign = l.from != ""
 	}
 	if err := im.run(from); err != nil {
 		return im.result(), fmt.Errorf("import: %w", err)
@@ -96,8 +101,10 @@ type importing struct {
 	opts    Options
 	reason  string
 	latest  time.Time // nothing may have been made after this
+	foreign bool      // from another system
 	counts  map[countKey]*Count
 	report  Report
+	texts   map[[16]byte]string // what memories from another system say, and the id of the first that does
 
 	known     known   // what this import wrote, or would have, and what it found to be there
 	session   *item   // whose messages follow
@@ -216,8 +223,11 @@ func (im *importing) flush() error {
 	space := batch[0].space
 	var err error
 	for range attempts {
-		d := &decision{importing: im, logs: map[string]*logOf{}, fresh: known{}}
+		d := &decision{importing: im, logs: map[string]*logOf{}, fresh: known{}, newTexts: map[[16]byte]string{}}
 		if err = d.readLogs(im.service.store.Space(space), batch); err != nil {
+			return err
+		}
+		if err = d.findNear(batch); err != nil {
 			return err
 		}
 		var res store.Result
@@ -242,12 +252,15 @@ func (im *importing) flush() error {
 // settle counts what was decided.
 func (im *importing) settle(d *decision, batch []*item) {
 	maps.Copy(im.known, d.fresh)
+	maps.Copy(im.texts, d.newTexts)
 	for i, it := range batch {
 		switch v := d.verdicts[i]; v.reason {
 		case added:
 			im.count(it).Added++
 		case same:
 			im.count(it).Same++
+		case merged:
+			im.merge(it, v)
 		default:
 			im.skip(it, v.reason, v.detail)
 		}
@@ -279,5 +292,6 @@ func (im *importing) result() Report {
 		return cmp.Or(cmp.Compare(a.Space, b.Space), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)))
 	})
 	slices.SortStableFunc(im.report.Skipped, func(a, b Skip) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(im.report.Merged, func(a, b Merge) int { return cmp.Compare(a.Line, b.Line) })
 	return im.report
 }

@@ -72,6 +72,11 @@ func (im *importing) prepareMemory(check *memory.Check, m *memory.Memory) {
 	default:
 		check.Add("status", "UNKNOWN_STATUS", "is not a status")
 	}
+	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
+		if im.foreign && at.After(im.latest) {
+			*at = time.Time{} // the clock of another system, or of its files, is no reason to refuse what it knows: it came now
+		}
+	}
 	if m.CreatedAt.After(im.latest) {
 		check.Add("created_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
 	}
@@ -128,7 +133,8 @@ func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
 		check.Add("next_seq", "OUT_OF_RANGE", "must not be negative")
 	}
 	s.Summary = memories.CleanText(s.Summary)
-	s.ReflectedOp = 0 // a number of the store that it comes from
+	s.ReflectedOp = 0                  // a number of the store that it comes from
+	s.ReflectedSummaries = s.Summaries // contexts and summaries of them are not exported
 	s.LastAt = cmp.Or(s.LastAt, s.StartedAt)
 }
 

@@ -58,7 +58,11 @@ func open(r io.Reader, space string, loc *time.Location) (source, string, error)
 	switch {
 	case bytes.HasPrefix(first, []byte(`{"memsidecar":`)):
 		s := &lines{r: b, loc: loc}
-		return s, "an export", s.header()
+		err := s.header()
+		if s.from != "" {
+			return s, s.from, err
+		}
+		return s, "an export", err
 	case len(text) > 0 && text[0] == '{':
 		s, err := openFile(b, space, loc)
 		return s, "a memory.json", err
@@ -115,9 +119,10 @@ func (s *file) next() (*item, error) {
 
 // lines is an export of ours.
 type lines struct {
-	r   *bufio.Reader
-	loc *time.Location
-	n   int64
+	r    *bufio.Reader
+	loc  *time.Location
+	n    int64
+	from string // the other system that the lines were made of, "" for an export of ours
 }
 
 // read returns the next line that is not blank. Of one that is too long only the number is known.
@@ -165,6 +170,8 @@ func (s *lines) header() error {
 			what, err = d.String()
 		case "version":
 			version, err = d.Int()
+		case "from":
+			s.from, err = d.String()
 		default:
 			err = d.Skip()
 		}
@@ -177,6 +184,8 @@ func (s *lines) header() error {
 		return invalid("UNKNOWN_FORMAT", "is part of a backup; restore the archive instead")
 	case what != kindExport || version < 1:
 		return invalid("UNKNOWN_FORMAT", "is %q and not an export", what)
+	case s.from != "" && (!memory.IsSlug(s.from) || len(s.from) > memory.MaxSlug):
+		return invalid("INVALID_FILE", "names a system that it was made of, but not by a lower-case name")
 	case version > Version:
 		return fmt.Errorf("the export has format %d, this memsidecar knows %d: %w", version, Version, memory.ErrNewerVersion)
 	}

@@ -3,9 +3,11 @@
 package transfer
 
 import (
+	"context"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -19,12 +21,19 @@ const kindExport = "export"
 type Service struct {
 	store *store.Store
 	fs    durable.FS
+	near  Neighbours
 	now   func() time.Time
 }
 
-// New returns a Service on st, whose published files are in fsys. The location of now's times is the time zone of daily logs.
-func New(st *store.Store, fsys durable.FS, now func() time.Time) *Service {
-	return &Service{store: st, fs: fsys, now: now}
+// Neighbours finds the memories of a space that say nearly the same as a text, best first; a score of 1 means the same text.
+type Neighbours interface {
+	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
+}
+
+// New returns a Service on st, whose published files are in fsys. The location of now's times is the time zone of daily logs. Without near, an import from
+// another system recognises only what is the same to the letter.
+func New(st *store.Store, fsys durable.FS, near Neighbours, now func() time.Time) *Service {
+	return &Service{store: st, fs: fsys, near: near, now: now}
 }
 
 // The kinds of things, as counts and skipped things name them.

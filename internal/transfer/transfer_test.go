@@ -30,7 +30,7 @@ func newPlace(t *testing.T) place {
 	t.Helper()
 	fs := crashfs.New()
 	st := memtest.OpenStore(t, fs)
-	return place{st, transfer.New(st, fs, new(memtest.Clock).Now)}
+	return place{st, transfer.New(st, fs, nil, new(memtest.Clock).Now)}
 }
 
 func (p place) update(t *testing.T, space string, fn func(*store.Tx) error) int64 {
@@ -371,7 +371,7 @@ func FuzzImport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fs := crashfs.New()
 		st := memtest.OpenStore(t, fs)
-		tr := transfer.New(st, fs, new(memtest.Clock).Now)
+		tr := transfer.New(st, fs, nil, new(memtest.Clock).Now)
 		dry, err := tr.Import(t.Context(), bytes.NewReader(data), transfer.Options{DryRun: true})
 		report, err2 := tr.Import(t.Context(), bytes.NewReader(data), transfer.Options{})
 		if (err == nil) != (err2 == nil) {

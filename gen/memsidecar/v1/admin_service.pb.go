@@ -2105,7 +2105,9 @@ type ImportCount struct {
 	// There already, equal.
 	Same int64 `protobuf:"varint,4,opt,name=same,proto3" json:"same,omitempty"`
 	// Left out; the reasons are in skipped.
-	Skipped       int64 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	Skipped int64 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// Said already by another memory, which stays as it is; only of what comes from other systems.
+	Merged        int64 `protobuf:"varint,6,opt,name=merged,proto3" json:"merged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2171,6 +2173,13 @@ func (x *ImportCount) GetSame() int64 {
 func (x *ImportCount) GetSkipped() int64 {
 	if x != nil {
 		return x.Skipped
+	}
+	return 0
+}
+
+func (x *ImportCount) GetMerged() int64 {
+	if x != nil {
+		return x.Merged
 	}
 	return 0
 }
@@ -2265,7 +2274,9 @@ type AdminServiceImportResponse struct {
 	// At most the first 1,000.
 	Skipped []*SkippedImport `protobuf:"bytes,2,rep,name=skipped,proto3" json:"skipped,omitempty"`
 	// Operations that wrote it; empty in a dry run and when everything was there.
-	Operations    []int64 `protobuf:"varint,3,rep,packed,name=operations,proto3" json:"operations,omitempty"`
+	Operations []int64 `protobuf:"varint,3,rep,packed,name=operations,proto3" json:"operations,omitempty"`
+	// At most the first 1,000.
+	Merged        []*MergedImport `protobuf:"bytes,4,rep,name=merged,proto3" json:"merged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2317,6 +2328,13 @@ func (x *AdminServiceImportResponse) GetSkipped() []*SkippedImport {
 func (x *AdminServiceImportResponse) GetOperations() []int64 {
 	if x != nil {
 		return x.Operations
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetMerged() []*MergedImport {
+	if x != nil {
+		return x.Merged
 	}
 	return nil
 }
@@ -2786,6 +2804,88 @@ func (x *ExpiredMemory) GetOperation() int64 {
 	return 0
 }
 
+// MergedImport is one thing of another system that says what a memory says already.
+type MergedImport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Line of the import, from 1.
+	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	// What it is.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// The memory that says the same.
+	Into string `protobuf:"bytes,4,opt,name=into,proto3" json:"into,omitempty"`
+	// UPPER_SNAKE: EXACT_DUPLICATE, NEAR_DUPLICATE.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergedImport) Reset() {
+	*x = MergedImport{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergedImport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergedImport) ProtoMessage() {}
+
+func (x *MergedImport) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergedImport.ProtoReflect.Descriptor instead.
+func (*MergedImport) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *MergedImport) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *MergedImport) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *MergedImport) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MergedImport) GetInto() string {
+	if x != nil {
+		return x.Into
+	}
+	return ""
+}
+
+func (x *MergedImport) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
@@ -2903,25 +3003,27 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x19AdminServiceImportRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x14\n" +
-	"\x05chunk\x18\x03 \x01(\fR\x05chunk\"{\n" +
+	"\x05chunk\x18\x03 \x01(\fR\x05chunk\"\x93\x01\n" +
 	"\vImportCount\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
 	"\x05added\x18\x03 \x01(\x03R\x05added\x12\x12\n" +
 	"\x04same\x18\x04 \x01(\x03R\x04same\x12\x18\n" +
-	"\askipped\x18\x05 \x01(\x03R\askipped\"w\n" +
+	"\askipped\x18\x05 \x01(\x03R\askipped\x12\x16\n" +
+	"\x06merged\x18\x06 \x01(\x03R\x06merged\"w\n" +
 	"\rSkippedImport\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\x03R\x04line\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06detail\x18\x05 \x01(\tR\x06detail\"\xa8\x01\n" +
+	"\x06detail\x18\x05 \x01(\tR\x06detail\"\xdd\x01\n" +
 	"\x1aAdminServiceImportResponse\x122\n" +
 	"\x06counts\x18\x01 \x03(\v2\x1a.memsidecar.v1.ImportCountR\x06counts\x126\n" +
 	"\askipped\x18\x02 \x03(\v2\x1c.memsidecar.v1.SkippedImportR\askipped\x12\x1e\n" +
 	"\n" +
 	"operations\x18\x03 \x03(\x03R\n" +
-	"operations\"\x7f\n" +
+	"operations\x123\n" +
+	"\x06merged\x18\x04 \x03(\v2\x1b.memsidecar.v1.MergedImportR\x06merged\"\x7f\n" +
 	"\x1bAdminServiceCompressRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
 	"\x04days\x18\x02 \x01(\x05R\x04days\x12\x1d\n" +
@@ -2961,7 +3063,13 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1b\n" +
 	"\tmemory_id\x18\x02 \x01(\tR\bmemoryId\x12\x1a\n" +
 	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x1c\n" +
-	"\toperation\x18\x04 \x01(\x03R\toperation*\x9d\x01\n" +
+	"\toperation\x18\x04 \x01(\x03R\toperation\"r\n" +
+	"\fMergedImport\x12\x12\n" +
+	"\x04line\x18\x01 \x01(\x03R\x04line\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
+	"\x04into\x18\x04 \x01(\tR\x04into\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason*\x9d\x01\n" +
 	"\rArchiveAction\x12\x1e\n" +
 	"\x1aARCHIVE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ARCHIVE_ACTION_ARCHIVE\x10\x01\x12\x19\n" +
@@ -3014,7 +3122,7 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(ArchiveAction)(0),                      // 0: memsidecar.v1.ArchiveAction
 	(FindingLevel)(0),                       // 1: memsidecar.v1.FindingLevel
@@ -3061,9 +3169,10 @@ var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(*AdminServiceCompressResponse)(nil),    // 42: memsidecar.v1.AdminServiceCompressResponse
 	(*Job)(nil),                             // 43: memsidecar.v1.Job
 	(*ExpiredMemory)(nil),                   // 44: memsidecar.v1.ExpiredMemory
-	(*timestamppb.Timestamp)(nil),           // 45: google.protobuf.Timestamp
-	(*Change)(nil),                          // 46: memsidecar.v1.Change
-	(*WriteResult)(nil),                     // 47: memsidecar.v1.WriteResult
+	(*MergedImport)(nil),                    // 45: memsidecar.v1.MergedImport
+	(*timestamppb.Timestamp)(nil),           // 46: google.protobuf.Timestamp
+	(*Change)(nil),                          // 47: memsidecar.v1.Change
+	(*WriteResult)(nil),                     // 48: memsidecar.v1.WriteResult
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
@@ -3073,56 +3182,57 @@ var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
 	44, // 4: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
 	1,  // 5: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
 	14, // 6: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	45, // 7: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	46, // 7: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
 	43, // 8: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
 	2,  // 9: memsidecar.v1.Edit.kind:type_name -> memsidecar.v1.EditKind
-	45, // 10: memsidecar.v1.Edit.noticed_at:type_name -> google.protobuf.Timestamp
+	46, // 10: memsidecar.v1.Edit.noticed_at:type_name -> google.protobuf.Timestamp
 	24, // 11: memsidecar.v1.AdminServiceListEditsResponse.edits:type_name -> memsidecar.v1.Edit
 	24, // 12: memsidecar.v1.AdminServiceGetEditResponse.edit:type_name -> memsidecar.v1.Edit
-	46, // 13: memsidecar.v1.AdminServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
-	47, // 14: memsidecar.v1.AdminServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
+	47, // 13: memsidecar.v1.AdminServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
+	48, // 14: memsidecar.v1.AdminServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
 	3,  // 15: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
 	36, // 16: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
 	37, // 17: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
-	41, // 18: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
-	40, // 19: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
-	45, // 20: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
-	45, // 21: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
-	4,  // 22: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	9,  // 23: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
-	11, // 24: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	13, // 25: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	16, // 26: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	18, // 27: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	20, // 28: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	25, // 29: memsidecar.v1.AdminService.ListEdits:input_type -> memsidecar.v1.AdminServiceListEditsRequest
-	27, // 30: memsidecar.v1.AdminService.GetEdit:input_type -> memsidecar.v1.AdminServiceGetEditRequest
-	29, // 31: memsidecar.v1.AdminService.ResolveEdit:input_type -> memsidecar.v1.AdminServiceResolveEditRequest
-	31, // 32: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
-	33, // 33: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
-	35, // 34: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
-	39, // 35: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
-	22, // 36: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	8,  // 37: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	10, // 38: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
-	12, // 39: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	15, // 40: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	17, // 41: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	19, // 42: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	21, // 43: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	26, // 44: memsidecar.v1.AdminService.ListEdits:output_type -> memsidecar.v1.AdminServiceListEditsResponse
-	28, // 45: memsidecar.v1.AdminService.GetEdit:output_type -> memsidecar.v1.AdminServiceGetEditResponse
-	30, // 46: memsidecar.v1.AdminService.ResolveEdit:output_type -> memsidecar.v1.AdminServiceResolveEditResponse
-	32, // 47: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
-	34, // 48: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
-	38, // 49: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
-	42, // 50: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
-	23, // 51: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	37, // [37:52] is the sub-list for method output_type
-	22, // [22:37] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	45, // 18: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
+	41, // 19: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
+	40, // 20: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
+	46, // 21: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
+	46, // 22: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
+	4,  // 23: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	9,  // 24: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
+	11, // 25: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	13, // 26: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	16, // 27: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	18, // 28: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	20, // 29: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	25, // 30: memsidecar.v1.AdminService.ListEdits:input_type -> memsidecar.v1.AdminServiceListEditsRequest
+	27, // 31: memsidecar.v1.AdminService.GetEdit:input_type -> memsidecar.v1.AdminServiceGetEditRequest
+	29, // 32: memsidecar.v1.AdminService.ResolveEdit:input_type -> memsidecar.v1.AdminServiceResolveEditRequest
+	31, // 33: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	33, // 34: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	35, // 35: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	39, // 36: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
+	22, // 37: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	8,  // 38: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	10, // 39: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
+	12, // 40: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	15, // 41: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	17, // 42: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	19, // 43: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	21, // 44: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	26, // 45: memsidecar.v1.AdminService.ListEdits:output_type -> memsidecar.v1.AdminServiceListEditsResponse
+	28, // 46: memsidecar.v1.AdminService.GetEdit:output_type -> memsidecar.v1.AdminServiceGetEditResponse
+	30, // 47: memsidecar.v1.AdminService.ResolveEdit:output_type -> memsidecar.v1.AdminServiceResolveEditResponse
+	32, // 48: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	34, // 49: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	38, // 50: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	42, // 51: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
+	23, // 52: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	38, // [38:53] is the sub-list for method output_type
+	23, // [23:38] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_admin_service_proto_init() }
@@ -3138,7 +3248,7 @@ func file_memsidecar_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   41,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

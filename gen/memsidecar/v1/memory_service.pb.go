@@ -1707,7 +1707,11 @@ type MemoryServiceConsolidateRequest struct {
 	// Makes the request repeatable; optional.
 	IdempotencyKey string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,10,opt,name=session,proto3" json:"session,omitempty"`
+	Session string `protobuf:"bytes,10,opt,name=session,proto3" json:"session,omitempty"`
+	// Decide before returning; default true. Without, the text is durable in the daily log on return, and is decided about in the background.
+	Wait *bool `protobuf:"varint,11,opt,name=wait,proto3,oneof" json:"wait,omitempty"`
+	// How sure the agent is, 0 to 1; default 1.
+	Confidence    *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1812,6 +1816,20 @@ func (x *MemoryServiceConsolidateRequest) GetSession() string {
 	return ""
 }
 
+func (x *MemoryServiceConsolidateRequest) GetWait() bool {
+	if x != nil && x.Wait != nil {
+		return *x.Wait
+	}
+	return false
+}
+
+func (x *MemoryServiceConsolidateRequest) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
+}
+
 // MemoryServiceConsolidateResponse says what was decided and done.
 type MemoryServiceConsolidateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1827,7 +1845,11 @@ type MemoryServiceConsolidateResponse struct {
 	// Who decided: model or rules.
 	DecidedBy string `protobuf:"bytes,5,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
 	// Why the rules decided although a model was asked; may be empty.
-	Note          string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	Note string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	// It is still to be decided, in the background; id is the entry of the daily log that waits.
+	Pending bool `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
+	// What a dry run would change; empty otherwise.
+	Changes       []*Change `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1902,6 +1924,20 @@ func (x *MemoryServiceConsolidateResponse) GetNote() string {
 		return x.Note
 	}
 	return ""
+}
+
+func (x *MemoryServiceConsolidateResponse) GetPending() bool {
+	if x != nil {
+		return x.Pending
+	}
+	return false
+}
+
+func (x *MemoryServiceConsolidateResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
 }
 
 // MemoryServiceHistoryRequest names a memory.
@@ -2462,9 +2498,15 @@ type SpaceStats struct {
 	// Memories in any state.
 	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	// Revision of the space.
-	Revision      int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Memories that have a vector; 0 without an embeddings server, as the two below.
+	Embedded int64 `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
+	// Active memories whose vector is still to be made.
+	EmbeddingWaiting int64 `protobuf:"varint,6,opt,name=embedding_waiting,json=embeddingWaiting,proto3" json:"embedding_waiting,omitempty"`
+	// Active memories that the server does not take; they are found by words.
+	EmbeddingRefused int64 `protobuf:"varint,7,opt,name=embedding_refused,json=embeddingRefused,proto3" json:"embedding_refused,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SpaceStats) Reset() {
@@ -2521,6 +2563,27 @@ func (x *SpaceStats) GetTotal() int64 {
 func (x *SpaceStats) GetRevision() int64 {
 	if x != nil {
 		return x.Revision
+	}
+	return 0
+}
+
+func (x *SpaceStats) GetEmbedded() int64 {
+	if x != nil {
+		return x.Embedded
+	}
+	return 0
+}
+
+func (x *SpaceStats) GetEmbeddingWaiting() int64 {
+	if x != nil {
+		return x.EmbeddingWaiting
+	}
+	return 0
+}
+
+func (x *SpaceStats) GetEmbeddingRefused() int64 {
+	if x != nil {
+		return x.EmbeddingRefused
 	}
 	return 0
 }
@@ -3053,7 +3116,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\asession\x18\a \x01(\tR\asession\"\x80\x01\n" +
 	"\x1bMemoryServiceUnlinkResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12-\n" +
-	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xd4\x02\n" +
+	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xaa\x03\n" +
 	"\x1fMemoryServiceConsolidateRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x1a\n" +
@@ -3065,8 +3128,14 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\adry_run\x18\b \x01(\bR\x06dryRun\x12'\n" +
 	"\x0fidempotency_key\x18\t \x01(\tR\x0eidempotencyKey\x12\x18\n" +
 	"\asession\x18\n" +
-	" \x01(\tR\asessionB\v\n" +
-	"\t_salience\"\xe6\x01\n" +
+	" \x01(\tR\asession\x12\x17\n" +
+	"\x04wait\x18\v \x01(\bH\x01R\x04wait\x88\x01\x01\x12#\n" +
+	"\n" +
+	"confidence\x18\f \x01(\x01H\x02R\n" +
+	"confidence\x88\x01\x01B\v\n" +
+	"\t_salienceB\a\n" +
+	"\x05_waitB\r\n" +
+	"\v_confidence\"\xb1\x02\n" +
 	" MemoryServiceConsolidateResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x123\n" +
 	"\bdecision\x18\x02 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x0e\n" +
@@ -3074,7 +3143,9 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
 	"decided_by\x18\x05 \x01(\tR\tdecidedBy\x12\x12\n" +
-	"\x04note\x18\x06 \x01(\tR\x04note\"Y\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\x12\x18\n" +
+	"\apending\x18\a \x01(\bR\apending\x12/\n" +
+	"\achanges\x18\b \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\"Y\n" +
 	"\x1bMemoryServiceHistoryRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
@@ -3124,13 +3195,16 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +
 	"\rBySourceEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"j\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe0\x01\n" +
 	"\n" +
 	"SpaceStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06active\x18\x02 \x01(\x03R\x06active\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\x03R\brevision\"\x97\x01\n" +
+	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x1a\n" +
+	"\bembedded\x18\x05 \x01(\x03R\bembedded\x12+\n" +
+	"\x11embedding_waiting\x18\x06 \x01(\x03R\x10embeddingWaiting\x12+\n" +
+	"\x11embedding_refused\x18\a \x01(\x03R\x10embeddingRefused\"\x97\x01\n" +
 	"\rMethodLatency\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12+\n" +
@@ -3255,8 +3329,9 @@ var file_memsidecar_v1_memory_service_proto_goTypes = []any{
 	(*Memory)(nil),                                 // 47: memsidecar.v1.Memory
 	(*MemoryFilter)(nil),                           // 48: memsidecar.v1.MemoryFilter
 	(*fieldmaskpb.FieldMask)(nil),                  // 49: google.protobuf.FieldMask
-	(*Operation)(nil),                              // 50: memsidecar.v1.Operation
-	(*durationpb.Duration)(nil),                    // 51: google.protobuf.Duration
+	(*Change)(nil),                                 // 50: memsidecar.v1.Change
+	(*Operation)(nil),                              // 51: memsidecar.v1.Operation
+	(*durationpb.Duration)(nil),                    // 52: google.protobuf.Duration
 }
 var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
 	41, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
@@ -3292,53 +3367,54 @@ var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
 	1,  // 30: memsidecar.v1.MemoryServiceConsolidateRequest.write_to:type_name -> memsidecar.v1.WriteTo
 	46, // 31: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
 	2,  // 32: memsidecar.v1.MemoryServiceConsolidateResponse.decision:type_name -> memsidecar.v1.Decision
-	50, // 33: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
-	46, // 34: memsidecar.v1.MemoryServiceSetRollingSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	38, // 35: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	39, // 36: memsidecar.v1.MemoryServiceStatsResponse.by_status:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
-	40, // 37: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	32, // 38: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
-	31, // 39: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
-	51, // 40: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
-	51, // 41: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
-	47, // 42: memsidecar.v1.MemoryServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
-	37, // 43: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
-	51, // 44: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
-	4,  // 45: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
-	6,  // 46: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
-	8,  // 47: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
-	11, // 48: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
-	13, // 49: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
-	35, // 50: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
-	15, // 51: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
-	17, // 52: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
-	19, // 53: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
-	21, // 54: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
-	23, // 55: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
-	25, // 56: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
-	27, // 57: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
-	29, // 58: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
-	33, // 59: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
-	5,  // 60: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
-	7,  // 61: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
-	9,  // 62: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
-	12, // 63: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
-	14, // 64: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
-	36, // 65: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
-	16, // 66: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
-	18, // 67: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
-	20, // 68: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
-	22, // 69: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
-	24, // 70: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
-	26, // 71: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
-	28, // 72: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
-	30, // 73: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
-	34, // 74: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
-	60, // [60:75] is the sub-list for method output_type
-	45, // [45:60] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	50, // 33: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
+	51, // 34: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
+	46, // 35: memsidecar.v1.MemoryServiceSetRollingSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	38, // 36: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	39, // 37: memsidecar.v1.MemoryServiceStatsResponse.by_status:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
+	40, // 38: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	32, // 39: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
+	31, // 40: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
+	52, // 41: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
+	52, // 42: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
+	47, // 43: memsidecar.v1.MemoryServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
+	37, // 44: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
+	52, // 45: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
+	4,  // 46: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
+	6,  // 47: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
+	8,  // 48: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
+	11, // 49: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
+	13, // 50: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
+	35, // 51: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
+	15, // 52: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
+	17, // 53: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
+	19, // 54: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
+	21, // 55: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
+	23, // 56: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
+	25, // 57: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
+	27, // 58: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
+	29, // 59: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
+	33, // 60: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
+	5,  // 61: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
+	7,  // 62: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
+	9,  // 63: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
+	12, // 64: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
+	14, // 65: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
+	36, // 66: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
+	16, // 67: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
+	18, // 68: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
+	20, // 69: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
+	22, // 70: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
+	24, // 71: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
+	26, // 72: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
+	28, // 73: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
+	30, // 74: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
+	34, // 75: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
+	61, // [61:76] is the sub-list for method output_type
+	46, // [46:61] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_service_proto_init() }

@@ -31,7 +31,7 @@ type Operation struct {
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
 	// Space that it changed.
 	Space string `protobuf:"bytes,3,opt,name=space,proto3" json:"space,omitempty"`
-	// Who asked for it: client, reflect, consolidate, archive, undo, adopt, session or daemon.
+	// Who asked for it: client, reflect, consolidate, archive, undo, adopt, session, daemon, import, edit or view.
 	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why, for people; may be empty.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -87,6 +87,64 @@ func (RankingProfile) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{0}
 }
 
+// SearchArm is what decides which memories are looked at, and how relevant they are.
+type SearchArm int32
+
+const (
+	// The same as SEARCH_ARM_FUSION.
+	SearchArm_SEARCH_ARM_UNSPECIFIED SearchArm = 0
+	// Words alone.
+	SearchArm_SEARCH_ARM_KEYWORD SearchArm = 1
+	// Words decide whether there is an answer; meaning takes part in the order when an embeddings server is configured and answers
+	// within a quarter of a second. Profile balanced only, words alone with the others.
+	SearchArm_SEARCH_ARM_FUSION SearchArm = 2
+	// Meaning alone, without abstaining: for measuring. Profile balanced only.
+	SearchArm_SEARCH_ARM_VECTOR SearchArm = 3
+)
+
+// Enum value maps for SearchArm.
+var (
+	SearchArm_name = map[int32]string{
+		0: "SEARCH_ARM_UNSPECIFIED",
+		1: "SEARCH_ARM_KEYWORD",
+		2: "SEARCH_ARM_FUSION",
+		3: "SEARCH_ARM_VECTOR",
+	}
+	SearchArm_value = map[string]int32{
+		"SEARCH_ARM_UNSPECIFIED": 0,
+		"SEARCH_ARM_KEYWORD":     1,
+		"SEARCH_ARM_FUSION":      2,
+		"SEARCH_ARM_VECTOR":      3,
+	}
+)
+
+func (x SearchArm) Enum() *SearchArm {
+	p := new(SearchArm)
+	*p = x
+	return p
+}
+
+func (x SearchArm) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchArm) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_search_service_proto_enumTypes[1].Descriptor()
+}
+
+func (SearchArm) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_search_service_proto_enumTypes[1]
+}
+
+func (x SearchArm) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchArm.Descriptor instead.
+func (SearchArm) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{1}
+}
+
 // SearchFilter narrows a search. Every criterion that is given must hold.
 type SearchFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -107,7 +165,11 @@ type SearchFilter struct {
 	// Created before this instant.
 	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
 	// Learnt in any of these sessions; empty means no condition.
-	Sessions      []string `protobuf:"bytes,9,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	Sessions []string `protobuf:"bytes,9,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// Last changed, accesses aside, at or after this instant.
+	UpdatedFrom *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_from,json=updatedFrom,proto3" json:"updated_from,omitempty"`
+	// Last changed, accesses aside, before this instant.
+	UpdatedBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_before,json=updatedBefore,proto3" json:"updated_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -205,6 +267,20 @@ func (x *SearchFilter) GetSessions() []string {
 	return nil
 }
 
+func (x *SearchFilter) GetUpdatedFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedFrom
+	}
+	return nil
+}
+
+func (x *SearchFilter) GetUpdatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedBefore
+	}
+	return nil
+}
+
 // SearchServiceSearchRequest is a query.
 type SearchServiceSearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -227,7 +303,13 @@ type SearchServiceSearchRequest struct {
 	// Leave out results whose score, as the profile makes it, is lower; default 0.
 	MinScore float64 `protobuf:"fixed64,9,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
 	// Count an access for each result; default true.
-	Touch         *bool `protobuf:"varint,10,opt,name=touch,proto3,oneof" json:"touch,omitempty"`
+	Touch *bool `protobuf:"varint,10,opt,name=touch,proto3,oneof" json:"touch,omitempty"`
+	// Default fusion.
+	Arm SearchArm `protobuf:"varint,11,opt,name=arm,proto3,enum=memsidecar.v1.SearchArm" json:"arm,omitempty"`
+	// Look through the daily logs too: their newest entries, 20,000 of each space, and the summaries of archived days; of at most 8
+	// spaces, and not with SEARCH_ARM_VECTOR. To the filter a log entry is an active, unpinned memory without tags, from the source "log",
+	// of salience 0.3, with the category and the session it was written with; a summary has neither. Default false.
+	IncludeLogs   bool `protobuf:"varint,12,opt,name=include_logs,json=includeLogs,proto3" json:"include_logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -332,17 +414,33 @@ func (x *SearchServiceSearchRequest) GetTouch() bool {
 	return false
 }
 
+func (x *SearchServiceSearchRequest) GetArm() SearchArm {
+	if x != nil {
+		return x.Arm
+	}
+	return SearchArm_SEARCH_ARM_UNSPECIFIED
+}
+
+func (x *SearchServiceSearchRequest) GetIncludeLogs() bool {
+	if x != nil {
+		return x.IncludeLogs
+	}
+	return false
+}
+
 // SearchHit is one result.
 type SearchHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory.
+	// The memory; absent when log is there.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
 	// Space that it is from.
 	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
 	// Its score, as the profile makes it; comparable within one response only.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	// What the score is made of; empty unless explain was asked for.
-	Components    []*ScoreComponent `protobuf:"bytes,4,rep,name=components,proto3" json:"components,omitempty"`
+	Components []*ScoreComponent `protobuf:"bytes,4,rep,name=components,proto3" json:"components,omitempty"`
+	// Text of a daily log, found with include_logs. What only repeats a memory among the results is left out.
+	Log           *LogMatch `protobuf:"bytes,5,opt,name=log,proto3" json:"log,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -405,6 +503,86 @@ func (x *SearchHit) GetComponents() []*ScoreComponent {
 	return nil
 }
 
+func (x *SearchHit) GetLog() *LogMatch {
+	if x != nil {
+		return x.Log
+	}
+	return nil
+}
+
+// LogMatch is a text of a daily log: an entry, or the summary of an archived day.
+type LogMatch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Date of the log.
+	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	// The entry, with its id and type; absent for a summary.
+	Entry *LogEntry `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The summary; empty for an entry.
+	Summary string `protobuf:"bytes,3,opt,name=summary,proto3" json:"summary,omitempty"`
+	// The summary is what is left of the day: its entries were deleted.
+	Deleted       bool `protobuf:"varint,4,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogMatch) Reset() {
+	*x = LogMatch{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogMatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogMatch) ProtoMessage() {}
+
+func (x *LogMatch) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogMatch.ProtoReflect.Descriptor instead.
+func (*LogMatch) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LogMatch) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *LogMatch) GetEntry() *LogEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+func (x *LogMatch) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *LogMatch) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 // ScoreComponent is one part of a score.
 type ScoreComponent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -418,7 +596,7 @@ type ScoreComponent struct {
 
 func (x *ScoreComponent) Reset() {
 	*x = ScoreComponent{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -430,7 +608,7 @@ func (x *ScoreComponent) String() string {
 func (*ScoreComponent) ProtoMessage() {}
 
 func (x *ScoreComponent) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -443,7 +621,7 @@ func (x *ScoreComponent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreComponent.ProtoReflect.Descriptor instead.
 func (*ScoreComponent) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{3}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ScoreComponent) GetName() string {
@@ -469,15 +647,20 @@ type SearchServiceSearchResponse struct {
 	Candidates int32 `protobuf:"varint,2,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// There were candidates, but none to rely on.
 	Abstained bool `protobuf:"varint,3,opt,name=abstained,proto3" json:"abstained,omitempty"`
-	// Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE; empty when there are.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, and NO_VECTORS of SEARCH_ARM_VECTOR; empty when there are.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Meaning took part.
+	Meant bool `protobuf:"varint,5,opt,name=meant,proto3" json:"meant,omitempty"`
+	// With include_logs, the oldest date whose entries were all looked at; of days before it only summaries were. Empty when no
+	// entries are older.
+	LogsFrom      string `protobuf:"bytes,6,opt,name=logs_from,json=logsFrom,proto3" json:"logs_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchServiceSearchResponse) Reset() {
 	*x = SearchServiceSearchResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +672,7 @@ func (x *SearchServiceSearchResponse) String() string {
 func (*SearchServiceSearchResponse) ProtoMessage() {}
 
 func (x *SearchServiceSearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +685,7 @@ func (x *SearchServiceSearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceSearchResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{4}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SearchServiceSearchResponse) GetHits() []*SearchHit {
@@ -533,6 +716,20 @@ func (x *SearchServiceSearchResponse) GetReason() string {
 	return ""
 }
 
+func (x *SearchServiceSearchResponse) GetMeant() bool {
+	if x != nil {
+		return x.Meant
+	}
+	return false
+}
+
+func (x *SearchServiceSearchResponse) GetLogsFrom() string {
+	if x != nil {
+		return x.LogsFrom
+	}
+	return ""
+}
+
 // SearchServiceSimilarRequest is a memory or a text to compare with.
 type SearchServiceSimilarRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -557,7 +754,7 @@ type SearchServiceSimilarRequest struct {
 
 func (x *SearchServiceSimilarRequest) Reset() {
 	*x = SearchServiceSimilarRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +766,7 @@ func (x *SearchServiceSimilarRequest) String() string {
 func (*SearchServiceSimilarRequest) ProtoMessage() {}
 
 func (x *SearchServiceSimilarRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +779,7 @@ func (x *SearchServiceSimilarRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSimilarRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceSimilarRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{5}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SearchServiceSimilarRequest) GetSpace() string {
@@ -667,7 +864,7 @@ type SearchServiceSimilarResponse struct {
 
 func (x *SearchServiceSimilarResponse) Reset() {
 	*x = SearchServiceSimilarResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +876,7 @@ func (x *SearchServiceSimilarResponse) String() string {
 func (*SearchServiceSimilarResponse) ProtoMessage() {}
 
 func (x *SearchServiceSimilarResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +889,7 @@ func (x *SearchServiceSimilarResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSimilarResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceSimilarResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SearchServiceSimilarResponse) GetHits() []*SearchHit {
@@ -718,17 +915,20 @@ type SearchServiceRecallRequest struct {
 	MaxItems int32 `protobuf:"varint,5,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	// The agent itself asks: up to 2,000 characters of each memory instead of 500, and also what was shown before.
 	Explicit bool `protobuf:"varint,6,opt,name=explicit,proto3" json:"explicit,omitempty"`
-	// Tools in use, for the rules about them; at most 200.
+	// Tools in use, for the rules about them, beside those that the working memory of the session names; at most 200.
 	WorkingTools []string `protobuf:"bytes,7,rep,name=working_tools,json=workingTools,proto3" json:"working_tools,omitempty"`
-	// Files that the agent has just read; memories whose structured_data names one as its file or path are left out; at most 200.
-	FilesRead     []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Files that the agent has just read, beside those of the working memory; memories whose structured_data names one as its file or path
+	// are left out, and memories that name one are preferred to others that fit equally well; at most 200.
+	FilesRead []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
+	// A directory, as an absolute path: add the space of the project that it belongs to, as SessionService.Start does with project_space.
+	ProjectDirectory string `protobuf:"bytes,9,opt,name=project_directory,json=projectDirectory,proto3" json:"project_directory,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SearchServiceRecallRequest) Reset() {
 	*x = SearchServiceRecallRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +940,7 @@ func (x *SearchServiceRecallRequest) String() string {
 func (*SearchServiceRecallRequest) ProtoMessage() {}
 
 func (x *SearchServiceRecallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +953,7 @@ func (x *SearchServiceRecallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceRecallRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceRecallRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SearchServiceRecallRequest) GetSpaces() []string {
@@ -812,6 +1012,13 @@ func (x *SearchServiceRecallRequest) GetFilesRead() []string {
 	return nil
 }
 
+func (x *SearchServiceRecallRequest) GetProjectDirectory() string {
+	if x != nil {
+		return x.ProjectDirectory
+	}
+	return ""
+}
+
 // RecalledMemory is a memory as it is shown.
 type RecalledMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -839,7 +1046,7 @@ type RecalledMemory struct {
 
 func (x *RecalledMemory) Reset() {
 	*x = RecalledMemory{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +1058,7 @@ func (x *RecalledMemory) String() string {
 func (*RecalledMemory) ProtoMessage() {}
 
 func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +1071,7 @@ func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecalledMemory.ProtoReflect.Descriptor instead.
 func (*RecalledMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RecalledMemory) GetMemory() *Memory {
@@ -950,7 +1157,7 @@ type SearchServiceRecallResponse struct {
 
 func (x *SearchServiceRecallResponse) Reset() {
 	*x = SearchServiceRecallResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -962,7 +1169,7 @@ func (x *SearchServiceRecallResponse) String() string {
 func (*SearchServiceRecallResponse) ProtoMessage() {}
 
 func (x *SearchServiceRecallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -975,7 +1182,7 @@ func (x *SearchServiceRecallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceRecallResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceRecallResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SearchServiceRecallResponse) GetItems() []*RecalledMemory {
@@ -1028,7 +1235,7 @@ type SearchServiceListRecallsRequest struct {
 
 func (x *SearchServiceListRecallsRequest) Reset() {
 	*x = SearchServiceListRecallsRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1247,7 @@ func (x *SearchServiceListRecallsRequest) String() string {
 func (*SearchServiceListRecallsRequest) ProtoMessage() {}
 
 func (x *SearchServiceListRecallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1260,7 @@ func (x *SearchServiceListRecallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceListRecallsRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceListRecallsRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SearchServiceListRecallsRequest) GetSessionId() string {
@@ -1096,7 +1303,7 @@ type RecallTrace struct {
 
 func (x *RecallTrace) Reset() {
 	*x = RecallTrace{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1315,7 @@ func (x *RecallTrace) String() string {
 func (*RecallTrace) ProtoMessage() {}
 
 func (x *RecallTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1328,7 @@ func (x *RecallTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallTrace.ProtoReflect.Descriptor instead.
 func (*RecallTrace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RecallTrace) GetAt() *timestamppb.Timestamp {
@@ -1174,7 +1381,7 @@ type TracedMemory struct {
 
 func (x *TracedMemory) Reset() {
 	*x = TracedMemory{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1393,7 @@ func (x *TracedMemory) String() string {
 func (*TracedMemory) ProtoMessage() {}
 
 func (x *TracedMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1406,7 @@ func (x *TracedMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TracedMemory.ProtoReflect.Descriptor instead.
 func (*TracedMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TracedMemory) GetSpace() string {
@@ -1234,7 +1441,7 @@ type SearchServiceListRecallsResponse struct {
 
 func (x *SearchServiceListRecallsResponse) Reset() {
 	*x = SearchServiceListRecallsResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1246,7 +1453,7 @@ func (x *SearchServiceListRecallsResponse) String() string {
 func (*SearchServiceListRecallsResponse) ProtoMessage() {}
 
 func (x *SearchServiceListRecallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1259,7 +1466,7 @@ func (x *SearchServiceListRecallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceListRecallsResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceListRecallsResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SearchServiceListRecallsResponse) GetRecalls() []*RecallTrace {
@@ -1273,7 +1480,7 @@ var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\"\xfe\x02\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\x80\x04\n" +
 	"\fSearchFilter\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x01 \x03(\tR\n" +
@@ -1285,8 +1492,11 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x06pinned\x18\x06 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12=\n" +
 	"\fcreated_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
 	"\x0ecreated_before\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1a\n" +
-	"\bsessions\x18\t \x03(\tR\bsessionsB\t\n" +
-	"\a_pinned\"\x83\x03\n" +
+	"\bsessions\x18\t \x03(\tR\bsessions\x12=\n" +
+	"\fupdated_from\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\vupdatedFrom\x12A\n" +
+	"\x0eupdated_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rupdatedBeforeB\t\n" +
+	"\a_pinned\"\xd2\x03\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\f\n" +
@@ -1298,27 +1508,37 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\tuse_decay\x18\b \x01(\bH\x00R\buseDecay\x88\x01\x01\x12\x1b\n" +
 	"\tmin_score\x18\t \x01(\x01R\bminScore\x12\x19\n" +
 	"\x05touch\x18\n" +
-	" \x01(\bH\x01R\x05touch\x88\x01\x01B\f\n" +
+	" \x01(\bH\x01R\x05touch\x88\x01\x01\x12*\n" +
+	"\x03arm\x18\v \x01(\x0e2\x18.memsidecar.v1.SearchArmR\x03arm\x12!\n" +
+	"\finclude_logs\x18\f \x01(\bR\vincludeLogsB\f\n" +
 	"\n" +
 	"_use_decayB\b\n" +
-	"\x06_touch\"\xa5\x01\n" +
+	"\x06_touch\"\xd0\x01\n" +
 	"\tSearchHit\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x01R\x05score\x12=\n" +
 	"\n" +
 	"components\x18\x04 \x03(\v2\x1d.memsidecar.v1.ScoreComponentR\n" +
-	"components\":\n" +
+	"components\x12)\n" +
+	"\x03log\x18\x05 \x01(\v2\x17.memsidecar.v1.LogMatchR\x03log\"\x81\x01\n" +
+	"\bLogMatch\x12\x12\n" +
+	"\x04date\x18\x01 \x01(\tR\x04date\x12-\n" +
+	"\x05entry\x18\x02 \x01(\v2\x17.memsidecar.v1.LogEntryR\x05entry\x12\x18\n" +
+	"\asummary\x18\x03 \x01(\tR\asummary\x12\x18\n" +
+	"\adeleted\x18\x04 \x01(\bR\adeleted\":\n" +
 	"\x0eScoreComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\"\xa1\x01\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"\xd4\x01\n" +
 	"\x1bSearchServiceSearchResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x02 \x01(\x05R\n" +
 	"candidates\x12\x1c\n" +
 	"\tabstained\x18\x03 \x01(\bR\tabstained\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xbe\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05meant\x18\x05 \x01(\bR\x05meant\x12\x1b\n" +
+	"\tlogs_from\x18\x06 \x01(\tR\blogsFrom\"\xbe\x01\n" +
 	"\x1bSearchServiceSimilarRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x1a\n" +
@@ -1330,7 +1550,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"categoriesB\x06\n" +
 	"\x04like\"L\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
-	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\x83\x02\n" +
+	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\xb0\x02\n" +
 	"\x1aSearchServiceRecallRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
@@ -1342,7 +1562,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\bexplicit\x18\x06 \x01(\bR\bexplicit\x12#\n" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
-	"files_read\x18\b \x03(\tR\tfilesRead\"\xf3\x01\n" +
+	"files_read\x18\b \x03(\tR\tfilesRead\x12+\n" +
+	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\xf3\x01\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1384,7 +1605,12 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x17RANKING_PROFILE_PRODUCT\x10\x02\x12\x1c\n" +
 	"\x18RANKING_PROFILE_WEIGHTED\x10\x03\x12\x1b\n" +
 	"\x17RANKING_PROFILE_OVERLAP\x10\x04\x12\x1a\n" +
-	"\x16RANKING_PROFILE_RECENT\x10\x052\xa5\x03\n" +
+	"\x16RANKING_PROFILE_RECENT\x10\x05*m\n" +
+	"\tSearchArm\x12\x1a\n" +
+	"\x16SEARCH_ARM_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12SEARCH_ARM_KEYWORD\x10\x01\x12\x15\n" +
+	"\x11SEARCH_ARM_FUSION\x10\x02\x12\x15\n" +
+	"\x11SEARCH_ARM_VECTOR\x10\x032\xa5\x03\n" +
 	"\rSearchService\x12_\n" +
 	"\x06Search\x12).memsidecar.v1.SearchServiceSearchRequest\x1a*.memsidecar.v1.SearchServiceSearchResponse\x12b\n" +
 	"\aSimilar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponse\x12_\n" +
@@ -1404,57 +1630,65 @@ func file_memsidecar_v1_search_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_search_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_memsidecar_v1_search_service_proto_goTypes = []any{
 	(RankingProfile)(0),                      // 0: memsidecar.v1.RankingProfile
-	(*SearchFilter)(nil),                     // 1: memsidecar.v1.SearchFilter
-	(*SearchServiceSearchRequest)(nil),       // 2: memsidecar.v1.SearchServiceSearchRequest
-	(*SearchHit)(nil),                        // 3: memsidecar.v1.SearchHit
-	(*ScoreComponent)(nil),                   // 4: memsidecar.v1.ScoreComponent
-	(*SearchServiceSearchResponse)(nil),      // 5: memsidecar.v1.SearchServiceSearchResponse
-	(*SearchServiceSimilarRequest)(nil),      // 6: memsidecar.v1.SearchServiceSimilarRequest
-	(*SearchServiceSimilarResponse)(nil),     // 7: memsidecar.v1.SearchServiceSimilarResponse
-	(*SearchServiceRecallRequest)(nil),       // 8: memsidecar.v1.SearchServiceRecallRequest
-	(*RecalledMemory)(nil),                   // 9: memsidecar.v1.RecalledMemory
-	(*SearchServiceRecallResponse)(nil),      // 10: memsidecar.v1.SearchServiceRecallResponse
-	(*SearchServiceListRecallsRequest)(nil),  // 11: memsidecar.v1.SearchServiceListRecallsRequest
-	(*RecallTrace)(nil),                      // 12: memsidecar.v1.RecallTrace
-	(*TracedMemory)(nil),                     // 13: memsidecar.v1.TracedMemory
-	(*SearchServiceListRecallsResponse)(nil), // 14: memsidecar.v1.SearchServiceListRecallsResponse
-	(MemoryStatus)(0),                        // 15: memsidecar.v1.MemoryStatus
-	(*timestamppb.Timestamp)(nil),            // 16: google.protobuf.Timestamp
-	(*Memory)(nil),                           // 17: memsidecar.v1.Memory
+	(SearchArm)(0),                           // 1: memsidecar.v1.SearchArm
+	(*SearchFilter)(nil),                     // 2: memsidecar.v1.SearchFilter
+	(*SearchServiceSearchRequest)(nil),       // 3: memsidecar.v1.SearchServiceSearchRequest
+	(*SearchHit)(nil),                        // 4: memsidecar.v1.SearchHit
+	(*LogMatch)(nil),                         // 5: memsidecar.v1.LogMatch
+	(*ScoreComponent)(nil),                   // 6: memsidecar.v1.ScoreComponent
+	(*SearchServiceSearchResponse)(nil),      // 7: memsidecar.v1.SearchServiceSearchResponse
+	(*SearchServiceSimilarRequest)(nil),      // 8: memsidecar.v1.SearchServiceSimilarRequest
+	(*SearchServiceSimilarResponse)(nil),     // 9: memsidecar.v1.SearchServiceSimilarResponse
+	(*SearchServiceRecallRequest)(nil),       // 10: memsidecar.v1.SearchServiceRecallRequest
+	(*RecalledMemory)(nil),                   // 11: memsidecar.v1.RecalledMemory
+	(*SearchServiceRecallResponse)(nil),      // 12: memsidecar.v1.SearchServiceRecallResponse
+	(*SearchServiceListRecallsRequest)(nil),  // 13: memsidecar.v1.SearchServiceListRecallsRequest
+	(*RecallTrace)(nil),                      // 14: memsidecar.v1.RecallTrace
+	(*TracedMemory)(nil),                     // 15: memsidecar.v1.TracedMemory
+	(*SearchServiceListRecallsResponse)(nil), // 16: memsidecar.v1.SearchServiceListRecallsResponse
+	(MemoryStatus)(0),                        // 17: memsidecar.v1.MemoryStatus
+	(*timestamppb.Timestamp)(nil),            // 18: google.protobuf.Timestamp
+	(*Memory)(nil),                           // 19: memsidecar.v1.Memory
+	(*LogEntry)(nil),                         // 20: memsidecar.v1.LogEntry
 }
 var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
-	15, // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
-	16, // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
-	16, // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
-	0,  // 3: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
-	1,  // 4: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.SearchFilter
-	16, // 5: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
-	17, // 6: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
-	4,  // 7: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
-	3,  // 8: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
-	3,  // 9: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	17, // 10: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
-	9,  // 11: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
-	16, // 12: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
-	13, // 13: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
-	12, // 14: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
-	2,  // 15: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	6,  // 16: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	8,  // 17: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
-	11, // 18: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
-	5,  // 19: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
-	7,  // 20: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
-	10, // 21: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
-	14, // 22: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
-	19, // [19:23] is the sub-list for method output_type
-	15, // [15:19] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	17, // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
+	18, // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
+	18, // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
+	18, // 3: memsidecar.v1.SearchFilter.updated_from:type_name -> google.protobuf.Timestamp
+	18, // 4: memsidecar.v1.SearchFilter.updated_before:type_name -> google.protobuf.Timestamp
+	0,  // 5: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
+	2,  // 6: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.SearchFilter
+	18, // 7: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
+	1,  // 8: memsidecar.v1.SearchServiceSearchRequest.arm:type_name -> memsidecar.v1.SearchArm
+	19, // 9: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
+	6,  // 10: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
+	5,  // 11: memsidecar.v1.SearchHit.log:type_name -> memsidecar.v1.LogMatch
+	20, // 12: memsidecar.v1.LogMatch.entry:type_name -> memsidecar.v1.LogEntry
+	4,  // 13: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
+	4,  // 14: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
+	19, // 15: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	11, // 16: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	18, // 17: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	15, // 18: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	14, // 19: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	3,  // 20: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	8,  // 21: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	10, // 22: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	13, // 23: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	7,  // 24: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
+	9,  // 25: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
+	12, // 26: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
+	16, // 27: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
+	24, // [24:28] is the sub-list for method output_type
+	20, // [20:24] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }
@@ -1462,10 +1696,11 @@ func file_memsidecar_v1_search_service_proto_init() {
 	if File_memsidecar_v1_search_service_proto != nil {
 		return
 	}
+	file_memsidecar_v1_log_proto_init()
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_search_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_memsidecar_v1_search_service_proto_msgTypes[1].OneofWrappers = []any{}
-	file_memsidecar_v1_search_service_proto_msgTypes[5].OneofWrappers = []any{
+	file_memsidecar_v1_search_service_proto_msgTypes[6].OneofWrappers = []any{
 		(*SearchServiceSimilarRequest_Id)(nil),
 		(*SearchServiceSimilarRequest_Content)(nil),
 	}
@@ -1474,8 +1709,8 @@ func file_memsidecar_v1_search_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_search_service_proto_rawDesc), len(file_memsidecar_v1_search_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   14,
+			NumEnums:      2,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -212,7 +212,8 @@ type ContextOptions struct {
 	MaxTokens int32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// en or zh; default: that of the first message, else of the memories.
 	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
-	// Add the project's AGENTS.md and CLAUDE.md, with what CLAUDE.md imports from within the project.
+	// Add the project's AGENTS.md and CLAUDE.md, of its root and of each directory from there to cwd, with what CLAUDE.md imports from
+	// within the project.
 	Instructions bool `protobuf:"varint,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	// Add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project too.
 	Bootstrap     bool `protobuf:"varint,5,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
@@ -385,9 +386,13 @@ type SessionServiceAppendRequest struct {
 	// The session; one that was not started is started.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// 1 to 1,000 messages, numbered without gaps; or all without a number, which appends them and sees no repeats.
-	Messages      []*SessionMessage `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Messages []*SessionMessage `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
+	// What the host made of the context so far when it compacted it; optional. It is kept with the session, and what was said up to here is learnt from in
+	// the background while the session goes on. It becomes the summary of the working memory too, which the next recall brings back. messages may be
+	// empty then.
+	ContextSummary string `protobuf:"bytes,4,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceAppendRequest) Reset() {
@@ -439,6 +444,13 @@ func (x *SessionServiceAppendRequest) GetMessages() []*SessionMessage {
 		return x.Messages
 	}
 	return nil
+}
+
+func (x *SessionServiceAppendRequest) GetContextSummary() string {
+	if x != nil {
+		return x.ContextSummary
+	}
+	return ""
 }
 
 // SessionServiceAppendResponse says what is kept now.
@@ -714,7 +726,9 @@ type SessionServiceReflectResponse struct {
 	// Who decided: model or rules; empty when nothing was decided.
 	DecidedBy string `protobuf:"bytes,6,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
 	// Why the rules decided although a model is configured, or why the session waits for the model; may be empty.
-	Note          string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	// What a dry run would change; empty otherwise.
+	Changes       []*Change `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -796,6 +810,13 @@ func (x *SessionServiceReflectResponse) GetNote() string {
 		return x.Note
 	}
 	return ""
+}
+
+func (x *SessionServiceReflectResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
 }
 
 // SessionServiceEndRequest names a session.
@@ -996,9 +1017,11 @@ type SessionServiceGetResponse struct {
 	// The header.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// In order; empty unless asked for.
-	Messages      []*SessionMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Messages []*SessionMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The newest summary of the context that the host handed in; may be empty.
+	ContextSummary string `protobuf:"bytes,3,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceGetResponse) Reset() {
@@ -1043,6 +1066,13 @@ func (x *SessionServiceGetResponse) GetMessages() []*SessionMessage {
 		return x.Messages
 	}
 	return nil
+}
+
+func (x *SessionServiceGetResponse) GetContextSummary() string {
+	if x != nil {
+		return x.ContextSummary
+	}
+	return ""
 }
 
 // SessionServiceListRequest selects sessions.
@@ -1177,7 +1207,7 @@ var File_memsidecar_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x82\x03\n" +
+	"#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x82\x03\n" +
 	"\x1aSessionServiceStartRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -1204,12 +1234,13 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\acontext\x18\x03 \x01(\tR\acontext\x12)\n" +
 	"\x10context_repeated\x18\x04 \x01(\bR\x0fcontextRepeated\x12B\n" +
 	"\x06recall\x18\x05 \x01(\v2*.memsidecar.v1.SearchServiceRecallResponseR\x06recall\x12\x18\n" +
-	"\aworking\x18\x06 \x01(\tR\aworking\"\x8d\x01\n" +
+	"\aworking\x18\x06 \x01(\tR\aworking\"\xb6\x01\n" +
 	"\x1bSessionServiceAppendRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x129\n" +
-	"\bmessages\x18\x03 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\"\x89\x01\n" +
+	"\bmessages\x18\x03 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12'\n" +
+	"\x0fcontext_summary\x18\x04 \x01(\tR\x0econtextSummary\"\x89\x01\n" +
 	"\x1cSessionServiceAppendResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12\x19\n" +
 	"\bnext_seq\x18\x02 \x01(\x03R\anextSeq\x12\x1a\n" +
@@ -1230,7 +1261,7 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x1b\n" +
 	"\ttarget_id\x18\x03 \x01(\tR\btargetId\x120\n" +
 	"\aoutcome\x18\x04 \x01(\v2\x16.memsidecar.v1.OutcomeR\aoutcome\x12\x12\n" +
-	"\x04rule\x18\x05 \x01(\tR\x04rule\"\xa0\x02\n" +
+	"\x04rule\x18\x05 \x01(\tR\x04rule\"\xd1\x02\n" +
 	"\x1dSessionServiceReflectResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
 	"\x05items\x18\x02 \x03(\v2\x1c.memsidecar.v1.ReflectedItemR\x05items\x12\x18\n" +
@@ -1239,7 +1270,8 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\asession\x18\x05 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x1d\n" +
 	"\n" +
 	"decided_by\x18\x06 \x01(\tR\tdecidedBy\x12\x12\n" +
-	"\x04note\x18\a \x01(\tR\x04note\"g\n" +
+	"\x04note\x18\a \x01(\tR\x04note\x12/\n" +
+	"\achanges\x18\b \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\"g\n" +
 	"\x18SessionServiceEndRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -1253,10 +1285,11 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12)\n" +
 	"\x10include_messages\x18\x03 \x01(\bR\x0fincludeMessages\x12\x19\n" +
 	"\bfrom_seq\x18\x04 \x01(\x03R\afromSeq\x12!\n" +
-	"\fmax_messages\x18\x05 \x01(\x05R\vmaxMessages\"\x88\x01\n" +
+	"\fmax_messages\x18\x05 \x01(\x05R\vmaxMessages\"\xb1\x01\n" +
 	"\x19SessionServiceGetResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x129\n" +
-	"\bmessages\x18\x02 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\"\xa2\x01\n" +
+	"\bmessages\x18\x02 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12'\n" +
+	"\x0fcontext_summary\x18\x03 \x01(\tR\x0econtextSummary\"\xa2\x01\n" +
 	"\x19SessionServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x1b.memsidecar.v1.SessionStateR\x06states\x12\x1b\n" +
@@ -1317,7 +1350,8 @@ var file_memsidecar_v1_session_service_proto_goTypes = []any{
 	(Decision)(0),                         // 20: memsidecar.v1.Decision
 	(*Memory)(nil),                        // 21: memsidecar.v1.Memory
 	(*Outcome)(nil),                       // 22: memsidecar.v1.Outcome
-	(SessionState)(0),                     // 23: memsidecar.v1.SessionState
+	(*Change)(nil),                        // 23: memsidecar.v1.Change
+	(SessionState)(0),                     // 24: memsidecar.v1.SessionState
 }
 var file_memsidecar_v1_session_service_proto_depIdxs = []int32{
 	15, // 0: memsidecar.v1.SessionServiceStartRequest.host_started_at:type_name -> google.protobuf.Timestamp
@@ -1334,28 +1368,29 @@ var file_memsidecar_v1_session_service_proto_depIdxs = []int32{
 	19, // 11: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
 	7,  // 12: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
 	16, // 13: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
-	16, // 14: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
-	16, // 15: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
-	18, // 16: memsidecar.v1.SessionServiceGetResponse.messages:type_name -> memsidecar.v1.SessionMessage
-	23, // 17: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
-	16, // 18: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
-	1,  // 19: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
-	4,  // 20: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
-	6,  // 21: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
-	9,  // 22: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
-	11, // 23: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
-	13, // 24: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
-	3,  // 25: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
-	5,  // 26: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
-	8,  // 27: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
-	10, // 28: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
-	12, // 29: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
-	14, // 30: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
-	25, // [25:31] is the sub-list for method output_type
-	19, // [19:25] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	23, // 14: memsidecar.v1.SessionServiceReflectResponse.changes:type_name -> memsidecar.v1.Change
+	16, // 15: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
+	16, // 16: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
+	18, // 17: memsidecar.v1.SessionServiceGetResponse.messages:type_name -> memsidecar.v1.SessionMessage
+	24, // 18: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
+	16, // 19: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
+	1,  // 20: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
+	4,  // 21: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
+	6,  // 22: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
+	9,  // 23: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
+	11, // 24: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
+	13, // 25: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
+	3,  // 26: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
+	5,  // 27: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
+	8,  // 28: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
+	10, // 29: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
+	12, // 30: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
+	14, // 31: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
+	26, // [26:32] is the sub-list for method output_type
+	20, // [20:26] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_service_proto_init() }
@@ -1365,6 +1400,7 @@ func file_memsidecar_v1_session_service_proto_init() {
 	}
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_memory_service_proto_init()
+	file_memsidecar_v1_operation_proto_init()
 	file_memsidecar_v1_search_service_proto_init()
 	file_memsidecar_v1_session_proto_init()
 	file_memsidecar_v1_write_proto_init()

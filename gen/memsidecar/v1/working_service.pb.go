@@ -97,7 +97,7 @@ type WorkingMemory struct {
 	RecentTools []string `protobuf:"bytes,3,rep,name=recent_tools,json=recentTools,proto3" json:"recent_tools,omitempty"`
 	// Files that were read, the last first, absolute where the run directory is known; at most 200. Recall leaves out what was taken from them.
 	FilesRead []string `protobuf:"bytes,4,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
-	// What the agent wrote down for itself; may be empty.
+	// What the agent wrote down for itself, or its host when it compacted the context; may be empty.
 	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
 	// When it did; absent without a summary.
 	SummaryAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=summary_at,json=summaryAt,proto3" json:"summary_at,omitempty"`
@@ -312,9 +312,11 @@ type WorkingMemoryServiceUpdateRequest struct {
 	// Files read, relative to the run directory or absolute; at most 200.
 	FilesRead []string `protobuf:"bytes,6,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
 	// Tools used, one item for each use; at most 200.
-	ToolsUsed     []string `protobuf:"bytes,7,rep,name=tools_used,json=toolsUsed,proto3" json:"tools_used,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ToolsUsed []string `protobuf:"bytes,7,rep,name=tools_used,json=toolsUsed,proto3" json:"tools_used,omitempty"`
+	// Makes the request repeatable; optional.
+	IdempotencyKey string `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *WorkingMemoryServiceUpdateRequest) Reset() {
@@ -394,6 +396,13 @@ func (x *WorkingMemoryServiceUpdateRequest) GetToolsUsed() []string {
 		return x.ToolsUsed
 	}
 	return nil
+}
+
+func (x *WorkingMemoryServiceUpdateRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
 }
 
 // WorkingMemoryServiceUpdateResponse holds the result.
@@ -613,7 +622,7 @@ const file_memsidecar_v1_working_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\"o\n" +
 	"\x1fWorkingMemoryServiceGetResponse\x126\n" +
 	"\aworking\x18\x01 \x01(\v2\x1c.memsidecar.v1.WorkingMemoryR\aworking\x12\x14\n" +
-	"\x05block\x18\x02 \x01(\tR\x05block\"\x9b\x02\n" +
+	"\x05block\x18\x02 \x01(\tR\x05block\"\xc4\x02\n" +
 	"!WorkingMemoryServiceUpdateRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -624,7 +633,8 @@ const file_memsidecar_v1_working_service_proto_rawDesc = "" +
 	"\n" +
 	"files_read\x18\x06 \x03(\tR\tfilesRead\x12\x1d\n" +
 	"\n" +
-	"tools_used\x18\a \x03(\tR\ttoolsUsedB\x10\n" +
+	"tools_used\x18\a \x03(\tR\ttoolsUsed\x12'\n" +
+	"\x0fidempotency_key\x18\b \x01(\tR\x0eidempotencyKeyB\x10\n" +
 	"\x0e_run_directoryB\n" +
 	"\n" +
 	"\b_summary\"\x90\x01\n" +

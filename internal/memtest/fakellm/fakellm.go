@@ -21,6 +21,8 @@ import (
 type Step struct {
 	// Text is what the model says. Call is what it gives to a tool instead.
 	Text, Call string
+	// Answer, if set, makes the text of what was asked.
+	Answer func(Request) string
 	// Thought is streamed as reasoning before that.
 	Thought string
 	// Finish is the reason for the end in OpenAI's words: stop (default), length, content_filter.
@@ -146,6 +148,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if step.Status >= 300 || step.Body != "" {
 		out.write(step.Body)
 		return
+	}
+	if step.Answer != nil {
+		step.Text = step.Answer(req)
 	}
 	if step.Input == 0 && step.Output == 0 {
 		step.Input, step.Output = len(raw)/4, len(step.Text+step.Call+step.Thought)/4

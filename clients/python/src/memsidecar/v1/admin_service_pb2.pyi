@@ -71,7 +71,7 @@ class AdminServiceArchiveRequest(_message.Message):
     def __init__(self, space: _Optional[str] = ..., archive_days: _Optional[int] = ..., delete_days: _Optional[int] = ..., dry_run: _Optional[bool] = ..., max_days: _Optional[int] = ...) -> None: ...
 
 class ArchivedDay(_message.Message):
-    __slots__ = ("space", "date", "action", "entry_count", "promoted", "summary", "reason", "operation", "age_days", "skipped")
+    __slots__ = ("space", "date", "action", "entry_count", "promoted", "summary", "reason", "operation", "age_days", "skipped", "note")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +82,7 @@ class ArchivedDay(_message.Message):
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     AGE_DAYS_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
     space: str
     date: str
     action: ArchiveAction
@@ -92,7 +93,8 @@ class ArchivedDay(_message.Message):
     operation: int
     age_days: int
     skipped: _containers.RepeatedCompositeFieldContainer[SkippedEntry]
-    def __init__(self, space: _Optional[str] = ..., date: _Optional[str] = ..., action: _Optional[_Union[ArchiveAction, str]] = ..., entry_count: _Optional[int] = ..., promoted: _Optional[_Iterable[_Union[PromotedEntry, _Mapping]]] = ..., summary: _Optional[str] = ..., reason: _Optional[str] = ..., operation: _Optional[int] = ..., age_days: _Optional[int] = ..., skipped: _Optional[_Iterable[_Union[SkippedEntry, _Mapping]]] = ...) -> None: ...
+    note: str
+    def __init__(self, space: _Optional[str] = ..., date: _Optional[str] = ..., action: _Optional[_Union[ArchiveAction, str]] = ..., entry_count: _Optional[int] = ..., promoted: _Optional[_Iterable[_Union[PromotedEntry, _Mapping]]] = ..., summary: _Optional[str] = ..., reason: _Optional[str] = ..., operation: _Optional[int] = ..., age_days: _Optional[int] = ..., skipped: _Optional[_Iterable[_Union[SkippedEntry, _Mapping]]] = ..., note: _Optional[str] = ...) -> None: ...
 
 class PromotedEntry(_message.Message):
     __slots__ = ("memory_id", "entry_id", "category", "content")
@@ -119,14 +121,16 @@ class SkippedEntry(_message.Message):
     def __init__(self, entry_id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class AdminServiceArchiveResponse(_message.Message):
-    __slots__ = ("days", "today", "expired")
+    __slots__ = ("days", "today", "expired", "waiting")
     DAYS_FIELD_NUMBER: _ClassVar[int]
     TODAY_FIELD_NUMBER: _ClassVar[int]
     EXPIRED_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
     days: _containers.RepeatedCompositeFieldContainer[ArchivedDay]
     today: str
     expired: _containers.RepeatedCompositeFieldContainer[ExpiredMemory]
-    def __init__(self, days: _Optional[_Iterable[_Union[ArchivedDay, _Mapping]]] = ..., today: _Optional[str] = ..., expired: _Optional[_Iterable[_Union[ExpiredMemory, _Mapping]]] = ...) -> None: ...
+    waiting: str
+    def __init__(self, days: _Optional[_Iterable[_Union[ArchivedDay, _Mapping]]] = ..., today: _Optional[str] = ..., expired: _Optional[_Iterable[_Union[ExpiredMemory, _Mapping]]] = ..., waiting: _Optional[str] = ...) -> None: ...
 
 class AdminServiceCheckpointRequest(_message.Message):
     __slots__ = ()
@@ -327,18 +331,20 @@ class AdminServiceImportRequest(_message.Message):
     def __init__(self, space: _Optional[str] = ..., dry_run: _Optional[bool] = ..., chunk: _Optional[bytes] = ...) -> None: ...
 
 class ImportCount(_message.Message):
-    __slots__ = ("kind", "space", "added", "same", "skipped")
+    __slots__ = ("kind", "space", "added", "same", "skipped", "merged")
     KIND_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ADDED_FIELD_NUMBER: _ClassVar[int]
     SAME_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    MERGED_FIELD_NUMBER: _ClassVar[int]
     kind: str
     space: str
     added: int
     same: int
     skipped: int
-    def __init__(self, kind: _Optional[str] = ..., space: _Optional[str] = ..., added: _Optional[int] = ..., same: _Optional[int] = ..., skipped: _Optional[int] = ...) -> None: ...
+    merged: int
+    def __init__(self, kind: _Optional[str] = ..., space: _Optional[str] = ..., added: _Optional[int] = ..., same: _Optional[int] = ..., skipped: _Optional[int] = ..., merged: _Optional[int] = ...) -> None: ...
 
 class SkippedImport(_message.Message):
     __slots__ = ("line", "kind", "id", "reason", "detail")
@@ -355,14 +361,16 @@ class SkippedImport(_message.Message):
     def __init__(self, line: _Optional[int] = ..., kind: _Optional[str] = ..., id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
 
 class AdminServiceImportResponse(_message.Message):
-    __slots__ = ("counts", "skipped", "operations")
+    __slots__ = ("counts", "skipped", "operations", "merged")
     COUNTS_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     OPERATIONS_FIELD_NUMBER: _ClassVar[int]
+    MERGED_FIELD_NUMBER: _ClassVar[int]
     counts: _containers.RepeatedCompositeFieldContainer[ImportCount]
     skipped: _containers.RepeatedCompositeFieldContainer[SkippedImport]
     operations: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, counts: _Optional[_Iterable[_Union[ImportCount, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedImport, _Mapping]]] = ..., operations: _Optional[_Iterable[int]] = ...) -> None: ...
+    merged: _containers.RepeatedCompositeFieldContainer[MergedImport]
+    def __init__(self, counts: _Optional[_Iterable[_Union[ImportCount, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedImport, _Mapping]]] = ..., operations: _Optional[_Iterable[int]] = ..., merged: _Optional[_Iterable[_Union[MergedImport, _Mapping]]] = ...) -> None: ...
 
 class AdminServiceCompressRequest(_message.Message):
     __slots__ = ("space", "days", "max_groups", "dry_run")
@@ -441,3 +449,17 @@ class ExpiredMemory(_message.Message):
     category: str
     operation: int
     def __init__(self, space: _Optional[str] = ..., memory_id: _Optional[str] = ..., category: _Optional[str] = ..., operation: _Optional[int] = ...) -> None: ...
+
+class MergedImport(_message.Message):
+    __slots__ = ("line", "kind", "id", "into", "reason")
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    INTO_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    kind: str
+    id: str
+    into: str
+    reason: str
+    def __init__(self, line: _Optional[int] = ..., kind: _Optional[str] = ..., id: _Optional[str] = ..., into: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...

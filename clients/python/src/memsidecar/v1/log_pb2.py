@@ -25,17 +25,17 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17memsidecar/v1/log.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"`\n\x06LogDay\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x10\n\x08\x61rchived\x18\x03 \x01(\x08\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12\x13\n\x0b\x65ntry_count\x18\x05 \x01(\x05\"\xab\x01\n\x08LogEntry\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04time\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x05 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x06 \x01(\t\x12\x0c\n\x04tool\x18\x07 \x01(\t\x12\r\n\x05\x65rror\x18\x08 \x01(\t\x12\x0f\n\x07session\x18\t \x01(\t\"\x80\x02\n\x0b\x41rchivedLog\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61te\x18\x02 \x01(\t\x12\x13\n\x0b\x65ntry_count\x18\x03 \x01(\x05\x12\x0f\n\x07summary\x18\x04 \x01(\t\x12\x1b\n\x13promoted_memory_ids\x18\x05 \x03(\t\x12/\n\x0b\x61rchived_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x11\x61rchive_operation\x18\x07 \x01(\x03\x12.\n\ndeleted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10\x64\x65lete_operation\x18\t \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17memsidecar/v1/log.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x90\x01\n\x06LogDay\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x10\n\x08\x61rchived\x18\x03 \x01(\x08\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12\x13\n\x0b\x65ntry_count\x18\x05 \x01(\x05\x12.\n\ndeleted_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xab\x01\n\x08LogEntry\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04time\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x05 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x06 \x01(\t\x12\x0c\n\x04tool\x18\x07 \x01(\t\x12\r\n\x05\x65rror\x18\x08 \x01(\t\x12\x0f\n\x07session\x18\t \x01(\t\"\x80\x02\n\x0b\x41rchivedLog\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61te\x18\x02 \x01(\t\x12\x13\n\x0b\x65ntry_count\x18\x03 \x01(\x05\x12\x0f\n\x07summary\x18\x04 \x01(\t\x12\x1b\n\x13promoted_memory_ids\x18\x05 \x03(\t\x12/\n\x0b\x61rchived_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x11\x61rchive_operation\x18\x07 \x01(\x03\x12.\n\ndeleted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10\x64\x65lete_operation\x18\t \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.log_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LOGDAY']._serialized_start=75
-  _globals['_LOGDAY']._serialized_end=171
-  _globals['_LOGENTRY']._serialized_start=174
-  _globals['_LOGENTRY']._serialized_end=345
-  _globals['_ARCHIVEDLOG']._serialized_start=348
-  _globals['_ARCHIVEDLOG']._serialized_end=604
+  _globals['_LOGDAY']._serialized_start=76
+  _globals['_LOGDAY']._serialized_end=220
+  _globals['_LOGENTRY']._serialized_start=223
+  _globals['_LOGENTRY']._serialized_end=394
+  _globals['_ARCHIVEDLOG']._serialized_start=397
+  _globals['_ARCHIVEDLOG']._serialized_end=653
 # @@protoc_insertion_point(module_scope)

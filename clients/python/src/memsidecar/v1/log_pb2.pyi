@@ -10,18 +10,20 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LogDay(_message.Message):
-    __slots__ = ("date", "summary", "archived", "revision", "entry_count")
+    __slots__ = ("date", "summary", "archived", "revision", "entry_count", "deleted_at")
     DATE_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     ENTRY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DELETED_AT_FIELD_NUMBER: _ClassVar[int]
     date: str
     summary: str
     archived: bool
     revision: int
     entry_count: int
-    def __init__(self, date: _Optional[str] = ..., summary: _Optional[str] = ..., archived: _Optional[bool] = ..., revision: _Optional[int] = ..., entry_count: _Optional[int] = ...) -> None: ...
+    deleted_at: _timestamp_pb2.Timestamp
+    def __init__(self, date: _Optional[str] = ..., summary: _Optional[str] = ..., archived: _Optional[bool] = ..., revision: _Optional[int] = ..., entry_count: _Optional[int] = ..., deleted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class LogEntry(_message.Message):
     __slots__ = ("id", "time", "at", "type", "content", "category", "tool", "error", "session")

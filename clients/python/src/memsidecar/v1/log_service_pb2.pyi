@@ -64,17 +64,19 @@ class LogServiceGetResponse(_message.Message):
     def __init__(self, day: _Optional[_Union[_log_pb2.LogDay, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[_log_pb2.LogEntry, _Mapping]]] = ..., archived: _Optional[_Iterable[_Union[_log_pb2.ArchivedLog, _Mapping]]] = ...) -> None: ...
 
 class LogServiceListRequest(_message.Message):
-    __slots__ = ("space", "to", "page_size", "page_token")
+    __slots__ = ("space", "to", "page_size", "page_token", "include_deleted")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     FROM_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_DELETED_FIELD_NUMBER: _ClassVar[int]
     space: str
     to: str
     page_size: int
     page_token: str
-    def __init__(self, space: _Optional[str] = ..., to: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
+    include_deleted: bool
+    def __init__(self, space: _Optional[str] = ..., to: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_deleted: _Optional[bool] = ..., **kwargs) -> None: ...
 
 class LogServiceListResponse(_message.Message):
     __slots__ = ("days", "next_page_token")

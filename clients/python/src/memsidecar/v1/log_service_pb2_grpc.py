@@ -71,7 +71,7 @@ class LogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def List(self, request, context):
-        """List returns the days that have a log, newest first.
+        """List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -306,7 +306,7 @@ class MemoryServiceUnlinkResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ...) -> None: ...
 
 class MemoryServiceConsolidateRequest(_message.Message):
-    __slots__ = ("space", "content", "category", "salience", "title", "tags", "write_to", "dry_run", "idempotency_key", "session")
+    __slots__ = ("space", "content", "category", "salience", "title", "tags", "write_to", "dry_run", "idempotency_key", "session", "wait", "confidence")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
@@ -317,6 +317,8 @@ class MemoryServiceConsolidateRequest(_message.Message):
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     space: str
     content: str
     category: str
@@ -327,23 +329,29 @@ class MemoryServiceConsolidateRequest(_message.Message):
     dry_run: bool
     idempotency_key: str
     session: str
-    def __init__(self, space: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., write_to: _Optional[_Union[WriteTo, str]] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., session: _Optional[str] = ...) -> None: ...
+    wait: bool
+    confidence: float
+    def __init__(self, space: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., write_to: _Optional[_Union[WriteTo, str]] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., session: _Optional[str] = ..., wait: _Optional[bool] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class MemoryServiceConsolidateResponse(_message.Message):
-    __slots__ = ("result", "decision", "id", "reason", "decided_by", "note")
+    __slots__ = ("result", "decision", "id", "reason", "decided_by", "note", "pending", "changes")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     DECISION_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     DECIDED_BY_FIELD_NUMBER: _ClassVar[int]
     NOTE_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
     result: _write_pb2.WriteResult
     decision: Decision
     id: str
     reason: str
     decided_by: str
     note: str
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., decision: _Optional[_Union[Decision, str]] = ..., id: _Optional[str] = ..., reason: _Optional[str] = ..., decided_by: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
+    pending: bool
+    changes: _containers.RepeatedCompositeFieldContainer[_operation_pb2.Change]
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., decision: _Optional[_Union[Decision, str]] = ..., id: _Optional[str] = ..., reason: _Optional[str] = ..., decided_by: _Optional[str] = ..., note: _Optional[str] = ..., pending: _Optional[bool] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ...) -> None: ...
 
 class MemoryServiceHistoryRequest(_message.Message):
     __slots__ = ("space", "id", "limit")
@@ -455,16 +463,22 @@ class MemoryServiceStatsResponse(_message.Message):
     def __init__(self, total: _Optional[int] = ..., by_category: _Optional[_Mapping[str, int]] = ..., by_status: _Optional[_Mapping[str, int]] = ..., by_source: _Optional[_Mapping[str, int]] = ..., average_salience: _Optional[float] = ..., accesses: _Optional[int] = ..., sessions: _Optional[int] = ..., days: _Optional[int] = ..., log_entries: _Optional[int] = ..., lsn: _Optional[int] = ..., latencies: _Optional[_Iterable[_Union[MethodLatency, _Mapping]]] = ..., spaces: _Optional[_Iterable[_Union[SpaceStats, _Mapping]]] = ..., journal_syncs: _Optional[int] = ..., journal_bytes: _Optional[int] = ...) -> None: ...
 
 class SpaceStats(_message.Message):
-    __slots__ = ("name", "active", "total", "revision")
+    __slots__ = ("name", "active", "total", "revision", "embedded", "embedding_waiting", "embedding_refused")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDED_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_WAITING_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_REFUSED_FIELD_NUMBER: _ClassVar[int]
     name: str
     active: int
     total: int
     revision: int
-    def __init__(self, name: _Optional[str] = ..., active: _Optional[int] = ..., total: _Optional[int] = ..., revision: _Optional[int] = ...) -> None: ...
+    embedded: int
+    embedding_waiting: int
+    embedding_refused: int
+    def __init__(self, name: _Optional[str] = ..., active: _Optional[int] = ..., total: _Optional[int] = ..., revision: _Optional[int] = ..., embedded: _Optional[int] = ..., embedding_waiting: _Optional[int] = ..., embedding_refused: _Optional[int] = ...) -> None: ...
 
 class MethodLatency(_message.Message):
     __slots__ = ("method", "count", "p50", "p99")

@@ -19,12 +19,23 @@ class RankingProfile(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RANKING_PROFILE_WEIGHTED: _ClassVar[RankingProfile]
     RANKING_PROFILE_OVERLAP: _ClassVar[RankingProfile]
     RANKING_PROFILE_RECENT: _ClassVar[RankingProfile]
+
+class SearchArm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SEARCH_ARM_UNSPECIFIED: _ClassVar[SearchArm]
+    SEARCH_ARM_KEYWORD: _ClassVar[SearchArm]
+    SEARCH_ARM_FUSION: _ClassVar[SearchArm]
+    SEARCH_ARM_VECTOR: _ClassVar[SearchArm]
 RANKING_PROFILE_UNSPECIFIED: RankingProfile
 RANKING_PROFILE_BALANCED: RankingProfile
 RANKING_PROFILE_PRODUCT: RankingProfile
 RANKING_PROFILE_WEIGHTED: RankingProfile
 RANKING_PROFILE_OVERLAP: RankingProfile
 RANKING_PROFILE_RECENT: RankingProfile
+SEARCH_ARM_UNSPECIFIED: SearchArm
+SEARCH_ARM_KEYWORD: SearchArm
+SEARCH_ARM_FUSION: SearchArm
+SEARCH_ARM_VECTOR: SearchArm
 
 class SearchFilter(_message.Message):
     __slots__ = ("categories", "tags", "sources", "statuses", "min_salience", "pinned", "created_from", "created_before", "sessions")
@@ -49,7 +60,7 @@ class SearchFilter(_message.Message):
     def __init__(self, categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[_memory_pb2.MemoryStatus, str]]] = ..., min_salience: _Optional[float] = ..., pinned: _Optional[bool] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sessions: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SearchServiceSearchRequest(_message.Message):
-    __slots__ = ("spaces", "query", "k", "profile", "filter", "as_of", "explain", "use_decay", "min_score", "touch")
+    __slots__ = ("spaces", "query", "k", "profile", "filter", "as_of", "explain", "use_decay", "min_score", "touch", "arm")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     K_FIELD_NUMBER: _ClassVar[int]
@@ -60,6 +71,7 @@ class SearchServiceSearchRequest(_message.Message):
     USE_DECAY_FIELD_NUMBER: _ClassVar[int]
     MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
     TOUCH_FIELD_NUMBER: _ClassVar[int]
+    ARM_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     query: str
     k: int
@@ -70,7 +82,8 @@ class SearchServiceSearchRequest(_message.Message):
     use_decay: bool
     min_score: float
     touch: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., k: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., use_decay: _Optional[bool] = ..., min_score: _Optional[float] = ..., touch: _Optional[bool] = ...) -> None: ...
+    arm: SearchArm
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., k: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., use_decay: _Optional[bool] = ..., min_score: _Optional[float] = ..., touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ...) -> None: ...
 
 class SearchHit(_message.Message):
     __slots__ = ("memory", "space", "score", "components")
@@ -93,16 +106,18 @@ class ScoreComponent(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
 
 class SearchServiceSearchResponse(_message.Message):
-    __slots__ = ("hits", "candidates", "abstained", "reason")
+    __slots__ = ("hits", "candidates", "abstained", "reason", "meant")
     HITS_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
     ABSTAINED_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    MEANT_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[SearchHit]
     candidates: int
     abstained: bool
     reason: str
-    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ...) -> None: ...
+    meant: bool
+    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., meant: _Optional[bool] = ...) -> None: ...
 
 class SearchServiceSimilarRequest(_message.Message):
     __slots__ = ("space", "id", "content", "k", "min_similarity", "categories")
@@ -127,7 +142,7 @@ class SearchServiceSimilarResponse(_message.Message):
     def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ...) -> None: ...
 
 class SearchServiceRecallRequest(_message.Message):
-    __slots__ = ("spaces", "text", "session_id", "max_tokens", "max_items", "explicit", "working_tools", "files_read")
+    __slots__ = ("spaces", "text", "session_id", "max_tokens", "max_items", "explicit", "working_tools", "files_read", "project_directory")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -136,6 +151,7 @@ class SearchServiceRecallRequest(_message.Message):
     EXPLICIT_FIELD_NUMBER: _ClassVar[int]
     WORKING_TOOLS_FIELD_NUMBER: _ClassVar[int]
     FILES_READ_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     text: str
     session_id: str
@@ -144,10 +160,11 @@ class SearchServiceRecallRequest(_message.Message):
     explicit: bool
     working_tools: _containers.RepeatedScalarFieldContainer[str]
     files_read: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., max_tokens: _Optional[int] = ..., max_items: _Optional[int] = ..., explicit: _Optional[bool] = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ...) -> None: ...
+    project_directory: str
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., max_tokens: _Optional[int] = ..., max_items: _Optional[int] = ..., explicit: _Optional[bool] = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ("memory", "space", "score", "tool", "text", "clipped", "age", "caveat")
+    __slots__ = ("memory", "space", "score", "tool", "text", "clipped", "age", "caveat", "selected")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -156,6 +173,7 @@ class RecalledMemory(_message.Message):
     CLIPPED_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     CAVEAT_FIELD_NUMBER: _ClassVar[int]
+    SELECTED_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     space: str
     score: float
@@ -164,7 +182,8 @@ class RecalledMemory(_message.Message):
     clipped: bool
     age: str
     caveat: str
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., clipped: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ...) -> None: ...
+    selected: bool
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., clipped: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected: _Optional[bool] = ...) -> None: ...
 
 class SearchServiceRecallResponse(_message.Message):
     __slots__ = ("items", "block", "tokens", "language", "reason")

@@ -3,6 +3,7 @@ import datetime
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
 from memsidecar.v1 import memory_service_pb2 as _memory_service_pb2
+from memsidecar.v1 import operation_pb2 as _operation_pb2
 from memsidecar.v1 import search_service_pb2 as _search_service_pb2
 from memsidecar.v1 import session_pb2 as _session_pb2
 from memsidecar.v1 import write_pb2 as _write_pb2
@@ -63,28 +64,32 @@ class ContextOptions(_message.Message):
     def __init__(self, form: _Optional[_Union[ContextForm, str]] = ..., max_tokens: _Optional[int] = ..., language: _Optional[str] = ..., instructions: _Optional[bool] = ..., bootstrap: _Optional[bool] = ...) -> None: ...
 
 class SessionServiceStartResponse(_message.Message):
-    __slots__ = ("session", "space", "context", "context_repeated", "recall")
+    __slots__ = ("session", "space", "context", "context_repeated", "recall", "working")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_REPEATED_FIELD_NUMBER: _ClassVar[int]
     RECALL_FIELD_NUMBER: _ClassVar[int]
+    WORKING_FIELD_NUMBER: _ClassVar[int]
     session: _session_pb2.Session
     space: str
     context: str
     context_repeated: bool
     recall: _search_service_pb2.SearchServiceRecallResponse
-    def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., space: _Optional[str] = ..., context: _Optional[str] = ..., context_repeated: _Optional[bool] = ..., recall: _Optional[_Union[_search_service_pb2.SearchServiceRecallResponse, _Mapping]] = ...) -> None: ...
+    working: str
+    def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., space: _Optional[str] = ..., context: _Optional[str] = ..., context_repeated: _Optional[bool] = ..., recall: _Optional[_Union[_search_service_pb2.SearchServiceRecallResponse, _Mapping]] = ..., working: _Optional[str] = ...) -> None: ...
 
 class SessionServiceAppendRequest(_message.Message):
-    __slots__ = ("space", "session_id", "messages")
+    __slots__ = ("space", "session_id", "messages", "context_summary")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_SUMMARY_FIELD_NUMBER: _ClassVar[int]
     space: str
     session_id: str
     messages: _containers.RepeatedCompositeFieldContainer[_session_pb2.SessionMessage]
-    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_session_pb2.SessionMessage, _Mapping]]] = ...) -> None: ...
+    context_summary: str
+    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_session_pb2.SessionMessage, _Mapping]]] = ..., context_summary: _Optional[str] = ...) -> None: ...
 
 class SessionServiceAppendResponse(_message.Message):
     __slots__ = ("result", "next_seq", "redacted")
@@ -131,7 +136,7 @@ class ReflectedItem(_message.Message):
     def __init__(self, decision: _Optional[_Union[_memory_service_pb2.Decision, str]] = ..., memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., target_id: _Optional[str] = ..., outcome: _Optional[_Union[_write_pb2.Outcome, _Mapping]] = ..., rule: _Optional[str] = ...) -> None: ...
 
 class SessionServiceReflectResponse(_message.Message):
-    __slots__ = ("result", "items", "summary", "pending", "session", "decided_by", "note")
+    __slots__ = ("result", "items", "summary", "pending", "session", "decided_by", "note", "changes")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +144,7 @@ class SessionServiceReflectResponse(_message.Message):
     SESSION_FIELD_NUMBER: _ClassVar[int]
     DECIDED_BY_FIELD_NUMBER: _ClassVar[int]
     NOTE_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
     result: _write_pb2.WriteResult
     items: _containers.RepeatedCompositeFieldContainer[ReflectedItem]
     summary: str
@@ -146,7 +152,8 @@ class SessionServiceReflectResponse(_message.Message):
     session: _session_pb2.Session
     decided_by: str
     note: str
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ReflectedItem, _Mapping]]] = ..., summary: _Optional[str] = ..., pending: _Optional[bool] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., decided_by: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
+    changes: _containers.RepeatedCompositeFieldContainer[_operation_pb2.Change]
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ReflectedItem, _Mapping]]] = ..., summary: _Optional[str] = ..., pending: _Optional[bool] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., decided_by: _Optional[str] = ..., note: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ...) -> None: ...
 
 class SessionServiceEndRequest(_message.Message):
     __slots__ = ("space", "session_id", "reason")
@@ -179,12 +186,14 @@ class SessionServiceGetRequest(_message.Message):
     def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., include_messages: _Optional[bool] = ..., from_seq: _Optional[int] = ..., max_messages: _Optional[int] = ...) -> None: ...
 
 class SessionServiceGetResponse(_message.Message):
-    __slots__ = ("session", "messages")
+    __slots__ = ("session", "messages", "context_summary")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_SUMMARY_FIELD_NUMBER: _ClassVar[int]
     session: _session_pb2.Session
     messages: _containers.RepeatedCompositeFieldContainer[_session_pb2.SessionMessage]
-    def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[_session_pb2.SessionMessage, _Mapping]]] = ...) -> None: ...
+    context_summary: str
+    def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[_session_pb2.SessionMessage, _Mapping]]] = ..., context_summary: _Optional[str] = ...) -> None: ...
 
 class SessionServiceListRequest(_message.Message):
     __slots__ = ("space", "states", "page_size", "page_token")

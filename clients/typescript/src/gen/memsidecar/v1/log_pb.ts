@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/log.proto.
  */
 export const file_memsidecar_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdtZW1zaWRlY2FyL3YxL2xvZy5wcm90bxINbWVtc2lkZWNhci52MSJgCgZMb2dEYXkSDAoEZGF0ZRgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhAKCGFyY2hpdmVkGAMgASgIEhAKCHJldmlzaW9uGAQgASgDEhMKC2VudHJ5X2NvdW50GAUgASgFIqsBCghMb2dFbnRyeRIKCgJpZBgBIAEoCRIMCgR0aW1lGAIgASgJEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR0eXBlGAQgASgJEg8KB2NvbnRlbnQYBSABKAkSEAoIY2F0ZWdvcnkYBiABKAkSDAoEdG9vbBgHIAEoCRINCgVlcnJvchgIIAEoCRIPCgdzZXNzaW9uGAkgASgJIoACCgtBcmNoaXZlZExvZxIKCgJpZBgBIAEoCRIMCgRkYXRlGAIgASgJEhMKC2VudHJ5X2NvdW50GAMgASgFEg8KB3N1bW1hcnkYBCABKAkSGwoTcHJvbW90ZWRfbWVtb3J5X2lkcxgFIAMoCRIvCgthcmNoaXZlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRYXJjaGl2ZV9vcGVyYXRpb24YByABKAMSLgoKZGVsZXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQZGVsZXRlX29wZXJhdGlvbhgJIAEoA2IGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChdtZW1zaWRlY2FyL3YxL2xvZy5wcm90bxINbWVtc2lkZWNhci52MSKQAQoGTG9nRGF5EgwKBGRhdGUYASABKAkSDwoHc3VtbWFyeRgCIAEoCRIQCghhcmNoaXZlZBgDIAEoCBIQCghyZXZpc2lvbhgEIAEoAxITCgtlbnRyeV9jb3VudBgFIAEoBRIuCgpkZWxldGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKrAQoITG9nRW50cnkSCgoCaWQYASABKAkSDAoEdGltZRgCIAEoCRImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdHlwZRgEIAEoCRIPCgdjb250ZW50GAUgASgJEhAKCGNhdGVnb3J5GAYgASgJEgwKBHRvb2wYByABKAkSDQoFZXJyb3IYCCABKAkSDwoHc2Vzc2lvbhgJIAEoCSKAAgoLQXJjaGl2ZWRMb2cSCgoCaWQYASABKAkSDAoEZGF0ZRgCIAEoCRITCgtlbnRyeV9jb3VudBgDIAEoBRIPCgdzdW1tYXJ5GAQgASgJEhsKE3Byb21vdGVkX21lbW9yeV9pZHMYBSADKAkSLwoLYXJjaGl2ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWFyY2hpdmVfb3BlcmF0aW9uGAcgASgDEi4KCmRlbGV0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGRlbGV0ZV9vcGVyYXRpb24YCSABKANiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * LogDay is what is known of a daily log beside its entries.
@@ -54,6 +54,13 @@ export type LogDay = Message<"memsidecar.v1.LogDay"> & {
    * @generated from field: int32 entry_count = 5;
    */
   entryCount: number;
+
+  /**
+   * When the log was deleted, once it was archived: its summary is left, and what memories were made of it. Absent while the log is there.
+   *
+   * @generated from field: google.protobuf.Timestamp deleted_at = 6;
+   */
+  deletedAt?: Timestamp | undefined;
 };
 
 /**

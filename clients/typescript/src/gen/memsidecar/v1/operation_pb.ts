@@ -48,7 +48,7 @@ export type Operation = Message<"memsidecar.v1.Operation"> & {
   space: string;
 
   /**
-   * Who asked for it: client, reflect, consolidate, archive, undo, adopt, session or daemon.
+   * Who asked for it: client, reflect, consolidate, archive, undo, adopt, session, daemon, import, edit or view.
    *
    * @generated from field: string actor = 4;
    */

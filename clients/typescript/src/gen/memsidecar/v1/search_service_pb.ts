@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/search_service.proto.
  */
 export const file_memsidecar_v1_search_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZW1zaWRlY2FyL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIp4CCgxTZWFyY2hGaWx0ZXISEgoKY2F0ZWdvcmllcxgBIAMoCRIMCgR0YWdzGAIgAygJEg8KB3NvdXJjZXMYAyADKAkSLQoIc3RhdHVzZXMYBCADKA4yGy5tZW1zaWRlY2FyLnYxLk1lbW9yeVN0YXR1cxIUCgxtaW5fc2FsaWVuY2UYBSABKAESEwoGcGlubmVkGAYgASgISACIAQESMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2Vzc2lvbnMYCSADKAlCCQoHX3Bpbm5lZCK2AgoaU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEgkKAWsYAyABKAUSLgoHcHJvZmlsZRgEIAEoDjIdLm1lbXNpZGVjYXIudjEuUmFua2luZ1Byb2ZpbGUSKwoGZmlsdGVyGAUgASgLMhsubWVtc2lkZWNhci52MS5TZWFyY2hGaWx0ZXISKQoFYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YByABKAgSFgoJdXNlX2RlY2F5GAggASgISACIAQESEQoJbWluX3Njb3JlGAkgASgBEhIKBXRvdWNoGAogASgISAGIAQFCDAoKX3VzZV9kZWNheUIICgZfdG91Y2gigwEKCVNlYXJjaEhpdBIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIxCgpjb21wb25lbnRzGAQgAygLMh0ubWVtc2lkZWNhci52MS5TY29yZUNvbXBvbmVudCItCg5TY29yZUNvbXBvbmVudBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgBInwKG1NlYXJjaFNlcnZpY2VTZWFyY2hSZXNwb25zZRImCgRoaXRzGAEgAygLMhgubWVtc2lkZWNhci52MS5TZWFyY2hIaXQSEgoKY2FuZGlkYXRlcxgCIAEoBRIRCglhYnN0YWluZWQYAyABKAgSDgoGcmVhc29uGAQgASgJIowBChtTZWFyY2hTZXJ2aWNlU2ltaWxhclJlcXVlc3QSDQoFc3BhY2UYASABKAkSDAoCaWQYAiABKAlIABIRCgdjb250ZW50GAMgASgJSAASCQoBaxgEIAEoBRIWCg5taW5fc2ltaWxhcml0eRgFIAEoARISCgpjYXRlZ29yaWVzGAYgAygJQgYKBGxpa2UiRgocU2VhcmNoU2VydmljZVNpbWlsYXJSZXNwb25zZRImCgRoaXRzGAEgAygLMhgubWVtc2lkZWNhci52MS5TZWFyY2hIaXQisgEKGlNlYXJjaFNlcnZpY2VSZWNhbGxSZXF1ZXN0Eg4KBnNwYWNlcxgBIAMoCRIMCgR0ZXh0GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKbWF4X3Rva2VucxgEIAEoBRIRCgltYXhfaXRlbXMYBSABKAUSEAoIZXhwbGljaXQYBiABKAgSFQoNd29ya2luZ190b29scxgHIAMoCRISCgpmaWxlc19yZWFkGAggAygJIp8BCg5SZWNhbGxlZE1lbW9yeRIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIMCgR0b29sGAQgASgJEgwKBHRleHQYBSABKAkSDwoHY2xpcHBlZBgGIAEoCBILCgNhZ2UYByABKAkSDgoGY2F2ZWF0GAggASgJIowBChtTZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USLAoFaXRlbXMYASADKAsyHS5tZW1zaWRlY2FyLnYxLlJlY2FsbGVkTWVtb3J5Eg0KBWJsb2NrGAIgASgJEg4KBnRva2VucxgDIAEoBRIQCghsYW5ndWFnZRgEIAEoCRIOCgZyZWFzb24YBSABKAkiXQofU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW1lbW9yeV9pZBgCIAEoCRITCgttYXhfcmVzdWx0cxgDIAEoBSKZAQoLUmVjYWxsVHJhY2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAiABKAkSDQoFcXVlcnkYAyABKAkSEAoIZXhwbGljaXQYBCABKAgSLQoIbWVtb3JpZXMYBSADKAsyGy5tZW1zaWRlY2FyLnYxLlRyYWNlZE1lbW9yeSI4CgxUcmFjZWRNZW1vcnkSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSDQoFc2NvcmUYAyABKAEiTwogU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVzcG9uc2USKwoHcmVjYWxscxgBIAMoCzIaLm1lbXNpZGVjYXIudjEuUmVjYWxsVHJhY2UqwwEKDlJhbmtpbmdQcm9maWxlEh8KG1JBTktJTkdfUFJPRklMRV9VTlNQRUNJRklFRBAAEhwKGFJBTktJTkdfUFJPRklMRV9CQUxBTkNFRBABEhsKF1JBTktJTkdfUFJPRklMRV9QUk9EVUNUEAISHAoYUkFOS0lOR19QUk9GSUxFX1dFSUdIVEVEEAMSGwoXUkFOS0lOR19QUk9GSUxFX09WRVJMQVAQBBIaChZSQU5LSU5HX1BST0ZJTEVfUkVDRU5UEAUypQMKDVNlYXJjaFNlcnZpY2USXwoGU2VhcmNoEikubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2VhcmNoUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNlYXJjaFJlc3BvbnNlEmIKB1NpbWlsYXISKi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTaW1pbGFyUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNpbWlsYXJSZXNwb25zZRJfCgZSZWNhbGwSKS5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VSZWNhbGxSZXF1ZXN0GioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USbgoLTGlzdFJlY2FsbHMSLi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1JlcXVlc3QaLy5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_memsidecar_v1_memory]);
+  fileDesc("CiJtZW1zaWRlY2FyL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIp4CCgxTZWFyY2hGaWx0ZXISEgoKY2F0ZWdvcmllcxgBIAMoCRIMCgR0YWdzGAIgAygJEg8KB3NvdXJjZXMYAyADKAkSLQoIc3RhdHVzZXMYBCADKA4yGy5tZW1zaWRlY2FyLnYxLk1lbW9yeVN0YXR1cxIUCgxtaW5fc2FsaWVuY2UYBSABKAESEwoGcGlubmVkGAYgASgISACIAQESMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2Vzc2lvbnMYCSADKAlCCQoHX3Bpbm5lZCLdAgoaU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEgkKAWsYAyABKAUSLgoHcHJvZmlsZRgEIAEoDjIdLm1lbXNpZGVjYXIudjEuUmFua2luZ1Byb2ZpbGUSKwoGZmlsdGVyGAUgASgLMhsubWVtc2lkZWNhci52MS5TZWFyY2hGaWx0ZXISKQoFYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YByABKAgSFgoJdXNlX2RlY2F5GAggASgISACIAQESEQoJbWluX3Njb3JlGAkgASgBEhIKBXRvdWNoGAogASgISAGIAQESJQoDYXJtGAsgASgOMhgubWVtc2lkZWNhci52MS5TZWFyY2hBcm1CDAoKX3VzZV9kZWNheUIICgZfdG91Y2gigwEKCVNlYXJjaEhpdBIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIxCgpjb21wb25lbnRzGAQgAygLMh0ubWVtc2lkZWNhci52MS5TY29yZUNvbXBvbmVudCItCg5TY29yZUNvbXBvbmVudBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgBIosBChtTZWFyY2hTZXJ2aWNlU2VhcmNoUmVzcG9uc2USJgoEaGl0cxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuU2VhcmNoSGl0EhIKCmNhbmRpZGF0ZXMYAiABKAUSEQoJYWJzdGFpbmVkGAMgASgIEg4KBnJlYXNvbhgEIAEoCRINCgVtZWFudBgFIAEoCCKMAQobU2VhcmNoU2VydmljZVNpbWlsYXJSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKAmlkGAIgASgJSAASEQoHY29udGVudBgDIAEoCUgAEgkKAWsYBCABKAUSFgoObWluX3NpbWlsYXJpdHkYBSABKAESEgoKY2F0ZWdvcmllcxgGIAMoCUIGCgRsaWtlIkYKHFNlYXJjaFNlcnZpY2VTaW1pbGFyUmVzcG9uc2USJgoEaGl0cxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuU2VhcmNoSGl0Is0BChpTZWFyY2hTZXJ2aWNlUmVjYWxsUmVxdWVzdBIOCgZzcGFjZXMYASADKAkSDAoEdGV4dBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhIKCm1heF90b2tlbnMYBCABKAUSEQoJbWF4X2l0ZW1zGAUgASgFEhAKCGV4cGxpY2l0GAYgASgIEhUKDXdvcmtpbmdfdG9vbHMYByADKAkSEgoKZmlsZXNfcmVhZBgIIAMoCRIZChFwcm9qZWN0X2RpcmVjdG9yeRgJIAEoCSKxAQoOUmVjYWxsZWRNZW1vcnkSJQoGbWVtb3J5GAEgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSDQoFc3BhY2UYAiABKAkSDQoFc2NvcmUYAyABKAESDAoEdG9vbBgEIAEoCRIMCgR0ZXh0GAUgASgJEg8KB2NsaXBwZWQYBiABKAgSCwoDYWdlGAcgASgJEg4KBmNhdmVhdBgIIAEoCRIQCghzZWxlY3RlZBgJIAEoCCKMAQobU2VhcmNoU2VydmljZVJlY2FsbFJlc3BvbnNlEiwKBWl0ZW1zGAEgAygLMh0ubWVtc2lkZWNhci52MS5SZWNhbGxlZE1lbW9yeRINCgVibG9jaxgCIAEoCRIOCgZ0b2tlbnMYAyABKAUSEAoIbGFuZ3VhZ2UYBCABKAkSDgoGcmVhc29uGAUgASgJIl0KH1NlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgltZW1vcnlfaWQYAiABKAkSEwoLbWF4X3Jlc3VsdHMYAyABKAUimQEKC1JlY2FsbFRyYWNlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAIgASgJEg0KBXF1ZXJ5GAMgASgJEhAKCGV4cGxpY2l0GAQgASgIEi0KCG1lbW9yaWVzGAUgAygLMhsubWVtc2lkZWNhci52MS5UcmFjZWRNZW1vcnkiOAoMVHJhY2VkTWVtb3J5Eg0KBXNwYWNlGAEgASgJEgoKAmlkGAIgASgJEg0KBXNjb3JlGAMgASgBIk8KIFNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1Jlc3BvbnNlEisKB3JlY2FsbHMYASADKAsyGi5tZW1zaWRlY2FyLnYxLlJlY2FsbFRyYWNlKsMBCg5SYW5raW5nUHJvZmlsZRIfChtSQU5LSU5HX1BST0ZJTEVfVU5TUEVDSUZJRUQQABIcChhSQU5LSU5HX1BST0ZJTEVfQkFMQU5DRUQQARIbChdSQU5LSU5HX1BST0ZJTEVfUFJPRFVDVBACEhwKGFJBTktJTkdfUFJPRklMRV9XRUlHSFRFRBADEhsKF1JBTktJTkdfUFJPRklMRV9PVkVSTEFQEAQSGgoWUkFOS0lOR19QUk9GSUxFX1JFQ0VOVBAFKm0KCVNlYXJjaEFybRIaChZTRUFSQ0hfQVJNX1VOU1BFQ0lGSUVEEAASFgoSU0VBUkNIX0FSTV9LRVlXT1JEEAESFQoRU0VBUkNIX0FSTV9GVVNJT04QAhIVChFTRUFSQ0hfQVJNX1ZFQ1RPUhADMqUDCg1TZWFyY2hTZXJ2aWNlEl8KBlNlYXJjaBIpLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTZWFyY2hSZXNwb25zZRJiCgdTaW1pbGFyEioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2ltaWxhclJlcXVlc3QaKy5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTaW1pbGFyUmVzcG9uc2USXwoGUmVjYWxsEikubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlUmVjYWxsUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVJlY2FsbFJlc3BvbnNlEm4KC0xpc3RSZWNhbGxzEi4ubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlTGlzdFJlY2FsbHNSZXF1ZXN0Gi8ubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlTGlzdFJlY2FsbHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_memory]);
 
 /**
  * SearchFilter narrows a search. Every criterion that is given must hold.
@@ -168,6 +168,13 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
    * @generated from field: optional bool touch = 10;
    */
   touch?: boolean | undefined;
+
+  /**
+   * Default fusion.
+   *
+   * @generated from field: memsidecar.v1.SearchArm arm = 11;
+   */
+  arm: SearchArm;
 };
 
 /**
@@ -275,11 +282,18 @@ export type SearchServiceSearchResponse = Message<"memsidecar.v1.SearchServiceSe
   abstained: boolean;
 
   /**
-   * Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE; empty when there are.
+   * Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, and NO_VECTORS of SEARCH_ARM_VECTOR; empty when there are.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
+
+  /**
+   * Meaning took part.
+   *
+   * @generated from field: bool meant = 5;
+   */
+  meant: boolean;
 };
 
 /**
@@ -425,18 +439,26 @@ export type SearchServiceRecallRequest = Message<"memsidecar.v1.SearchServiceRec
   explicit: boolean;
 
   /**
-   * Tools in use, for the rules about them; at most 200.
+   * Tools in use, for the rules about them, beside those that the working memory of the session names; at most 200.
    *
    * @generated from field: repeated string working_tools = 7;
    */
   workingTools: string[];
 
   /**
-   * Files that the agent has just read; memories whose structured_data names one as its file or path are left out; at most 200.
+   * Files that the agent has just read, beside those of the working memory; memories whose structured_data names one as its file or path
+   * are left out, and memories that name one are preferred to others that fit equally well; at most 200.
    *
    * @generated from field: repeated string files_read = 8;
    */
   filesRead: string[];
+
+  /**
+   * A directory, as an absolute path: add the space of the project that it belongs to, as SessionService.Start does with project_space.
+   *
+   * @generated from field: string project_directory = 9;
+   */
+  projectDirectory: string;
 };
 
 /**
@@ -507,6 +529,13 @@ export type RecalledMemory = Message<"memsidecar.v1.RecalledMemory"> & {
    * @generated from field: string caveat = 8;
    */
   caveat: string;
+
+  /**
+   * The language model chose it for an earlier prompt of the session.
+   *
+   * @generated from field: bool selected = 9;
+   */
+  selected: boolean;
 };
 
 /**
@@ -530,7 +559,8 @@ export type SearchServiceRecallResponse = Message<"memsidecar.v1.SearchServiceRe
   items: RecalledMemory[];
 
   /**
-   * Text to put beside the prompt, fenced as data; empty when there are no items. What memsidecar records of a session leaves it out.
+   * Text to put beside the prompt, fenced as data; empty when there are no items, unless the session's context was compacted: then what its
+   * agent wrote down for itself comes with the next recall, in a fence of its own. What memsidecar records of a session leaves it out.
    *
    * @generated from field: string block = 2;
    */
@@ -759,6 +789,48 @@ export enum RankingProfile {
  */
 export const RankingProfileSchema: GenEnum<RankingProfile> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_search_service, 0);
+
+/**
+ * SearchArm is what decides which memories are looked at, and how relevant they are.
+ *
+ * @generated from enum memsidecar.v1.SearchArm
+ */
+export enum SearchArm {
+  /**
+   * The same as SEARCH_ARM_FUSION.
+   *
+   * @generated from enum value: SEARCH_ARM_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Words alone.
+   *
+   * @generated from enum value: SEARCH_ARM_KEYWORD = 1;
+   */
+  KEYWORD = 1,
+
+  /**
+   * Words decide whether there is an answer; meaning takes part in the order when an embeddings server is configured and answers
+   * within a quarter of a second. Profile balanced only, words alone with the others.
+   *
+   * @generated from enum value: SEARCH_ARM_FUSION = 2;
+   */
+  FUSION = 2,
+
+  /**
+   * Meaning alone, without abstaining: for measuring. Profile balanced only.
+   *
+   * @generated from enum value: SEARCH_ARM_VECTOR = 3;
+   */
+  VECTOR = 3,
+}
+
+/**
+ * Describes the enum memsidecar.v1.SearchArm.
+ */
+export const SearchArmSchema: GenEnum<SearchArm> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_search_service, 1);
 
 /**
  * SearchService finds memories. It returns nothing rather than noise.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// state is what the manager says of the service.
+func (s *service) state(ctx context.Context) string {
+	if s.manager == launchd {
+		if exec.CommandContext(ctx, "launchctl", "print", fmt.Sprintf("gui/%d/%s", os.Getuid(), s.name)).Run() == nil {
+			return "loaded"
+		}
+		return "not loaded"
+	}
+	var parts []string
+	for _, q := range [][2]string{{"is-enabled", s.name + ".socket"}, {"is-active", s.name + ".socket"}, {"is-active", s.name + ".service"}} {
+		out, _ := exec.CommandContext(ctx, "systemctl", "--user", q[0], q[1]).Output() // the exit code says the same as the word
+		word := strings.TrimSpace(string(out))
+		if word == "" {
+			word = "unknown"
+		}
+		parts = append(parts, q[1]+" "+word)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *service) tool() string {
+	if s.manager == launchd {
+		return "launchctl"
+	}
+	return "systemctl"
+}
+
+// available reports whether the service manager can be talked to.
+func (s *service) available() error {
+	if _, err := exec.LookPath(s.tool()); err != nil {
+		return &cliError{what: "there is no " + s.tool() + " here", cause: err,
+			hint: "Nothing needs it: commands and agents start the daemon themselves. \"memsidecar service install --dry-run\" shows the files."}
+	}
+	return nil
+}
+
+func (s *service) run(ctx context.Context, steps [][]string) error {
+	for _, step := range steps {
+		name, mayFail := strings.CutPrefix(step[0], "-")
+		out, err := exec.CommandContext(ctx, name, step[1:]...).CombinedOutput()
+		if err != nil && !mayFail {
+			return &cliError{what: fmt.Sprintf("%s %s: %v", name, strings.Join(step[1:], " "), err), cause: err,
+				hint: strings.TrimSpace(string(out)) + "\nThe files are written; \"memsidecar service status\" says how it stands."}
+		}
+	}
+	return nil
+}
+
+// replaceFile writes a file whole, so that the service manager never reads half of it.
+func replaceFile(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write the service: %w", err)
+	}
+	if err := os.WriteFile(path+".tmp", []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the service: %w", err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return fmt.Errorf("write the service: %w", err)
+	}
+	return nil
+}

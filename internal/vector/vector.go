@@ -1,0 +1,110 @@
+// Package vector compares directions: a text's embedding becomes one small integer for each dimension, and many of them are
+// compared with one at a time. It keeps rows by number and reads and writes the file of them. It does not know what was
+// embedded, nor by whom. The integers of a comparison are the same on every machine.
+package vector
+
+import (
+	"crypto/sha256"
+	"math"
+)
+
+const (
+	// MaxDim is the greatest number of dimensions: sums of products of more might not fit.
+	MaxDim = 8192
+
+	align   = 32  // codes a row is padded to a multiple of, with zeros
+	largest = 127 // code of the greatest component; −128 does not occur
+)
+
+// Key identifies the text that a vector is of: 128 bits of its SHA-256.
+type Key [16]byte
+
+// KeyOf returns the key of a text.
+func KeyOf(text string) (k Key) {
+	sum := sha256.Sum256([]byte(text))
+	copy(k[:], sum[:])
+	return k
+}
+
+// Direction is an embedding without its length, as codes from −127 to 127. It is not changed after Quantise.
+type Direction struct {
+	dim     int
+	codes   []int8  // padded
+	inverse float64 // 1 / length of codes
+}
+
+// Quantise makes a Direction of an embedding. ok is false when it has none, or more dimensions than MaxDim: all zero, or not finite.
+func Quantise(v []float32) (d Direction, ok bool) {
+	if len(v) == 0 || len(v) > MaxDim {
+		return Direction{}, false
+	}
+	most := 0.0
+	for _, c := range v {
+		a := math.Abs(float64(c))
+		if math.IsNaN(a) || math.IsInf(a, 0) {
+			return Direction{}, false
+		}
+		most = max(most, a)
+	}
+	if most == 0 {
+		return Direction{}, false
+	}
+	codes := make([]int8, len(v))
+	for i, c := range v {
+		codes[i] = int8(math.RoundToEven(float64(c) / most * largest))
+	}
+	return fromCodes(codes)
+}
+
+// fromCodes copies codes. ok is false when they have no direction.
+func fromCodes(codes []int8) (d Direction, ok bool) {
+	squares := int64(0)
+	for _, c := range codes {
+		squares += int64(c) * int64(c)
+	}
+	if squares == 0 {
+		return Direction{}, false
+	}
+	d = Direction{dim: len(codes), codes: make([]int8, stride(len(codes))), inverse: 1 / math.Sqrt(float64(squares))}
+	copy(d.codes, codes)
+	return d, true
+}
+
+// Dim is the number of dimensions.
+func (d Direction) Dim() int { return d.dim }
+
+// Cosine of the angle between two directions, −1 to 1; 0 when their dimensions differ.
+func (d Direction) Cosine(o Direction) float64 {
+	if d.dim != o.dim || d.dim == 0 {
+		return 0
+	}
+	var sum [1]int32
+	dots(sum[:], d.codes, o.codes)
+	return cosine(sum[0], d.inverse, o.inverse)
+}
+
+// cosine only multiplies, so that no machine can fuse an addition into it and round differently.
+func cosine(dot int32, a, b float64) float64 { return float64(dot) * a * b }
+
+func stride(dim int) int { return (dim + align - 1) / align * align }
+
+// dotsPortable sets out[i] to the product of q and the ith row of rows. It is what every other kernel must equal.
+func dotsPortable(out []int32, q, rows []int8) {
+	n := len(q)
+	for i := range out {
+		row := rows[i*n : i*n+n]
+		var a, b int32
+		for j := 0; j+1 < len(row) && j+1 < len(q); j += 2 {
+			a += int32(q[j]) * int32(row[j])
+			b += int32(q[j+1]) * int32(row[j+1])
+		}
+		out[i] = a + b
+	}
+}
+
+// fits panics when the sizes of a kernel's arguments do not belong together, for an assembly kernel checks nothing.
+func fits(out []int32, q, rows []int8) {
+	if len(q) == 0 || len(q)%align != 0 || len(q) > MaxDim || len(rows) != len(q)*len(out) {
+		panic("vector: sizes of rows do not fit")
+	}
+}
