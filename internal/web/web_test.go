@@ -246,8 +246,12 @@ func TestUpkeep(t *testing.T) {
 	if daily := h.get(t, 200, "POST", "/api/memory/consolidate", `{"content":"met the auditors","write_to":"daily"}`); at(daily, "decision") != "add" {
 		t.Errorf("into the log: %v", daily)
 	}
-	if all := h.get(t, 200, "POST", "/api/memory/consolidate", ""); at(all, "groups") == nil {
+	h.get(t, 200, "POST", "/api/v1/LogService/Append", `{"entries":[{"type":"auto_extract","content":"用户喜欢在下午3点开会","category":"preferences"}]}`)
+	if all := h.get(t, 200, "POST", "/api/memory/consolidate", ""); at(all, "entries", 0, "decision") != "add" {
 		t.Errorf("without a body: %v", all)
+	}
+	if again := h.get(t, 200, "POST", "/api/memory/consolidate", ""); len(at(again, "entries").([]any)) != 0 {
+		t.Errorf("without a body, again: %v", again)
 	}
 	if none := h.get(t, 200, "POST", "/api/memory/archive", ""); at(none, "days", 0, "action") != "keep" {
 		t.Errorf("archive without a body: %v", none)
