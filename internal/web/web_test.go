@@ -229,6 +229,10 @@ func TestSearch(t *testing.T) {
 	if none := h.get(t, 200, "POST", "/api/memory/search", `{"query":"asteroid mining taxes"}`); len(at(none, "results").([]any)) != 0 || at(none, "reason") == "" {
 		t.Errorf("nothing fits: %v", none)
 	}
+	h.get(t, 200, "POST", "/api/v1/LogService/Append", `{"entries":[{"content":"The auditors asked about invoices"}]}`)
+	if logged := h.get(t, 200, "POST", "/api/memory/search", `{"query":"auditors invoices","include_logs":true}`); at(logged, "results", 0, "log", "entry", "content") == nil || at(logged, "results", 0, "memory") != nil {
+		t.Errorf("in the logs: %v", logged)
+	}
 	if one := h.get(t, 200, "POST", "/api/memory/search", `{"query":"deploy","top_k":1}`); len(at(one, "results").([]any)) != 1 {
 		t.Errorf("top_k: %v", one)
 	}

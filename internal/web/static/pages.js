@@ -4,7 +4,7 @@ import { h, fill, say } from './dom.js';
 import { t, stamp } from './words.js';
 import { changesOf, differenceOf } from './changes.js';
 
-export function logs(box, { space, fail }) {
+export function logs(box, { space, fail }, wanted) {
   const days = h('div', { class: 'cards' }), day = h('div', { class: 'detail', tabindex: '0' });
   let shown = '';
   fill(box, h('div', { class: 'split' }, h('div', { class: 'scroll', tabindex: '0' }, days), day));
@@ -27,7 +27,7 @@ export function logs(box, { space, fail }) {
       h('div', { class: 'dim' }, [e.time, e.type, e.category && t(e.category), e.tool].filter(Boolean).join(' · ')), h('div', { class: 'pre' }, e.content), e.error && h('div', { class: 'bad' }, e.error))));
   }
 
-  load().catch(fail);
+  load().then(() => wanted && open(wanted)).catch(fail);
   return { changed: () => { load().catch(fail); if (shown) open(shown).catch(fail); } };
 }
 

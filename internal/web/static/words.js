@@ -2,7 +2,7 @@
 const words = {
   memories: ['Memories', '记忆'], operations: ['Changes', '变更'], logs: ['Daily logs', '每日日志'], sessions: ['Sessions', '会话'], summary: ['Rolling summary', '滚动摘要'],
   edits: ['To decide', '待定事项'], proposals: ['Proposed changes', '提议的更改'], proposalsHint: ['What was learnt and not done by itself, because it would lose a number, a name, a negation or most of a text, or retire what you saved.', '已学到但未自动执行的内容：执行会丢失数字、名称、否定或大部分文字，或停用你保存的记忆。'], proposalStale: ['The memory has changed since; this can only be discarded.', '该记忆此后已有变化，只能放弃。'], fileEdits: ['Edits of files', '文件的编辑'], file: ['memory.json', 'memory.json'], state: ['State', '状态'],
-  search: ['Search', '搜索'], searchHint: ['Search the memories  ( / )', '搜索记忆  ( / )'], all: ['All categories', '全部分类'], space: ['Space', '空间'],
+  search: ['Search', '搜索'], searchHint: ['Search the memories  ( / )', '搜索记忆  ( / )'], inLogs: ['in the logs too', '也搜日志'], all: ['All categories', '全部分类'], space: ['Space', '空间'],
   active: ['Active', '有效'], superseded: ['Replaced', '已被替代'], retired: ['Forgotten', '已遗忘'],
   created: ['Newest', '最新'], updated: ['Last changed', '最近修改'], salience: ['Importance', '重要性'], access: ['Most used', '使用最多'], order: ['Order', '排序'], status: ['State', '状态'],
   preferences: ['Preferences', '偏好'], facts: ['Facts', '事实'], tasks: ['Tasks', '任务'], reflections: ['Reflections', '反思'], procedural: ['Procedural', '程序'], general: ['General', '通用'],
