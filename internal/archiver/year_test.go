@@ -17,6 +17,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -354,6 +355,9 @@ func (y *year) checkArchive(rec *journal.Record, date string) {
 
 // TestYear lives through a year twice, once without faults and once with all there are, and wants the same to be left.
 func TestYear(t *testing.T) {
+	if memtest.RaceDetector {
+		t.Skip("a year has one goroutine after the other, and takes half a minute with the race detector; make crash-short runs it without")
+	}
 	calm, rough := newYear(t, false), newYear(t, true)
 	calm.check()
 	rough.check()

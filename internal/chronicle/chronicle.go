@@ -94,12 +94,13 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 	if len(spaces) == 0 {
 		spaces = []string{memory.DefaultSpace}
 	}
+	named := namedBy(f.cfg.Search.Periods(req.Query, req.AsOf))
 	for range attempts - 1 {
-		if out, sure, err := f.search(ctx, req, spaces, now); err != nil || sure {
+		if out, sure, err := f.search(ctx, req, spaces, named, now); err != nil || sure {
 			return out, err
 		}
 	}
-	out, _, err := f.search(ctx, req, spaces, now)
+	out, _, err := f.search(ctx, req, spaces, named, now)
 	return out, err
 }
 
@@ -107,8 +108,8 @@ func (f *Finder) Search(ctx context.Context, req search.Request) (*Result, error
 const attempts = 3
 
 // search answers once. It is not sure when logs were erased meanwhile: then it left out what it had found in them.
-func (f *Finder) search(ctx context.Context, req search.Request, spaces []string, now time.Time) (out *Result, sure bool, err error) {
-	contents, from := map[string]*content{}, ""
+func (f *Finder) search(ctx context.Context, req search.Request, spaces []string, named span, now time.Time) (out *Result, sure bool, err error) {
+	contents, from := map[string][]*content{}, ""
 	for _, space := range spaces {
 		if space == "" {
 			space = memory.DefaultSpace
@@ -116,13 +117,23 @@ func (f *Finder) search(ctx context.Context, req search.Request, spaces []string
 		if contents[space] != nil {
 			continue
 		}
-		c, err := f.content(ctx, space, spanOf(&req, now))
+		want := spanOf(&req, now)
+		c, err := f.content(ctx, space, want)
 		if err != nil {
 			return nil, false, err
 		}
-		contents[space] = c
+		contents[space] = append(contents[space], c)
 		from = max(from, c.searched())
-		req.Beside = append(req.Beside, search.Beside{Space: space, Items: c.items})
+		if old := named.and(want); named != (span{}) && !c.covers(old) {
+			days := newContent(f.cfg, f.limits)
+			if err := days.sync(ctx, f.store.Space(space), old.until(c.searched()), false); err != nil {
+				return nil, false, err
+			}
+			contents[space] = append(contents[space], days)
+		}
+		for _, c := range contents[space] {
+			req.Beside = append(req.Beside, search.Beside{Space: space, Items: c.items})
+		}
 	}
 	resp, err := f.cfg.Search.Search(ctx, req)
 	if err != nil {
@@ -134,14 +145,19 @@ func (f *Finder) search(ctx context.Context, req search.Request, spaces []string
 }
 
 // resolve says what each hit of a log is. One that was removed or erased since it was found is left out.
-func resolve(resp *search.Response, contents map[string]*content) (out *Result, sure bool) {
+func resolve(resp *search.Response, contents map[string][]*content) (out *Result, sure bool) {
 	out, sure = &Result{Response: resp}, true
 	resp.Hits = slices.DeleteFunc(resp.Hits, func(h search.Hit) bool {
 		if !h.Beside {
 			out.Logs = append(out.Logs, nil)
 			return false
 		}
-		found, ok := contents[h.Space].find(h.Memory.ID)
+		found, ok := Found{}, false
+		for _, c := range contents[h.Space] {
+			if !ok {
+				found, ok = c.find(h.Memory.ID)
+			}
+		}
 		if ok {
 			out.Logs = append(out.Logs, &found)
 		}
@@ -149,25 +165,6 @@ func resolve(resp *search.Response, contents map[string]*content) (out *Result, 
 		return !ok
 	})
 	return out, sure
-}
-
-// span is a range of dates, inclusive; either end may be open.
-type span struct{ from, to string }
-
-// spanOf is the dates of which entries can be among the results. Days of other time zones are a day away at most.
-func spanOf(req *search.Request, now time.Time) (s span) {
-	date := func(t time.Time, days int) string {
-		return t.In(now.Location()).AddDate(0, 0, days).Format(memory.DateLayout)
-	}
-	if t := req.Filter.CreatedAfter; !t.IsZero() {
-		s.from = date(t, -1)
-	}
-	for _, t := range []time.Time{req.AsOf, req.Filter.CreatedBefore} {
-		if to := date(t, 1); !t.IsZero() && (s.to == "" || to < s.to) {
-			s.to = to
-		}
-	}
-	return s
 }
 
 // Apply notes what was changed; it implements store.Projection. What is no more than a new text is read at the next search; where something was
@@ -242,7 +239,7 @@ func (f *Finder) content(ctx context.Context, space string, want span) (*content
 	}
 	// What is asked for is older than what is kept. It is read for this search alone.
 	old := newContent(f.cfg, f.limits)
-	return old, old.sync(ctx, view, want)
+	return old, old.sync(ctx, view, want, true)
 }
 
 // bound drops what was not used for longest when too much is kept. It spares the shelf in use.

@@ -273,6 +273,10 @@ func TestBounds(t *testing.T) {
 	if got := w.search(old); len(got.Hits) != 2 || got.From != w.date(7) {
 		t.Errorf("found %v from %s", names(got), got.From)
 	}
+	// So are days that the query names.
+	if got := names(w.search(search.Request{Query: "did the lighthouse keeper see a ship on " + w.date(8) + "?", K: 50})); !slices.Contains(got, "log:x8") || !slices.Contains(got, "log:x0") || slices.Contains(got, "log:x5") {
+		t.Errorf("found %v", got)
+	}
 	// A new day displaces the oldest.
 	w.clock.Advance(24 * time.Hour)
 	w.log("", 0, entry("new", "The lighthouse keeper left"))

@@ -73,8 +73,8 @@ func (c *content) covers(want span) bool {
 	return c.from == "" || want.from >= c.from || want.to == "" || want.to >= c.until
 }
 
-// sync brings the content forward to what the logs of these dates say: the newest entries, as many as the limits allow, and all summaries.
-func (c *content) sync(ctx context.Context, view *store.Space, dates span) error {
+// sync brings the content forward to what the logs of these dates say: the newest entries, as many as the limits allow, and the summaries of all days.
+func (c *content) sync(ctx context.Context, view *store.Space, dates span, summaries bool) error {
 	all := view.Days()
 	entries, bytes, from, until := 0, 0, "", ""
 	keep := map[string]bool{}
@@ -103,7 +103,9 @@ func (c *content) sync(ctx context.Context, view *store.Space, dates span) error
 			delete(c.days, date)
 		}
 	}
-	c.summarise(view, all)
+	if summaries {
+		c.summarise(view, all)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.from, c.until = from, until; len(all) == 0 || from == all[0].Date {

@@ -38,7 +38,7 @@ func (s *shelf) current(ctx context.Context, empty func() *content, view *store.
 		if c == nil {
 			c = empty()
 		}
-		err := c.sync(ctx, view, span{})
+		err := c.sync(ctx, view, span{}, true)
 		s.mu.Lock()
 		again := s.forgot != forgot
 		if !again {

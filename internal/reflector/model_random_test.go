@@ -98,7 +98,7 @@ func must[T any](v T, err error) T {
 // forgotten, stores no secret, and can be undone.
 func TestRandomReplies(t *testing.T) {
 	n := *randomReplies
-	if raceDetector {
+	if memtest.RaceDetector {
 		n /= 5
 	}
 	for seed := range uint64(2) {

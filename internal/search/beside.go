@@ -1,6 +1,12 @@
 package search
 
-import "github.com/memsidecar/memsidecar/internal/memory"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
 
 // Collection is an index of texts that are no memories of a space, such as the entries of its daily logs: analysed and ranked
 // as memories are, but kept by whoever made it. It is never saved, and knows no meaning. Searches may run beside a change;
@@ -41,14 +47,41 @@ func (c *Collection) Len() int {
 	return len(c.index.ids)
 }
 
+// Period is a range of time, from inclusive, before exclusive.
+type Period struct{ From, Before time.Time }
+
+// Periods lists what a query names of days, months and years, as a search with this AsOf understands it.
+func (e *Engine) Periods(query string, asOf time.Time) (all []Period) {
+	a := e.analyzers.get()
+	defer e.analyzers.put(a)
+	for _, d := range a.parse(&Request{Query: query, AsOf: asOf}).dates {
+		all = append(all, Period{d.from, d.to})
+	}
+	return all
+}
+
 // Beside is a collection to search together with the spaces of a request.
 type Beside struct {
-	Space string // what its hits say they are from
+	Space string // what its hits say they are from; there may be several of one space
 	Items *Collection
 }
 
 // besideMark begins the name of a collection among those of spaces, none of which holds a colon.
 const besideMark = "beside:"
+
+// besideName names the nth collection of a request.
+func (r *Request) besideName(n int) string {
+	return besideMark + strconv.Itoa(n) + ":" + spaceName(r.Beside[n].Space)
+}
+
+// spaceOf is the space that a place belongs to, and whether it is a collection beside it.
+func spaceOf(place string) (space string, beside bool) {
+	if rest, ok := strings.CutPrefix(place, besideMark); ok {
+		_, space, _ = strings.Cut(rest, ":")
+		return space, true
+	}
+	return place, false
+}
 
 // places names everything the request searches: spaces, then what is beside them.
 func (r *Request) places() []string {
@@ -56,8 +89,8 @@ func (r *Request) places() []string {
 		return r.Spaces
 	}
 	names := append([]string(nil), r.Spaces...)
-	for _, b := range r.Beside {
-		names = append(names, besideMark+spaceName(b.Space))
+	for n := range r.Beside {
+		names = append(names, r.besideName(n))
 	}
 	return names
 }
@@ -68,8 +101,8 @@ func (e *Engine) readerOf(req *Request) func(place string) *index {
 		return e.reader
 	}
 	beside := make(map[string]*index, len(req.Beside))
-	for _, b := range req.Beside {
-		beside[besideMark+spaceName(b.Space)] = b.Items.index
+	for n, b := range req.Beside {
+		beside[req.besideName(n)] = b.Items.index
 	}
 	return func(place string) *index {
 		if x, ok := beside[place]; ok {

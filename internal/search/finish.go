@@ -90,7 +90,7 @@ func (r *ranking) cut(a *analyzer) []Hit {
 		if f.score < r.req.Filter.MinScore {
 			continue
 		}
-		space, beside := strings.CutPrefix(f.space, besideMark)
+		space, beside := spaceOf(f.space)
 		s := &said{memory: f.memory, sketch: sketchOf(f.memory.Content)}
 		repeats := func(better *said) bool { return a.repeats(better, s) }
 		if slices.ContainsFunc(shown, repeats) || beside && slices.ContainsFunc(memories, repeats) {

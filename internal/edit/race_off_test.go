@@ -1,5 +1,0 @@
-//go:build !race
-
-package edit_test
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package purge_test
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package recall_test
-
-const stores = 200

@@ -1,5 +1,0 @@
-//go:build !race
-
-package reflector_test
-
-const raceDetector = false
