@@ -109,8 +109,7 @@ func TestMessageJSON(t *testing.T) {
 			`{"method":"<m>","count":0,"p50":0.0015}`},
 		{"optional fields only when set", messageJSON((&pb.Relation{Type: "supports", Strength: new(0.0)}).ProtoReflect()),
 			`{"type":"supports","target":"","strength":0}`},
-		{"zero enum", messageJSON((&pb.SearchServiceSearchRequest{}).ProtoReflect()),
-			`{"spaces":[],"query":"","k":0,"profile":"unspecified","explain":false,"min_score":0,"arm":"unspecified"}`},
+		{"zero enum", messageJSON((&pb.Outcome{}).ProtoReflect()), `{"id":"","status":"unspecified","reason":""}`},
 		{"maps", messageJSON((&pb.MemoryServiceStatsResponse{ByCategory: map[string]int64{"b": 1, "a": 2}}).ProtoReflect()).(plainjson.Object)[1:2],
 			`{"by_category":{"a":2,"b":1}}`},
 	}

@@ -18,6 +18,7 @@ var callable = map[string]bool{
 	"LogService/List": true, "LogService/Get": true, "LogService/Append": true,
 	"SessionService/List": true, "SessionService/Get": true,
 	"AdminService/Info": true, "AdminService/Doctor": true, "AdminService/Check": true, "AdminService/Checkpoint": true,
+	"ReviewService/List": true, "ReviewService/Get": true, "ReviewService/Resolve": true, "AdminService/Compress": true,
 	"AdminService/ListEdits": true, "AdminService/GetEdit": true, "AdminService/ResolveEdit": true, "AdminService/Pause": true, "AdminService/Resume": true,
 }
 

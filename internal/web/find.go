@@ -14,7 +14,7 @@ var profiles = map[string]pb.RankingProfile{
 
 // searchBody is what a search is asked with. What is left out has the default of the gRPC API, top_k that of 5.
 type searchBody struct {
-	Query    string   `json:"query"`
+	Query    *string  `json:"query"`
 	TopK     *int32   `json:"top_k"`
 	UseDecay *bool    `json:"use_decay"`
 	Category string   `json:"category"`
@@ -24,6 +24,7 @@ type searchBody struct {
 	MinScore float64  `json:"min_score"`
 	Explain  bool     `json:"explain"`
 	Touch    *bool    `json:"touch"`
+	Logs     bool     `json:"include_logs"`
 }
 
 type searchReply struct {
@@ -34,7 +35,8 @@ type searchReply struct {
 }
 
 type hit struct {
-	Memory     any     `json:"memory"`
+	Memory     any     `json:"memory,omitempty"`
+	Log        any     `json:"log,omitempty"` // instead of a memory, with include_logs
 	Space      string  `json:"space"`
 	Score      float64 `json:"score"`
 	Components []any   `json:"components,omitempty"`
@@ -50,12 +52,15 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) error {
 	if err := need(r, &in); err != nil {
 		return err
 	}
+	if in.Query == nil {
+		return invalid("query is missing")
+	}
 	profile, ok := profiles[in.Profile]
 	if !ok {
 		return invalid("profile is balanced, product, weighted, overlap or recent")
 	}
 	req := &pb.SearchServiceSearchRequest{
-		Query: in.Query, K: defaultTopK, UseDecay: in.UseDecay, Spaces: in.Spaces, Profile: profile, MinScore: in.MinScore, Explain: in.Explain, Touch: in.Touch,
+		Query: *in.Query, K: defaultTopK, UseDecay: in.UseDecay, Spaces: in.Spaces, Profile: profile, MinScore: in.MinScore, Explain: in.Explain, Touch: in.Touch, IncludeLogs: in.Logs,
 		Filter: &pb.SearchFilter{},
 	}
 	if in.TopK != nil {
@@ -75,7 +80,12 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := searchReply{Results: []hit{}, Candidates: res.GetCandidates(), Abstained: res.GetAbstained(), Reason: res.GetReason()}
 	for _, h := range res.GetHits() {
-		one := hit{Memory: plain(h.GetMemory()), Space: h.GetSpace(), Score: h.GetScore()}
+		one := hit{Space: h.GetSpace(), Score: h.GetScore()}
+		if h.GetLog() != nil {
+			one.Log = plain(h.GetLog())
+		} else {
+			one.Memory = plain(h.GetMemory())
+		}
 		if in.Explain {
 			one.Components = plainList(h.GetComponents())
 		}

@@ -33,7 +33,7 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// consolidateBody is a text to save. Without a body, what is stored already is consolidated.
+// consolidateBody is a text to save. Without a body, what was written into the daily logs to become memories is.
 type consolidateBody struct {
 	Content  string   `json:"content"`
 	Category string   `json:"category"`
@@ -61,12 +61,15 @@ func (s *Server) consolidate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !given {
-		res, err := s.admin.Compress(r.Context(), &pb.AdminServiceCompressRequest{Space: space, DryRun: dry})
+		res, err := s.learn.ConsolidatePending(r.Context(), &pb.LearningServiceConsolidatePendingRequest{Space: space, DryRun: dry})
 		if err != nil {
 			return err
 		}
 		reply(w, http.StatusOK, plain(res))
 		return nil
+	}
+	if space != "" && in.Space != space {
+		return invalid("space is one thing in the address and another in the body")
 	}
 	to, ok := targets[in.WriteTo]
 	if !ok {

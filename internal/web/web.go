@@ -50,6 +50,7 @@ type Server struct {
 	search  pb.SearchServiceClient
 	admin   pb.AdminServiceClient
 	ops     pb.OperationServiceClient
+	learn   pb.LearningServiceClient
 	routes  []route
 	ending  chan struct{} // closed when Serve begins to stop
 }
@@ -60,6 +61,7 @@ func New(cfg Config) *Server {
 		cfg: cfg, keys: newKeys(cfg.Now), streams: make(chan struct{}, maxStreams), ending: make(chan struct{}),
 		memory: pb.NewMemoryServiceClient(cfg.Conn), search: pb.NewSearchServiceClient(cfg.Conn),
 		admin: pb.NewAdminServiceClient(cfg.Conn), ops: pb.NewOperationServiceClient(cfg.Conn),
+		learn: pb.NewLearningServiceClient(cfg.Conn),
 	}
 	s.routes = s.table()
 	return s

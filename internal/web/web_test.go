@@ -229,6 +229,10 @@ func TestSearch(t *testing.T) {
 	if none := h.get(t, 200, "POST", "/api/memory/search", `{"query":"asteroid mining taxes"}`); len(at(none, "results").([]any)) != 0 || at(none, "reason") == "" {
 		t.Errorf("nothing fits: %v", none)
 	}
+	h.get(t, 200, "POST", "/api/v1/LogService/Append", `{"entries":[{"content":"The auditors asked about invoices"}]}`)
+	if logged := h.get(t, 200, "POST", "/api/memory/search", `{"query":"auditors invoices","include_logs":true}`); at(logged, "results", 0, "log", "entry", "content") == nil || at(logged, "results", 0, "memory") != nil {
+		t.Errorf("in the logs: %v", logged)
+	}
 	if one := h.get(t, 200, "POST", "/api/memory/search", `{"query":"deploy","top_k":1}`); len(at(one, "results").([]any)) != 1 {
 		t.Errorf("top_k: %v", one)
 	}
@@ -246,8 +250,12 @@ func TestUpkeep(t *testing.T) {
 	if daily := h.get(t, 200, "POST", "/api/memory/consolidate", `{"content":"met the auditors","write_to":"daily"}`); at(daily, "decision") != "add" {
 		t.Errorf("into the log: %v", daily)
 	}
-	if all := h.get(t, 200, "POST", "/api/memory/consolidate", ""); at(all, "groups") == nil {
+	h.get(t, 200, "POST", "/api/v1/LogService/Append", `{"entries":[{"type":"auto_extract","content":"用户喜欢在下午3点开会","category":"preferences"}]}`)
+	if all := h.get(t, 200, "POST", "/api/memory/consolidate", ""); at(all, "entries", 0, "decision") != "add" {
 		t.Errorf("without a body: %v", all)
+	}
+	if again := h.get(t, 200, "POST", "/api/memory/consolidate", ""); len(at(again, "entries").([]any)) != 0 {
+		t.Errorf("without a body, again: %v", again)
 	}
 	if none := h.get(t, 200, "POST", "/api/memory/archive", ""); at(none, "days", 0, "action") != "keep" {
 		t.Errorf("archive without a body: %v", none)
@@ -323,6 +331,8 @@ func TestErrors(t *testing.T) {
 		{"wrong type", "POST", "/api/memory/search", `{"query":7}`, 400, "INVALID_REQUEST"},
 		{"broken JSON", "PUT", "/api/memory/rolling-summary", `{"summary":`, 400, "INVALID_REQUEST"},
 		{"no summary", "PUT", "/api/memory/rolling-summary", `{}`, 400, "INVALID_REQUEST"},
+		{"no query", "POST", "/api/memory/search", `{}`, 400, "INVALID_REQUEST"},
+		{"two spaces", "POST", "/api/memory/consolidate?space=a", `{"content":"x","space":"b"}`, 400, "INVALID_REQUEST"},
 		{"top_k too large", "POST", "/api/memory/search", `{"query":"x","top_k":201}`, 400, "INVALID_REQUEST"},
 		{"unknown parameter", "GET", "/api/memory/entries?colour=red", "", 400, "INVALID_REQUEST"},
 		{"unknown profile", "POST", "/api/memory/search", `{"query":"x","profile":"best"}`, 400, "INVALID_REQUEST"},

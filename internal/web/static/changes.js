@@ -9,6 +9,9 @@ const labels = { created_at: 'createdAt', updated_at: 'updated', last_accessed: 
 
 const text = (v) => (v === undefined || v === '' ? '' : typeof v === 'string' ? v : JSON.stringify(v));
 
+// differenceOf shows what is left of a text, what went and what came.
+export const differenceOf = (was, is) => wordDiff(was, is).map(([kind, s]) => (kind === '=' ? s : h(kind === '+' ? 'ins' : 'del', {}, s)));
+
 const nothing = (v) => v === false || v === 0 || (Array.isArray(v) && v.length === 0);
 
 // differences shows the fields that differ between two states of a thing; of one that is new or gone, those that say something.
@@ -19,7 +22,7 @@ function differences(was, is) {
     const [a, b] = [text(was[name]), text(is[name])];
     if (a === b || quiet.has(name) || (whole && (name === 'id' || nothing(was[name] ?? is[name])))) continue;
     rows.push(h('div', { class: 'diff' }, h('span', { class: 'dim' }, `${t(labels[name] ?? name)}: `),
-      a && b ? wordDiff(a, b).map(([kind, s]) => (kind === '=' ? s : h(kind === '+' ? 'ins' : 'del', {}, s))) : h(b ? 'ins' : 'del', {}, b || a)));
+      a && b ? differenceOf(a, b) : h(b ? 'ins' : 'del', {}, b || a)));
   }
   return rows;
 }

@@ -8,7 +8,7 @@ const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural'
 const pageSize = 1000;
 const star = 0.8; // salience from which a memory is important
 
-export function memories(box, { space, fail }, wanted) {
+export function memories(box, { space, fail, show: go }, wanted) {
   let rows = [], total = 0, found = null, open = null, stop = new AbortController(), loading = false;
   const path = (id, more = {}) => `/api/memory/entries/${encodeURIComponent(id)}?${query({ space, ...more })}`;
 
@@ -16,17 +16,22 @@ export function memories(box, { space, fail }, wanted) {
   const category = h('select', { 'aria-label': t('category'), onchange: () => load(true) });
   const status = h('select', { 'aria-label': t('status'), onchange: () => load(true) }, ['active', 'superseded', 'retired'].map((s) => h('option', { value: s }, t(s))));
   const order = h('select', { 'aria-label': t('order'), onchange: () => load(true) }, ['created', 'updated', 'salience', 'access'].map((o) => h('option', { value: o }, t(o))));
+  const inLogs = h('input', { type: 'checkbox', onchange: () => load(true) });
   const counted = h('span', { class: 'dim', 'aria-live': 'polite' });
   const empty = h('p', { class: 'empty', hidden: true });
-  const list = new VirtualList({ height: 62, label: t('memories'), row: drawRow, onopen: (i) => rows[i] && show(rows[i].memory) });
+  const list = new VirtualList({ height: 62, label: t('memories'), row: drawRow, onopen: (i) => { if (rows[i]?.log) go('logs', rows[i].log.date); else if (rows[i]) show(rows[i].memory).catch(fail); } });
   const detail = h('aside', { class: 'detail', tabindex: '0', hidden: true, 'aria-label': t('content') });
   fill(box,
-    h('div', { class: 'bar' }, search, category, status, order, h('button', { class: 'primary', onclick: addNew }, t('add')), counted),
+    h('div', { class: 'bar' }, search, h('label', { class: 'inline' }, inLogs, t('inLogs')), category, status, order, h('button', { class: 'primary', onclick: addNew }, t('add')), counted),
     h('div', { class: 'split' }, h('div', { class: 'listbox' }, list.el, empty), detail));
 
   function drawRow(i) {
     const r = rows[i];
     if (!r) return h('div', { class: 'dim' }, '…');
+    if (r.log) {
+      return [h('div', { class: 'line' }, h('span', { class: 'tag' }, t('logs')), h('span', { class: 'text' }, r.log.entry?.content || r.log.summary)),
+        h('div', { class: 'line dim' }, h('span', { class: 'score' }, `${t('score')} ${r.score.toFixed(3)}`), h('span', {}, r.log.date))];
+    }
     const m = r.memory;
     return [
       h('div', { class: 'line' },
@@ -65,7 +70,7 @@ export function memories(box, { space, fail }, wanted) {
   }
 
   async function find(signal, fresh) {
-    found = await api('POST', '/api/memory/search', { query: search.value, category: category.value, space, top_k: 100, explain: true, touch: false }, signal);
+    found = await api('POST', '/api/memory/search', { query: search.value, category: category.value, space, top_k: 100, explain: true, touch: false, include_logs: inLogs.checked }, signal);
     rows = found.results;
     total = rows.length;
     draw(fresh);
@@ -108,7 +113,7 @@ export function memories(box, { space, fail }, wanted) {
   async function show(m, focus = true) {
     open = { id: m.id, revision: m.revision, editing: false };
     detail.hidden = false;
-    const hit = found?.results.find((r) => r.memory.id === m.id);
+    const hit = found?.results.find((r) => r.memory?.id === m.id);
     const button = (word, f, cls) => h('button', { onclick: () => f().catch(fail), class: cls }, t(word));
     const history = h('div', {});
     const heading = h('h2', { tabindex: '-1' }, m.salience >= star && h('span', { class: 'star', 'aria-hidden': 'true' }, '★ '), m.title || t(m.category));

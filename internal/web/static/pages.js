@@ -1,10 +1,10 @@
-// Daily logs, sessions, the rolling summary, and edits that wait for a decision.
+// Daily logs, sessions, the rolling summary, and what waits for a decision.
 import { api, call, query } from './api.js';
 import { h, fill, say } from './dom.js';
 import { t, stamp } from './words.js';
-import { changesOf } from './changes.js';
+import { changesOf, differenceOf } from './changes.js';
 
-export function logs(box, { space, fail }) {
+export function logs(box, { space, fail }, wanted) {
   const days = h('div', { class: 'cards' }), day = h('div', { class: 'detail', tabindex: '0' });
   let shown = '';
   fill(box, h('div', { class: 'split' }, h('div', { class: 'scroll', tabindex: '0' }, days), day));
@@ -27,7 +27,7 @@ export function logs(box, { space, fail }) {
       h('div', { class: 'dim' }, [e.time, e.type, e.category && t(e.category), e.tool].filter(Boolean).join(' · ')), h('div', { class: 'pre' }, e.content), e.error && h('div', { class: 'bad' }, e.error))));
   }
 
-  load().catch(fail);
+  load().then(() => wanted && open(wanted)).catch(fail);
   return { changed: () => { load().catch(fail); if (shown) open(shown).catch(fail); } };
 }
 
@@ -93,17 +93,35 @@ export function summary(box, { space, fail }) {
   return { changed: (e) => { if (!e || e.summary) load().catch(fail); } };
 }
 
-export function edits(box, { fail }) {
-  const list = h('div', { class: 'cards' });
-  fill(box, h('div', { class: 'page', tabindex: '0' }, h('h2', {}, t('edits')), h('p', { class: 'dim' }, t('decideHint')), list));
+// edits shows what waits for a person: proposals that were not carried out, and edits of files that were not taken over.
+export function edits(box, { space, show, fail }) {
+  const proposals = h('div', { class: 'cards' }), list = h('div', { class: 'cards' });
+  fill(box, h('div', { class: 'page', tabindex: '0' }, h('h2', {}, t('proposals')), h('p', { class: 'dim' }, t('proposalsHint')), proposals, h('h2', {}, t('fileEdits')), h('p', { class: 'dim' }, t('decideHint')), list));
+  const button = (word, f, cls) => h('button', { class: cls, onclick: () => f().then(load).catch(fail) }, t(word));
+  const none = () => h('p', { class: 'empty' }, t('nothing'));
+
+  function proposal(p) {
+    const resolve = (accept) => () => call('ReviewService/Resolve', { space, id: p.id, accept });
+    const after = p.proposed && { ...p.proposed, content: p.proposed.content || p.before };
+    return h('div', { class: 'card' },
+      h('div', {}, h('strong', {}, p.reason), ` · ${p.proposed_by} · ${stamp(p.proposed_at)} · `, h('button', { class: 'link', onclick: () => show('memories', p.target_id) }, p.target_id)),
+      p.action === 'delete' ? h('div', { class: 'diff' }, h('del', {}, p.before)) : h('div', { class: 'diff' }, differenceOf(p.before, after?.content ?? '')),
+      p.stale && h('p', { class: 'bad' }, t('proposalStale')),
+      h('div', { class: 'bar' }, !p.stale && button('accept', resolve(true), 'primary'), button('discard', resolve(false))));
+  }
+
+  function edit({ edit: e, changes }) {
+    const decide = (accept) => () => call('AdminService/ResolveEdit', { id: e.id, accept });
+    return h('div', { class: 'card' },
+      h('div', {}, h('strong', {}, e.file), ` · ${t(e.kind)} · ${stamp(e.noticed_at)}`), h('div', { class: 'pre dim' }, e.details.join('\n')), changesOf({ changes }),
+      h('div', { class: 'bar' }, e.kind !== 'refused' && button('accept', decide(true), 'primary'), button('discard', decide(false)), h('span', { class: 'dim' }, e.copy)));
+  }
 
   async function load() {
-    const res = await call('AdminService/ListEdits');
-    const full = await Promise.all(res.edits.map((e) => call('AdminService/GetEdit', { id: e.id })));
-    const decide = (e, accept) => h('button', { class: accept ? 'primary' : '', onclick: () => call('AdminService/ResolveEdit', { id: e.id, accept }).then(load).catch(fail) }, t(accept ? 'accept' : 'discard'));
-    fill(list, full.length ? full.map(({ edit, changes }) => h('div', { class: 'card' },
-      h('div', {}, h('strong', {}, edit.file), ` · ${t(edit.kind)} · ${stamp(edit.noticed_at)}`), h('div', { class: 'pre dim' }, edit.details.join('\n')), changesOf({ changes }),
-      h('div', { class: 'bar' }, edit.kind !== 'refused' && decide(edit, true), decide(edit, false), h('span', { class: 'dim' }, edit.copy)))) : h('p', { class: 'empty' }, t('nothing')));
+    const [waiting, found] = await Promise.all([call('ReviewService/List', { space }), call('AdminService/ListEdits')]);
+    const full = await Promise.all(found.edits.map((e) => call('AdminService/GetEdit', { id: e.id })));
+    fill(proposals, waiting.items.length ? waiting.items.map(proposal) : none());
+    fill(list, full.length ? full.map(edit) : none());
   }
 
   load().catch(fail);

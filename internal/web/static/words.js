@@ -1,8 +1,8 @@
 // The panel's words, English and Chinese.
 const words = {
   memories: ['Memories', '记忆'], operations: ['Changes', '变更'], logs: ['Daily logs', '每日日志'], sessions: ['Sessions', '会话'], summary: ['Rolling summary', '滚动摘要'],
-  edits: ['Edits to decide', '待定的编辑'], file: ['memory.json', 'memory.json'], state: ['State', '状态'],
-  search: ['Search', '搜索'], searchHint: ['Search the memories  ( / )', '搜索记忆  ( / )'], all: ['All categories', '全部分类'], space: ['Space', '空间'],
+  edits: ['To decide', '待定事项'], proposals: ['Proposed changes', '提议的更改'], proposalsHint: ['What was learnt and not done by itself, because it would lose a number, a name, a negation or most of a text, or retire what you saved.', '已学到但未自动执行的内容：执行会丢失数字、名称、否定或大部分文字，或停用你保存的记忆。'], proposalStale: ['The memory has changed since; this can only be discarded.', '该记忆此后已有变化，只能放弃。'], fileEdits: ['Edits of files', '文件的编辑'], file: ['memory.json', 'memory.json'], state: ['State', '状态'],
+  search: ['Search', '搜索'], searchHint: ['Search the memories  ( / )', '搜索记忆  ( / )'], inLogs: ['in the logs too', '也搜日志'], all: ['All categories', '全部分类'], space: ['Space', '空间'],
   active: ['Active', '有效'], superseded: ['Replaced', '已被替代'], retired: ['Forgotten', '已遗忘'],
   created: ['Newest', '最新'], updated: ['Last changed', '最近修改'], salience: ['Importance', '重要性'], access: ['Most used', '使用最多'], order: ['Order', '排序'], status: ['State', '状态'],
   preferences: ['Preferences', '偏好'], facts: ['Facts', '事实'], tasks: ['Tasks', '任务'], reflections: ['Reflections', '反思'], procedural: ['Procedural', '程序'], general: ['General', '通用'],
@@ -21,10 +21,10 @@ const words = {
   entries: ['entries', '条'], archived: ['archived', '已归档'], deleted: ['deleted', '已删除'], messages: ['messages', '条消息'], taught: ['What it taught', '学到的内容'], open: ['open', '进行中'], ended: ['ended', '已结束'], reflected: ['reflected', '已反思'],
   figures: ['Figures', '统计'], byCategory: ['Active memories by category', '各分类的有效记忆'], bySource: ['By source', '按来源'], spaces: ['Spaces', '空间'], latency: ['Time of calls', '调用耗时'], method: ['Method', '方法'], count: ['Count', '次数'], doctor: ['Doctor', '体检'], growth: ['New memories by week', '每周新增记忆'],
   total: ['Total', '总数'], average: ['Mean importance', '平均重要性'], daemon: ['Daemon', '守护进程'], version: ['Version', '版本'], data: ['Data', '数据目录'], started: ['Started', '启动于'],
-  invalid: ['Not valid JSON', '不是有效的 JSON'], valid: ['Valid JSON', 'JSON 有效'], fileSaved: ['Saved and taken over.', '已保存并采纳。'], fileWaits: ['Saved, but it waits for a decision: see “Edits to decide”.', '已保存，但需要决定：见“待定的编辑”。'], fileSame: ['Nothing had to change.', '无需改动。'],
+  invalid: ['Not valid JSON', '不是有效的 JSON'], valid: ['Valid JSON', 'JSON 有效'], fileSaved: ['Saved and taken over.', '已保存并采纳。'], fileWaits: ['Saved, but it waits for a decision: see “To decide”.', '已保存，但需要决定：见“待定事项”。'], fileSame: ['Nothing had to change.', '无需改动。'],
   fileStale: ['The file was changed since it was loaded. Nothing was saved and your text is still here.', '文件在载入后已有变化。未作保存，你的文字仍在此处。'],
   fileMoved: ['The memories have changed since this was loaded.', '载入之后记忆已有变化。'],
-  today: ['today', '今天'], yesterday: ['yesterday', '昨天'], refused: ['cannot be read', '无法读取'], ambiguous: ['may be a mistake', '可能有误'], conflict: ['contradicts a later change', '与之后的变更冲突'], decideHint: ['Edits of the files by hand that the daemon did not simply take over.', '守护进程未直接采纳的手工编辑。'],
+  today: ['today', '今天'], yesterday: ['yesterday', '昨天'], refused: ['cannot be read', '无法读取'], pending: ['not looked at yet', '尚未查看'], ambiguous: ['may be a mistake', '可能有误'], conflict: ['contradicts a later change', '与之后的变更冲突'], decideHint: ['Edits of the files by hand that the daemon did not simply take over.', '守护进程未直接采纳的手工编辑。'],
 };
 
 let at = 0;
