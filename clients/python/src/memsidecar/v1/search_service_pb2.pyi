@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from memsidecar.v1 import log_pb2 as _log_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -38,7 +39,7 @@ SEARCH_ARM_FUSION: SearchArm
 SEARCH_ARM_VECTOR: SearchArm
 
 class SearchFilter(_message.Message):
-    __slots__ = ("categories", "tags", "sources", "statuses", "min_salience", "pinned", "created_from", "created_before", "sessions")
+    __slots__ = ("categories", "tags", "sources", "statuses", "min_salience", "pinned", "created_from", "created_before", "sessions", "updated_from", "updated_before")
     CATEGORIES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
@@ -48,6 +49,8 @@ class SearchFilter(_message.Message):
     CREATED_FROM_FIELD_NUMBER: _ClassVar[int]
     CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_FROM_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     categories: _containers.RepeatedScalarFieldContainer[str]
     tags: _containers.RepeatedScalarFieldContainer[str]
     sources: _containers.RepeatedScalarFieldContainer[str]
@@ -57,10 +60,12 @@ class SearchFilter(_message.Message):
     created_from: _timestamp_pb2.Timestamp
     created_before: _timestamp_pb2.Timestamp
     sessions: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[_memory_pb2.MemoryStatus, str]]] = ..., min_salience: _Optional[float] = ..., pinned: _Optional[bool] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sessions: _Optional[_Iterable[str]] = ...) -> None: ...
+    updated_from: _timestamp_pb2.Timestamp
+    updated_before: _timestamp_pb2.Timestamp
+    def __init__(self, categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[_memory_pb2.MemoryStatus, str]]] = ..., min_salience: _Optional[float] = ..., pinned: _Optional[bool] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sessions: _Optional[_Iterable[str]] = ..., updated_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SearchServiceSearchRequest(_message.Message):
-    __slots__ = ("spaces", "query", "k", "profile", "filter", "as_of", "explain", "use_decay", "min_score", "touch", "arm")
+    __slots__ = ("spaces", "query", "k", "profile", "filter", "as_of", "explain", "use_decay", "min_score", "touch", "arm", "include_logs")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     K_FIELD_NUMBER: _ClassVar[int]
@@ -72,6 +77,7 @@ class SearchServiceSearchRequest(_message.Message):
     MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
     TOUCH_FIELD_NUMBER: _ClassVar[int]
     ARM_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_LOGS_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     query: str
     k: int
@@ -83,19 +89,34 @@ class SearchServiceSearchRequest(_message.Message):
     min_score: float
     touch: bool
     arm: SearchArm
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., k: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., use_decay: _Optional[bool] = ..., min_score: _Optional[float] = ..., touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ...) -> None: ...
+    include_logs: bool
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., k: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., use_decay: _Optional[bool] = ..., min_score: _Optional[float] = ..., touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: _Optional[bool] = ...) -> None: ...
 
 class SearchHit(_message.Message):
-    __slots__ = ("memory", "space", "score", "components")
+    __slots__ = ("memory", "space", "score", "components", "log")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     COMPONENTS_FIELD_NUMBER: _ClassVar[int]
+    LOG_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     space: str
     score: float
     components: _containers.RepeatedCompositeFieldContainer[ScoreComponent]
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., components: _Optional[_Iterable[_Union[ScoreComponent, _Mapping]]] = ...) -> None: ...
+    log: LogMatch
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., components: _Optional[_Iterable[_Union[ScoreComponent, _Mapping]]] = ..., log: _Optional[_Union[LogMatch, _Mapping]] = ...) -> None: ...
+
+class LogMatch(_message.Message):
+    __slots__ = ("date", "entry", "summary", "deleted")
+    DATE_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    date: str
+    entry: _log_pb2.LogEntry
+    summary: str
+    deleted: bool
+    def __init__(self, date: _Optional[str] = ..., entry: _Optional[_Union[_log_pb2.LogEntry, _Mapping]] = ..., summary: _Optional[str] = ..., deleted: _Optional[bool] = ...) -> None: ...
 
 class ScoreComponent(_message.Message):
     __slots__ = ("name", "value")
@@ -106,18 +127,20 @@ class ScoreComponent(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
 
 class SearchServiceSearchResponse(_message.Message):
-    __slots__ = ("hits", "candidates", "abstained", "reason", "meant")
+    __slots__ = ("hits", "candidates", "abstained", "reason", "meant", "logs_from")
     HITS_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
     ABSTAINED_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     MEANT_FIELD_NUMBER: _ClassVar[int]
+    LOGS_FROM_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[SearchHit]
     candidates: int
     abstained: bool
     reason: str
     meant: bool
-    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., meant: _Optional[bool] = ...) -> None: ...
+    logs_from: str
+    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., meant: _Optional[bool] = ..., logs_from: _Optional[str] = ...) -> None: ...
 
 class SearchServiceSimilarRequest(_message.Message):
     __slots__ = ("space", "id", "content", "k", "min_similarity", "categories")

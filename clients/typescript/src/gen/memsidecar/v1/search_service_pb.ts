@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { LogEntry } from "./log_pb.js";
+import { file_memsidecar_v1_log } from "./log_pb.js";
 import type { Memory, MemoryStatus } from "./memory_pb.js";
 import { file_memsidecar_v1_memory } from "./memory_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/search_service.proto.
  */
 export const file_memsidecar_v1_search_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZW1zaWRlY2FyL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIp4CCgxTZWFyY2hGaWx0ZXISEgoKY2F0ZWdvcmllcxgBIAMoCRIMCgR0YWdzGAIgAygJEg8KB3NvdXJjZXMYAyADKAkSLQoIc3RhdHVzZXMYBCADKA4yGy5tZW1zaWRlY2FyLnYxLk1lbW9yeVN0YXR1cxIUCgxtaW5fc2FsaWVuY2UYBSABKAESEwoGcGlubmVkGAYgASgISACIAQESMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2Vzc2lvbnMYCSADKAlCCQoHX3Bpbm5lZCLdAgoaU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEgkKAWsYAyABKAUSLgoHcHJvZmlsZRgEIAEoDjIdLm1lbXNpZGVjYXIudjEuUmFua2luZ1Byb2ZpbGUSKwoGZmlsdGVyGAUgASgLMhsubWVtc2lkZWNhci52MS5TZWFyY2hGaWx0ZXISKQoFYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YByABKAgSFgoJdXNlX2RlY2F5GAggASgISACIAQESEQoJbWluX3Njb3JlGAkgASgBEhIKBXRvdWNoGAogASgISAGIAQESJQoDYXJtGAsgASgOMhgubWVtc2lkZWNhci52MS5TZWFyY2hBcm1CDAoKX3VzZV9kZWNheUIICgZfdG91Y2gigwEKCVNlYXJjaEhpdBIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIxCgpjb21wb25lbnRzGAQgAygLMh0ubWVtc2lkZWNhci52MS5TY29yZUNvbXBvbmVudCItCg5TY29yZUNvbXBvbmVudBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgBIosBChtTZWFyY2hTZXJ2aWNlU2VhcmNoUmVzcG9uc2USJgoEaGl0cxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuU2VhcmNoSGl0EhIKCmNhbmRpZGF0ZXMYAiABKAUSEQoJYWJzdGFpbmVkGAMgASgIEg4KBnJlYXNvbhgEIAEoCRINCgVtZWFudBgFIAEoCCKMAQobU2VhcmNoU2VydmljZVNpbWlsYXJSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKAmlkGAIgASgJSAASEQoHY29udGVudBgDIAEoCUgAEgkKAWsYBCABKAUSFgoObWluX3NpbWlsYXJpdHkYBSABKAESEgoKY2F0ZWdvcmllcxgGIAMoCUIGCgRsaWtlIkYKHFNlYXJjaFNlcnZpY2VTaW1pbGFyUmVzcG9uc2USJgoEaGl0cxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuU2VhcmNoSGl0Is0BChpTZWFyY2hTZXJ2aWNlUmVjYWxsUmVxdWVzdBIOCgZzcGFjZXMYASADKAkSDAoEdGV4dBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhIKCm1heF90b2tlbnMYBCABKAUSEQoJbWF4X2l0ZW1zGAUgASgFEhAKCGV4cGxpY2l0GAYgASgIEhUKDXdvcmtpbmdfdG9vbHMYByADKAkSEgoKZmlsZXNfcmVhZBgIIAMoCRIZChFwcm9qZWN0X2RpcmVjdG9yeRgJIAEoCSKxAQoOUmVjYWxsZWRNZW1vcnkSJQoGbWVtb3J5GAEgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSDQoFc3BhY2UYAiABKAkSDQoFc2NvcmUYAyABKAESDAoEdG9vbBgEIAEoCRIMCgR0ZXh0GAUgASgJEg8KB2NsaXBwZWQYBiABKAgSCwoDYWdlGAcgASgJEg4KBmNhdmVhdBgIIAEoCRIQCghzZWxlY3RlZBgJIAEoCCKMAQobU2VhcmNoU2VydmljZVJlY2FsbFJlc3BvbnNlEiwKBWl0ZW1zGAEgAygLMh0ubWVtc2lkZWNhci52MS5SZWNhbGxlZE1lbW9yeRINCgVibG9jaxgCIAEoCRIOCgZ0b2tlbnMYAyABKAUSEAoIbGFuZ3VhZ2UYBCABKAkSDgoGcmVhc29uGAUgASgJIl0KH1NlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgltZW1vcnlfaWQYAiABKAkSEwoLbWF4X3Jlc3VsdHMYAyABKAUimQEKC1JlY2FsbFRyYWNlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAIgASgJEg0KBXF1ZXJ5GAMgASgJEhAKCGV4cGxpY2l0GAQgASgIEi0KCG1lbW9yaWVzGAUgAygLMhsubWVtc2lkZWNhci52MS5UcmFjZWRNZW1vcnkiOAoMVHJhY2VkTWVtb3J5Eg0KBXNwYWNlGAEgASgJEgoKAmlkGAIgASgJEg0KBXNjb3JlGAMgASgBIk8KIFNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1Jlc3BvbnNlEisKB3JlY2FsbHMYASADKAsyGi5tZW1zaWRlY2FyLnYxLlJlY2FsbFRyYWNlKsMBCg5SYW5raW5nUHJvZmlsZRIfChtSQU5LSU5HX1BST0ZJTEVfVU5TUEVDSUZJRUQQABIcChhSQU5LSU5HX1BST0ZJTEVfQkFMQU5DRUQQARIbChdSQU5LSU5HX1BST0ZJTEVfUFJPRFVDVBACEhwKGFJBTktJTkdfUFJPRklMRV9XRUlHSFRFRBADEhsKF1JBTktJTkdfUFJPRklMRV9PVkVSTEFQEAQSGgoWUkFOS0lOR19QUk9GSUxFX1JFQ0VOVBAFKm0KCVNlYXJjaEFybRIaChZTRUFSQ0hfQVJNX1VOU1BFQ0lGSUVEEAASFgoSU0VBUkNIX0FSTV9LRVlXT1JEEAESFQoRU0VBUkNIX0FSTV9GVVNJT04QAhIVChFTRUFSQ0hfQVJNX1ZFQ1RPUhADMqUDCg1TZWFyY2hTZXJ2aWNlEl8KBlNlYXJjaBIpLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTZWFyY2hSZXNwb25zZRJiCgdTaW1pbGFyEioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2ltaWxhclJlcXVlc3QaKy5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTaW1pbGFyUmVzcG9uc2USXwoGUmVjYWxsEikubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlUmVjYWxsUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVJlY2FsbFJlc3BvbnNlEm4KC0xpc3RSZWNhbGxzEi4ubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlTGlzdFJlY2FsbHNSZXF1ZXN0Gi8ubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlTGlzdFJlY2FsbHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_memory]);
+  fileDesc("CiJtZW1zaWRlY2FyL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoQDCgxTZWFyY2hGaWx0ZXISEgoKY2F0ZWdvcmllcxgBIAMoCRIMCgR0YWdzGAIgAygJEg8KB3NvdXJjZXMYAyADKAkSLQoIc3RhdHVzZXMYBCADKA4yGy5tZW1zaWRlY2FyLnYxLk1lbW9yeVN0YXR1cxIUCgxtaW5fc2FsaWVuY2UYBSABKAESEwoGcGlubmVkGAYgASgISACIAQESMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2Vzc2lvbnMYCSADKAkSMAoMdXBkYXRlZF9mcm9tGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg51cGRhdGVkX2JlZm9yZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX3Bpbm5lZCLzAgoaU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEgkKAWsYAyABKAUSLgoHcHJvZmlsZRgEIAEoDjIdLm1lbXNpZGVjYXIudjEuUmFua2luZ1Byb2ZpbGUSKwoGZmlsdGVyGAUgASgLMhsubWVtc2lkZWNhci52MS5TZWFyY2hGaWx0ZXISKQoFYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YByABKAgSFgoJdXNlX2RlY2F5GAggASgISACIAQESEQoJbWluX3Njb3JlGAkgASgBEhIKBXRvdWNoGAogASgISAGIAQESJQoDYXJtGAsgASgOMhgubWVtc2lkZWNhci52MS5TZWFyY2hBcm0SFAoMaW5jbHVkZV9sb2dzGAwgASgIQgwKCl91c2VfZGVjYXlCCAoGX3RvdWNoIqkBCglTZWFyY2hIaXQSJQoGbWVtb3J5GAEgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSDQoFc3BhY2UYAiABKAkSDQoFc2NvcmUYAyABKAESMQoKY29tcG9uZW50cxgEIAMoCzIdLm1lbXNpZGVjYXIudjEuU2NvcmVDb21wb25lbnQSJAoDbG9nGAUgASgLMhcubWVtc2lkZWNhci52MS5Mb2dNYXRjaCJiCghMb2dNYXRjaBIMCgRkYXRlGAEgASgJEiYKBWVudHJ5GAIgASgLMhcubWVtc2lkZWNhci52MS5Mb2dFbnRyeRIPCgdzdW1tYXJ5GAMgASgJEg8KB2RlbGV0ZWQYBCABKAgiLQoOU2NvcmVDb21wb25lbnQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoASKeAQobU2VhcmNoU2VydmljZVNlYXJjaFJlc3BvbnNlEiYKBGhpdHMYASADKAsyGC5tZW1zaWRlY2FyLnYxLlNlYXJjaEhpdBISCgpjYW5kaWRhdGVzGAIgASgFEhEKCWFic3RhaW5lZBgDIAEoCBIOCgZyZWFzb24YBCABKAkSDQoFbWVhbnQYBSABKAgSEQoJbG9nc19mcm9tGAYgASgJIowBChtTZWFyY2hTZXJ2aWNlU2ltaWxhclJlcXVlc3QSDQoFc3BhY2UYASABKAkSDAoCaWQYAiABKAlIABIRCgdjb250ZW50GAMgASgJSAASCQoBaxgEIAEoBRIWCg5taW5fc2ltaWxhcml0eRgFIAEoARISCgpjYXRlZ29yaWVzGAYgAygJQgYKBGxpa2UiRgocU2VhcmNoU2VydmljZVNpbWlsYXJSZXNwb25zZRImCgRoaXRzGAEgAygLMhgubWVtc2lkZWNhci52MS5TZWFyY2hIaXQizQEKGlNlYXJjaFNlcnZpY2VSZWNhbGxSZXF1ZXN0Eg4KBnNwYWNlcxgBIAMoCRIMCgR0ZXh0GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKbWF4X3Rva2VucxgEIAEoBRIRCgltYXhfaXRlbXMYBSABKAUSEAoIZXhwbGljaXQYBiABKAgSFQoNd29ya2luZ190b29scxgHIAMoCRISCgpmaWxlc19yZWFkGAggAygJEhkKEXByb2plY3RfZGlyZWN0b3J5GAkgASgJIrEBCg5SZWNhbGxlZE1lbW9yeRIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIMCgR0b29sGAQgASgJEgwKBHRleHQYBSABKAkSDwoHY2xpcHBlZBgGIAEoCBILCgNhZ2UYByABKAkSDgoGY2F2ZWF0GAggASgJEhAKCHNlbGVjdGVkGAkgASgIIowBChtTZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USLAoFaXRlbXMYASADKAsyHS5tZW1zaWRlY2FyLnYxLlJlY2FsbGVkTWVtb3J5Eg0KBWJsb2NrGAIgASgJEg4KBnRva2VucxgDIAEoBRIQCghsYW5ndWFnZRgEIAEoCRIOCgZyZWFzb24YBSABKAkiXQofU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW1lbW9yeV9pZBgCIAEoCRITCgttYXhfcmVzdWx0cxgDIAEoBSKZAQoLUmVjYWxsVHJhY2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAiABKAkSDQoFcXVlcnkYAyABKAkSEAoIZXhwbGljaXQYBCABKAgSLQoIbWVtb3JpZXMYBSADKAsyGy5tZW1zaWRlY2FyLnYxLlRyYWNlZE1lbW9yeSI4CgxUcmFjZWRNZW1vcnkSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSDQoFc2NvcmUYAyABKAEiTwogU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVzcG9uc2USKwoHcmVjYWxscxgBIAMoCzIaLm1lbXNpZGVjYXIudjEuUmVjYWxsVHJhY2UqwwEKDlJhbmtpbmdQcm9maWxlEh8KG1JBTktJTkdfUFJPRklMRV9VTlNQRUNJRklFRBAAEhwKGFJBTktJTkdfUFJPRklMRV9CQUxBTkNFRBABEhsKF1JBTktJTkdfUFJPRklMRV9QUk9EVUNUEAISHAoYUkFOS0lOR19QUk9GSUxFX1dFSUdIVEVEEAMSGwoXUkFOS0lOR19QUk9GSUxFX09WRVJMQVAQBBIaChZSQU5LSU5HX1BST0ZJTEVfUkVDRU5UEAUqbQoJU2VhcmNoQXJtEhoKFlNFQVJDSF9BUk1fVU5TUEVDSUZJRUQQABIWChJTRUFSQ0hfQVJNX0tFWVdPUkQQARIVChFTRUFSQ0hfQVJNX0ZVU0lPThACEhUKEVNFQVJDSF9BUk1fVkVDVE9SEAMypQMKDVNlYXJjaFNlcnZpY2USXwoGU2VhcmNoEikubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2VhcmNoUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNlYXJjaFJlc3BvbnNlEmIKB1NpbWlsYXISKi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTaW1pbGFyUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNpbWlsYXJSZXNwb25zZRJfCgZSZWNhbGwSKS5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VSZWNhbGxSZXF1ZXN0GioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USbgoLTGlzdFJlY2FsbHMSLi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1JlcXVlc3QaLy5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_memory]);
 
 /**
  * SearchFilter narrows a search. Every criterion that is given must hold.
@@ -84,6 +86,20 @@ export type SearchFilter = Message<"memsidecar.v1.SearchFilter"> & {
    * @generated from field: repeated string sessions = 9;
    */
   sessions: string[];
+
+  /**
+   * Last changed, accesses aside, at or after this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_from = 10;
+   */
+  updatedFrom?: Timestamp | undefined;
+
+  /**
+   * Last changed, accesses aside, before this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_before = 11;
+   */
+  updatedBefore?: Timestamp | undefined;
 };
 
 /**
@@ -175,6 +191,15 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
    * @generated from field: memsidecar.v1.SearchArm arm = 11;
    */
   arm: SearchArm;
+
+  /**
+   * Look through the daily logs too: their newest entries, 20,000 of each space, and the summaries of archived days; of at most 8
+   * spaces, and not with SEARCH_ARM_VECTOR. To the filter a log entry is an active, unpinned memory without tags, from the source "log",
+   * of salience 0.3, with the category and the session it was written with; a summary has neither. Default false.
+   *
+   * @generated from field: bool include_logs = 12;
+   */
+  includeLogs: boolean;
 };
 
 /**
@@ -191,7 +216,7 @@ export const SearchServiceSearchRequestSchema: GenMessage<SearchServiceSearchReq
  */
 export type SearchHit = Message<"memsidecar.v1.SearchHit"> & {
   /**
-   * The memory.
+   * The memory; absent when log is there.
    *
    * @generated from field: memsidecar.v1.Memory memory = 1;
    */
@@ -217,6 +242,13 @@ export type SearchHit = Message<"memsidecar.v1.SearchHit"> & {
    * @generated from field: repeated memsidecar.v1.ScoreComponent components = 4;
    */
   components: ScoreComponent[];
+
+  /**
+   * Text of a daily log, found with include_logs. What only repeats a memory among the results is left out.
+   *
+   * @generated from field: memsidecar.v1.LogMatch log = 5;
+   */
+  log?: LogMatch | undefined;
 };
 
 /**
@@ -225,6 +257,48 @@ export type SearchHit = Message<"memsidecar.v1.SearchHit"> & {
  */
 export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_search_service, 2);
+
+/**
+ * LogMatch is a text of a daily log: an entry, or the summary of an archived day.
+ *
+ * @generated from message memsidecar.v1.LogMatch
+ */
+export type LogMatch = Message<"memsidecar.v1.LogMatch"> & {
+  /**
+   * Date of the log.
+   *
+   * @generated from field: string date = 1;
+   */
+  date: string;
+
+  /**
+   * The entry, with its id and type; absent for a summary.
+   *
+   * @generated from field: memsidecar.v1.LogEntry entry = 2;
+   */
+  entry?: LogEntry | undefined;
+
+  /**
+   * The summary; empty for an entry.
+   *
+   * @generated from field: string summary = 3;
+   */
+  summary: string;
+
+  /**
+   * The summary is what is left of the day: its entries were deleted.
+   *
+   * @generated from field: bool deleted = 4;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.LogMatch.
+ * Use `create(LogMatchSchema)` to create a new message.
+ */
+export const LogMatchSchema: GenMessage<LogMatch> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_search_service, 3);
 
 /**
  * ScoreComponent is one part of a score.
@@ -252,7 +326,7 @@ export type ScoreComponent = Message<"memsidecar.v1.ScoreComponent"> & {
  * Use `create(ScoreComponentSchema)` to create a new message.
  */
 export const ScoreComponentSchema: GenMessage<ScoreComponent> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 3);
+  messageDesc(file_memsidecar_v1_search_service, 4);
 
 /**
  * SearchServiceSearchResponse holds the results.
@@ -294,6 +368,14 @@ export type SearchServiceSearchResponse = Message<"memsidecar.v1.SearchServiceSe
    * @generated from field: bool meant = 5;
    */
   meant: boolean;
+
+  /**
+   * With include_logs, the oldest date whose entries were all looked at; of days before it only summaries were. Empty when no
+   * entries are older.
+   *
+   * @generated from field: string logs_from = 6;
+   */
+  logsFrom: string;
 };
 
 /**
@@ -301,7 +383,7 @@ export type SearchServiceSearchResponse = Message<"memsidecar.v1.SearchServiceSe
  * Use `create(SearchServiceSearchResponseSchema)` to create a new message.
  */
 export const SearchServiceSearchResponseSchema: GenMessage<SearchServiceSearchResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 4);
+  messageDesc(file_memsidecar_v1_search_service, 5);
 
 /**
  * SearchServiceSimilarRequest is a memory or a text to compare with.
@@ -366,7 +448,7 @@ export type SearchServiceSimilarRequest = Message<"memsidecar.v1.SearchServiceSi
  * Use `create(SearchServiceSimilarRequestSchema)` to create a new message.
  */
 export const SearchServiceSimilarRequestSchema: GenMessage<SearchServiceSimilarRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 5);
+  messageDesc(file_memsidecar_v1_search_service, 6);
 
 /**
  * SearchServiceSimilarResponse holds the results.
@@ -387,7 +469,7 @@ export type SearchServiceSimilarResponse = Message<"memsidecar.v1.SearchServiceS
  * Use `create(SearchServiceSimilarResponseSchema)` to create a new message.
  */
 export const SearchServiceSimilarResponseSchema: GenMessage<SearchServiceSimilarResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 6);
+  messageDesc(file_memsidecar_v1_search_service, 7);
 
 /**
  * SearchServiceRecallRequest is a prompt, or a question by the agent itself.
@@ -466,7 +548,7 @@ export type SearchServiceRecallRequest = Message<"memsidecar.v1.SearchServiceRec
  * Use `create(SearchServiceRecallRequestSchema)` to create a new message.
  */
 export const SearchServiceRecallRequestSchema: GenMessage<SearchServiceRecallRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 7);
+  messageDesc(file_memsidecar_v1_search_service, 8);
 
 /**
  * RecalledMemory is a memory as it is shown.
@@ -543,7 +625,7 @@ export type RecalledMemory = Message<"memsidecar.v1.RecalledMemory"> & {
  * Use `create(RecalledMemorySchema)` to create a new message.
  */
 export const RecalledMemorySchema: GenMessage<RecalledMemory> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 8);
+  messageDesc(file_memsidecar_v1_search_service, 9);
 
 /**
  * SearchServiceRecallResponse holds what to tell the agent.
@@ -593,7 +675,7 @@ export type SearchServiceRecallResponse = Message<"memsidecar.v1.SearchServiceRe
  * Use `create(SearchServiceRecallResponseSchema)` to create a new message.
  */
 export const SearchServiceRecallResponseSchema: GenMessage<SearchServiceRecallResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 9);
+  messageDesc(file_memsidecar_v1_search_service, 10);
 
 /**
  * SearchServiceListRecallsRequest selects recalls.
@@ -628,7 +710,7 @@ export type SearchServiceListRecallsRequest = Message<"memsidecar.v1.SearchServi
  * Use `create(SearchServiceListRecallsRequestSchema)` to create a new message.
  */
 export const SearchServiceListRecallsRequestSchema: GenMessage<SearchServiceListRecallsRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 10);
+  messageDesc(file_memsidecar_v1_search_service, 11);
 
 /**
  * RecallTrace says what one recall has shown, and for what.
@@ -677,7 +759,7 @@ export type RecallTrace = Message<"memsidecar.v1.RecallTrace"> & {
  * Use `create(RecallTraceSchema)` to create a new message.
  */
 export const RecallTraceSchema: GenMessage<RecallTrace> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 11);
+  messageDesc(file_memsidecar_v1_search_service, 12);
 
 /**
  * TracedMemory names a memory that was shown.
@@ -712,7 +794,7 @@ export type TracedMemory = Message<"memsidecar.v1.TracedMemory"> & {
  * Use `create(TracedMemorySchema)` to create a new message.
  */
 export const TracedMemorySchema: GenMessage<TracedMemory> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 12);
+  messageDesc(file_memsidecar_v1_search_service, 13);
 
 /**
  * SearchServiceListRecallsResponse holds the recalls.
@@ -733,7 +815,7 @@ export type SearchServiceListRecallsResponse = Message<"memsidecar.v1.SearchServ
  * Use `create(SearchServiceListRecallsResponseSchema)` to create a new message.
  */
 export const SearchServiceListRecallsResponseSchema: GenMessage<SearchServiceListRecallsResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 13);
+  messageDesc(file_memsidecar_v1_search_service, 14);
 
 /**
  * RankingProfile is the formula that orders results.
