@@ -19,7 +19,6 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/backup"
 	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
@@ -27,20 +26,16 @@ import (
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
 	"github.com/memsidecar/memsidecar/internal/embed"
-	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
-	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/recall"
-	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/review"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/schedule"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
-	"github.com/memsidecar/memsidecar/internal/transfer"
 	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
 
@@ -165,128 +160,6 @@ func keepPrivate(data string) error {
 		return fmt.Errorf("data directory %s is open to others and its mode cannot be changed (%w); make it yours, or use another with --data", data, err)
 	}
 	return nil
-}
-
-// open builds everything from the bottom up. On an error nothing is left open.
-func (d *daemon) open(ctx context.Context) (err error) {
-	if err := d.clean(); err != nil {
-		return err
-	}
-	local := func() time.Time { return d.now().In(d.cfg.Location()) }
-	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
-	if d.embedder = d.cfg.Embeddings.client(os.Getenv, d.now, d.log); d.embedder != nil {
-		searching.Embedder = d.embedder
-	}
-	d.engine = search.New(searching)
-	d.indexed = d.engine.Hold()
-	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
-	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
-	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
-	d.finder = chronicle.New(chronicle.Config{Search: d.engine, Now: local})
-	d.failed, d.tools = make(chan error, 1), recall.NewTools()
-	d.store, err = store.Open(store.Config{
-		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools, d.finder},
-		Failed:      func(err error) { d.failed <- err },
-	})
-	if err != nil {
-		return err
-	}
-	d.tools.Load(d.store)
-	d.finder.Attach(d.store)
-	d.memories.Attach(jsonstore.FromStore(d.store))
-	d.logs.Attach(dailylog.FromStore(d.store))
-	if err := d.adopt(ctx); err != nil {
-		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
-	}
-	d.edits = edit.New(edit.Config{
-		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Dir: d.cfg.Data,
-	})
-	if err := d.openPurges(ctx); err != nil {
-		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
-	}
-	d.paused.Store(readPaused(d.fs))
-	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
-	if d.model, err = d.openModel(); err != nil {
-		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
-	}
-
-	hints := &recall.Hints{}
-	d.recall = d.newRecall(hints)
-	d.reviews, d.digest = review.New(d.store), digest.New(d.store, d.now)
-	reflecting := reflector.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints, Reviews: d.reviews,
-	}
-	consolidating := consolidator.Config{
-		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Disabled: d.cfg.ConsolidationDisabled,
-		Reviews: d.reviews,
-	}
-	if d.model != nil {
-		reflecting.Model, consolidating.Model = d.model, d.model
-	}
-	d.learner = consolidator.New(consolidating)
-	d.sessions = session.New(session.Config{
-		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
-		Paused: d.paused.Load, Stopping: d.stopping,
-	})
-	d.archiver = archiver.New(d.archiving())
-	if err := d.schedule(); err != nil {
-		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
-	}
-	d.monitor = rpc.NewMonitor(d.log, d.now)
-	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
-	d.counts = memories.New(d.store, local)
-	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
-	d.health = rpc.Register(d.server, rpc.Deps{
-		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
-		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
-		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, local),
-		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
-	})
-	return nil
-}
-
-// clean removes what a crash may have left of files being written.
-func (d *daemon) clean() error {
-	if err := publish.Clean(d.fs); err != nil {
-		return fmt.Errorf("remove left-over files: %w", err)
-	}
-	for _, dir := range []string{"journal", "snapshots"} {
-		if _, err := durable.CleanTemp(d.fs, dir); err != nil {
-			return fmt.Errorf("remove left-over files: %w", err)
-		}
-	}
-	return nil
-}
-
-// adopt takes over a directory in the published layout or the oldest one, once: when the journal is new, or when a crash interrupted it.
-func (d *daemon) adopt(ctx context.Context) error {
-	unfinished, err := jsonstore.Unfinished(d.fs)
-	if err != nil {
-		return fmt.Errorf("look for files to adopt: %w", err)
-	}
-	if d.store.LSN() > 0 && !unfinished {
-		return nil
-	}
-	report, err := jsonstore.Adopt(ctx, d.store, d.fs, d.cfg.Location())
-	if err != nil {
-		return err
-	}
-	switch {
-	case unfinished && len(report.Spaces) == 0:
-		d.log.Info("ended an adoption that a crash had interrupted", "migrated", len(report.Migrated))
-	case len(report.Spaces) > 0:
-		d.log.Info("adopted the files found in the data directory", "memories", report.Memories, "logs", report.Days, "entries", report.Entries,
-			"migrated", len(report.Migrated), "notes", report.Places(), "report", d.path(jsonstore.ReportName))
-	}
-	return nil
-}
-
-// takeEdits takes over what people wrote into the published files. What cannot be taken over now is not published over, and is tried again.
-func (d *daemon) takeEdits(ctx context.Context) {
-	if _, err := d.edits.Look(ctx, true); err != nil {
-		d.log.Warn("cannot look for edits of published files", "err", err)
-	}
 }
 
 // watchFailure tells health checks when nothing can be written any more. Reads go on.
