@@ -26,6 +26,7 @@ type person struct {
 	rt    *rapid.T
 	words int
 	saved map[string][]string // earlier contents of files
+	shown map[string]string   // what the files were after the last round
 	gone  map[string]bool     // words of the daemon that she took out of a file
 }
 
@@ -80,6 +81,9 @@ func (p *person) drop() {
 	if !ok {
 		return
 	}
+	if text != p.shown[name] {
+		p.takes(p.shown[name]) // she takes out what stood there, whatever she has put in its place
+	}
 	if entryFormat[p.w.format] {
 		p.takes(text)
 		p.w.remove(name)
@@ -116,7 +120,11 @@ func (p *person) stale() {
 		return
 	}
 	name := rapid.SampledFrom(names).Draw(p.rt, "open file")
-	p.save(name, rapid.SampledFrom(p.saved[name]).Draw(p.rt, "version"))
+	version := rapid.SampledFrom(p.saved[name]).Draw(p.rt, "version")
+	if entryFormat[p.w.format] && !strings.Contains(version, "revision: ") {
+		p.takes(p.shown[name]) // her own first text says of itself that it is the newest
+	}
+	p.save(name, version)
 }
 
 // held lists her words that stand in files.
@@ -184,6 +192,10 @@ func TestInterleavingsConverge(t *testing.T) {
 func interleave(t *testing.T, rt *rapid.T, format view.Format) {
 	w := openIn(rt, t, format, tempDir(t))
 	p := &person{w: w, rt: rt, saved: map[string][]string{}, gone: map[string]bool{}}
+	sync := func(o ...view.Options) {
+		w.sync(o...)
+		p.shown = w.tree()
+	}
 	n := 0
 	says := map[string]string{} // the word that the daemon gave a memory last
 	add := func() {
@@ -196,13 +208,13 @@ func interleave(t *testing.T, rt *rapid.T, format view.Format) {
 	for range rapid.IntRange(1, 6).Draw(rt, "memories") {
 		add()
 	}
-	w.sync()
+	sync()
 	seen := map[string]bool{}
 	round := func(o view.Options) {
 		for _, word := range p.held() {
 			seen[word] = true
 		}
-		w.sync(o)
+		sync(o)
 	}
 	active := func(f func(id string)) {
 		if len(w.contents()) == 0 {
