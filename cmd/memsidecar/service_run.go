@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,16 +18,16 @@ func (s *service) state(ctx context.Context) string {
 		}
 		return "not loaded"
 	}
-	var parts []string
-	for _, q := range [][2]string{{"is-enabled", s.name + ".socket"}, {"is-active", s.name + ".socket"}, {"is-active", s.name + ".service"}} {
-		out, _ := exec.CommandContext(ctx, "systemctl", "--user", q[0], q[1]).Output() // the exit code says the same as the word
-		word := strings.TrimSpace(string(out))
-		if word == "" {
-			word = "unknown"
-		}
-		parts = append(parts, q[1]+" "+word)
+	ask := func(question, unit string) string {
+		out, _ := exec.CommandContext(ctx, "systemctl", "--user", question, unit).Output() // the exit code says the same as the word
+		return strings.TrimSpace(string(out))
 	}
-	return strings.Join(parts, ", ")
+	socket, service := s.name+".socket", s.name+".service"
+	enabled, listens, runs := ask("is-enabled", socket), ask("is-active", socket), ask("is-active", service)
+	if enabled+listens+runs == "" {
+		return "unknown: systemd does not answer for this user"
+	}
+	return fmt.Sprintf("%s %s, %s; %s %s", socket, cmp.Or(enabled, "unknown"), cmp.Or(listens, "unknown"), service, cmp.Or(runs, "unknown"))
 }
 
 func (s *service) tool() string {
