@@ -209,3 +209,6 @@ func (r *recent) put(key vector.Key, d vector.Direction) {
 	}
 	r.kept[key] = &answer{d, r.clock}
 }
+
+// Calibrated is false: which cosines of a server's model mean something is not known.
+func (c *Client) Calibrated() bool { return false }

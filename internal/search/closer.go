@@ -22,17 +22,6 @@ const (
 	maxExact     = 64   // memories that an identifier picks out; one that more hold is an ordinary word
 )
 
-// The evidence a space must show to be answered from.
-const (
-	enough      = 0.65 // of what a query asks
-	askMost     = 15   // weight of what a query asks, at most: a long message need not be covered
-	perTerm     = 4    // weight of each different informative term beside its own, for
-	mostTerms   = 3    // that many
-	missingName = 3    // weights that a name counts beside its own when the space has never heard of it
-	leastShare  = 0.3  // of enough, for the smallest store
-	witnesses   = 3    // memories of which one must have it
-)
-
 // closer looks at the pool of one space.
 type closer struct {
 	r     *ranking
@@ -42,8 +31,8 @@ type closer struct {
 	in    map[uint32]int // document → place in the pool
 }
 
-// look takes the closer look at a space: what an identifier picks out joins the pool, and what was learnt together
-// supports each other. It reports whether the space has enough to answer with.
+// look takes the closer look at a space: what an identifier picks out joins the pool. It reports whether the space has enough
+// to answer with.
 func (r *ranking) look(space string) (sure bool) {
 	x := r.reader(space)
 	if x == nil {
@@ -51,29 +40,42 @@ func (r *ranking) look(space string) (sure bool) {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	c := &closer{r: r, x: x, space: space, total: float64(x.weigh(r.q.terms)), in: map[uint32]int{}}
-	for i := range r.pool.heap {
-		f := &r.pool.heap[i]
-		if doc, ok := x.ids[f.memory.ID]; ok && f.space == space {
-			c.in[doc] = i
-			sure = sure || f.sure
-		}
+	c := r.closer(x, space)
+	c.total = float64(x.weigh(r.q.terms))
+	for _, i := range c.in {
+		sure = sure || r.pool.heap[i].sure
 	}
 	if r.req.Profile == Balanced {
 		sure = c.exact() || sure
 	}
-	sure = sure || c.evident()
-	if sure && r.req.Profile == Balanced {
-		c.neighbours()
-	}
-	return sure
+	return sure || c.evident()
 }
 
-// relevance of the memory at a place of a course by its own words, 0 for what is not in the pool.
+// closer knows the places in the pool of a space's memories. The caller holds the lock.
+func (r *ranking) closer(x *index, space string) *closer {
+	c := &closer{r: r, x: x, space: space, in: map[uint32]int{}}
+	for i := range r.pool.heap {
+		f := &r.pool.heap[i]
+		if doc, ok := x.ids[f.memory.ID]; ok && f.space == space {
+			c.in[doc] = i
+		}
+	}
+	return c
+}
+
+// support lets what was learnt together in a space support each other.
+func (r *ranking) support(space string) {
+	x := r.reader(space)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	r.closer(x, space).neighbours()
+}
+
+// relevance of the memory at a place of a course by what it says itself, 0 for what is not in the pool.
 func (c *closer) relevance(list []uint32, at int) float64 {
 	if at >= 0 && at < len(list) {
 		if i, ok := c.in[list[at]]; ok {
-			return c.r.pool.heap[i].relevance
+			return c.r.pool.heap[i].relevance + c.r.pool.heap[i].lift
 		}
 	}
 	return 0
@@ -83,7 +85,7 @@ func (c *closer) relevance(list []uint32, at int) float64 {
 // question. What gains joins the pool when a session connects them; what only the day connects must be in it, and gains less.
 func (c *closer) neighbours() {
 	done := make(map[uint32]bool, 3*lookAt)
-	for _, i := range c.first(lookAt, before) {
+	for _, i := range c.first(lookAt, strongest) {
 		doc := c.x.ids[c.r.pool.heap[i].memory.ID]
 		together := courseOf(c.x.docs[doc])
 		list := c.x.courses[together]
@@ -162,53 +164,6 @@ func (c *closer) has(doc uint32) bool {
 	return ok
 }
 
-// evident reports whether one of the most relevant memories holds enough of the query. Beside the weight of what is shared
-// it counts how many different informative terms are, and a name that the space has never heard of makes it a question
-// about something else.
-func (c *closer) evident() bool {
-	asked, missing := float32(c.total), c.missing()
-	need := enough * max(leastShare, smallness(len(c.x.ids))) * (min(asked, askMost) + missingName*missing)
-	best := c.first(witnesses, func(a, b *found) int { return cmp.Or(cmp.Compare(b.relevance, a.relevance), before(a, b)) })
-	return slices.ContainsFunc(best, func(place int) bool {
-		doc := c.x.ids[c.r.pool.heap[place].memory.ID]
-		weight, terms := float32(0), 0
-		for i := range c.r.q.terms {
-			t := &c.r.q.terms[i]
-			if _, ok := find(t.list, doc); ok {
-				weight += t.weight
-				switch {
-				case t.kind == whole:
-					terms = max(terms, 1)
-				case t.informative():
-					terms++
-				}
-			}
-		}
-		return terms > 0 && weight+perTerm*float32(min(terms, mostTerms)) >= need
-	})
-}
-
-// missing is the weight of the names in the query of which the space has never heard a word.
-func (c *closer) missing() (weight float32) {
-	terms := c.r.q.terms
-	for i := range terms {
-		t := &terms[i]
-		if t.name == 0 {
-			continue
-		}
-		counts := true // once for each name
-		for j := range terms {
-			if o := &terms[j]; o.name == t.name && (len(o.list) > 0 || o.weight > t.weight || o.weight == t.weight && j < i) {
-				counts = false
-			}
-		}
-		if counts {
-			weight += t.weight
-		}
-	}
-	return weight
-}
-
 // subject is the share a memory gains that is said by, or about, whom the query names.
 func (r *ranking) subject(m *memory.Memory) float64 {
 	head := m.Content[:min(len(m.Content), 40)]
@@ -251,4 +206,9 @@ func (r *ranking) startsTerm(w string) bool {
 		}
 	}
 	return false
+}
+
+// strongest puts first what is relevant by words and meaning.
+func strongest(a, b *found) int {
+	return cmp.Or(cmp.Compare(b.score+b.lift, a.score+a.lift), before(a, b))
 }

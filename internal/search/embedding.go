@@ -23,6 +23,9 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([]vector.Direction, error)
 	// Query returns the direction of one text, soon or not at all.
 	Query(ctx context.Context, text string) (vector.Direction, error)
+	// Calibrated reports whether cosines are those that evidence is calibrated for: those of the model inside. Then they have a say in
+	// whether there is an answer; otherwise words alone decide.
+	Calibrated() bool
 }
 
 const (

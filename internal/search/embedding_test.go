@@ -28,16 +28,19 @@ var subjects = [][]string{{"coffee", "espresso", "brew"}, {"train", "rail", "com
 
 // fake embeds by subjects. It does what its fields say.
 type fake struct {
-	mu       sync.Mutex
-	identity string
-	embedded []string // guarded by mu
-	queries  int      // guarded by mu
-	down     error    // guarded by mu
-	refuses  string   // texts that hold it
-	extra    int      // further dimensions; guarded by mu
+	mu         sync.Mutex
+	identity   string
+	calibrated bool
+	embedded   []string // guarded by mu
+	queries    int      // guarded by mu
+	down       error    // guarded by mu
+	refuses    string   // texts that hold it
+	extra      int      // further dimensions; guarded by mu
 }
 
 func (f *fake) Identity() string { return f.identity }
+
+func (f *fake) Calibrated() bool { return f.calibrated }
 
 func (f *fake) set(change func(*fake)) {
 	f.mu.Lock()
@@ -186,6 +189,61 @@ func TestSilenceIsDecidedByWords(t *testing.T) {
 			if words.Abstained && f.queries > 0 {
 				t.Errorf("%q is silent, and was sent away", q)
 			}
+		}
+	})
+}
+
+// TestMeaningHasASay asks an embedder whose cosines are calibrated: near and far decide beside words.
+func TestMeaningHasASay(t *testing.T) {
+	memories := synthetic(300)
+	for _, m := range memories {
+		m.Content += " tomato"
+	}
+	memories = append(memories, drinks()...)
+	for _, tt := range []struct {
+		name, query string
+		words, both bool // answered
+	}{
+		{"words and meaning", "coffee in the morning", true, true},
+		{"meaning alone", "brew", false, true},
+		{"neither", "quantum chromodynamics lectures", false, false},
+		{"words that mean something else", "database in the morning", true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			embedding(t, &fake{calibrated: true}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+				for arm, want := range map[string]bool{search.Keyword: tt.words, search.Fusion: tt.both} {
+					if resp := find(t, e, asks(tt.query, arm)); resp.Abstained == want {
+						t.Errorf("%s: abstained %v, found %v", arm, resp.Abstained, order(resp.Hits))
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestWithoutVectorsWordsDecide has memories that the embedder does not take: what it says of the others must not silence them.
+func TestWithoutVectorsWordsDecide(t *testing.T) {
+	memories := append(drinks(), mem("zh", "用户早上坐火车去上海办公室"))
+	embedding(t, &fake{calibrated: true, refuses: "用户"}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+		if resp := find(t, e, asks("坐火车去哪个办公室", search.Fusion)); len(resp.Hits) == 0 || resp.Hits[0].Memory.ID != "zh" {
+			t.Errorf("found %v, %s", order(resp.Hits), resp.Reason)
+		}
+	})
+}
+
+// TestMeaningSupportsNeighbours has an answer that shares neither words nor subject with the question, but was said right after
+// what only meaning finds.
+func TestMeaningSupportsNeighbours(t *testing.T) {
+	said := func(id, content string, after time.Duration) *memory.Memory {
+		return mem(id, content, func(m *memory.Memory) {
+			m.CreatedAt, m.Context = epoch.Add(after-time.Hour), &memory.Context{LearnedFrom: "session_1"}
+		})
+	}
+	memories := append(drinks(), said("q", "Which espresso would that be", 0), said("answer", "The dark roast of Anna", time.Minute))
+	embedding(t, &fake{calibrated: true}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+		resp := find(t, e, asks("brew", search.Fusion))
+		if !slices.ContainsFunc(resp.Hits, func(h search.Hit) bool { return h.Memory.ID == "answer" }) {
+			t.Errorf("found %v", order(resp.Hits))
 		}
 	})
 }

@@ -56,6 +56,13 @@ func (r *ranking) finish() {
 	}
 	r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return !answered[f.space] })
 	r.fuse(answered)
+	if r.req.Profile == Balanced {
+		for name, ok := range answered {
+			if ok {
+				r.support(name)
+			}
+		}
+	}
 	r.exact = slices.ContainsFunc(r.pool.heap, func(f found) bool { return f.exact > 0 })
 	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
 		strongest := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance+a.lift, b.relevance+b.lift) })

@@ -7,16 +7,29 @@ import (
 	"math"
 	"slices"
 
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/vector"
 )
 
 const (
-	vectorShare = 0.3  // weight of meaning beside that of words
+	vectorShare = 0.45 // weight of meaning beside that of words
 	nearest     = 20   // memories of a space that meaning alone proposes
 	flat        = 1e-9 // a deviation below which candidates do not differ
 )
 
-// asks returns the direction of the query, false when there is none now. It asks only once there is something to compare with.
+// direction of the query, false when there is none now. It is asked for once, and only when there is something to compare with.
+func (r *ranking) direction() (vector.Direction, bool) {
+	if r.asks == nil {
+		return vector.Direction{}, false
+	}
+	if !r.asked {
+		r.asked = true
+		r.towards, r.directed = r.asks()
+	}
+	return r.towards, r.directed
+}
+
+// asks returns what asks for the direction of the query; nil when meaning takes no part.
 func (e *Engine) asks(ctx context.Context, req *Request) func() (vector.Direction, bool) {
 	if e.embedder == nil || req.Arm == Keyword || req.Profile != Balanced || req.Query == "" {
 		return nil
@@ -42,13 +55,33 @@ func (e *Engine) asks(ctx context.Context, req *Request) func() (vector.Directio
 	}
 }
 
-// fuse lets meaning take part in the order of what words have found, and propose memories beside it. It decides neither whether there is an
-// answer nor from which space: only words are calibrated for that.
+// kin is a memory that meaning proposes.
+type kin struct {
+	memory *memory.Memory
+	cosine float64
+}
+
+// kindred returns the memories of a space nearest to the query, best first, none without a direction. The caller holds the lock.
+func (r *ranking) kindred(x *index, space string) []kin {
+	all, known := r.kin[space]
+	if d, ok := r.direction(); !known && ok && x.meanings != nil {
+		for _, n := range x.near(d, nearest, r.req) {
+			all = append(all, kin{x.docs[n.doc], n.cosine})
+		}
+		if r.kin == nil {
+			r.kin = map[string][]kin{}
+		}
+		r.kin[space] = all
+	}
+	return all
+}
+
+// fuse lets meaning take part in the order of what was found in the spaces that are answered from, and propose memories beside it.
 func (r *ranking) fuse(answered map[string]bool) {
 	if r.asks == nil || !anyTrue(answered) {
 		return
 	}
-	d, ok := r.asks()
+	d, ok := r.direction()
 	if !ok {
 		return
 	}
@@ -85,9 +118,11 @@ func (r *ranking) mean(space string, d vector.Direction) {
 			f.cosine, f.meant = x.cosine(doc, d)
 		}
 	}
-	for _, n := range x.near(d, nearest, r.req) {
-		f := c.found(n.doc)
-		f.cosine, f.meant = n.cosine, true
+	for _, k := range r.kindred(x, space) {
+		if doc, ok := x.ids[k.memory.ID]; ok {
+			f := c.found(doc)
+			f.cosine, f.meant = k.cosine, true
+		}
 	}
 	r.meant = r.meant || x.meanings.rows.Dim() == d.Dim()
 }
@@ -139,6 +174,7 @@ func (r *ranking) lift() {
 		}
 	}
 	if words.deviation() < flat || meaning.deviation() < flat {
+		r.unlike()
 		return
 	}
 	scale := words.deviation() / meaning.deviation()
@@ -148,6 +184,15 @@ func (r *ranking) lift() {
 			away := float64((f.cosine - meaning.mean()) * scale) // rounded here on every machine
 			target := min(max(words.mean()+away, 0), 1)
 			f.lift = float64(vectorShare * (target - f.relevance))
+		}
+	}
+}
+
+// unlike puts what words do not tell apart in the order of meaning.
+func (r *ranking) unlike() {
+	for i := range r.pool.heap {
+		if f := &r.pool.heap[i]; f.meant {
+			f.lift = vectorShare * max(0, f.cosine)
 		}
 	}
 }
@@ -176,10 +221,7 @@ func (s *spread) deviation() float64 {
 
 // byMeaning is the search of the arm Vector: nearest first, whatever words there are. It does not abstain.
 func (r *ranking) byMeaning() (matched int) {
-	if r.asks == nil {
-		return 0
-	}
-	d, ok := r.asks()
+	d, ok := r.direction()
 	if !ok {
 		return 0
 	}

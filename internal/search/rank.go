@@ -52,12 +52,17 @@ type ranking struct {
 	reader   func(space string) *index
 	exact    bool                            // something holds an identifier of the query
 	asks     func() (vector.Direction, bool) // the direction of the query; nil without meaning
+	asked    bool                            // what follows is known
+	towards  vector.Direction                // the direction of the query
+	directed bool                            // there is one
+	kin      map[string][]kin                // by space, what is nearest to it
+	judges   bool                            // cosines have a say in whether there is an answer
 	meant    bool                            // meaning took part
 }
 
 func newRanking(req *Request, q *query, e *Engine) *ranking {
 	r := &ranking{
-		req: req, q: q, lambda: e.lambda, reader: e.readerOf(req), asOf: nanoseconds(req.AsOf),
+		req: req, q: q, lambda: e.lambda, reader: e.readerOf(req), judges: e.embedder != nil && e.embedder.Calibrated(), asOf: nanoseconds(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  best{limit: 2*req.K + poolExtra},
 		sieve: newSieve(req),
