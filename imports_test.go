@@ -21,7 +21,7 @@ const module = "github.com/memsidecar/memsidecar"
 
 // Packages by layer, lowest first, as patterns relative to the module. "x/..." is x and everything below it.
 var (
-	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/...", "internal/vector/..."}
+	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/...", "internal/vector/...", "internal/encoder/..."}
 	services    = []string{
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
@@ -55,6 +55,8 @@ var arrows = []struct {
 		why: "it compares numbers without knowing what they are of"},
 	{from: []string{"internal/embed/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
 		why: "it asks a server and knows nothing of memories"},
+	{from: []string{"internal/encoder/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
+		why: "it turns text into directions and touches no state"},
 	{from: []string{"internal/metrics/..."}, not: []string{"..."},
 		why: "it is told numbers, and knows nothing of where they come from"},
 	{from: []string{"internal/pattern/..."}, not: []string{"..."},

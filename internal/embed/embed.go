@@ -55,8 +55,9 @@ type Client struct {
 	cfg  Config
 	busy chan struct{} // has room for the queries that may be asked at once
 
+	recent *vector.Recent
+
 	mu     sync.Mutex
-	recent *recent   // guarded by mu
 	rests  time.Time // until when no query is asked; guarded by mu
 	failed error     // how the last query failed, nil when it did not; guarded by mu
 }
@@ -67,7 +68,7 @@ func New(cfg Config) *Client {
 	if cfg.Clean == nil {
 		cfg.Clean = func(s string) string { return s }
 	}
-	return &Client{cfg: cfg, busy: make(chan struct{}, queries), recent: newRecent(answers)}
+	return &Client{cfg: cfg, busy: make(chan struct{}, queries), recent: vector.NewRecent(answers)}
 }
 
 // Identity names what makes the vectors: those of different identities cannot be compared. The prefix of queries is no part of
@@ -110,13 +111,12 @@ func (c *Client) bulk(ctx context.Context, texts []string) ([]vector.Direction, 
 // while, and queries fail at once. Errors: ErrUnavailable, ErrRefused, that of ctx when it ended.
 func (c *Client) Query(ctx context.Context, text string) (vector.Direction, error) {
 	key := vector.KeyOf(text)
-	c.mu.Lock()
-	d, known := c.recent.get(key)
-	rests, failed := c.rests, c.failed
-	c.mu.Unlock()
-	if known {
+	if d, known := c.recent.Get(key); known {
 		return d, nil
 	}
+	c.mu.Lock()
+	rests, failed := c.rests, c.failed
+	c.mu.Unlock()
 	if c.cfg.Now().Before(rests) {
 		return vector.Direction{}, failed
 	}
@@ -128,7 +128,7 @@ func (c *Client) Query(ctx context.Context, text string) (vector.Direction, erro
 	defer c.mu.Unlock()
 	switch c.failed = err; {
 	case err == nil:
-		c.recent.put(key, d)
+		c.recent.Put(key, d)
 	case errors.Is(err, ErrUnavailable):
 		c.rests = c.cfg.Now().Add(restAfter)
 		c.cfg.Logger.Warn("searching by words alone for a while", slog.Any("error", err), slog.Duration("while", restAfter))
@@ -160,55 +160,10 @@ func (c *Client) Trouble() error {
 }
 
 // Forget drops what is kept for queries.
-func (c *Client) Forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.recent = newRecent(answers)
-}
+func (c *Client) Forget() { c.recent.Forget() }
 
 func unavailable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnavailable, fmt.Sprintf(format, args...))
 }
-
-// recent keeps the newest answers, and forgets the one that was not used for the longest time. Stamps grow with use; looking through
-// all of them for the oldest costs less than asking.
-type recent struct {
-	limit int
-	clock uint64
-	kept  map[vector.Key]*answer
-}
-
-type answer struct {
-	direction vector.Direction
-	used      uint64
-}
-
-func newRecent(limit int) *recent { return &recent{limit: limit, kept: map[vector.Key]*answer{}} }
-
-func (r *recent) get(key vector.Key) (vector.Direction, bool) {
-	a := r.kept[key]
-	if a == nil {
-		return vector.Direction{}, false
-	}
-	r.clock++
-	a.used = r.clock
-	return a.direction, true
-}
-
-func (r *recent) put(key vector.Key, d vector.Direction) {
-	r.clock++
-	if r.kept[key] == nil && len(r.kept) >= r.limit {
-		var oldest vector.Key
-		least := r.clock
-		for k, a := range r.kept {
-			if a.used < least {
-				oldest, least = k, a.used
-			}
-		}
-		delete(r.kept, oldest)
-	}
-	r.kept[key] = &answer{d, r.clock}
-}
-
 // Calibrated is false: which cosines of a server's model mean something is not known.
 func (c *Client) Calibrated() bool { return false }

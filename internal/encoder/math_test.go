@@ -1,0 +1,64 @@
+package encoder_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/encoder"
+)
+
+func TestExp(t *testing.T) {
+	worst := 0.0
+	for i := range 1 << 20 {
+		x := -float32(i) * (87.0 / (1 << 20))
+		want := math.Exp(float64(x))
+		worst = max(worst, math.Abs(float64(encoder.Exp(x))-want)/want)
+	}
+	if !(worst < 2e-7) {
+		t.Errorf("relative error %g", worst)
+	}
+	for _, x := range []float32{-88, -1e30, float32(math.Inf(-1))} {
+		if got := encoder.Exp(x); got != 0 {
+			t.Errorf("exp(%g) is %g", x, got)
+		}
+	}
+}
+
+func TestGELU(t *testing.T) {
+	gelu, worst := encoder.NewGELU(), 0.0
+	for i := range 1 << 20 {
+		x := float32(i-1<<19) * (20.0 / (1 << 20))
+		want := float64(x) / 2 * (1 + math.Erf(float64(x)/math.Sqrt2))
+		worst = max(worst, math.Abs(float64(gelu(x))-want)/max(1, math.Abs(want)))
+	}
+	if !(worst < 2e-7) {
+		t.Errorf("error %g", worst)
+	}
+	if got := gelu(float32(math.NaN())); got != 0 {
+		t.Errorf("of what is no number: %g", got)
+	}
+}
+
+func TestProducts(t *testing.T) {
+	const n, rows, k = 3, 5, 64
+	weights, inputs := make([]int8, rows*k), make([]int16, n*k)
+	for i := range weights {
+		weights[i] = int8(i*37%255 - 127)
+	}
+	for i := range inputs {
+		inputs[i] = int16(i*7919%16383 - 8191)
+	}
+	got := make([]int32, n*rows)
+	encoder.Products(got, weights, k, inputs)
+	for i := range n {
+		for r := range rows {
+			want := int32(0)
+			for j := range k {
+				want += int32(weights[r*k+j]) * int32(inputs[i*k+j])
+			}
+			if got[i*rows+r] != want {
+				t.Errorf("input %d, row %d: %d, want %d", i, r, got[i*rows+r], want)
+			}
+		}
+	}
+}

@@ -1,0 +1,8 @@
+//go:build nomodel
+
+package encoder
+
+const (
+	modelFile   = ""
+	modelSHA256 = ""
+)
