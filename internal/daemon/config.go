@@ -72,7 +72,7 @@ type Config struct {
 	DecayLambda float64
 	// LLM is the language model that is asked, if any. Its keys begin with llm_.
 	LLM LLM
-	// Embeddings is the server that tells what texts mean, if any. Its keys begin with embeddings_.
+	// Embeddings says who tells what texts mean. Its keys begin with embeddings_.
 	Embeddings Embeddings
 
 	origins map[string]string // by key, where the value came from; empty for a default

@@ -13,7 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
-// Embeddings says which server tells what texts mean, if any. docs/embeddings.md tells more.
+// Embeddings says who tells what texts mean: the model inside, a server, or nobody. docs/embeddings.md tells more.
 type Embeddings struct {
 	// BaseURL is the address of a server with OpenAI's /v1/embeddings, such as http://localhost:11434/v1; empty for none.
 	// Key embeddings_base_url, default none.
@@ -31,6 +31,8 @@ type Embeddings struct {
 	TextPrefix string
 	// AllowHTTP permits plain http to other machines. Key embeddings_allow_http, default false.
 	AllowHTTP bool
+	// Off does without the model inside, where no server is named. Key embeddings_inside, default true, says the opposite.
+	Off bool
 }
 
 // embeddingsSettings lists the keys of Embeddings, in the order they are shown.
@@ -38,7 +40,18 @@ func embeddingsSettings() []setting {
 	text := func(key string, field func(*Config) *string) setting {
 		return setting{key, func(c *Config, v string) error { *field(c) = v; return nil }, func(c Config) string { return *field(&c) }}
 	}
+	flag := func(key string, normal bool, field func(*Config) *bool) setting {
+		return setting{key, func(c *Config, v string) error {
+			on, err := strconv.ParseBool(strings.ToLower(v))
+			if err != nil {
+				return errors.New("must be true or false")
+			}
+			*field(c) = on != normal
+			return nil
+		}, func(c Config) string { return strconv.FormatBool(*field(&c) != normal) }}
+	}
 	return []setting{
+		flag("embeddings_inside", true, func(c *Config) *bool { return &c.Embeddings.Off }),
 		{"embeddings_base_url", func(c *Config, v string) error {
 			c.Embeddings.BaseURL = v
 			return llm.CheckBaseURL(v, true)
@@ -54,14 +67,7 @@ func embeddingsSettings() []setting {
 		{"embeddings_api_key_file", setPath(func(c *Config) *string { return &c.Embeddings.KeyFile }), func(c Config) string { return c.Embeddings.KeyFile }},
 		text("embeddings_query_prefix", func(c *Config) *string { return &c.Embeddings.QueryPrefix }),
 		text("embeddings_text_prefix", func(c *Config) *string { return &c.Embeddings.TextPrefix }),
-		{"embeddings_allow_http", func(c *Config, v string) error {
-			on, err := strconv.ParseBool(strings.ToLower(v))
-			if err != nil {
-				return errors.New("must be true or false")
-			}
-			c.Embeddings.AllowHTTP = on
-			return nil
-		}, func(c Config) string { return strconv.FormatBool(c.Embeddings.AllowHTTP) }},
+		flag("embeddings_allow_http", false, func(c *Config) *bool { return &c.Embeddings.AllowHTTP }),
 	}
 }
 

@@ -68,7 +68,8 @@ type daemon struct {
 	store     *store.Store
 	engine    *search.Engine
 	finder    *chronicle.Finder
-	embedder  *embed.Client // nil without one
+	embedder  embedder      // nil without one
+	remote    *embed.Client // the same where it is a server, else nil
 	tools     *recall.Tools
 	indexed   func()     // lets searches go on
 	failed    chan error // why the store turned read-only

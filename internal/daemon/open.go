@@ -53,7 +53,10 @@ func (d *daemon) local() time.Time { return d.now().In(d.cfg.Location()) }
 // openStore opens the store with everything that follows it.
 func (d *daemon) openStore() (err error) {
 	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
-	if d.embedder = d.cfg.Embeddings.client(os.Getenv, d.now, d.log); d.embedder != nil {
+	if err := d.openEmbedder(); err != nil {
+		return err
+	}
+	if d.embedder != nil {
 		searching.Embedder = d.embedder
 	}
 	d.engine = search.New(searching)

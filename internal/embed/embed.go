@@ -20,7 +20,7 @@ var (
 	// ErrUnavailable says that the server, the key or the model is in the way: the same texts may work later.
 	ErrUnavailable = errors.New("the embeddings server does not answer as it should")
 	// ErrRefused says that the server does not take these texts; fewer or shorter ones may work.
-	ErrRefused = errors.New("the embeddings server does not take these texts")
+	ErrRefused = errors.New("the embedding model does not take these texts")
 )
 
 const (
@@ -165,5 +165,6 @@ func (c *Client) Forget() { c.recent.Forget() }
 func unavailable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnavailable, fmt.Sprintf(format, args...))
 }
+
 // Calibrated is false: which cosines of a server's model mean something is not known.
 func (c *Client) Calibrated() bool { return false }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+	"unicode"
 
+	"github.com/memsidecar/memsidecar/internal/embed"
 	"github.com/memsidecar/memsidecar/internal/vector"
 )
 
@@ -14,12 +17,18 @@ const (
 	answers   = 512                    // directions of queries that are kept
 )
 
+// A text is not for this model when of its letters more than one in foreignShare is of another script.
+const foreignShare = 4
+
 // ErrTooSlow says that a query was not answered in time.
 var ErrTooSlow = errors.New("the embedding model takes too long for a query")
 
 // Embed returns the directions of texts, in their order. One call is under way at a time, so that what is stored takes one processor and
-// leaves the others to queries. The only error is that of ctx.
+// leaves the others to queries. Errors: embed.ErrRefused when one is not in a language of the model, before anything is computed; that of ctx.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([]vector.Direction, error) {
+	if slices.ContainsFunc(texts, foreign) {
+		return nil, embed.ErrRefused
+	}
 	select {
 	case e.storing <- struct{}{}:
 		defer func() { <-e.storing }()
@@ -30,8 +39,11 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([]vector.Direction
 }
 
 // Query returns the direction of what is searched for, within a quarter of a second. Those of the newest queries are kept in RAM. Errors:
-// ErrTooSlow, that of ctx when it ended.
+// ErrTooSlow, embed.ErrRefused when it is not in a language of the model, that of ctx when it ended.
 func (e *Encoder) Query(ctx context.Context, text string) (vector.Direction, error) {
+	if foreign(text) {
+		return vector.Direction{}, embed.ErrRefused
+	}
 	key := vector.KeyOf(text)
 	if d, known := e.recent.Get(key); known {
 		return d, nil
@@ -67,6 +79,21 @@ func (e *Encoder) directions(ctx context.Context, texts []string) ([]vector.Dire
 		}
 	}
 	return out, nil
+}
+
+// foreign reports whether a text is in a language that the model does not know, by its script: of such a text it would say something, but
+// nothing true. Latin letters pass whatever the language.
+func foreign(text string) bool {
+	others, all := 0, 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			all++
+			if !unicode.Is(unicode.Latin, r) {
+				others++
+			}
+		}
+	}
+	return foreignShare*others > all
 }
 
 // Calibrated is true: what cosines of this model are worth as evidence was measured.
