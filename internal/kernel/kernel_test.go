@@ -106,6 +106,9 @@ func TestSizes(t *testing.T) {
 
 // TestChosen compares what callers get.
 func TestChosen(t *testing.T) {
+	for _, kern := range kernel.Kernels() {
+		t.Log("this machine has", kern.Name)
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	weights, inputs, q := fill[int8](r, 10*96, 127), fill[int16](r, 3*96, kernel.MaxInput), fill[int8](r, 96, 127)
 	got := make([]int32, 30)

@@ -1,4 +1,4 @@
-// Kernels writes the kernels of internal/kernel: the tiles in assembly with their declarations, and the
+// Kernels writes the kernels of internal/kernel: the tiles in assembly for amd64 and arm64 with their declarations, and the
 // portable code. All of them follow from the operations described here.
 //
 //	kernels DIR
@@ -32,7 +32,7 @@ var (
 // and widened once serves all the sums of a tile, which stay in registers.
 type tile struct {
 	operation
-	rows   int // of weights at a time: 1, 2 or 4
+	rows   int // of weights at a time: 1 with one input, else 4, or 2 with AVX2 alone
 	inputs int // rows of inputs: 1, 2 or 4
 }
 
@@ -50,12 +50,16 @@ type target struct {
 	write func(*assembly, tile)
 }
 
-// 16 registers hold 8 sums, their rows and inputs. Rows for dots come from main memory, where one after the other is fastest.
+// 16 registers hold 8 sums with their rows and inputs, 32 hold 16. Rows for dots come from main memory, where one after the other is fastest.
 var targets = []target{
 	{"amd64", "AVX2", "cpu.X86.HasAVX2", []tile{
 		{dots, 1, 1},
 		{products, 2, 4}, {products, 4, 2}, {products, 4, 1},
 	}, avx2},
+	{"arm64", "NEON", "cpu.ARM64.HasASIMD", []tile{
+		{dots, 1, 1},
+		{products, 4, 4}, {products, 4, 2}, {products, 4, 1},
+	}, neon},
 }
 
 func main() {
