@@ -19,7 +19,9 @@ func products(out []int32, weights []int8, k int, inputs []int16) {
 }
 
 // dotsTiled needs a row at least.
-func dotsTiled(out []int32, q, rows []int8) { dots1(&out[0], &rows[0], &q[0], len(out), len(q), len(out)) }
+func dotsTiled(out []int32, q, rows []int8) {
+	dots1(&out[0], &rows[0], &q[0], len(out), len(q), len(out))
+}
 
 const (
 	inputBlock  = 192 << 10 // bytes of inputs that stay in the second cache while all weights pass by them
