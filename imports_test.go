@@ -51,7 +51,9 @@ var arrows = []struct {
 		why: "the store is told of its projections, it does not know them"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},
-	{from: []string{"internal/vector/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+	{from: []string{"internal/kernel/..."}, not: []string{"..."},
+		why: "it adds up whole numbers"},
+	{from: []string{"internal/vector/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/kernel"},
 		why: "it compares numbers without knowing what they are of"},
 	{from: []string{"internal/embed/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
 		why: "it asks a server and knows nothing of memories"},
@@ -144,7 +146,7 @@ var thirdParty = []struct {
 	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},
 	{"golang.org/x/sys", []string{
 		"internal/durable/...", "internal/unixsock/...", "internal/daemon/...", "internal/session/...",
-		"internal/vector/...", "cmd/...", "bench/...",
+		"internal/kernel/...", "cmd/...", "bench/...",
 	}},
 }
 

@@ -1,5 +1,7 @@
 package vector
 
+import "github.com/memsidecar/memsidecar/internal/kernel"
+
 // perBlock is the number of rows that are allocated together: what is there never moves when more comes.
 const perBlock = 512
 
@@ -84,7 +86,7 @@ func (r *Rows) Cosines(q Direction, yield func(n int, cosine float64)) {
 			continue
 		}
 		inverse := r.inverse[first:min(first+perBlock, len(r.inverse))]
-		dots(sums[:len(inverse)], q.codes, block[:len(inverse)*len(q.codes)])
+		kernel.Dots(sums[:len(inverse)], q.codes, block[:len(inverse)*len(q.codes)])
 		for i, inv := range inverse {
 			if inv != 0 {
 				yield(first+i, cosine(sums[i], q.inverse, inv))

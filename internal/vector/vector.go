@@ -6,14 +6,16 @@ package vector
 import (
 	"crypto/sha256"
 	"math"
+
+	"github.com/memsidecar/memsidecar/internal/kernel"
 )
 
 const (
 	// MaxDim is the greatest number of dimensions: sums of products of more might not fit.
-	MaxDim = 8192
+	MaxDim = kernel.MaxDots
 
-	align   = 32  // codes a row is padded to a multiple of, with zeros
-	largest = 127 // code of the greatest component; −128 does not occur
+	align   = kernel.Step // codes a row is padded to a multiple of, with zeros
+	largest = 127         // code of the greatest component; −128 does not occur
 )
 
 // Key identifies the text that a vector is of: 128 bits of its SHA-256.
@@ -79,7 +81,7 @@ func (d Direction) Cosine(o Direction) float64 {
 		return 0
 	}
 	var sum [1]int32
-	dots(sum[:], d.codes, o.codes)
+	kernel.Dots(sum[:], d.codes, o.codes)
 	return cosine(sum[0], d.inverse, o.inverse)
 }
 
@@ -87,24 +89,3 @@ func (d Direction) Cosine(o Direction) float64 {
 func cosine(dot int32, a, b float64) float64 { return float64(dot) * a * b }
 
 func stride(dim int) int { return (dim + align - 1) / align * align }
-
-// dotsPortable sets out[i] to the product of q and the ith row of rows. It is what every other kernel must equal.
-func dotsPortable(out []int32, q, rows []int8) {
-	n := len(q)
-	for i := range out {
-		row := rows[i*n : i*n+n]
-		var a, b int32
-		for j := 0; j+1 < len(row) && j+1 < len(q); j += 2 {
-			a += int32(q[j]) * int32(row[j])
-			b += int32(q[j+1]) * int32(row[j+1])
-		}
-		out[i] = a + b
-	}
-}
-
-// fits panics when the sizes of a kernel's arguments do not belong together, for an assembly kernel checks nothing.
-func fits(out []int32, q, rows []int8) {
-	if len(q) == 0 || len(q)%align != 0 || len(q) > MaxDim || len(rows) != len(q)*len(out) {
-		panic("vector: sizes of rows do not fit")
-	}
-}

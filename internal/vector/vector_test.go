@@ -162,45 +162,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestKernels compares the kernel of this machine with the portable one, at the extremes of what codes can be.
-func TestKernels(t *testing.T) {
-	for _, fill := range []struct {
-		name string
-		q, r int8
-	}{{"largest", 127, 127}, {"opposite", -127, 127}, {"smallest", -128, -128}, {"zero", 0, 1}} {
-		for _, dim := range []int{32, 64, 96, 384, vector.MaxDim} {
-			q, rows := slices.Repeat([]int8{fill.q}, dim), slices.Repeat([]int8{fill.r}, 3*dim)
-			same(t, q, rows)
-		}
-	}
-	vector.Dots(nil, make([]int8, 32), nil) // no rows are fine
-}
-
-func same(t *testing.T, q, rows []int8) {
-	t.Helper()
-	got, want := make([]int32, len(rows)/len(q)), make([]int32, len(rows)/len(q))
-	vector.Dots(got, q, rows)
-	vector.DotsPortable(want, q, rows)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("products of %d rows of %d (-portable +kernel):\n%s", len(got), len(q), diff)
-	}
-}
-
-func FuzzKernels(f *testing.F) {
-	f.Add(uint8(1), []byte{1, 2, 255, 128})
-	f.Add(uint8(12), slices.Repeat([]byte{129, 127, 3}, 1000))
-	f.Add(uint8(3), slices.Repeat([]byte{128}, 2000))
-	f.Fuzz(func(t *testing.T, blocks uint8, data []byte) {
-		dim := 32 * (1 + int(blocks)%16)
-		data = slices.Concat(data, make([]byte, 2*dim))
-		codes := make([]int8, len(data)/dim*dim)
-		for i := range codes {
-			codes[i] = int8(data[i])
-		}
-		same(t, codes[:dim], codes[dim:])
-	})
-}
-
 func saved(t testing.TB) []byte {
 	t.Helper()
 	return vector.Encode("server model", 3, func(yield func(vector.Key, []int8) bool) {
@@ -255,12 +216,5 @@ func BenchmarkCosines(b *testing.B) {
 	q := direction(b, random(r, dim))
 	for b.Loop() {
 		rows.Cosines(q, func(int, float64) {})
-	}
-}
-
-func BenchmarkDotsPortable(b *testing.B) {
-	q, rows, out := make([]int8, 384), make([]int8, 384*1000), make([]int32, 1000)
-	for b.Loop() {
-		vector.DotsPortable(out, q, rows)
 	}
 }

@@ -1,0 +1,3 @@
+module github.com/memsidecar/memsidecar/tools/kernels
+
+go 1.26.0
