@@ -57,7 +57,7 @@ var arrows = []struct {
 		why: "it compares numbers without knowing what they are of"},
 	{from: []string{"internal/embed/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
 		why: "it asks a server and knows nothing of memories"},
-	{from: []string{"internal/encoder/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
+	{from: []string{"internal/encoder/..."}, not: []string{"..."}, but: []string{"internal/vector/...", "internal/kernel", "internal/embed"},
 		why: "it turns text into directions and touches no state"},
 	{from: []string{"internal/metrics/..."}, not: []string{"..."},
 		why: "it is told numbers, and knows nothing of where they come from"},

@@ -5,7 +5,6 @@ import "time"
 // What tests look at.
 var (
 	Exp        = exp
-	Products   = products
 	ErrDamaged = errDamaged
 )
 

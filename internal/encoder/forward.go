@@ -3,11 +3,13 @@ package encoder
 import (
 	"context"
 	"math"
+
+	"github.com/memsidecar/memsidecar/internal/kernel"
 )
 
 const (
-	largest = 8191 // of an activation's code: 2048 products with weights of at most 127 fit an int32
-	stretch = 64   // tokens that go through a matrix together: the weights come from memory once for all of them
+	largest = kernel.MaxInput // of an activation's code
+	stretch = 64              // tokens that go through a matrix together: the weights come from memory once for all of them
 )
 
 // scratch is what one pass needs, kept for the next one. It grows to 3 MB when a text has all the tokens it may have.
@@ -201,7 +203,7 @@ func quantise(codes []int16, row []float32) float32 {
 func (s *scratch) multiply(d *dense, out []float32) {
 	n := len(d.bias)
 	sums := s.sums[:len(out)]
-	products(sums, d.codes, d.columns, s.codes)
+	kernel.Products(sums, d.codes, d.columns, s.codes)
 	for t, step := range s.steps {
 		row, sums := out[t*n:(t+1)*n], sums[t*n:(t+1)*n]
 		steps, bias := d.steps[:len(row)], d.bias[:len(row)]

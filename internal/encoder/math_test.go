@@ -38,27 +38,3 @@ func TestGELU(t *testing.T) {
 		t.Errorf("of what is no number: %g", got)
 	}
 }
-
-func TestProducts(t *testing.T) {
-	const n, rows, k = 3, 5, 64
-	weights, inputs := make([]int8, rows*k), make([]int16, n*k)
-	for i := range weights {
-		weights[i] = int8(i*37%255 - 127)
-	}
-	for i := range inputs {
-		inputs[i] = int16(i*7919%16383 - 8191)
-	}
-	got := make([]int32, n*rows)
-	encoder.Products(got, weights, k, inputs)
-	for i := range n {
-		for r := range rows {
-			want := int32(0)
-			for j := range k {
-				want += int32(weights[r*k+j]) * int32(inputs[i*k+j])
-			}
-			if got[i*rows+r] != want {
-				t.Errorf("input %d, row %d: %d, want %d", i, r, got[i*rows+r], want)
-			}
-		}
-	}
-}
