@@ -16,19 +16,22 @@ import (
 type embeddings struct{ URL, model, queryPrefix, textPrefix string }
 
 // configure writes the daemon's configuration below the directory that it takes for the user's.
-func (e embeddings) configure(home string) error {
-	if e.URL == "" {
+func (e embeddings) configure(home string, meant bool) error {
+	if e.URL == "" && meant {
 		return nil
 	}
-	if e.model == "" {
+	if meant && e.model == "" {
 		return errors.New("--embeddings needs --embeddings-model")
 	}
 	dir := filepath.Join(home, "memsidecar")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("embeddings_base_url: %q\nembeddings_model: %q\nembeddings_query_prefix: %q\nembeddings_text_prefix: %q\nembeddings_allow_http: true\n",
-		e.URL, e.model, e.queryPrefix, e.textPrefix)
+	text := "embeddings_inside: false\n"
+	if meant {
+		text = fmt.Sprintf("embeddings_base_url: %q\nembeddings_model: %q\nembeddings_query_prefix: %q\nembeddings_text_prefix: %q\nembeddings_allow_http: true\n",
+			e.URL, e.model, e.queryPrefix, e.textPrefix)
+	}
 	if os.Getenv("RETRIEVAL_KEY") != "" {
 		text += "embeddings_api_key_env: RETRIEVAL_KEY\n"
 	}

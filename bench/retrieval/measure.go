@@ -128,7 +128,7 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 			return nil, err
 		}
 	}
-	if o.server.URL != "" {
+	if o.meant() {
 		if err := c.waitForVectors(ctx, log); err != nil {
 			return nil, err
 		}
@@ -151,8 +151,8 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 		}
 		r.sets = append(r.sets, &f)
 	}
-	if o.server.URL != "" && o.arm != memsidecarv1.SearchArm_SEARCH_ARM_KEYWORD && c.byWords > 0 {
-		fmt.Fprintf(log, "%d of %d searches went by words alone: the server was too slow or failed\n", c.byWords, len(c.took))
+	if o.meant() && c.byWords > 0 {
+		fmt.Fprintf(log, "%d of %d searches went by words alone: they were in another language than the model's, or it was too slow or failed\n", c.byWords, len(c.took))
 	}
 	r.finish(c.took)
 	return r, nil

@@ -1,11 +1,11 @@
 // Command retrieval measures how well the real daemon finds things: it loads evaluation sets over the socket and asks
 // their questions, as a client does.
 //
-//	go run ./bench/retrieval [--profile balanced] [--half a|b] [--quick] [--json] [--bin FILE] DIR
-//	go run ./bench/retrieval --embeddings URL --embeddings-model NAME [--arm keyword|vector|fusion] DIR
+//	go run ./bench/retrieval [--profile balanced] [--arm keyword|vector|fusion] [--half a|b] [--quick] [--json] [--bin FILE] DIR
+//	go run ./bench/retrieval --embeddings URL --embeddings-model NAME DIR
 //
-// The arms vector and fusion need a server with /v1/embeddings, which is no part of this project either; a key can come from the variable
-// RETRIEVAL_KEY. What is asked is asked once every memory has its vector.
+// The arms vector and fusion go by the model inside, or by a server with /v1/embeddings, which is no part of this project; a key can come from
+// the variable RETRIEVAL_KEY. What is asked is asked once every memory has its vector.
 //
 // DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
 // tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
@@ -53,6 +53,9 @@ type options struct {
 	server  embeddings
 }
 
+// meant reports whether meaning is to take part.
+func (o *options) meant() bool { return o.arm != memsidecarv1.SearchArm_SEARCH_ARM_KEYWORD }
+
 func configure(args []string, stderr io.Writer) (o options, err error) {
 	fs := flag.NewFlagSet("retrieval", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -81,9 +84,7 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 	if n, ok = memsidecarv1.SearchArm_value["SEARCH_ARM_"+strings.ToUpper(*arm)]; !ok || n == 0 {
 		return o, fmt.Errorf("--arm: there is no arm %q", *arm)
 	}
-	if o.arm = memsidecarv1.SearchArm(n); o.arm == memsidecarv1.SearchArm_SEARCH_ARM_VECTOR && o.server.URL == "" {
-		return o, errors.New("--arm vector needs --embeddings")
-	}
+	o.arm = memsidecarv1.SearchArm(n)
 	if o.half != "" && o.half != "a" && o.half != "b" {
 		return o, fmt.Errorf("--half: %q is neither a nor b", o.half)
 	}
@@ -109,7 +110,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			return err
 		}
 	}
-	if err := o.server.configure(filepath.Join(dir, "data.config")); err != nil {
+	if err := o.server.configure(filepath.Join(dir, "data.config"), o.meant()); err != nil {
 		return err
 	}
 	d, err := process.Start(ctx, o.bin, filepath.Join(dir, "data"), filepath.Join(dir, "run", "s"))

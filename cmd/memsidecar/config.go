@@ -21,6 +21,7 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   memory_consolidation_enabled    compare what agents save with what is known
   memory_implicit_recall_enabled  tell agents of their memories for each prompt
   memory_implicit_recall_top_k    most memories that are told then, 1 to 5
+  memory_implicit_recall_meaning  go by what prompts mean, too, and not by their words alone: a few milliseconds each
   memory_model_selection_enabled  have the language model choose more memories for each prompt
   memory_max_prompt_tokens        tokens of what they are told at the start of a session
   memory_archive_days             age at which a daily log is archived
@@ -38,7 +39,8 @@ const configLong = `Print every setting as it is in effect, and where it comes f
   llm_daily_tokens                bound on what a day may use, or unlimited
   llm_max_output_tokens           bound on one reply
   llm_concurrency                 questions asked at once
-  embeddings_base_url             address of a server with /v1/embeddings, such as http://localhost:11434/v1; none goes by words alone
+  embeddings_inside               have the model in the program tell what English texts mean
+  embeddings_base_url             address of a server with /v1/embeddings that does so instead, such as http://localhost:11434/v1
   embeddings_model                name of its model
   embeddings_api_key_env          name of the environment variable that holds the key
   embeddings_api_key_file         file that holds the key, mode 0600

@@ -53,6 +53,9 @@ type Config struct {
 	// RecallDisabled recalls nothing for prompts; what an agent asks for itself it gets.
 	// Key memory_implicit_recall_enabled, the opposite, default true.
 	RecallDisabled bool
+	// RecallMeaning lets the model inside take part in what is recalled for a prompt, which costs a few milliseconds of it. Key
+	// memory_implicit_recall_meaning, default false.
+	RecallMeaning bool
 	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key memory_implicit_recall_top_k, default 3.
 	RecallTopK int
 	// RecallSelection has the language model choose more memories for each prompt, which come with the next one of the session. It costs a

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/embed"
@@ -40,18 +39,8 @@ func embeddingsSettings() []setting {
 	text := func(key string, field func(*Config) *string) setting {
 		return setting{key, func(c *Config, v string) error { *field(c) = v; return nil }, func(c Config) string { return *field(&c) }}
 	}
-	flag := func(key string, normal bool, field func(*Config) *bool) setting {
-		return setting{key, func(c *Config, v string) error {
-			on, err := strconv.ParseBool(strings.ToLower(v))
-			if err != nil {
-				return errors.New("must be true or false")
-			}
-			*field(c) = on != normal
-			return nil
-		}, func(c Config) string { return strconv.FormatBool(*field(&c) != normal) }}
-	}
 	return []setting{
-		flag("embeddings_inside", true, func(c *Config) *bool { return &c.Embeddings.Off }),
+		{"embeddings_inside", setEnabled(func(c *Config) *bool { return &c.Embeddings.Off }), func(c Config) string { return strconv.FormatBool(!c.Embeddings.Off) }},
 		{"embeddings_base_url", func(c *Config, v string) error {
 			c.Embeddings.BaseURL = v
 			return llm.CheckBaseURL(v, true)
@@ -67,7 +56,7 @@ func embeddingsSettings() []setting {
 		{"embeddings_api_key_file", setPath(func(c *Config) *string { return &c.Embeddings.KeyFile }), func(c Config) string { return c.Embeddings.KeyFile }},
 		text("embeddings_query_prefix", func(c *Config) *string { return &c.Embeddings.QueryPrefix }),
 		text("embeddings_text_prefix", func(c *Config) *string { return &c.Embeddings.TextPrefix }),
-		flag("embeddings_allow_http", false, func(c *Config) *bool { return &c.Embeddings.AllowHTTP }),
+		flag("embeddings_allow_http", func(c *Config) *bool { return &c.Embeddings.AllowHTTP }),
 	}
 }
 

@@ -79,12 +79,8 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.RecallTopK) }},
-		{"memory_model_selection_enabled", func(c *Config, v string) (err error) {
-			if c.RecallSelection, err = strconv.ParseBool(strings.ToLower(v)); err != nil {
-				return errors.New("must be true or false")
-			}
-			return nil
-		}, func(c Config) string { return strconv.FormatBool(c.RecallSelection) }},
+		flag("memory_implicit_recall_meaning", func(c *Config) *bool { return &c.RecallMeaning }),
+		flag("memory_model_selection_enabled", func(c *Config) *bool { return &c.RecallSelection }),
 		{"memory_max_prompt_tokens", func(c *Config, v string) (err error) {
 			if c.ContextTokens, err = strconv.Atoi(v); err != nil || c.ContextTokens < 1 {
 				return errors.New("must be a whole number, 50 to 8000")
@@ -123,6 +119,18 @@ func setDays(field func(*Config) *int) func(*Config, string) error {
 		*field(c) = n
 		return nil
 	}
+}
+
+// flag is a setting that is false unless it is set.
+func flag(key string, field func(*Config) *bool) setting {
+	return setting{key, func(c *Config, v string) error {
+		on, err := strconv.ParseBool(strings.ToLower(v))
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		*field(c) = on
+		return nil
+	}, func(c Config) string { return strconv.FormatBool(*field(&c)) }}
 }
 
 func setEnabled(disabled func(*Config) *bool) func(*Config, string) error {

@@ -55,7 +55,7 @@ func TestConfigDefaults(t *testing.T) {
 	want := []string{
 		"data=" + home + "/.local/share/memsidecar", "socket=/run/user/1/memsidecar/memsidecar.sock", "http_listen=", "log_level=info", "metrics_listen=", "history_days=90",
 		"session_idle=30m0s", "timezone=local", "memory_session_reflect_enabled=true", "memory_consolidation_enabled=true",
-		"memory_implicit_recall_enabled=true", "memory_implicit_recall_top_k=3", "memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_archive_days=30", "memory_delete_days=60", "memory_decay_lambda=0.05",
+		"memory_implicit_recall_enabled=true", "memory_implicit_recall_top_k=3", "memory_implicit_recall_meaning=false", "memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_archive_days=30", "memory_delete_days=60", "memory_decay_lambda=0.05",
 		"llm_provider=none", "llm_base_url=", "llm_model=", "llm_api_key_env=", "llm_api_key_file=", "llm_headers=", "llm_allow_http=false",
 		"llm_timeout=10m0s", "llm_idle_timeout=2m0s", "llm_daily_tokens=1000000", "llm_max_output_tokens=8192", "llm_concurrency=2",
 		"embeddings_inside=true", "embeddings_base_url=", "embeddings_model=", "embeddings_api_key_env=", "embeddings_api_key_file=", "embeddings_query_prefix=",

@@ -37,6 +37,8 @@ type Config struct {
 	TopK int
 	// ContextTokens is the budget of a context that names none; 0 is DefaultContextTokens.
 	ContextTokens int
+	// Arm of the searches for prompts, and ExplicitArm of those that an agent asks for; "" is search.Keyword.
+	Arm, ExplicitArm string
 	// Disabled leaves prompts unanswered; what an agent asks for explicitly is answered all the same.
 	Disabled bool
 	// Tools is what follows the procedural memories of the store.
@@ -58,6 +60,7 @@ type Service struct {
 	nonce    func() string
 	zone     *time.Location
 	topK     int
+	arm      map[bool]string // by whether the agent asks
 	disabled bool
 
 	contextTokens int
@@ -73,6 +76,7 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service {
 	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK, disabled: c.Disabled, tools: c.Tools, workingOf: c.Working, hinted: cmp.Or(c.Hints, &Hints{})}
+	s.arm = map[bool]string{false: c.Arm, true: c.ExplicitArm}
 	if s.nonce == nil {
 		s.nonce = randomNonce
 	}
@@ -210,10 +214,16 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 	return nil, found.Reason, nil
 }
 
+// patience is how long a prompt waits for what it means before it goes by words alone.
+const patience = 15 * time.Millisecond
+
 // fitting offers the memories that fit, best first, until enough says so. It asks for few and without explanation, because most prompts need
 // no more, and asks again for those that do.
 func (s *Service) fitting(ctx context.Context, req *Request, query string, seen *seen, enough func(*search.Hit) bool) (*search.Response, error) {
-	want := search.Request{Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now()}
+	want := search.Request{Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now(), Arm: s.arm[req.Explicit]}
+	if !req.Explicit {
+		want.Patience = patience
+	}
 	most := min(memory.MaxK, want.K+seen.count())
 	for {
 		found, err := s.search.Search(ctx, want)

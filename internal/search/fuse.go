@@ -47,6 +47,11 @@ func (e *Engine) asks(ctx context.Context, req *Request) func() (vector.Directio
 		if !any {
 			return vector.Direction{}, false
 		}
+		if req.Patience > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, req.Patience)
+			defer cancel()
+		}
 		d, err := e.embedder.Query(ctx, req.Query)
 		if err != nil {
 			e.log.Debug("searching by words alone", slog.Any("error", err))

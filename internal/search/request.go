@@ -52,6 +52,8 @@ type Request struct {
 	// count from it, days begin by its location, and what was created later is not found.
 	AsOf     time.Time
 	Explain  bool  // fill in Hit.Parts
+	// Patience is how long the direction of the query is waited for; 0 is as long as the embedder thinks right.
+	Patience time.Duration
 	UseDecay *bool // false takes time since the last access out of the score; nil is true
 	// Beside is searched together with the spaces, by words alone, and not at all with the arm Vector. A memory that says what
 	// one of its texts says takes its place.
