@@ -92,8 +92,7 @@ func (c *closer) neighbours() {
 		at, _ := c.x.place(list, doc)
 		for at := max(0, at-1); at < len(list); at++ {
 			d := list[at]
-			_, known := c.in[d]
-			if !done[d] && (known || together.session != "") {
+			if !done[d] && (together.session != "" || c.relates(d)) {
 				done[d] = true
 				gain := fromEarlier*c.relevance(list, at-1) + fromLater*c.relevance(list, at+1)
 				if together.session == "" {
@@ -108,6 +107,12 @@ func (c *closer) neighbours() {
 			}
 		}
 	}
+}
+
+// relates reports whether a memory has something to do with the query by itself.
+func (c *closer) relates(doc uint32) bool {
+	i, ok := c.in[doc]
+	return ok && c.r.relates(&c.r.pool.heap[i], nearAtAll)
 }
 
 // first returns the places of the n first members of the pool that are of this space.

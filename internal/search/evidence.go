@@ -18,13 +18,13 @@ const (
 )
 
 // Where meaning has a say, the evidence of words, in what they need by themselves and at most mostWords, and cosineWorth of the greatest
-// cosine must together reach sureBoth. A message of more than diffuse terms is near to nothing in particular: sureLong is enough.
+// cosine must together reach sureBoth; for a diffuse query, sureLong. A cosine of sureMeaning needs no words.
 const (
 	mostWords   = 2
 	cosineWorth = 3
 	sureBoth    = 2.1
 	sureLong    = 1.7
-	diffuse     = 20
+	sureMeaning = 0.55
 )
 
 // evident reports whether a space has enough to answer with, by the words of its most relevant memories and, where that is
@@ -40,11 +40,16 @@ func (c *closer) evident() bool {
 		return true // what has no vector yet, or never will, cannot speak for itself
 	}
 	need := sureBoth
-	if len(c.r.q.terms) > diffuse {
+	if c.r.q.diffuse() {
 		need = sureLong
 	}
-	return min(words, mostWords)+cosineWorth*near[0].cosine >= need
+	return near[0].cosine >= sureMeaning || min(words, mostWords)+cosineWorth*near[0].cosine >= need
 }
+
+// diffuseFrom is from how many terms on a query is a message that is near to nothing in particular.
+const diffuseFrom = 20
+
+func (q *query) diffuse() bool { return len(q.terms) > diffuseFrom }
 
 // nearest returns what meaning proposes, nil where it has no say.
 func (c *closer) nearest() []kin {

@@ -63,6 +63,7 @@ func (r *ranking) finish() {
 			}
 		}
 	}
+	r.pool.heap = slices.DeleteFunc(r.pool.heap, r.noise)
 	r.exact = slices.ContainsFunc(r.pool.heap, func(f found) bool { return f.exact > 0 })
 	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
 		strongest := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance+a.lift, b.relevance+b.lift) })

@@ -14,6 +14,8 @@ import (
 const (
 	vectorShare = 0.45 // weight of meaning beside that of words
 	nearest     = 20   // memories of a space that meaning alone proposes
+	nearAlone   = 0.4  // cosine of a memory that nothing but meaning proposes, at least,
+	nearAtAll   = 0.2  // and for a diffuse query, or when what was learnt beside it was found
 	flat        = 1e-9 // a deviation below which candidates do not differ
 )
 
@@ -191,6 +193,20 @@ func (r *ranking) lift() {
 			f.lift = float64(vectorShare * (target - f.relevance))
 		}
 	}
+}
+
+// relates reports whether a memory has something to do with the query by itself: by its words, or by that cosine where cosines tell.
+func (r *ranking) relates(f *found, least float64) bool {
+	return !r.judges || !f.meant || f.relevance > 0 || f.exact > 0 || f.cosine >= least
+}
+
+// noise reports whether a memory was proposed for too little: neither does it relate to the query nor does one that was learnt beside it.
+func (r *ranking) noise(f found) bool {
+	least := nearAlone
+	if r.q.diffuse() {
+		least = nearAtAll
+	}
+	return f.gain == 0 && !r.relates(&f, least)
 }
 
 // unlike puts what words do not tell apart in the order of meaning.

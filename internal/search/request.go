@@ -50,8 +50,8 @@ type Request struct {
 	Filter  Filter
 	// AsOf is the time the request is answered for; zero is now. Ages, decay, expiry and relative dates in the query
 	// count from it, days begin by its location, and what was created later is not found.
-	AsOf     time.Time
-	Explain  bool  // fill in Hit.Parts
+	AsOf    time.Time
+	Explain bool // fill in Hit.Parts
 	// Patience is how long the direction of the query is waited for; 0 is as long as the embedder thinks right.
 	Patience time.Duration
 	UseDecay *bool // false takes time since the last access out of the score; nil is true
