@@ -7,12 +7,8 @@ type Kernel struct {
 	Products func(out []int32, weights []int8, k int, inputs []int16)
 }
 
-// Portable is what every other kernel must equal.
-var Portable = Kernel{
-	"portable",
-	func(out []int32, q, rows []int8) { dotsPortable(out, rows, len(q), q) },
-	productsPortable,
-}
+// Portable runs on every machine.
+var Portable = Kernel{"portable", dotsPortable, productsPortable}
 
 // Kernels are all that this machine can run.
 func Kernels() []Kernel { return append([]Kernel{Portable}, tiled()...) }

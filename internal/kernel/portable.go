@@ -2,46 +2,66 @@
 
 package kernel
 
-// dotsPortable sets out[i*n+r] to the product of input i and row r of weights. It is what the tiles must equal.
-func dotsPortable(out []int32, weights []int8, k int, inputs []int8) {
-	n := len(weights) / k
-	for ; len(inputs) >= k; inputs, out = inputs[k:], out[n:] {
-		for r := range n {
-			out[r] = dotsSum(weights[r*k:r*k+k], inputs[:k])
-		}
+// dotsPortable is Dots for every machine.
+func dotsPortable(out []int32, q, rows []int8) {
+	k, n := len(q), len(out)
+	for r := 0; r < n; r += 4 {
+		r1, r2, r3 := min(r+1, n-1), min(r+2, n-1), min(r+3, n-1)
+		out[r], out[r1], out[r2], out[r3] = dotsQuad(rows[r*k:][:k], rows[r1*k:][:k], rows[r2*k:][:k], rows[r3*k:][:k], q)
 	}
 }
 
-func dotsSum(row []int8, input []int8) int32 {
-	var a, b int32
-	for len(row) >= 4 && len(input) >= 4 {
-		a += int32(row[0]) * int32(input[0])
-		b += int32(row[1]) * int32(input[1])
-		a += int32(row[2]) * int32(input[2])
-		b += int32(row[3]) * int32(input[3])
-		row, input = row[4:], input[4:]
-	}
-	return a + b
-}
-
-// productsPortable sets out[i*n+r] to the product of input i and row r of weights. It is what the tiles must equal.
+// productsPortable is Products for every machine. Two inputs are one number of 64 bits: a product with it is two products, and
+// since no sum leaves 32 bits, the two sums can be told apart in the end.
 func productsPortable(out []int32, weights []int8, k int, inputs []int16) {
-	n := len(weights) / k
-	for ; len(inputs) >= k; inputs, out = inputs[k:], out[n:] {
-		for r := range n {
-			out[r] = productsSum(weights[r*k:r*k+k], inputs[:k])
+	n, t := len(weights)/k, len(inputs)/k
+	var room [MaxProducts]int64
+	pairs := room[:k]
+	for i := 0; i < t; i += 2 {
+		i1 := min(i+1, t-1)
+		for j := range pairs {
+			pairs[j] = int64(inputs[i*k+j]) + int64(inputs[i1*k+j])<<32
+		}
+		first, second := out[i*n:][:n], out[i1*n:][:n]
+		for r := 0; r < n; r += 4 {
+			r1, r2, r3 := min(r+1, n-1), min(r+2, n-1), min(r+3, n-1)
+			a, b, c, d := productsQuad(weights[r*k:][:k], weights[r1*k:][:k], weights[r2*k:][:k], weights[r3*k:][:k], pairs)
+			first[r], second[r] = apart(a)
+			first[r1], second[r1] = apart(b)
+			first[r2], second[r2] = apart(c)
+			first[r3], second[r3] = apart(d)
 		}
 	}
 }
 
-func productsSum(row []int8, input []int16) int32 {
-	var a, b int32
-	for len(row) >= 4 && len(input) >= 4 {
-		a += int32(row[0]) * int32(input[0])
-		b += int32(row[1]) * int32(input[1])
-		a += int32(row[2]) * int32(input[2])
-		b += int32(row[3]) * int32(input[3])
-		row, input = row[4:], input[4:]
+// apart returns the two sums in one.
+func apart(sum int64) (first, second int32) {
+	first = int32(sum)
+	return first, int32((sum - int64(first)) >> 32)
+}
+
+// dotsQuad returns the sums of the products of each row with input, which is as long as they are.
+func dotsQuad(row, row1, row2, row3 []int8, input []int8) (a, b, c, d int32) {
+	row, row1, row2, row3 = row[:len(input)], row1[:len(input)], row2[:len(input)], row3[:len(input)]
+	for j, v := range input {
+		x := int32(v)
+		a += int32(row[j]) * x
+		b += int32(row1[j]) * x
+		c += int32(row2[j]) * x
+		d += int32(row3[j]) * x
 	}
-	return a + b
+	return a, b, c, d
+}
+
+// productsQuad returns the sums of the products of each row with input, which is as long as they are.
+func productsQuad(row, row1, row2, row3 []int8, input []int64) (a, b, c, d int64) {
+	row, row1, row2, row3 = row[:len(input)], row1[:len(input)], row2[:len(input)], row3[:len(input)]
+	for j, v := range input {
+		x := int64(v)
+		a += int64(row[j]) * x
+		b += int64(row1[j]) * x
+		c += int64(row2[j]) * x
+		d += int64(row3[j]) * x
+	}
+	return a, b, c, d
 }

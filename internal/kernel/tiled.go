@@ -6,7 +6,7 @@ func dots(out []int32, q, rows []int8) {
 	if hasTiles() {
 		dotsTiled(out, q, rows)
 	} else {
-		dotsPortable(out, rows, len(q), q)
+		dotsPortable(out, q, rows)
 	}
 }
 

@@ -71,10 +71,11 @@ tile:
 	VPXOR        Y5, Y5, Y5
 	VPXOR        Y6, Y6, Y6
 	VPXOR        Y7, Y7, Y7
+	LEAQ         1024(SI)(R8*2), R14
 	XORQ         AX, AX
 
 columns:
-	PREFETCHT0   1024(SI)(AX*2)
+	PREFETCHT0   0(R14)(AX*2)
 	VPMOVSXBW    0(SI)(AX*1), Y8
 	VPMOVSXBW    0(BX)(AX*1), Y9
 	VMOVDQU      0(DX)(AX*2), Y12
@@ -175,11 +176,12 @@ tile:
 	VPXOR        Y5, Y5, Y5
 	VPXOR        Y6, Y6, Y6
 	VPXOR        Y7, Y7, Y7
+	LEAQ         1024(SI)(R8*4), R14
 	XORQ         AX, AX
 
 columns:
-	PREFETCHT0   1024(SI)(AX*4)
-	PREFETCHT0   1088(SI)(AX*4)
+	PREFETCHT0   0(R14)(AX*4)
+	PREFETCHT0   64(R14)(AX*4)
 	VPMOVSXBW    0(SI)(AX*1), Y8
 	VPMOVSXBW    0(BX)(AX*1), Y9
 	VPMOVSXBW    0(R10)(AX*1), Y10
@@ -271,11 +273,12 @@ tile:
 	VPXOR        Y1, Y1, Y1
 	VPXOR        Y2, Y2, Y2
 	VPXOR        Y3, Y3, Y3
+	LEAQ         1024(SI)(R8*4), R14
 	XORQ         AX, AX
 
 columns:
-	PREFETCHT0   1024(SI)(AX*4)
-	PREFETCHT0   1088(SI)(AX*4)
+	PREFETCHT0   0(R14)(AX*4)
+	PREFETCHT0   64(R14)(AX*4)
 	VPMOVSXBW    0(SI)(AX*1), Y8
 	VPMOVSXBW    0(BX)(AX*1), Y9
 	VPMOVSXBW    0(R10)(AX*1), Y10

@@ -87,11 +87,11 @@ func (s *Saved) Get(key Key) (Direction, bool) {
 	if !ok {
 		return Direction{}, false
 	}
-	codes := make([]int8, len(row))
+	codes := make([]int8, stride(s.dim))
 	for i, c := range row {
 		codes[i] = int8(c)
 	}
-	return fromCodes(codes)
+	return direction(s.dim, codes)
 }
 
 // Len is the number of texts.

@@ -1,6 +1,10 @@
 package vector
 
-import "github.com/memsidecar/memsidecar/internal/kernel"
+import (
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/kernel"
+)
 
 // perBlock is the number of rows that are allocated together: what is there never moves when more comes.
 const perBlock = 512
@@ -70,7 +74,7 @@ func (r *Rows) Direction(n int) (Direction, bool) {
 	if !r.Has(n) {
 		return Direction{}, false
 	}
-	return fromCodes(r.Codes(n))
+	return direction(r.dim, slices.Clone(r.row(n)))
 }
 
 // Cosines calls yield with the number of each row, ascending, and its cosine with q. There are none when the dimensions differ.

@@ -51,25 +51,21 @@ func Quantise(v []float32) (d Direction, ok bool) {
 	if most == 0 {
 		return Direction{}, false
 	}
-	codes := make([]int8, len(v))
+	codes := make([]int8, stride(len(v)))
 	for i, c := range v {
 		codes[i] = int8(math.RoundToEven(float64(c) / most * largest))
 	}
-	return fromCodes(codes)
+	return direction(len(v), codes)
 }
 
-// fromCodes copies codes. ok is false when they have no direction.
-func fromCodes(codes []int8) (d Direction, ok bool) {
-	squares := int64(0)
-	for _, c := range codes {
-		squares += int64(c) * int64(c)
-	}
-	if squares == 0 {
+// direction keeps codes, which are padded. ok is false when they have none.
+func direction(dim int, codes []int8) (d Direction, ok bool) {
+	var squares [1]int32
+	kernel.Dots(squares[:], codes, codes)
+	if squares[0] == 0 {
 		return Direction{}, false
 	}
-	d = Direction{dim: len(codes), codes: make([]int8, stride(len(codes))), inverse: 1 / math.Sqrt(float64(squares))}
-	copy(d.codes, codes)
-	return d, true
+	return Direction{dim: dim, codes: codes, inverse: 1 / math.Sqrt(float64(squares[0]))}, true
 }
 
 // Dim is the number of dimensions.

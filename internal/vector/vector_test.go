@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -216,5 +217,37 @@ func BenchmarkCosines(b *testing.B) {
 	q := direction(b, random(r, dim))
 	for b.Loop() {
 		rows.Cosines(q, func(int, float64) {})
+	}
+}
+
+// BenchmarkLoad is what a start does with the file of 100,000 vectors.
+func BenchmarkLoad(b *testing.B) {
+	const n, dim = 100_000, 384
+	r := rand.New(rand.NewPCG(7, 8))
+	keys, codes := make([]vector.Key, n), make([]int8, dim)
+	for i := range keys {
+		keys[i] = vector.KeyOf(strconv.Itoa(i))
+	}
+	data := vector.Encode("server model", dim, func(yield func(vector.Key, []int8) bool) {
+		for _, key := range keys {
+			for i := range codes {
+				codes[i] = int8(r.IntN(255) - 127)
+			}
+			if !yield(key, codes) {
+				return
+			}
+		}
+	})
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := vector.Decode(data, "server model")
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rows vector.Rows
+		for i, key := range keys {
+			d, _ := s.Get(key)
+			rows.Set(i, d)
+		}
 	}
 }

@@ -5,11 +5,12 @@ import "fmt"
 // 16 columns at a time: weights widened to 16 bits, multiplied and added in pairs to 32 bits.
 const lanes = 16
 
-// ahead is how far before they are needed weights are asked for. Rows side by side are more than the processor foresees by
-// itself; a request behind the last row harms nothing, for it reads nothing and cannot fail.
+// ahead is how far behind the rows of the next tile the bytes are that are asked for meanwhile. Rows side by side are more than the
+// processor foresees by itself; a request behind the last row harms nothing, for it reads nothing and cannot fail.
 const ahead = 1024
 
-// avx2 writes a tile. Registers: DI sums, AX column, CX rows left, R8 length of a row, R9 bytes from one input's sums to the next's.
+// avx2 writes a tile. Registers: DI sums, AX column, CX rows left, R8 length of a row, R9 bytes from one input's sums to the next's,
+// R14 what is asked for.
 func avx2(a *assembly, t tile) {
 	pointers := []string{"SI", "BX", "R10", "R11", "DX", "R12", "R13", "R15"}
 	weights, inputs := pointers[:t.rows], pointers[4:4+t.inputs]
@@ -33,10 +34,13 @@ func avx2(a *assembly, t tile) {
 	for s := range max(t.sums(), step/lanes) {
 		a.op("VPXOR", y(s), y(s), y(s))
 	}
+	if t.rows > 1 {
+		a.op("LEAQ", fmt.Sprint(ahead, at(weights[0], "R8", t.rows)), "R14")
+	}
 	a.op("XORQ", "AX", "AX")
 	a.label("columns")
 	for b := 0; t.rows > 1 && b < step*t.rows; b += 64 {
-		a.op("PREFETCHT0", fmt.Sprint(ahead+b, at(weights[0], "AX", t.rows)))
+		a.op("PREFETCHT0", fmt.Sprint(b, at("R14", "AX", t.rows)))
 	}
 	for c := 0; c < step; c += lanes {
 		avx2Columns(a, t, c, weights, inputs)

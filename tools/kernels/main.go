@@ -74,7 +74,7 @@ func main() {
 }
 
 func run(dir string) error {
-	files := map[string]string{"portable.go": portable([]operation{dots, products})}
+	files := map[string]string{"portable.go": portable()}
 	for _, t := range targets {
 		files["tiles_"+t.arch+".s"] = t.assembly()
 		files["tiles_"+t.arch+".go"] = t.declarations()
