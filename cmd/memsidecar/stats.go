@@ -76,7 +76,7 @@ func vectors(r *pb.MemoryServiceStatsResponse) string {
 	if made+waiting+refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d made, %d waiting, %d refused by the server", made, waiting, refused)
+	return fmt.Sprintf("%d made, %d waiting, %d left to words", made, waiting, refused)
 }
 
 // short prints a duration with three digits or so.
