@@ -49,6 +49,9 @@ type analyzer struct {
 	runes  []rune
 	start  int // of the chunk being read
 	end    int
+
+	query query          // the one parsed last
+	asked map[string]int // its terms
 }
 
 type stemmed struct {
@@ -67,10 +70,10 @@ func stem(w string) string { return english.Stem(w, true) }
 
 // normalize brings full-width, ligature and compatibility forms together (NFKC).
 func normalize(s string) string {
-	if isASCII(s) || norm.NFKC.IsNormalString(s) {
+	if isASCII(s) {
 		return s
 	}
-	return norm.NFKC.String(s)
+	return norm.NFKC.String(s) // s itself when it is normal
 }
 
 func isASCII(s string) bool {

@@ -208,7 +208,7 @@ func (r *ranking) byMeaning() (matched int) {
 // searchMeaning answers a request of the arm Vector.
 func (e *Engine) searchMeaning(ctx context.Context, a *analyzer, req *Request, q *query) *Response {
 	r := newRanking(req, q, e)
-	r.asks = e.asks(ctx, req)
+	r.asks, r.work = e.asks(ctx, req), new(scratch)
 	resp := &Response{Candidates: r.byMeaning()}
 	if resp.Hits, resp.Meant = r.cut(a), r.meant; len(resp.Hits) == 0 {
 		resp.Abstained, resp.Reason = true, ReasonVectors

@@ -79,6 +79,8 @@ const functionHan = "的了是在我你他她它们这那有和与也就都而�
 // negations are the characters and words that turn a statement round.
 const negationHan = "不没別别非无無未勿莫"
 
+const longestNegation = 7 // bytes of a word
+
 var negationWords = map[string]bool{
 	"not": true, "no": true, "never": true, "without": true, "neither": true, "nor": true, "none": true, "cannot": true, "stop": true, "avoid": true,
 }
