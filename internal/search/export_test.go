@@ -272,3 +272,6 @@ func Normal(text string) string { return string(appendNormal(nil, text)) }
 
 // Negations counts the negations of a text.
 func Negations(text string) int { return negations(text) }
+
+// Normalized is a text as the analyzer reads it.
+func Normalized(text string) string { return normalize(text) }
