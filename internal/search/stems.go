@@ -15,9 +15,21 @@ const stemCount = 1 << 16
 type stems [stemCount]atomic.Pointer[stemmed]
 
 type stemmed struct {
-	word string // in lower case
-	term string // "" for a stop word
-	weak bool
+	begin  [shortWord]byte // of the word, beside all the rest: what is not in the processor's cache takes long
+	length uint8
+	weak   bool
+	term   string // "" for a stop word
+	word   string // in lower case
+}
+
+// shortWord is the length, in bytes, of words that need no look at their text.
+const shortWord = 23
+
+func (s *stemmed) is(word []byte) bool {
+	if len(word) > shortWord {
+		return s.word == string(word)
+	}
+	return int(s.length) == len(word) && string(s.begin[:len(word)]) == string(word)
 }
 
 // stemmed is the term of a word in lower case, kept or made.
@@ -25,10 +37,10 @@ func (l *lexicon) stemmed(word []byte) *stemmed {
 	at := maphash.Bytes(hashSeed, word) % stemCount
 	first, second := &l.stems[at], &l.stems[at^1]
 	one := first.Load()
-	if one != nil && one.word == string(word) {
+	if one != nil && one.is(word) {
 		return one
 	}
-	if other := second.Load(); other != nil && other.word == string(word) {
+	if other := second.Load(); other != nil && other.is(word) {
 		return other
 	}
 	made := l.stem(string(word))
@@ -40,7 +52,8 @@ func (l *lexicon) stemmed(word []byte) *stemmed {
 }
 
 func (l *lexicon) stem(word string) *stemmed {
-	s := &stemmed{word: word}
+	s := &stemmed{word: word, length: uint8(len(word))}
+	copy(s.begin[:], word)
 	if l.stop[word] {
 		return s
 	}
