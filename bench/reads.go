@@ -87,7 +87,7 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 		if clients == 1 {
 			b.report.value("hits per search", size, float64(hits.n.Load())/float64(max(1, calls.n.Load())), "")
 		}
-		r, err := b.inServer(ctx, d, "Search", memsidecarv1.SearchService_Search_FullMethodName, size, clients)
+		r, err := b.inServer(ctx, d, e, "Search", memsidecarv1.SearchService_Search_FullMethodName, size, clients)
 		switch {
 		case err != nil:
 			return err
@@ -101,24 +101,22 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 	return nil
 }
 
-// inServer reports what the daemon says of its newest calls of a method: without the client, the socket and the queue for a processor before the call
-// begins. The row is nil when the daemon says nothing.
-func (b *bench) inServer(ctx context.Context, d *process.Server, name, method string, size, clients int) (*row, error) {
-	cs, err := d.Memories(1)
+// inServer reports what the daemon says of all calls of a method since it was asked last: without the client, the socket and the queue for a
+// processor before the call begins. With several clients it reports beside it what the same clients do to calls that only compute for as long, and
+// for which no garbage is ever collected: what a processor shared with other processes makes of any work of that length.
+func (b *bench) inServer(ctx context.Context, d, e *process.Server, name, method string, size, clients int) (*row, error) {
+	took, err := d.Handled(method)
+	if err != nil || len(took) == 0 {
+		return nil, err
+	}
+	s := sample{}
+	s.merge(sample{calls: took})
+	floor, err := b.working(ctx, e, clients, s.at(.5))
 	if err != nil {
 		return nil, err
 	}
-	res, err := cs[0].Stats(ctx, &memsidecarv1.MemoryServiceStatsRequest{})
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range res.GetLatencies() {
-		if l.GetMethod() == method {
-			return b.report.add(&row{
-				Figure: name + ", in the server", Memories: size, Clients: clients, Calls: int(min(l.GetCount(), 512)),
-				P50: us(l.GetP50().AsDuration()), P99: us(l.GetP99().AsDuration()),
-			}), nil
-		}
-	}
-	return nil, nil
+	b.report.timed(fmt.Sprintf("computing %.0f µs, in a server", us(s.at(.5))), size, clients, floor)
+	r := b.report.timed(name+", in the server", size, clients, s)
+	r.compare(us(s.at(.99)), us(floor.at(.99)), "p99 of computing")
+	return r, nil
 }

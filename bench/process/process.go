@@ -2,8 +2,10 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +44,7 @@ type Server struct {
 	exit   error
 	end    func() error // asks it to end
 	conns  []*grpc.ClientConn
+	read   int64 // of the log
 }
 
 // Build builds the daemon into dir and returns its path. What the compiler says goes to stderr.
@@ -153,6 +156,31 @@ func (s *Server) Poll(ctx context.Context, f func(context.Context) error) error 
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// Handled is how long the calls of a method took inside a daemon, as its log tells, since it was asked last. The full name of the method is
+// /PACKAGE.SERVICE/METHOD.
+func (s *Server) Handled(method string) (took []time.Duration, err error) {
+	f, ok := s.cmd.Stderr.(*os.File)
+	if !ok {
+		return nil, errors.New("the process has no log")
+	}
+	log, err := os.ReadFile(f.Name())
+	if err != nil {
+		return nil, err
+	}
+	from := s.read
+	s.read = int64(len(log))
+	for line := range bytes.Lines(log[from:]) {
+		var call struct {
+			Method string
+			Took   time.Duration
+		}
+		if bytes.Contains(line, []byte(method)) && json.Unmarshal(line, &call) == nil && call.Method == method {
+			took = append(took, call.Took)
+		}
+	}
+	return took, nil
 }
 
 // lastWords is the end of what the process wrote to its log.

@@ -145,6 +145,24 @@ type TouchChange struct {
 	ID    string    `json:"id"`
 	Count int64     `json:"count"`
 	At    time.Time `json:"at"` // of the newest access
+
+	// Before and After are the memory without and with them, so that all who follow the journal share one copy. They are not written, and a
+	// record that was read has none.
+	Before *memory.Memory `json:"-"`
+	After  *memory.Memory `json:"-"`
+}
+
+// Of returns m with the accesses. It does not change m, and shares with others what it returns.
+func (t *TouchChange) Of(m *memory.Memory) *memory.Memory {
+	if t.After != nil && t.Before == m {
+		return t.After
+	}
+	touched := *m
+	touched.AccessCount += t.Count
+	if t.At.After(touched.LastAccessed) {
+		touched.LastAccessed = t.At
+	}
+	return &touched
 }
 
 // ArchiveChange creates, changes or removes the record of an archived log.

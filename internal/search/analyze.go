@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,39 +37,82 @@ type token struct {
 	start, end int
 }
 
-// analyzer turns text into tokens. It keeps scratch space and a cache of stems, so it is not safe for concurrent use;
-// the engine pools analyzers.
+// analyzer turns text into tokens. It keeps scratch space, so it is not safe for concurrent use; the engine pools analyzers.
 type analyzer struct {
 	lex    *lexicon
-	stems  map[string]stemmed // lower-case word → term; the words seen lately
-	faded  map[string]stemmed // the words seen before those
+	pairs  map[[2]rune]gram // the terms of characters seen lately, one or two
 	tokens []token
 	buf    []byte
 	runes  []rune
 	start  int // of the chunk being read
 	end    int
+
+	query query          // the one parsed last
+	asked map[string]int // its terms
 }
 
-type stemmed struct {
-	term string // "" for a stop word
+// gram is the term of one character, or of two.
+type gram struct {
+	term string
 	weak bool
 }
 
-// maxStems bounds each half of the cache: about 3 MB in all.
-const maxStems = 1 << 14
+// maxPairs bounds the terms of characters that are kept.
+const maxPairs = 1 << 14
 
 func newAnalyzer(lex *lexicon) *analyzer {
-	return &analyzer{lex: lex, stems: make(map[string]stemmed, 1024)}
+	return &analyzer{lex: lex, pairs: map[[2]rune]gram{}}
 }
 
 func stem(w string) string { return english.Stem(w, true) }
 
 // normalize brings full-width, ligature and compatibility forms together (NFKC).
 func normalize(s string) string {
-	if isASCII(s) || norm.NFKC.IsNormalString(s) {
+	if isASCII(s) {
 		return s
 	}
-	return norm.NFKC.String(s)
+	if narrow, ok := narrowed(s); ok {
+		return narrow
+	}
+	return norm.NFKC.String(s) // s itself when it is normal
+}
+
+// narrowed is NFKC of Chinese text, of which only the full-width forms change, without the room that NFKC takes. It is false of text with
+// anything else in it.
+func narrowed(s string) (string, bool) {
+	wide := 0
+	for i := 0; i < len(s); {
+		r, size := decode(s, i)
+		switch {
+		case r < utf8.RuneSelf:
+		case isFullWidth(r):
+			wide++
+		case !isInert(r):
+			return "", false
+		}
+		i += size
+	}
+	if wide == 0 {
+		return s, true
+	}
+	b := make([]byte, 0, len(s)-2*wide)
+	for i := 0; i < len(s); {
+		r, size := decode(s, i)
+		if isFullWidth(r) {
+			b = append(b, byte(r-0xff01+'!'))
+		} else {
+			b = append(b, s[i:i+size]...)
+		}
+		i += size
+	}
+	return string(b), true
+}
+
+func isFullWidth(r rune) bool { return 0xff01 <= r && r <= 0xff5e }
+
+// isInert reports whether NFKC never changes a character, nor joins it with another: the Chinese ones and some of their punctuation.
+func isInert(r rune) bool {
+	return 0x4e00 <= r && r <= 0x9fff || 0x3001 <= r && r <= 0x3003 || 0x3008 <= r && r <= 0x3011 || 0x2018 <= r && r <= 0x201d && r != 0x201b || r == 0x2014
 }
 
 func isASCII(s string) bool {
@@ -137,14 +179,15 @@ func (a *analyzer) grams(text string, i int) int {
 		_, size := decode(text, at)
 		a.start, a.end = at, at+size
 		if classOf(r) == classHan && !isFunctionHan(r) {
-			a.emit(string(r), unigram, false)
+			g := a.gram(r, 0)
+			a.emit(g.term, unigram, false)
 		}
 		if j+1 < len(run) {
 			_, next := decode(text, at+size)
 			a.end += next
 			if !isFunctionHan(r) || !isFunctionHan(run[j+1]) {
-				term := string(run[j : j+2])
-				a.emit(term, bigram, a.lex.weak[term])
+				g := a.gram(r, run[j+1])
+				a.emit(g.term, bigram, g.weak)
 			}
 		}
 		at += size
@@ -152,16 +195,22 @@ func (a *analyzer) grams(text string, i int) int {
 	return i
 }
 
-// remember keeps a stem. When there are too many, those that were not needed lately go.
-func (a *analyzer) remember(key string, s stemmed) {
-	if len(a.stems) >= maxStems {
-		a.stems, a.faded = a.faded, a.stems
-		if a.stems == nil {
-			a.stems = make(map[string]stemmed, maxStems)
-		}
-		clear(a.stems)
+// gram is the term of one character, or of two. The second is 0 for one.
+func (a *analyzer) gram(first, second rune) gram {
+	k := [2]rune{first, second}
+	g, ok := a.pairs[k]
+	if ok {
+		return g
 	}
-	a.stems[key] = s
+	if g.term = string(first); second != 0 {
+		g.term += string(second)
+		g.weak = a.lex.weak[g.term]
+	}
+	if len(a.pairs) >= maxPairs {
+		clear(a.pairs)
+	}
+	a.pairs[k] = g
+	return g
 }
 
 // word emits a word: folded, stemmed, unless it is a stop word.
@@ -174,18 +223,7 @@ func (a *analyzer) word(s string, k kind) {
 		}
 		a.buf = a.buf[:cut]
 	}
-	st, ok := a.stems[string(a.buf)]
-	if !ok {
-		w := string(a.buf)
-		if st, ok = a.faded[w]; !ok && !a.lex.stop[w] {
-			st.term = w
-			if isAlpha(w) {
-				st.term = stem(cmp.Or(a.lex.base[w], w))
-			}
-			st.weak = a.lex.weak[st.term]
-		}
-		a.remember(w, st)
-	}
+	st := a.lex.stemmed(a.buf)
 	a.emit(st.term, k, st.weak)
 }
 

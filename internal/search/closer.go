@@ -53,7 +53,7 @@ func (r *ranking) look(space string) (sure bool) {
 
 // closer knows the places in the pool of a space's memories. The caller holds the lock.
 func (r *ranking) closer(x *index, space string) *closer {
-	c := &closer{r: r, x: x, space: space, in: map[uint32]int{}}
+	c := &closer{r: r, x: x, space: space, in: emptied(&r.work.in)}
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if doc, ok := x.ids[f.memory.ID]; ok && f.space == space {
@@ -71,6 +71,15 @@ func (r *ranking) support(space string) {
 	r.closer(x, space).neighbours()
 }
 
+// emptied is a map to be used again.
+func emptied[V any](m *map[uint32]V) map[uint32]V {
+	if *m == nil {
+		*m = map[uint32]V{}
+	}
+	clear(*m)
+	return *m
+}
+
 // relevance of the memory at a place of a course by what it says itself, 0 for what is not in the pool.
 func (c *closer) relevance(list []uint32, at int) float64 {
 	if at >= 0 && at < len(list) {
@@ -84,7 +93,7 @@ func (c *closer) relevance(list []uint32, at int) float64 {
 // neighbours lets a memory gain from those learnt right before and after it: an answer need not repeat the words of its
 // question. What gains joins the pool when a session connects them; what only the day connects must be in it, and gains less.
 func (c *closer) neighbours() {
-	done := make(map[uint32]bool, 3*lookAt)
+	done := emptied(&c.r.work.done)
 	for _, i := range c.first(lookAt, strongest) {
 		doc := c.x.ids[c.r.pool.heap[i].memory.ID]
 		together := courseOf(c.x.docs[doc])
@@ -118,7 +127,8 @@ func (c *closer) relates(doc uint32) bool {
 // first returns the places of the n first members of the pool that are of this space.
 func (c *closer) first(n int, order func(a, b *found) int) []int {
 	pool := c.r.pool.heap
-	places := slices.Collect(maps.Values(c.in))
+	places := slices.AppendSeq(c.r.work.places[:0], maps.Values(c.in))
+	c.r.work.places = places
 	slices.SortFunc(places, func(a, b int) int { return order(&pool[a], &pool[b]) })
 	return places[:min(n, len(places))]
 }

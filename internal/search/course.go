@@ -32,7 +32,10 @@ func courseOf(m *memory.Memory) course {
 func (x *index) place(list []uint32, doc uint32) (int, bool) {
 	created, id := x.details[doc].created, x.docs[doc].ID
 	return slices.BinarySearchFunc(list, doc, func(other, _ uint32) int {
-		return cmp.Or(cmp.Compare(x.details[other].created, created), strings.Compare(x.docs[other].ID, id))
+		if at := x.details[other].created; at != created {
+			return cmp.Compare(at, created)
+		}
+		return strings.Compare(x.docs[other].ID, id)
 	})
 }
 

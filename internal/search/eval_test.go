@@ -162,7 +162,7 @@ func loadEval(t *testing.T, dir string) *evalSet {
 
 func (s *evalSet) ask(t *testing.T, space string, q evalQuery) []search.Hit {
 	t.Helper()
-	req := search.Request{Spaces: []string{space}, Query: q.Text, K: 10, AsOf: s.asOf, Arm: askArm}
+	req := search.Request{Spaces: []string{space}, Query: q.Text, K: 10, AsOf: s.asOf}
 	if at := evalTime(q.Time); !at.IsZero() {
 		req.AsOf = at.Add(24 * time.Hour)
 	}

@@ -183,6 +183,7 @@ func (e *Engine) rankAll(req *Request, limit int) (r *ranking, matched int, err 
 	}
 	e.catchUp()
 	r = newRanking(req, newAnalyzer(e.lex).parse(req), e)
+	r.work = new(scratch)
 	if limit == 0 {
 		limit = r.pool.limit
 	}
@@ -265,3 +266,18 @@ func (r *ranking) collectAll(x *index, space string) (matched int) {
 
 // IsIdentifier reports whether a word of a query picks out what holds it.
 func IsIdentifier(s string) bool { return isIdentifier(s) }
+
+// Normal is memory.Normalize as the comparison of texts makes it.
+func Normal(text string) string { return string(appendNormal(nil, text)) }
+
+// Negations counts the negations of a text.
+func Negations(text string) int { return negations(text) }
+
+// Normalized is a text as the analyzer reads it.
+func Normalized(text string) string { return normalize(text) }
+
+// NewStems returns the terms of words, as a new engine makes and keeps them.
+func NewStems() func(word string) (term string) {
+	l := newLexicon()
+	return func(word string) string { return l.stemmed([]byte(word)).term }
+}

@@ -92,19 +92,28 @@ func (r *ranking) finish() {
 // cut turns the best into hits: at most k, none below the minimum score, none that repeats a better one.
 func (r *ranking) cut(a *analyzer) []Hit {
 	var hits []Hit
-	var shown []*said
+	work := r.work
+	work.said = slices.Grow(work.said[:0], len(r.pool.heap)) // they must not move
+	shown := work.shown[:0]
+	defer func() { work.shown = shown }()
 	memories := r.remembered()
-	for _, f := range r.pool.heap {
+	for i := range r.pool.heap {
+		f := &r.pool.heap[i]
 		if f.score < r.req.Filter.MinScore {
 			continue
 		}
 		space, beside := spaceOf(f.space)
-		s := &said{memory: f.memory, sketch: sketchOf(f.memory.Content)}
+		work.said = work.said[:len(work.said)+1]
+		s := &work.said[len(work.said)-1]
+		s.of(f.memory)
 		repeats := func(better *said) bool { return a.repeats(better, s) }
 		if slices.ContainsFunc(shown, repeats) || beside && slices.ContainsFunc(memories, repeats) {
 			continue
 		}
 		shown = append(shown, s)
+		if hits == nil {
+			hits = make([]Hit, 0, min(r.req.K, len(r.pool.heap)-i))
+		}
 		hits = append(hits, Hit{Space: space, Beside: beside, Memory: f.memory, Score: f.score, Parts: f.parts})
 		if len(hits) == r.req.K {
 			break
@@ -120,7 +129,9 @@ func (r *ranking) remembered() (all []*said) {
 	}
 	for _, f := range r.pool.heap {
 		if f.score >= r.req.Filter.MinScore && !strings.HasPrefix(f.space, besideMark) {
-			all = append(all, &said{memory: f.memory, sketch: sketchOf(f.memory.Content)})
+			s := new(said)
+			s.of(f.memory)
+			all = append(all, s)
 		}
 	}
 	return all

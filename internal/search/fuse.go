@@ -117,13 +117,10 @@ func (r *ranking) mean(space string, d vector.Direction) {
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	c := &closer{r: r, x: x, space: space, in: map[uint32]int{}}
-	for i := range r.pool.heap {
+	c := r.closer(x, space)
+	for doc, i := range c.in {
 		f := &r.pool.heap[i]
-		if doc, ok := x.ids[f.memory.ID]; ok && f.space == space {
-			c.in[doc] = i
-			f.cosine, f.meant = x.cosine(doc, d)
-		}
+		f.cosine, f.meant = x.cosine(doc, d)
 	}
 	for _, k := range r.kindred(x, space) {
 		if doc, ok := x.ids[k.memory.ID]; ok {
@@ -271,7 +268,7 @@ func (r *ranking) byMeaning() (matched int) {
 // searchMeaning answers a request of the arm Vector.
 func (e *Engine) searchMeaning(ctx context.Context, a *analyzer, req *Request, q *query) *Response {
 	r := newRanking(req, q, e)
-	r.asks = e.asks(ctx, req)
+	r.asks, r.work = e.asks(ctx, req), new(scratch)
 	resp := &Response{Candidates: r.byMeaning()}
 	if resp.Hits, resp.Meant = r.cut(a), r.meant; len(resp.Hits) == 0 {
 		resp.Abstained, resp.Reason = true, ReasonVectors

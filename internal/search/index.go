@@ -2,7 +2,9 @@ package search
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -68,7 +70,19 @@ func newIndex(size int) *index {
 // termCount is one term of one document.
 type termCount struct {
 	term  string
-	count uint8 // the lower 8 bits of a posting
+	head  uint64 // how the term begins, for putting terms in order
+	count uint8  // the lower 8 bits of a posting
+}
+
+// headOf is the first eight bytes of a term as a number: of two terms with different heads the lesser one has the lesser head.
+func headOf(term string) (head uint64) {
+	if len(term) >= 8 {
+		return binary.BigEndian.Uint64([]byte(term[:8]))
+	}
+	for i := range len(term) {
+		head |= uint64(term[i]) << (56 - 8*i)
+	}
+	return head
 }
 
 // counts are the terms of one document, sorted by term, each once.
@@ -102,7 +116,7 @@ func (a *analyzer) count(m *memory.Memory) counts {
 			return
 		}
 		for _, t := range a.tokenize(normalize(text)) {
-			c.terms = append(c.terms, termCount{t.term, flag | uint8(weight)})
+			c.terms = append(c.terms, termCount{t.term, headOf(t.term), flag | uint8(weight)})
 			if t.kind != whole && t.kind != unigram {
 				c.length += weight
 			}
@@ -114,7 +128,12 @@ func (a *analyzer) count(m *memory.Memory) counts {
 	}
 	add(tool(m), metaBit, metaWeight)
 	add(m.Content, contentBit, contentWeight)
-	slices.SortFunc(c.terms, func(a, b termCount) int { return cmp.Compare(a.term, b.term) })
+	slices.SortFunc(c.terms, func(a, b termCount) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		return strings.Compare(a.term, b.term)
+	})
 	unique := c.terms[:0]
 	for _, t := range c.terms {
 		if n := len(unique); n > 0 && unique[n-1].term == t.term {

@@ -91,14 +91,19 @@ func (x *index) lengthNorms() (a, b float32) {
 	return k1 * (1 - bNorm), float32(k1 * bNorm / average)
 }
 
-// prepare sorts the terms, the heaviest first, and returns those that documents hold. A term is open as long as it and what
+// prepare sorts all terms, the heaviest first, and returns those that documents hold, in dst. A term is open as long as it and what
 // follows weigh least together: a document that holds only later ones cannot reach that and need not be taken up, which spares
 // most of the work that common words would make.
-func prepare(terms []queryTerm, least float32) []queryTerm {
-	slices.SortFunc(terms, func(a, b queryTerm) int {
+func prepare(dst, all []queryTerm, least float32) []queryTerm {
+	slices.SortFunc(all, func(a, b queryTerm) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
 	})
-	terms = slices.DeleteFunc(slices.Clone(terms), func(t queryTerm) bool { return len(t.list) == 0 })
+	terms := dst[:0]
+	for i := range all {
+		if len(all[i].list) > 0 {
+			terms = append(terms, all[i])
+		}
+	}
 	remaining := float32(0)
 	for i := range terms {
 		remaining += terms[i].weight

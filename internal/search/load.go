@@ -113,7 +113,7 @@ func (e *Engine) publish(s *space, x *index, a *analyzer) {
 	defer s.mu.Unlock()
 	for _, rec := range s.pending {
 		for i := range rec.Changes {
-			x.replay(a, rec.LSN, &rec.Changes[i])
+			x.replay(a, rec.LSN, rec.Changes[i:i+1])
 		}
 	}
 	if s.loads--; s.loads == 0 {
@@ -124,9 +124,9 @@ func (e *Engine) publish(s *space, x *index, a *analyzer) {
 	s.index = x
 }
 
-// replay applies a change that the loaded memories may already contain.
-func (x *index) replay(a *analyzer, lsn int64, c *journal.Change) {
-	switch {
+// replay applies one change that the loaded memories may already contain.
+func (x *index) replay(a *analyzer, lsn int64, change []journal.Change) {
+	switch c := &change[0]; {
 	case c.Memory != nil:
 		if m := x.get(c.Memory.ID); m != nil && m.Revision > lsn {
 			return
@@ -136,5 +136,5 @@ func (x *index) replay(a *analyzer, lsn int64, c *journal.Change) {
 			return
 		}
 	}
-	x.apply(a, c)
+	x.apply(a, change)
 }

@@ -25,11 +25,16 @@ const maxTerms = 400
 // longMessage is from how many terms on a text tells of days rather than asking about one.
 const longMessage = 40
 
-// parse analyses a query.
+// parse analyses a query. The result is valid until the next call.
 func (a *analyzer) parse(req *Request) *query {
 	text := normalize(req.Query)
-	q := &query{dates: dates(text, req.AsOf), phrase: phrase(text)}
-	known := map[string]int{}
+	q := &a.query
+	*q = query{dates: dates(text, req.AsOf), phrase: phrase(text), terms: q.terms[:0]}
+	if a.asked == nil {
+		a.asked = map[string]int{}
+	}
+	known := a.asked
+	clear(known)
 	add := func(t queryTerm) {
 		if i, ok := known[t.term]; ok {
 			q.terms[i].count += t.count
@@ -113,7 +118,10 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		return nil, err
 	}
 	a := e.analyzers.get()
-	defer e.analyzers.put(a)
+	defer func() {
+		clear(a.query.terms) // an idle analyzer keeps no list alive
+		e.analyzers.put(a)
+	}()
 	q := a.parse(&req)
 	resp := &Response{}
 	if req.Arm == Vector {
@@ -126,10 +134,10 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	r := newRanking(&req, q, e)
 	r.asks = e.asks(ctx, &req)
 	s := e.scratches.get()
-	r.pool.heap = s.kept[:0]
+	r.work, r.pool.heap = s, s.kept[:0]
 	defer func() {
-		clear(r.pool.heap) // an idle scratch keeps no memory alive
 		s.kept = r.pool.heap
+		s.release()
 		e.scratches.put(s)
 	}()
 	places := req.places()

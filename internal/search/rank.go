@@ -40,6 +40,7 @@ const (
 type ranking struct {
 	req      *Request
 	q        *query
+	work     *scratch
 	lambda   float64
 	asOf     int64 // in nanoseconds since 1970
 	decay    bool

@@ -53,6 +53,7 @@ type Engine struct {
 	indexing sync.Mutex        // held while queued records are indexed; taken before queueMu
 	queueMu  sync.Mutex        // held for moments only: writers wait for it
 	queue    []*journal.Record // applied, not indexed; guarded by queueMu
+	behind   atomic.Int64      // records applied and not indexed to the end
 	queued   chan struct{}     // tells Run that there is something
 
 	embedder       Embedder      // nil without vectors
@@ -141,6 +142,7 @@ func (e *Engine) Apply(rec *journal.Record) {
 	}
 	e.queueMu.Lock()
 	e.queue = append(e.queue, rec)
+	e.behind.Add(1)
 	full := len(e.queue) > maxQueued
 	e.queueMu.Unlock()
 	if full {
@@ -167,6 +169,9 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // catchUp returns when everything applied before it was called is indexed.
 func (e *Engine) catchUp() {
+	if e.behind.Load() == 0 {
+		return // most searches need not wait for each other
+	}
 	e.indexing.Lock()
 	defer e.indexing.Unlock()
 	e.queueMu.Lock()
@@ -175,6 +180,7 @@ func (e *Engine) catchUp() {
 	e.queueMu.Unlock()
 	for _, rec := range recs {
 		e.index(rec)
+		e.behind.Add(-1)
 	}
 	if len(recs) > 0 {
 		e.needsEmbedding()
@@ -191,9 +197,22 @@ func (e *Engine) index(rec *journal.Record) {
 	if s.loads > 0 {
 		s.pending = append(s.pending, rec)
 	}
-	for i := range rec.Changes {
-		s.index.apply(a, &rec.Changes[i])
+	for changes := rec.Changes; len(changes) > 0; {
+		n := max(1, accesses(changes))
+		s.index.apply(a, changes[:n])
+		changes = changes[n:]
 	}
+}
+
+// mostAccesses are taken up at once: searches of the space wait for them.
+const mostAccesses = 128
+
+// accesses counts those that changes begin with.
+func accesses(changes []journal.Change) (n int) {
+	for n < min(len(changes), mostAccesses) && changes[n].Touch != nil {
+		n++
+	}
+	return n
 }
 
 func concernsSearch(c journal.Change) bool { return c.Memory != nil || c.Touch != nil }
@@ -239,15 +258,15 @@ func spaceName(name string) string {
 	return name
 }
 
-// apply takes one change. Changes of one index come one at a time (space.mu), so what it reads before it locks stays true.
-func (x *index) apply(a *analyzer, c *journal.Change) {
-	switch {
+// apply takes one change, or several accesses. Changes of one index come one at a time (space.mu), so what it reads before it locks stays true.
+func (x *index) apply(a *analyzer, changes []journal.Change) {
+	switch c := &changes[0]; {
+	case c.Touch != nil:
+		x.touch(changes)
 	case c.Memory != nil && c.Memory.After != nil:
 		x.put(a, c.Memory.After)
 	case c.Memory != nil:
 		x.remove(a, c.Memory.ID)
-	case c.Touch != nil:
-		x.touch(c.Touch)
 	}
 }
 
@@ -297,15 +316,18 @@ func (x *index) remove(a *analyzer, id string) {
 	x.removeLocked(id, before)
 }
 
-func (x *index) touch(t *journal.TouchChange) {
-	old := x.get(t.ID)
-	if old == nil {
-		return
+// touch takes up accesses, which change neither what a memory says nor what Save would write.
+func (x *index) touch(changes []journal.Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range changes {
+		t := changes[i].Touch
+		doc, ok := x.ids[t.ID]
+		if !ok {
+			continue
+		}
+		m := t.Of(x.docs[doc])
+		x.docs[doc], x.details[doc] = m, detailOf(m)
+		x.traits[doc].steady, x.traits[doc].used = usageOf(m, x.details[doc].access)
 	}
-	m := old.Clone()
-	m.AccessCount += t.Count
-	if t.At.After(m.LastAccessed) {
-		m.LastAccessed = t.At
-	}
-	x.swap(m, false)
 }

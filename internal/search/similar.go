@@ -1,10 +1,12 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -24,14 +26,16 @@ const repeatAt = 0.9
 
 // outline is what similarity compares of a text.
 type outline struct {
-	normal    string
+	normal    []byte   // the text after memory.Normalize
 	terms     []string // sorted, distinct
 	negations int
 }
 
-func (a *analyzer) outline(text string) outline {
-	o := outline{normal: memory.Normalize(text)}
+// outline makes the outline of a text, in the room that o has.
+func (a *analyzer) outline(o *outline, text string) {
+	o.normal = appendNormal(o.normal[:0], text)
 	text = normalize(text)
+	o.terms = o.terms[:0]
 	for _, t := range a.tokenize(text) {
 		if t.kind != unigram && t.kind != part {
 			o.terms = append(o.terms, t.term)
@@ -40,11 +44,38 @@ func (a *analyzer) outline(text string) outline {
 	slices.Sort(o.terms)
 	o.terms = slices.Compact(o.terms)
 	o.negations = negations(text)
-	return o
+}
+
+// appendNormal appends what memory.Normalize makes of a text.
+func appendNormal(dst []byte, text string) []byte {
+	from, gap := len(dst), false
+	for i := 0; i < len(text); {
+		r, size := decode(text, i)
+		i += size
+		if unicode.IsSpace(r) {
+			gap = len(dst) > from
+			continue
+		}
+		if gap {
+			dst, gap = append(dst, ' '), false
+		}
+		dst = utf8.AppendRune(dst, unicode.ToLower(r))
+	}
+	for len(dst) > from {
+		r, size := utf8.DecodeLastRune(dst[from:])
+		if !strings.ContainsRune(".!。！", r) {
+			break
+		}
+		dst = dst[:len(dst)-size]
+	}
+	return dst
 }
 
 // negations counts the words and characters that turn a statement round.
 func negations(text string) (n int) {
+	if isASCII(text) {
+		return asciiNegations(text)
+	}
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && r != '\'' && r != '’' || unicode.Is(unicode.Han, r)
 	}) {
@@ -60,10 +91,30 @@ func negations(text string) (n int) {
 	return n
 }
 
+func asciiNegations(text string) (n int) {
+	for i := 0; i < len(text); {
+		var low [longestNegation]byte
+		from := i
+		for ; i < len(text) && (isLetter(rune(text[i])) || text[i] == '\''); i++ {
+			if i-from < len(low) {
+				low[i-from] = text[i] | 0x20 // an apostrophe has that bit
+			}
+		}
+		if w := text[from:i]; len(w) > 0 {
+			if len(w) <= len(low) && negationWords[string(low[:len(w)])] || len(w) > 2 && strings.EqualFold(w[len(w)-3:], "n't") {
+				n++
+			}
+		} else {
+			i++
+		}
+	}
+	return n
+}
+
 // similarity of two texts, 0 to 1: twice what they share over what both have (Dice), each term by its weight. It is 1
 // only for texts that are equal after memory.Normalize.
 func similarity(a, b *outline, weight func(term string) float64) float64 {
-	if a.normal == b.normal {
+	if bytes.Equal(a.normal, b.normal) {
 		return 1
 	}
 	var shared, all float64
@@ -106,22 +157,29 @@ func similarity(a, b *outline, weight func(term string) float64) float64 {
 
 // said is a memory among the hits, prepared for the question whether another one repeats it.
 type said struct {
-	memory  *memory.Memory
-	sketch  sketch
-	outline *outline // nil until needed
+	memory   *memory.Memory
+	sketch   sketch
+	outline  outline
+	outlined bool // outline is made only when needed
+}
+
+// of makes s that of a memory, in the room that it has.
+func (s *said) of(m *memory.Memory) {
+	s.memory, s.outlined = m, false
+	s.sketch.of(m.Content)
 }
 
 // sketch counts pairs of neighbouring bytes. Texts with nearly the same words have nearly the same sketch.
 type sketch [256]uint8
 
-func sketchOf(text string) (s sketch) {
+func (s *sketch) of(text string) {
+	clear(s[:])
 	last := byte(0)
 	for i := range len(text) {
 		b := text[i] | 0x20
 		s[last*31+b]++
 		last = b
 	}
-	return s
 }
 
 func (s *sketch) distance(o *sketch) (n int) {
@@ -145,12 +203,12 @@ func (a *analyzer) repeats(better, m *said) bool {
 		return true
 	}
 	for _, s := range []*said{better, m} {
-		if s.outline == nil {
-			o := a.outline(s.memory.Content)
-			s.outline = &o
+		if !s.outlined {
+			a.outline(&s.outline, s.memory.Content)
+			s.outlined = true
 		}
 	}
-	return similarity(better.outline, m.outline, func(string) float64 { return 1 }) > repeatAt
+	return similarity(&better.outline, &m.outline, func(string) float64 { return 1 }) > repeatAt
 }
 
 // Similar returns the active memories of a space whose content is nearest to text, best first, at most k (1 to 200). The
@@ -175,12 +233,16 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)
 	s := e.scratches.get()
-	defer e.scratches.put(s)
+	defer func() {
+		s.release()
+		e.scratches.put(s)
+	}()
 	now := e.now()
 	terms := a.distinct(text)
-	mine := a.outline(text)
+	var mine, other outline
+	a.outline(&mine, text)
 	pool, weights := x.neighbours(s, terms, 2*k+20, func(m *memory.Memory) bool {
-		return m.IsActive() && !m.Expired(now) && (len(terms) > 0 || memory.Normalize(m.Content) == mine.normal)
+		return m.IsActive() && !m.Expired(now) && (len(terms) > 0 || memory.Normalize(m.Content) == string(mine.normal))
 	})
 	weight := func(term string) float64 {
 		if w, ok := weights[term]; ok {
@@ -189,7 +251,7 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 		return weights[""]
 	}
 	for i := range pool {
-		other := a.outline(pool[i].memory.Content)
+		a.outline(&other, pool[i].memory.Content)
 		pool[i].score = similarity(&mine, &other, weight)
 	}
 	sortFound(pool)
@@ -229,7 +291,8 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 		return pool.heap, nil
 	}
 	total := x.weigh(terms)
-	x.gather(s, prepare(terms, total*distant))
+	s.prepared = prepare(s.prepared, terms, total*distant)
+	x.gather(s, s.prepared)
 	length := float32(len(terms))
 	for _, doc := range s.touched {
 		d := s.sums[doc]

@@ -17,6 +17,23 @@ type scratch struct {
 	kept   []found // the pool
 
 	batch, sorted []candidate // of documents that wait until there are enough to take the best first
+
+	prepared []queryTerm     // the terms that documents hold, the heaviest first
+	in       map[uint32]int  // of the closer look
+	done     map[uint32]bool // whose neighbours have been looked at
+	places   []int           // in the pool
+	said     []said          // what the hits say
+	shown    []*said         // of these, what is shown
+}
+
+// release forgets what keeps memories and lists alive.
+func (s *scratch) release() {
+	clear(s.kept[:cap(s.kept)])
+	clear(s.prepared[:cap(s.prepared)])
+	clear(s.shares[:cap(s.shares)])
+	for i := range s.said {
+		s.said[i].memory = nil
+	}
 }
 
 // leastBatch is how many candidates are put in order at a time, if not twice as many as are kept.
@@ -64,7 +81,8 @@ func (c *collector) keyword() (found int) {
 		return 0
 	}
 	c.least = floorFor(len(x.ids)).least(c.total)
-	terms := prepare(c.r.q.terms, c.least)
+	s.prepared = prepare(s.prepared, c.r.q.terms, c.least)
+	terms := s.prepared
 	rare := slices.IndexFunc(terms, func(t queryTerm) bool { return t.dense != nil })
 	if rare < 0 {
 		rare = len(terms)

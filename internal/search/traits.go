@@ -17,17 +17,22 @@ type traits struct {
 }
 
 func traitsOf(m *memory.Memory) traits {
-	used := m.CreatedAt
-	if m.LastAccessed.After(used) {
-		used = m.LastAccessed
+	t := traits{salience: float32(m.Salience), created: minute(m.CreatedAt), marks: marksOf(m)}
+	t.steady, t.used = usageOf(m, accessBoost(m))
+	return t
+}
+
+// usageOf are the traits that accesses change. access is accessBoost of the memory.
+func usageOf(m *memory.Memory, access float64) (steady float32, used uint32) {
+	last := m.CreatedAt
+	if m.LastAccessed.After(last) {
+		last = m.LastAccessed
 	}
-	steady := boostSalience*m.Salience + accessBoost(m)
+	sum := boostSalience*m.Salience + access
 	if m.Pinned {
-		steady += boostPin
+		sum += boostPin
 	}
-	return traits{
-		steady: float32(steady), salience: float32(m.Salience), used: minute(used) + 1, created: minute(m.CreatedAt), marks: marksOf(m),
-	}
+	return float32(sum), minute(last) + 1
 }
 
 // detail is what the score of a memory needs beside its relevance, exactly.

@@ -2,8 +2,10 @@ package search
 
 import "strings"
 
-// lexicon is what the analyzer knows of words. It is built once per engine and only read afterwards.
+// lexicon is what the analyzer knows of words. It is built once per engine and shared by all of its analyzers.
 type lexicon struct {
+	stems stems
+
 	stop map[string]bool   // never indexed
 	weak map[string]bool   // indexed terms (stems) that say little: they alone never make a match
 	base map[string]string // irregular form → base
@@ -78,6 +80,8 @@ const functionHan = "的了是在我你他她它们这那有和与也就都而�
 
 // negations are the characters and words that turn a statement round.
 const negationHan = "不没別别非无無未勿莫"
+
+const longestNegation = 7 // bytes of a word
 
 var negationWords = map[string]bool{
 	"not": true, "no": true, "never": true, "without": true, "neither": true, "nor": true, "none": true, "cannot": true, "stop": true, "avoid": true,

@@ -25,7 +25,7 @@ import (
 func Open(cfg Config) (*Store, error) {
 	s := &Store{
 		fs: cfg.FS, now: cfg.Now, log: cfg.Logger, projections: cfg.Projections, historyDays: cfg.HistoryDays,
-		visible: newState(true), staged: newState(false), touches: map[string]map[string]touch{},
+		visible: newState(true), staged: newState(false), touches: map[string]map[string]touch{}, interned: newInterner(),
 	}
 	if s.historyDays == 0 {
 		s.historyDays = DefaultHistoryDays
@@ -58,6 +58,11 @@ func Open(cfg Config) (*Store, error) {
 		FS: cfg.FS, Logger: cfg.Logger, Origin: m.Store, Fresh: strings.ToLower(rand.Text()[:12]), After: m.LSN, SegmentSize: cfg.SegmentSize,
 		Replay: func(rec *journal.Record) error {
 			s.scrubOld(rec)
+			for i := range rec.Changes {
+				if c := rec.Changes[i].Memory; c != nil && c.After != nil {
+					s.interned.memory(c.After)
+				}
+			}
 			s.visible.apply(rec)
 			s.staged.apply(rec)
 			return nil
@@ -118,6 +123,9 @@ func (s *Store) loadSpaces(m manifest) error {
 		header, memories, err := readSpaceFile(s.fs, f.File)
 		if err != nil {
 			return err
+		}
+		for _, m := range memories {
+			s.interned.memory(m)
 		}
 		s.visible.spaces[f.Name] = s.visible.restore(header, memories)
 		s.staged.spaces[f.Name] = s.staged.restore(header, memories)

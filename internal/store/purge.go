@@ -148,6 +148,7 @@ func (p *Purge) append(ctx context.Context) error {
 // clean takes the text out of both states and tells the projections. The flusher is idle and nobody stages, so only readers are about.
 func (p *Purge) clean() {
 	s := p.store
+	s.interned.drop()
 	shared := map[*memory.Memory]*memory.Memory{}
 	staged, visible := map[string]*scrubbed{}, map[string]*scrubbed{}
 	for name, sp := range s.visible.spaces {

@@ -118,12 +118,7 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 		sp.revision = rec.Op
 	case c.Touch != nil:
 		if m := sp.memory(c.Touch.ID); m != nil {
-			touched := *m
-			touched.AccessCount += c.Touch.Count
-			if c.Touch.At.After(touched.LastAccessed) {
-				touched.LastAccessed = c.Touch.At
-			}
-			sp.slots[sp.byID[c.Touch.ID]] = &touched
+			sp.slots[sp.byID[c.Touch.ID]] = c.Touch.Of(m)
 		}
 	case c.Summary != nil:
 		sp.summary = c.Summary.After

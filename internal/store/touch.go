@@ -45,8 +45,10 @@ func (s *Store) FlushTouches(ctx context.Context) error {
 	for space, ids := range taken {
 		_, err := s.Update(ctx, Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
 			for id, t := range ids {
-				if tx.Memory(id) != nil {
-					tx.changes = append(tx.changes, journal.Change{Touch: &journal.TouchChange{ID: id, Count: t.count, At: t.at.UTC()}})
+				if m := tx.Memory(id); m != nil {
+					change := &journal.TouchChange{ID: id, Count: t.count, At: t.at.UTC()}
+					change.Before, change.After = m, change.Of(m)
+					tx.changes = append(tx.changes, journal.Change{Touch: change})
 				}
 			}
 			return nil

@@ -19,6 +19,7 @@ type Tx struct {
 	now      time.Time
 	lsn      int64
 	salt     string
+	interned *interner
 	salts    []string // of all forgotten values, once somebody asked
 	changes  []journal.Change
 	outcomes []journal.Outcome
@@ -87,6 +88,7 @@ func (tx *Tx) Put(m *memory.Memory) error {
 		m.Status = memory.Active
 	}
 	m.Revision = tx.lsn
+	tx.interned.memory(m)
 	change := &journal.MemoryChange{ID: m.ID, Before: before, After: m}
 	if before == nil {
 		change.Prior = tx.space.removed[m.ID]
