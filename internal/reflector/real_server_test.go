@@ -1,0 +1,100 @@
+package reflector_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/llm"
+	"github.com/memsidecar/memsidecar/internal/memtest/realllm"
+	"github.com/memsidecar/memsidecar/internal/reflector"
+)
+
+// realPaused stops the process of the server for a while: before the question, and in the middle of a reply. The session waits, and is reflected when the
+// server goes on.
+func realPaused(t *testing.T, s *realllm.Server) {
+	s.NeedOwn(t, "it is paused with SIGSTOP")
+	r := openReal(t, s, conversation, func(c *llm.Config) { c.IdleTimeout = time.Second })
+	s.Pause()
+	r.waits(llm.ErrTimeout)
+	s.Resume()
+	res := r.reflected()
+	if res.DecidedBy != reflector.ByModel || r.texts()["m1"] != "We use Postgres 16" {
+		t.Errorf("decided by the %s, %q, m1 is %q", res.DecidedBy, res.Note, r.texts()["m1"])
+	}
+	r.books(2)
+	if day := r.ledger.Today(); day.Failed != 1 || day.Estimated.Input == 0 {
+		t.Errorf("ledger %+v", day)
+	}
+	r.undoes(res.Op, r.before)
+
+	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.IdleTimeout, c.MaxOutputTokens = time.Second, 1<<20 })
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.Reflect(t.Context(), "p", "s1", reflector.Options{})
+		done <- err
+	}()
+	r.proxy.Await(func(x realllm.Exchange) bool {
+		text, _, _, _ := x.Said()
+		return strings.Contains(text, "over and over")
+	})
+	s.Pause()
+	err := <-done
+	s.Resume()
+	t.Log(err)
+	if _, ok := errors.AsType[*reflector.WaitError](err); !ok || !errors.Is(err, llm.ErrTimeout) || !strings.Contains(err.Error(), "not one byte") {
+		t.Errorf("%v, want to wait because nothing arrived any more", err)
+	}
+	r.onlyChanged(r.before)
+	r.books(1)
+}
+
+// realStopped ends the server. The session waits, and is reflected when the server runs again.
+func realStopped(t *testing.T, s *realllm.Server) {
+	s.NeedOwn(t, "it is killed, and started again")
+	r := openReal(t, s, conversation, func(c *llm.Config) { c.BaseURL = s.URL + "/v1" }) // a proxy would go on listening
+	s.Stop()
+	r.waits(llm.ErrUnreachable)
+	if day := r.ledger.Today(); day.Requests != 4 || day.Failed != 4 || day.Total() != 0 {
+		t.Errorf("of a question and three retries that never reached a server the ledger has %+v", day)
+	}
+	s.Restart()
+	res := r.reflected()
+	if res.DecidedBy != reflector.ByModel || r.texts()["m1"] != "We use Postgres 16" {
+		t.Errorf("decided by the %s, %q, m1 is %q", res.DecidedBy, res.Note, r.texts()["m1"])
+	}
+	if day := r.ledger.Today(); day.Requests != 5 || day.Failed != 4 || day.Reported.Output == 0 {
+		t.Errorf("ledger %+v", day)
+	}
+	r.undoes(res.Op, r.before)
+}
+
+// realAnthropic asks in the words of Anthropic's messages, where the server knows them too: by the format, by a tool, and by the prompt alone.
+func realAnthropic(t *testing.T, s *realllm.Server) {
+	for i, rung := range []llm.Rung{llm.RungSchema, llm.RungTool, llm.RungPlain} {
+		t.Run(string(rung), func(t *testing.T) {
+			r := openReal(t, s, "", nil)
+			client, err := llm.New(llm.Config{Provider: llm.Anthropic, BaseURL: r.proxy.URL, Model: s.Model, Now: time.Now, Ledger: r.ledger, Timeout: 5 * time.Minute, MaxOutputTokens: 1024})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.proxy.Refuse([]string{"json_schema", "tool"}[:i]...)
+			reply, err := client.Do(t.Context(), colour())
+			if errors.Is(err, llm.ErrNotFound) && !s.Own() {
+				t.Skip("the server has no /v1/messages")
+			}
+			day := r.ledger.Today()
+			t.Logf("%s, %s, repaired %t, %v, %+v", reply.Rung, reply.JSON, reply.Repaired, err, day)
+			for n, x := range r.proxy.Book() {
+				t.Logf("request %d: %s, status %d, %.200s", n+1, x.Format, x.Status, x.Response)
+			}
+			if err != nil && (s.Own() || !useless(err)) {
+				t.Fatal(err)
+			}
+			if s.Own() && (reply.Rung != rung || day.Reported.Output == 0 || day.Requests != int64(len(r.proxy.Book()))) {
+				t.Errorf("took %s, ledger %+v", reply.Rung, day)
+			}
+		})
+	}
+}
