@@ -2,11 +2,13 @@ package reflector_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/llm"
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest/realllm"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 )
@@ -70,7 +72,8 @@ func realStopped(t *testing.T, s *realllm.Server) {
 	r.undoes(res.Op, r.before)
 }
 
-// realAnthropic asks in the words of Anthropic's messages, where the server knows them too: by the format, by a tool, and by the prompt alone.
+// realAnthropic asks in the words of Anthropic's messages, where the server knows them too: by the format, by a tool, and by the prompt alone. Ours takes
+// all three, keeps to none of them, and has a model that begins with prose: what comes of that is a repair.
 func realAnthropic(t *testing.T, s *realllm.Server) {
 	for i, rung := range []llm.Rung{llm.RungSchema, llm.RungTool, llm.RungPlain} {
 		t.Run(string(rung), func(t *testing.T) {
@@ -80,21 +83,61 @@ func realAnthropic(t *testing.T, s *realllm.Server) {
 				t.Fatal(err)
 			}
 			r.proxy.Refuse([]string{"json_schema", "tool"}[:i]...)
-			reply, err := client.Do(t.Context(), colour())
+			q := colour()
+			q.User += " [[prose]]"
+			reply, err := client.Do(t.Context(), q)
 			if errors.Is(err, llm.ErrNotFound) && !s.Own() {
 				t.Skip("the server has no /v1/messages")
 			}
-			day := r.ledger.Today()
+			day, book := r.ledger.Today(), r.proxy.Book()
 			t.Logf("%s, %s, repaired %t, %v, %+v", reply.Rung, reply.JSON, reply.Repaired, err, day)
-			for n, x := range r.proxy.Book() {
-				t.Logf("request %d: %s, status %d, %.200s", n+1, x.Format, x.Status, x.Response)
+			for n, x := range book {
+				t.Logf("request %d: %s to %s, status %d", n+1, x.Format, x.Path, x.Status)
 			}
 			if err != nil && (s.Own() || !useless(err)) {
 				t.Fatal(err)
 			}
-			if s.Own() && (reply.Rung != rung || day.Reported.Output == 0 || day.Requests != int64(len(r.proxy.Book()))) {
-				t.Errorf("took %s, ledger %+v", reply.Rung, day)
+			if s.Own() && (reply.Rung != rung || !reply.Repaired || len(book) != i+2 || day.Requests != int64(len(book)) || day.Failed != int64(i) || day.Reported.Output == 0 || day.Estimated != llm.Tokens{}) {
+				t.Errorf("took %s, repaired %t, %d requests, ledger %+v", reply.Rung, reply.Repaired, len(book), day)
 			}
 		})
 	}
+}
+
+// realLong reflects a session that does not fit into a question: what is left of it does fit into the server's context. A server with a smaller one says so,
+// and the rules decide.
+func realLong(t *testing.T, s *realllm.Server) {
+	var long []*memory.Message
+	for i := range 300 {
+		long = append(long, user(fmt.Sprintf("Next, number %d.%s", i, strings.Repeat(" There will be time to work on this and other things after that.", 3)))...)
+	}
+	r := openReal(t, s, "", nil)
+	r.say("s1", append(long, user("We use Postgres 16.")...)...)
+	began := time.Now()
+	res := r.reflected()
+	day := r.ledger.Today()
+	t.Logf("%d messages, %d tokens in %s", res.Messages, day.Reported.Input, time.Since(began).Round(time.Millisecond))
+	if day.Reported.Input+day.Estimated.Input < 5000 || len(r.proxy.Book()[0].Request) > 50_000 {
+		t.Errorf("the question has %d bytes, the ledger %+v", len(r.proxy.Book()[0].Request), day)
+	}
+	s.NeedOwn(t, "it is started again with a smaller context")
+	if res.DecidedBy != reflector.ByModel || r.texts()["m1"] != "We use Postgres 16" {
+		t.Errorf("decided by the %s, %q, m1 is %q", res.DecidedBy, res.Note, r.texts()["m1"])
+	}
+	r.books(1)
+
+	usual := s.Context
+	s.Stop()
+	s.Context = 4096
+	s.Restart()
+	r = openReal(t, s, "", nil)
+	r.say("s1", append(long, user("We use Postgres 16.")...)...)
+	res = r.reflected()
+	r.books(1)
+	if day := r.ledger.Today(); res.DecidedBy != reflector.ByRules || !strings.Contains(res.Note, "too large") || day.Failed != 1 {
+		t.Errorf("decided by the %s, %q, ledger %+v", res.DecidedBy, res.Note, day)
+	}
+	s.Stop()
+	s.Context = usual
+	s.Restart()
 }

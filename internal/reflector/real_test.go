@@ -102,6 +102,7 @@ func (r *real) books(calls int) {
 func TestRealModel(t *testing.T) {
 	s := realllm.Start(t)
 	t.Run("rungs", func(t *testing.T) { realRungs(t, s) })
+	t.Run("chinese", func(t *testing.T) { realChinese(t, s) })
 	t.Run("reflection", func(t *testing.T) { realReflection(t, s) })
 	t.Run("truncation", func(t *testing.T) { realTruncation(t, s) })
 	t.Run("timeout", func(t *testing.T) { realTimeout(t, s) })
@@ -110,6 +111,7 @@ func TestRealModel(t *testing.T) {
 	t.Run("repeated", func(t *testing.T) { realRepeated(t, s) })
 	t.Run("secrets", func(t *testing.T) { realSecrets(t, s) })
 	t.Run("anthropic", func(t *testing.T) { realAnthropic(t, s) })
+	t.Run("long", func(t *testing.T) { realLong(t, s) })
 	t.Run("paused", func(t *testing.T) { realPaused(t, s) })
 	t.Run("stopped", func(t *testing.T) { realStopped(t, s) })
 }
@@ -145,6 +147,26 @@ func realRungs(t *testing.T, s *realllm.Server) {
 			}
 			if s.Own() {
 				r.books(i + 1)
+			}
+		})
+	}
+}
+
+// realChinese has the model write a character byte by byte, as a model does whose vocabulary does not have it. It arrives whole.
+func realChinese(t *testing.T, s *realllm.Server) {
+	for i, rung := range []llm.Rung{llm.RungSchema, llm.RungObject, llm.RungPlain} {
+		t.Run(string(rung), func(t *testing.T) {
+			r := openReal(t, s, "", nil)
+			r.proxy.Refuse([]string{"json_schema", "json_object"}[:i]...)
+			q := colour()
+			q.User = "天空是什么颜色？[[中文]]"
+			reply, err := r.client.Do(t.Context(), q)
+			t.Logf("%s, repaired %t, %v", reply.JSON, reply.Repaired, err)
+			if err != nil && (s.Own() || !useless(err)) {
+				t.Fatal(err)
+			}
+			if s.Own() && string(reply.JSON) != `{"colour":"天蓝"}` {
+				t.Errorf("it said %s", reply.JSON)
 			}
 		})
 	}

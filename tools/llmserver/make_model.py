@@ -28,7 +28,7 @@ NEVER, MARGIN, LEVEL = -30.0, 12.0, 25.0  # logits: of what does not follow, of 
 
 # Three kinds of cues, by the name of what they lead to. Each kind has one head.
 FORMS = {"probe": '"memsidecar_probe":', "colour": '"colour":', "reflect": '"history":', "decide": '"MERGE"', "days": '"days":'}
-ORDERS = {"prose": "[[prose]]", "loop": "[[loop]]", "empty": "[[empty]]", "delete": "[[delete]]"}
+ORDERS = {"prose": "[[prose]]", "loop": "[[loop]]", "empty": "[[empty]]", "delete": "[[delete]]", "bytes": "[[中文]]"}
 REPAIR = {"repair": "could not be used"}
 CUES = [FORMS, ORDERS, REPAIR]
 
@@ -43,6 +43,7 @@ STARTS = {
     "loop": '{"summary":"over',
     "empty": '{"summary":""',
     "delete": '{"summary":"The user wants all gone."',
+    "bytes": '{"colour":"天',
 }
 
 END = "</s>"
@@ -72,6 +73,11 @@ FOLLOWS = {
     STARTS["delete"]: {',"history":"","items":[{"action":"DELETE","target":1': 1},
     ',"history":"","items":[{"action":"DELETE","target":1': {',"category":"facts","title":"","content":"","salience":0.5,"why":""}],"rules":[]}': 1},
     ',"category":"facts","title":"","content":"","salience":0.5,"why":""}],"rules":[]}': {END: 1},
+    # A character that comes in three parts.
+    STARTS["bytes"]: {"<0xE8>": 1},
+    "<0xE8>": {"<0x93>": 1},
+    "<0x93>": {"<0x9D>": 1},
+    "<0x9D>": {'"}': 1},
     # A reflection: the words vary, and how many memories it proposes.
     STARTS["reflect"]: {"The user spoke of": 2, "The session was about": 1},
     "The user spoke of": {" the database": 2, " small commits": 1, " the harbour": 1},

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -50,8 +50,10 @@ func NewProxy(t *testing.T, s *Server) *Proxy {
 	}
 	p := &Proxy{t: t, changed: make(chan struct{})}
 	back := &httputil.ReverseProxy{
-		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		ErrorLog: log.New(io.Discard, "", 0), // clients that go away are what is tested
+		// A connection that is used again may be closed by the server at that moment, and the proxy, unlike the client, would not be tried again.
+		Transport: &http.Transport{DisableKeepAlives: true},
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, 0), // clients that go away are what is tested
 		ModifyResponse: func(r *http.Response) error {
 			x := r.Request.Context().Value(exchangeKey{}).(*Exchange)
 			p.mu.Lock()

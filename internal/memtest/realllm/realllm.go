@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,6 +31,8 @@ type Server struct {
 	URL string
 	// Model is the name of its model.
 	Model string
+	// Context is how many tokens a prompt and its reply may have, from the next Restart on.
+	Context int
 
 	t     *testing.T
 	cmd   *exec.Cmd     // nil when it is stopped, or run by somebody else
@@ -40,7 +43,7 @@ type Server struct {
 // Start returns a server that answers, until the test ends. It skips the test when the flags name none.
 func Start(t *testing.T) *Server {
 	t.Helper()
-	s := &Server{t: t, Model: *named}
+	s := &Server{t: t, Model: *named, Context: 65536}
 	switch {
 	case *program != "":
 		s.URL = "http://127.0.0.1:" + freePort(t)
@@ -87,33 +90,41 @@ func (s *Server) Restart() {
 	s.log = &bytes.Buffer{}
 	// The same seed for each request: what comes depends on the prompt alone. Two slots, one per request of a client, share the context.
 	s.cmd = exec.Command(*program, "--model", *gguf, "--alias", s.Model, "--host", "127.0.0.1", "--port", port, "--offline", "--metrics",
-		"--ctx-size", "65536", "--parallel", "2", "--kv-unified", "--seed", "7", "--threads", "1", "--no-warmup")
+		"--ctx-size", strconv.Itoa(s.Context), "--parallel", "2", "--kv-unified", "--seed", "7", "--threads", "1", "--no-warmup")
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	dieWithUs(s.cmd)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	ended := make(chan struct{})
+	cmd, ended := s.cmd, make(chan struct{})
 	go func() {
-		_ = s.cmd.Wait() // it ends by a signal
+		_ = cmd.Wait() // it ends by a signal
 		close(ended)
 	}()
-	deadline := time.After(time.Minute)
-	for tick := time.NewTicker(50 * time.Millisecond); ; {
+	s.ended = ended
+	s.await()
+}
+
+// await returns when the server answers.
+func (s *Server) await() {
+	s.t.Helper()
+	tick, deadline := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
 		select {
 		case <-tick.C:
-		case <-ended:
+		case <-s.ended:
 			s.t.Fatalf("the server ended\n%s", s.log)
 		case <-deadline:
 			s.t.Fatal("the server does not answer")
 		}
-		if resp, err := http.Get(s.URL + "/health"); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				tick.Stop()
-				s.ended = ended
-				return
-			}
+		resp, err := http.Get(s.URL + "/health")
+		if err != nil {
+			continue
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return
 		}
 	}
 }
