@@ -21,6 +21,7 @@ func realPaused(t *testing.T, s *realllm.Server) {
 	s.Pause()
 	r.waits(llm.ErrTimeout)
 	s.Resume()
+	r.ask(nil)
 	res := r.reflected()
 	if res.DecidedBy != reflector.ByModel || r.texts()["m1"] != "We use Postgres 16" {
 		t.Errorf("decided by the %s, %q, m1 is %q", res.DecidedBy, res.Note, r.texts()["m1"])
@@ -31,7 +32,7 @@ func realPaused(t *testing.T, s *realllm.Server) {
 	}
 	r.undoes(res.Op, r.before)
 
-	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.IdleTimeout, c.MaxOutputTokens = time.Second, 1<<20 })
+	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.IdleTimeout, c.MaxOutputTokens = 5*time.Second, 1<<20 })
 	done := make(chan error, 1)
 	go func() {
 		_, err := r.Reflect(t.Context(), "p", "s1", reflector.Options{})

@@ -32,20 +32,27 @@ func openReal(t *testing.T, s *realllm.Server, text string, change func(*llm.Con
 	if r.ledger, err = llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Location: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
-	cfg := llm.Config{Provider: llm.OpenAI, BaseURL: r.proxy.URL + "/v1", Model: s.Model, Now: time.Now, Ledger: r.ledger, Timeout: 5 * time.Minute, MaxOutputTokens: 1024}
-	if change != nil {
-		change(&cfg)
-	}
-	if r.client, err = llm.New(cfg); err != nil {
-		t.Fatal(err)
-	}
 	r.know(many()...)
 	if text != "" {
 		r.say("s1", user(text)...)
 	}
 	r.before = r.texts()
-	r.model(r.client)
+	r.ask(change)
 	return r
+}
+
+// ask has the server asked in another way from now on; nil is the usual one, which is patient.
+func (r *real) ask(change func(*llm.Config)) {
+	r.t.Helper()
+	cfg := llm.Config{Provider: llm.OpenAI, BaseURL: r.proxy.URL + "/v1", Model: r.server.Model, Now: time.Now, Ledger: r.ledger, Timeout: 5 * time.Minute, MaxOutputTokens: 1024}
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	if r.client, err = llm.New(cfg); err != nil {
+		r.t.Fatal(err)
+	}
+	r.model(r.client)
 }
 
 // reflected reflects s1 and says what came of it. Whoever decided, only m1 may have changed.
@@ -211,17 +218,17 @@ func realTruncation(t *testing.T, s *realllm.Server) {
 	r.undoes(res.Op, r.before)
 }
 
-// realTimeout gives it too little time in all: none to any server, and to ours a second of a reply that takes longer and never pauses.
+// realTimeout gives it too little time in all: none to any server, and to ours some seconds for a reply that takes longer and never pauses.
 func realTimeout(t *testing.T, s *realllm.Server) {
 	r := openReal(t, s, conversation, func(c *llm.Config) { c.Timeout = time.Millisecond })
 	r.waits(llm.ErrTimeout)
 	if day := r.ledger.Today(); day.Failed != day.Requests || day.Requests == 0 {
 		t.Errorf("ledger %+v", day)
 	}
-	s.NeedOwn(t, "another model may end its reply within the second")
-	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.Timeout, c.MaxOutputTokens = time.Second, 1<<20 })
+	s.NeedOwn(t, "another model may end its reply in time")
+	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.Timeout, c.MaxOutputTokens = 5*time.Second, 1<<20 })
 	r.waits(llm.ErrTimeout)
-	if text, finish, _, _ := r.proxy.Book()[0].Said(); finish != "" || !strings.Contains(text, "over and over and over") {
+	if text, finish, _, _ := r.proxy.Book()[0].Said(); finish != "" || !strings.Contains(text, "over and over") {
 		t.Errorf("%.100q ended with %q", text, finish)
 	}
 	r.books(1)

@@ -21,9 +21,9 @@ func TestRealModel(t *testing.T) {
 }
 
 // useModel configures programs that are started from now on.
-func useModel(t *testing.T, url, model string) {
+func useModel(t *testing.T, url, model, idle string) {
 	t.Helper()
-	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": model, "BASE_URL": url + "/v1", "IDLE_TIMEOUT": "2s", "TIMEOUT": "1m", "MAX_OUTPUT_TOKENS": "1024"} {
+	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": model, "BASE_URL": url + "/v1", "IDLE_TIMEOUT": idle, "TIMEOUT": "1m", "MAX_OUTPUT_TOKENS": "1024"} {
 		t.Setenv("MEMSIDECAR_LLM_"+name, value)
 	}
 }
@@ -34,7 +34,7 @@ func realCheck(t *testing.T, s *realllm.Server) {
 	for i, rung := range []string{"json_schema", "json_object", "plain"} {
 		proxy := realllm.NewProxy(t, s)
 		proxy.Refuse([]string{"json_schema", "json_object"}[:i]...)
-		useModel(t, proxy.URL, s.Model)
+		useModel(t, proxy.URL, s.Model, "1m")
 		out, err := p.command("llm", "test", "--json").Output()
 		t.Logf("%s: %s", rung, out)
 		var said struct {
@@ -55,8 +55,9 @@ func realCheck(t *testing.T, s *realllm.Server) {
 		t.Log("not paused and not stopped: somebody else runs the server")
 		return
 	}
-	useModel(t, s.URL, s.Model)
+	useModel(t, s.URL, s.Model, "1m")
 	t.Log(p.succeeds(t, "llm", "test"))
+	useModel(t, s.URL, s.Model, "1s")
 	s.Pause()
 	out := p.fails(t, 1, "llm", "test")
 	s.Resume()
@@ -78,7 +79,7 @@ func realDaemon(t *testing.T, s *realllm.Server) {
 	s.NeedOwn(t, "it is paused with SIGSTOP")
 	p := newPlace(t)
 	proxy := realllm.NewProxy(t, s)
-	useModel(t, proxy.URL, s.Model)
+	useModel(t, proxy.URL, s.Model, "10s") // for the reply after the pause too, on a machine that has other things to do
 	d := p.serve(t)
 	conn := p.dial(t)
 	memories, sessions := pb.NewMemoryServiceClient(conn), pb.NewSessionServiceClient(conn)

@@ -47,8 +47,8 @@ func Start(t *testing.T) *Server {
 	switch {
 	case *program != "":
 		s.URL = "http://127.0.0.1:" + freePort(t)
-		s.Restart()
 		t.Cleanup(s.Stop)
+		s.Restart()
 	case *given != "":
 		s.URL = strings.TrimSuffix(strings.TrimSuffix(*given, "/"), "/v1")
 	default:
@@ -87,21 +87,21 @@ func (s *Server) NeedOwn(t *testing.T, why string) {
 func (s *Server) Restart() {
 	s.t.Helper()
 	port := s.URL[strings.LastIndex(s.URL, ":")+1:]
-	s.log = &bytes.Buffer{}
+	log := &bytes.Buffer{}
 	// The same seed for each request: what comes depends on the prompt alone. Two slots, one per request of a client, share the context.
-	s.cmd = exec.Command(*program, "--model", *gguf, "--alias", s.Model, "--host", "127.0.0.1", "--port", port, "--offline", "--metrics",
+	cmd := exec.Command(*program, "--model", *gguf, "--alias", s.Model, "--host", "127.0.0.1", "--port", port, "--offline", "--metrics",
 		"--ctx-size", strconv.Itoa(s.Context), "--parallel", "2", "--kv-unified", "--seed", "7", "--threads", "1", "--no-warmup")
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	dieWithUs(s.cmd)
-	if err := s.cmd.Start(); err != nil {
+	cmd.Stdout, cmd.Stderr = log, log
+	dieWithUs(cmd)
+	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	cmd, ended := s.cmd, make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // it ends by a signal
 		close(ended)
 	}()
-	s.ended = ended
+	s.cmd, s.log, s.ended = cmd, log, ended
 	s.await()
 }
 
