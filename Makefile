@@ -40,9 +40,12 @@ proto:
 bench:
 	CGO_ENABLED=0 go run ./bench $(BENCH)
 
-# Asks a real model server, such as Ollama or llama-server with any small model: transport, schema, truncation, timeout, and what becomes of a reply.
+# Asks a real model server: how structured output is asked for, what becomes of replies that are cut off, wrong or endless, and what happens while the server
+# hangs or is gone. Without LLM_BASE_URL it builds one and makes a model, once (tools/llmserver); with it, one that runs already is asked, such as Ollama.
 llm-test:
-	CGO_ENABLED=0 go test -count=1 -v -timeout 30m -run TestRealModel ./internal/reflector -llm.url=$(or $(LLM_BASE_URL),http://localhost:11434/v1) -llm.model=$(or $(LLM_MODEL),default)
+	@set -e; flags="$(if $(LLM_BASE_URL),-llm.url=$(LLM_BASE_URL) -llm.model=$(or $(LLM_MODEL),default))"; \
+	[ -n "$$flags" ] || flags=$$(tools/llmserver/prepare); \
+	CGO_ENABLED=0 go test -count=1 -v -p 1 -timeout 30m -run '^TestRealModel$$' ./internal/reflector ./internal/consolidator ./internal/archiver ./test/e2e $$flags
 
 # What the race detector sees only samples of: SIGKILL against the real binary under load, and every simulated crash.
 crash-short:
