@@ -10,4 +10,4 @@ import _ "embed" // for the directive
 var modelFile string
 
 // modelSHA256 is what tools/encoder said of it.
-const modelSHA256 = "7be2b20e06ad0abb34120e239a8b70432baf7fa8c987a146ab0048f1d5fb7b59"
+const modelSHA256 = "79945b119ad7e6e3f6eeee52bff581a1e16c87810b9e97127f02146c0c3b36a6"

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	largest = kernel.MaxInput // of an activation's code
-	stretch = 64              // tokens that go through a matrix together: the weights come from memory once for all of them
+	longest = kernel.MaxProducts // row of a matrix
+	largest = kernel.MaxInput    // of an activation's code
+	stretch = 64                 // tokens that go through a matrix together: the weights come from memory once for all of them
 )
 
 // scratch is what one pass needs, kept for the next one. It grows to 3 MB when a text has all the tokens it may have.
@@ -20,17 +21,16 @@ type scratch struct {
 	codes    []int16   // stretch × inner: what goes into one
 	steps    []float32 // stretch: what 1 in a token's codes is worth
 	sums     []int32   // stretch × inner
-	scores   []float32 // tokens
+	attention
 }
 
 func (s *scratch) fit(m *model, tokens int) {
 	if len(s.rows) == 0 {
-		wide := max(m.Inner, 3*m.Width)
+		wide := max(m.Inner+m.FineOuter, 3*m.Width, m.Width+m.FineInner)
 		s.rows, s.sums = make([]float32, stretch*wide), make([]int32, stretch*wide)
 		s.codes, s.steps = make([]int16, stretch*wide), make([]float32, stretch)
 	}
-	if tokens > len(s.scores) {
-		s.scores = make([]float32, tokens)
+	if tokens*m.Width > len(s.hidden) {
 		s.hidden, s.attended = make([]float32, tokens*m.Width), make([]float32, 3*tokens*m.Width)
 	}
 }
@@ -69,9 +69,9 @@ func (m *model) embed(s *scratch, texts [][]int32) {
 		for position, id := range ids {
 			h := s.hidden[at : at+m.Width]
 			word, wordStep := m.words.row(int(id))
-			place, placeStep := m.positions.row(position)
+			place := m.positions[position*m.Width:][:m.Width]
 			for j := range h {
-				h[j] = float32(float32(word[j])*wordStep) + float32(float32(place[j])*placeStep)
+				h[j] = float32(float32(word[j])*wordStep) + place[j]
 			}
 			m.norm.apply(h, m.Epsilon)
 			at += m.Width
@@ -86,8 +86,7 @@ func (l *layer) attend(ctx context.Context, m *model, s *scratch, texts [][]int3
 			return err
 		}
 		to := min(from+stretch, tokens)
-		s.encode(s.hidden[from*m.Width:to*m.Width], m.Width, m.Width)
-		s.multiply(&l.attention, s.attended[3*from*m.Width:3*to*m.Width])
+		s.apply(&l.attention, s.hidden[from*m.Width:to*m.Width], m.Width, s.attended[3*from*m.Width:3*to*m.Width])
 	}
 	at := 0
 	for _, ids := range texts {
@@ -95,51 +94,11 @@ func (l *layer) attend(ctx context.Context, m *model, s *scratch, texts [][]int3
 			return err
 		}
 		for head := range m.Heads {
-			attendHead(s.attended[3*at*m.Width:3*(at+len(ids))*m.Width], s.scores[:len(ids)], m.Width, head*m.Width/m.Heads, m.Width/m.Heads)
+			s.attend(s.attended[3*at*m.Width:3*(at+len(ids))*m.Width], m.Width, head*len(m.ones), m.ones)
 		}
 		at += len(ids)
 	}
 	return nil
-}
-
-// attendHead is attention among the rows of one text, for size numbers of each from first.
-func attendHead(rows, scores []float32, width, first, size int) {
-	scale := float32(1 / math.Sqrt(float64(size)))
-	for i := range scores {
-		query := rows[3*width*i+first:][:size]
-		most := float32(math.Inf(-1))
-		for j := range scores {
-			scores[j] = dot(query, rows[3*width*j+width+first:][:size]) * scale
-			most = max(most, scores[j])
-		}
-		sum := float32(0)
-		for j := range scores {
-			scores[j] = exp(scores[j] - most)
-			sum += scores[j]
-		}
-		clear(query)
-		for j := range scores {
-			scores[j] /= sum
-		}
-		gather(query, scores, rows[2*width+first:], 3*width)
-	}
-}
-
-// gather adds to out the rows of values, which lie stride apart, by their shares.
-func gather(out, shares, values []float32, stride int) {
-	for ; len(shares) >= 4; shares, values = shares[4:], values[min(4*stride, len(values)):] {
-		a, b, c, d := values[:len(out)], values[stride:][:len(out)], values[2*stride:][:len(out)], values[3*stride:][:len(out)]
-		p, q, r, s := shares[0], shares[1], shares[2], shares[3]
-		for i := range out {
-			out[i] += float32(p*a[i]) + float32(q*b[i]) + (float32(r*c[i]) + float32(s*d[i]))
-		}
-	}
-	for j, share := range shares {
-		value := values[j*stride:][:len(out)]
-		for i := range out {
-			out[i] += float32(share * value[i])
-		}
-	}
 }
 
 // think takes what attention found for the tokens from and before to into hidden, and what follows from it.
@@ -148,59 +107,71 @@ func (l *layer) think(ctx context.Context, m *model, s *scratch, b *bell, from, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.encode(s.attended[3*from*m.Width:3*to*m.Width], m.Width, 3*m.Width)
 	rows := s.rows[:len(hidden)]
-	s.multiply(&l.mixed, rows)
+	s.apply(&l.mixed, s.attended[3*from*m.Width:3*to*m.Width], 3*m.Width, rows)
 	l.mixedNorm.add(hidden, rows, m.Width, m.Epsilon)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.encode(hidden, m.Width, m.Width)
 	inner := s.rows[:(to-from)*m.Inner]
-	s.multiply(&l.inner, inner)
+	s.apply(&l.inner, hidden, m.Width, inner)
 	for i, x := range inner {
 		inner[i] = b.gelu(x)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.encode(inner, m.Inner, m.Inner)
-	s.multiply(&l.outer, rows)
+	l.apart.add(hidden, inner, m.Inner)
+	s.apply(&l.outer, inner, m.Inner, rows)
 	l.outerNorm.add(hidden, rows, m.Width, m.Epsilon)
 	return nil
 }
 
-// encode makes codes of the first width numbers of each row of rows, which lie stride apart.
-func (s *scratch) encode(rows []float32, width, stride int) {
+// encode makes codes of as many numbers of each row of rows as there are factors, from first; the last of them are those that fine names, a second
+// time. Rows lie stride apart.
+func (s *scratch) encode(rows []float32, first, stride int, factors []float32, fine []uint32) {
 	s.codes, s.steps = s.codes[:0], s.steps[:0]
+	once := len(factors) - len(fine)
 	for ; len(rows) > 0; rows = rows[stride:] {
 		n := len(s.codes)
-		s.codes = s.codes[:n+width]
-		s.steps = append(s.steps, quantise(s.codes[n:], rows[:width]))
+		s.codes = s.codes[:n+len(factors)]
+		perStep, step := quantise(s.codes[n:], rows[first:], factors[:once])
+		for i, column := range fine { // never the largest: their factors are small
+			s.codes[n+once+i] = int16(nearest(float32(rows[first+int(column)] * factors[once+i] * perStep)))
+		}
+		s.steps = append(s.steps, step)
 	}
 }
 
-// quantise sets codes to row in steps of what it returns.
-func quantise(codes []int16, row []float32) float32 {
-	bits := uint32(0) // of the greatest magnitude: those of floats are ordered as the floats are
-	for _, x := range row {
-		bits = max(bits, math.Float32bits(x)&^(1<<31))
+// quantise sets codes to row times factors, in steps.
+func quantise(codes []int16, row, factors []float32) (perStep, step float32) {
+	most := uint32(0)
+	row, codes = row[:len(factors)], codes[:len(factors)]
+	for i, f := range factors {
+		most = max(most, magnitude(row[i]*f))
 	}
-	most := math.Float32frombits(bits)
-	if !(most > 1e-30) { // nothing in it, or nothing that is a number
-		clear(codes)
-		return 0
+	perStep, step = steps(math.Float32frombits(most))
+	for i, f := range factors {
+		codes[i] = int16(nearest(float32(row[i] * f * perStep)))
 	}
-	perStep := largest / most
-	codes = codes[:len(row)]
-	for i, x := range row {
-		codes[i] = int16(nearest(float32(x * perStep)))
-	}
-	return most / largest
+	return perStep, step
 }
 
-// multiply sets out to d applied to what was encoded, a row for each token.
-func (s *scratch) multiply(d *dense, out []float32) {
+// magnitude orders numbers as they are without their sign; what is no number is above all.
+func magnitude(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
+
+// steps returns how many steps make 1, and what one is worth, where most is the greatest magnitude. Both are 0 where there is nothing, or something
+// that is no number.
+func steps(most float32) (perStep, step float32) {
+	if !(most > 1e-30 && most < 1e30) {
+		return 0, 0
+	}
+	return largest / most, most / largest
+}
+
+// apply sets out to d of each row of in, which lie stride apart.
+func (s *scratch) apply(d *dense, in []float32, stride int, out []float32) {
+	s.encode(in, 0, stride, d.factors, d.fine)
 	n := len(d.bias)
 	sums := s.sums[:len(out)]
 	kernel.Products(sums, d.codes, d.columns, s.codes)
@@ -210,6 +181,24 @@ func (s *scratch) multiply(d *dense, out []float32) {
 		for i, sum := range sums[:len(row)] {
 			row[i] = float32(float32(sum)*step*steps[i]) + bias[i]
 		}
+	}
+}
+
+// add adds to each row of out what the columns make of the row of in, which has width numbers.
+func (a *apart) add(out, in []float32, width int) {
+	if len(a.columns) == 0 {
+		return
+	}
+	n := len(a.weights) / len(a.columns)
+	for ; len(in) > 0; in = in[width:] {
+		for i, column := range a.columns {
+			x, row := in[column], out[:n]
+			weights := a.weights[i*n:][:len(row)]
+			for k := range row {
+				row[k] += float32(x * weights[k])
+			}
+		}
+		out = out[n:]
 	}
 }
 
