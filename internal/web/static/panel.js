@@ -92,7 +92,7 @@ document.addEventListener('keydown', (e) => {
     }
   } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
     show(Object.keys(views)[e.key - 1]);
-  } else if (e.key === 'Escape') {
+  } else if (e.key === 'Escape' && !e.target.closest?.('dialog')) { // a question that is closed closes nothing else
     panel.view?.escape?.();
   }
 });
