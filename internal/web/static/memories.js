@@ -112,6 +112,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
   // show opens a memory beside the list.
   async function show(m, focus = true) {
     open = { id: m.id, revision: m.revision, editing: false };
+    focus ||= detail.contains(document.activeElement); // what has it now goes
     detail.hidden = false;
     const hit = found?.results.find((r) => r.memory?.id === m.id);
     const button = (word, f, cls) => h('button', { onclick: () => f().catch(fail), class: cls }, t(word));

@@ -77,13 +77,21 @@ export function fail(error) {
   say([error.message, ...(error.violations ?? []).map((v) => `${v.field}: ${v.description}`)].join('\n'));
 }
 
-const changed = later(250, (events) => {
-  panel.view?.changed?.(events);
+let heard; // the one operation since the view was told; null when there were several, or some that nobody has seen
+const tell = later(250, () => {
+  const what = heard;
+  heard = undefined;
+  panel.view?.changed?.(what);
   findSpaces().catch(() => {});
 });
+function changed(operation) {
+  heard = heard === undefined ? operation : null;
+  tell();
+}
 
 document.addEventListener('keydown', (e) => {
-  const typing = e.target.closest?.('input, textarea, select, dialog');
+  if (document.querySelector('dialog[open]')) return; // a question is answered first, and closing it closes nothing else
+  const typing = e.target.closest?.('input, textarea, select');
   if (e.key === '/' && !typing) {
     const box = document.querySelector('input[type=search]');
     if (box) {
@@ -92,7 +100,7 @@ document.addEventListener('keydown', (e) => {
     }
   } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
     show(Object.keys(views)[e.key - 1]);
-  } else if (e.key === 'Escape' && !e.target.closest?.('dialog')) { // a question that is closed closes nothing else
+  } else if (e.key === 'Escape') {
     panel.view?.escape?.();
   }
 });
