@@ -19,7 +19,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
   const inLogs = h('input', { type: 'checkbox', onchange: () => load(true) });
   const counted = h('span', { class: 'dim', 'aria-live': 'polite' });
   const empty = h('p', { class: 'empty', hidden: true });
-  const list = new VirtualList({ height: 62, label: t('memories'), row: drawRow, onopen: (i) => { if (rows[i]?.log) go('logs', rows[i].log.date); else if (rows[i]) show(rows[i].memory).catch(fail); } });
+  const list = new VirtualList({ height: 58, label: t('memories'), row: drawRow, onopen: (i) => { if (rows[i]?.log) go('logs', rows[i].log.date); else if (rows[i]) show(rows[i].memory).catch(fail); } });
   const detail = h('aside', { class: 'detail', tabindex: '0', hidden: true, 'aria-label': t('content') });
   fill(box,
     h('div', { class: 'bar' }, search, h('label', { class: 'inline' }, inLogs, t('inLogs')), category, status, order, h('button', { class: 'primary', onclick: addNew }, t('add')), counted),

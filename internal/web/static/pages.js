@@ -1,35 +1,8 @@
-// Daily logs, sessions, the rolling summary, and what waits for a decision.
+// Sessions, the rolling summary, and what waits for a decision.
 import { api, call, query } from './api.js';
 import { h, fill, say } from './dom.js';
 import { t, stamp } from './words.js';
 import { changesOf, differenceOf } from './changes.js';
-
-export function logs(box, { space, fail }, wanted) {
-  const days = h('div', { class: 'cards' }), day = h('div', { class: 'detail', tabindex: '0' });
-  let shown = '';
-  fill(box, h('div', { class: 'split' }, h('div', { class: 'scroll', tabindex: '0' }, days), day));
-
-  async function load() {
-    const res = await call('LogService/List', { space, page_size: 1000, include_deleted: true });
-    let month = '';
-    fill(days, res.days.length ? res.days.map((d) => {
-      const heading = d.date.slice(0, 7) !== month && h('h3', {}, month = d.date.slice(0, 7));
-      return [heading, h('button', { class: 'card', 'aria-current': String(d.date === shown), onclick: () => open(d.date).catch(fail) },
-        h('strong', {}, d.date), ` ${d.entry_count} ${t('entries')}`, d.deleted_at ? ` · ${t('deleted')}` : d.archived ? ` · ${t('archived')}` : '', d.summary && h('div', { class: 'dim clip' }, d.summary))];
-    }) : h('p', { class: 'empty' }, t('nothing')));
-  }
-
-  async function open(date) {
-    shown = date;
-    const res = await call('LogService/Get', { space, date });
-    for (const b of days.querySelectorAll('button')) b.setAttribute('aria-current', String(b.firstChild.textContent === date));
-    fill(day, h('h2', {}, date), res.day?.summary && h('p', { class: 'pre content' }, res.day.summary), res.entries.map((e) => h('div', { class: 'card' },
-      h('div', { class: 'dim' }, [e.time, e.type, e.category && t(e.category), e.tool].filter(Boolean).join(' · ')), h('div', { class: 'pre' }, e.content), e.error && h('div', { class: 'bad' }, e.error))));
-  }
-
-  load().then(() => wanted && open(wanted)).catch(fail);
-  return { changed: () => { load().catch(fail); if (shown) open(shown).catch(fail); } };
-}
 
 export function sessions(box, { space, show, fail }) {
   const list = h('div', { class: 'cards' }), detail = h('div', { class: 'detail', tabindex: '0' });

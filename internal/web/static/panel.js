@@ -1,10 +1,11 @@
 // The panel's frame: who may look, which view is shown, and what happens elsewhere meanwhile.
 import { login, hasToken, whenLost, listen, call } from './api.js';
-import { h, fill, later, say } from './dom.js';
+import { h, fill, later, say, ask } from './dom.js';
 import { t, setLanguage, language } from './words.js';
 import { memories } from './memories.js';
 import { operations } from './changes.js';
-import { logs, sessions, summary, edits } from './pages.js';
+import { logs } from './logs.js';
+import { sessions, summary, edits } from './pages.js';
 import { state } from './state.js';
 import { file } from './file.js';
 
@@ -32,14 +33,36 @@ function door(error) {
 function frame() {
   const nav = h('nav', { 'aria-label': 'memsidecar' }, Object.keys(views).map((name) => h('button', { 'data-view': name, onclick: () => show(name) }, t(name))));
   panel.dot = h('span', { class: 'dot', role: 'status' });
-  panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: (e) => { panel.space = e.target.value; show(panel.name); } });
+  panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: chooseSpace });
   panel.main = h('main', { id: 'main' });
   fill(app,
     h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('strong', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
       h('button', { onclick: () => theme(dark() ? 'light' : 'dark') }, t('theme')),
-      h('button', { id: 'language', onclick: () => { const next = language() === 'zh' ? 'en' : 'zh'; localStorage.setItem('memsidecar.language', next); setLanguage(next); frame(); connected(panel.live); show(panel.name); } }, t('language'))),
+      h('button', { id: 'language', onclick: changeLanguage }, t('language'))),
     nav, panel.main);
   drawSpaces();
+}
+
+async function chooseSpace(e) {
+  const was = panel.space;
+  panel.space = e.target.value;
+  if (!await show(panel.name)) {
+    panel.space = was;
+    drawSpaces();
+  }
+}
+
+// changeLanguage draws everything anew, so what is not saved is asked after first.
+async function changeLanguage() {
+  if (panel.view?.dirty?.() && !await ask(t('leaveAsk'), t('leave'), t('stay'), true)) return;
+  panel.view?.close?.();
+  panel.view = null;
+  const next = language() === 'zh' ? 'en' : 'zh';
+  localStorage.setItem('memsidecar.language', next);
+  setLanguage(next);
+  frame();
+  connected(panel.live);
+  show(panel.name);
 }
 
 function drawSpaces() {
@@ -61,7 +84,10 @@ function connected(live) {
   panel.dot.textContent = t(live ? 'connected' : 'lost');
 }
 
-export function show(name, ...args) {
+// show leads to a view; what somebody typed and did not save is left only when they say so.
+export async function show(name, ...args) {
+  if (panel.view?.dirty?.() && !await ask(t('leaveAsk'), t('leave'), t('stay'), true)) return false;
+  panel.view?.close?.();
   if (!views[name]) name = 'memories';
   panel.name = name;
   history.replaceState(null, '', `#${name}`);
@@ -69,6 +95,7 @@ export function show(name, ...args) {
   const box = h('section', { class: `view ${name}`, 'aria-label': t(name) });
   fill(panel.main, box);
   panel.view = views[name](box, { space: panel.space, show, fail }, ...args) ?? {};
+  return true;
 }
 
 // fail tells what went wrong.
@@ -104,6 +131,8 @@ document.addEventListener('keydown', (e) => {
     panel.view?.escape?.();
   }
 });
+
+addEventListener('beforeunload', (e) => { if (panel.view?.dirty?.()) e.preventDefault(); });
 
 theme();
 setLanguage(localStorage.getItem('memsidecar.language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en'));

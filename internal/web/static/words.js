@@ -1,7 +1,7 @@
 // The panel's words, English and Chinese.
 const words = {
   memories: ['Memories', '记忆'], operations: ['Changes', '变更'], logs: ['Daily logs', '每日日志'], sessions: ['Sessions', '会话'], summary: ['Rolling summary', '滚动摘要'],
-  edits: ['To decide', '待定事项'], proposals: ['Proposed changes', '提议的更改'], proposalsHint: ['What was learnt and not done by itself, because it would lose a number, a name, a negation or most of a text, or retire what you saved.', '已学到但未自动执行的内容：执行会丢失数字、名称、否定或大部分文字，或停用你保存的记忆。'], proposalStale: ['The memory has changed since; this can only be discarded.', '该记忆此后已有变化，只能放弃。'], fileEdits: ['Edits of files', '文件的编辑'], file: ['memory.json', 'memory.json'], state: ['State', '状态'],
+  edits: ['To decide', '待定事项'], proposals: ['Proposed changes', '提议的更改'], proposalsHint: ['What was learnt and not done by itself, because it would lose a number, a name, a negation or most of a text, or retire what you saved.', '已学到但未自动执行的内容：执行会丢失数字、名称、否定或大部分文字，或停用你保存的记忆。'], proposalStale: ['The memory has changed since; this can only be discarded.', '该记忆此后已有变化，只能放弃。'], fileEdits: ['Edits of files', '文件的编辑'], file: ['Files', '文件'], state: ['State', '状态'],
   search: ['Search', '搜索'], searchHint: ['Search the memories  ( / )', '搜索记忆  ( / )'], inLogs: ['in the logs too', '也搜日志'], all: ['All categories', '全部分类'], space: ['Space', '空间'],
   active: ['Active', '有效'], superseded: ['Replaced', '已被替代'], retired: ['Forgotten', '已遗忘'],
   created: ['Newest', '最新'], updated: ['Last changed', '最近修改'], salience: ['Importance', '重要性'], access: ['Most used', '使用最多'], order: ['Order', '排序'], status: ['State', '状态'],
@@ -19,12 +19,23 @@ const words = {
   connected: ['live', '实时'], lost: ['not connected', '未连接'], theme: ['Theme', '主题'], language: ['中文', 'English'],
   door: ['Run `memsidecar ui` in a terminal: it opens this panel. An address works once, in one browser tab.', '请在终端运行 `memsidecar ui` 打开此面板。每个地址只在一个标签页中有效一次。'],
   entries: ['entries', '条'], archived: ['archived', '已归档'], deleted: ['deleted', '已删除'], messages: ['messages', '条消息'], taught: ['What it taught', '学到的内容'], open: ['open', '进行中'], ended: ['ended', '已结束'], reflected: ['reflected', '已反思'],
-  figures: ['Figures', '统计'], byCategory: ['Active memories by category', '各分类的有效记忆'], bySource: ['By source', '按来源'], spaces: ['Spaces', '空间'], latency: ['Time of calls', '调用耗时'], method: ['Method', '方法'], count: ['Count', '次数'], doctor: ['Doctor', '体检'], growth: ['New memories by week', '每周新增记忆'],
+  figures: ['Figures', '统计'], byCategory: ['Active memories by category', '各分类的有效记忆'], bySource: ['By source', '按来源'], spaces: ['Spaces', '空间'], latency: ['Time of calls', '调用耗时'], method: ['Method', '方法'], count: ['Count', '次数'], doctor: ['Doctor', '体检'], 
   total: ['Total', '总数'], average: ['Mean importance', '平均重要性'], daemon: ['Daemon', '守护进程'], version: ['Version', '版本'], data: ['Data', '数据目录'], started: ['Started', '启动于'],
-  invalid: ['Not valid JSON', '不是有效的 JSON'], valid: ['Valid JSON', 'JSON 有效'], fileSaved: ['Saved and taken over.', '已保存并采纳。'], fileWaits: ['Saved, but it waits for a decision: see “To decide”.', '已保存，但需要决定：见“待定事项”。'], fileSame: ['Nothing had to change.', '无需改动。'],
+  whichFile: ['File', '文件'], logFile: ['Daily log', '每日日志'], day: ['Day', '日期'], problems: ['Problems', '问题'], line: ['line', '第'], column: ['column', '列'], wholeFile: ['The whole file', '整个文件'],
+  invalid: ['Would be refused', '将被拒绝'], valid: ['Valid, as saved', '有效，与已保存一致'], validChanged: ['Valid, not saved yet', '有效，尚未保存'], checking: ['Checking…', '检查中…'], wouldWait: ['Could be saved, but would wait for your decision', '可以保存，但会等待你的决定'],
+  tooLarge: ['The file is too large for the editor; this is a plain text area.', '文件过大，无法使用编辑器；此处为纯文本框。'], noFile: ['There is no memory.json of this space yet.', '此空间尚无 memory.json。'],
+  noLog: ['There is no log of this day.', '这一天没有日志。'], logDeleted: ['The log of this day was archived and deleted; its summary is kept.', '这一天的日志已归档并删除；其摘要仍保留。'], openCalendar: ['Show in the calendar', '在日历中查看'], openFile: ['Open the file', '打开文件'],
+  leaveAsk: ['What you typed is not saved. Leave it?', '你输入的内容尚未保存。要离开吗？'], leave: ['Leave', '离开'], stay: ['Stay', '留下'], merge: ['Merge', '合并'],
+  months: ['Months', '月份'], jump: ['Go to a date', '跳到日期'], goToday: ['Today', '今天'], yearBefore: ['Year before', '上一年'], monthBefore: ['Month before', '上个月'], monthAfter: ['Month after', '下个月'], yearAfter: ['Year after', '下一年'],
+  fewer: ['fewer', '少'], moreEntries: ['more entries', '多'], noEntries: ['no log', '无日志'], daySummary: ['Summary', '摘要'],
+  span: ['Time shown', '时间范围'], month: ['30 days', '30 天'], quarter: ['90 days', '90 天'], yearSpan: ['1 year', '1 年'], everything: ['All', '全部'], asTable: ['As a table', '以表格显示'], noFigures: ['Nothing to count yet.', '尚无可统计的内容。'],
+  growthPlot: ['Growth of the active memories', '有效记忆的增长'], cameAndWent: ['Memories added and ended', '新增与结束的记忆'], addedDay: ['Added', '新增'], endedDay: ['Replaced or forgotten', '被替代或遗忘'], foundPlot: ['Memories found', '被找到的记忆'], donePlot: ['Changes and log entries', '变更与日志条目'], logEntries: ['Log entries', '日志条目'],
+  historySince: ['Changes and accesses are known since', '变更与访问的记录始于'], scaleHint: ['Each third of a bar is a hundred times as long as the one before: 10 µs to 1 ms, to 100 ms, to 10 s.', '条形的每三分之一是前者的一百倍：10 微秒至 1 毫秒、至 100 毫秒、至 10 秒。'],
+  doctor_ok: ['All is well.', '一切正常。'], doctor_warn: ['It works; something deserves a look.', '可以工作，但有需要留意之处。'], doctor_fail: ['Something is wrong.', '存在问题。'], level_ok: ['well', '正常'], level_warn: ['look at this', '留意'], level_fail: ['wrong', '有问题'],
+  today: ['today', '今天'], fileSaved: ['Saved and taken over.', '已保存并采纳。'], fileWaits: ['Saved, but it waits for a decision: see “To decide”.', '已保存，但需要决定：见“待定事项”。'], fileSame: ['Nothing had to change.', '无需改动。'],
   fileStale: ['The file was changed since it was loaded. Nothing was saved and your text is still here.', '文件在载入后已有变化。未作保存，你的文字仍在此处。'],
   fileMoved: ['The memories have changed since this was loaded.', '载入之后记忆已有变化。'],
-  today: ['today', '今天'], yesterday: ['yesterday', '昨天'], refused: ['cannot be read', '无法读取'], pending: ['not looked at yet', '尚未查看'], ambiguous: ['may be a mistake', '可能有误'], conflict: ['contradicts a later change', '与之后的变更冲突'], decideHint: ['Edits of the files by hand that the daemon did not simply take over.', '守护进程未直接采纳的手工编辑。'],
+  refused: ['cannot be read', '无法读取'], pending: ['not looked at yet', '尚未查看'], ambiguous: ['may be a mistake', '可能有误'], conflict: ['contradicts a later change', '与之后的变更冲突'], decideHint: ['Edits of the files by hand that the daemon did not simply take over.', '守护进程未直接采纳的手工编辑。'],
 };
 
 let at = 0;
