@@ -110,7 +110,8 @@ const changed = later(250, (events) => {
 });
 
 document.addEventListener('keydown', (e) => {
-  const typing = e.target.closest?.('input, textarea, select, dialog');
+  const at = e.composedPath()[0]; // within the editor, which hides what is in it
+  const typing = at.isContentEditable || at.closest?.('input, textarea, select, dialog');
   if (e.key === '/' && !typing) {
     const box = document.querySelector('input[type=search]');
     if (box) {
@@ -119,7 +120,7 @@ document.addEventListener('keydown', (e) => {
     }
   } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
     show(Object.keys(views)[e.key - 1]);
-  } else if (e.key === 'Escape') {
+  } else if (e.key === 'Escape' && !at.isContentEditable) {
     panel.view?.escape?.();
   }
 });
