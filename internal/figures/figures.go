@@ -164,6 +164,9 @@ func (s *Service) held(name string) *holdings {
 // readOn reads what the journal has got since the last time; at the first, its newest operations.
 func (s *Service) readOn(ctx context.Context) error {
 	newest := s.store.LSN()
+	if newest == s.past.read {
+		return nil
+	}
 	first := s.past.read == 0
 	from, n := s.past.read+1, 0
 	// What is read is added only when all of it was: else the next time would count it again.

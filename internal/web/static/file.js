@@ -64,25 +64,20 @@ export function file(box, { space, show, fail }, wanted) {
       ? h('button', { class: 'link', onclick: () => ed.go(p.line, p.column) }, `${t('line')} ${p.line}, ${t('column')} ${p.column}`) : t('wholeFile'), p.path && h('code', {}, ` ${p.path}`), `: ${p.message}`)));
   }
 
-  // check asks the daemon, which knows more than that it is JSON. What is not JSON is known at once.
+  // check asks the daemon, which knows more than whether it is JSON.
   async function check() {
     if (!ed) return;
     checking.abort();
     checking = new AbortController();
     const { signal } = checking, text = ed.text();
-    try {
-      JSON.parse(text);
-    } catch (e) {
-      problems = [{ ...place(text, e.message), path: '', message: e.message, refused: true }];
-    }
     const sent = new Blob([text]);
-    if (sent.size <= mostChecked) {
-      try {
-        problems = (await (await raw('POST', path('/check'), sent, { 'Content-Type': 'application/json' }, signal)).json()).problems;
-      } catch (e) {
-        if (signal.aborted) return;
-        throw e;
-      }
+    try {
+      if (sent.size <= mostChecked) problems = (await (await raw('POST', path('/check'), sent, { 'Content-Type': 'application/json' }, signal)).json()).problems;
+      else JSON.parse(text);
+    } catch (e) {
+      if (signal.aborted) return;
+      if (!(e instanceof SyntaxError)) throw e;
+      problems = [{ ...place(text, e.message), path: '', message: e.message, refused: true }];
     }
     if (signal.aborted || !ed) return;
     ed.show(problems);

@@ -12,7 +12,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
   let rows = [], total = 0, found = null, open = null, stop = new AbortController(), loading = false;
   const path = (id, more = {}) => `/api/memory/entries/${encodeURIComponent(id)}?${query({ space, ...more })}`;
 
-  const search = h('input', { type: 'search', placeholder: t('searchHint'), 'aria-label': t('search'), oninput: later(60, () => load(true)) });
+  const search = h('input', { type: 'search', placeholder: t('searchHint'), 'aria-label': t('search'), oninput: (e) => { if (!e.isComposing) load(true); }, oncompositionend: () => load(true) }); // each key asks at once, and takes back what the key before asked
   const category = h('select', { 'aria-label': t('category'), onchange: () => load(true) });
   const status = h('select', { 'aria-label': t('status'), onchange: () => load(true) }, ['active', 'superseded', 'retired'].map((s) => h('option', { value: s }, t(s))));
   const order = h('select', { 'aria-label': t('order'), onchange: () => load(true) }, ['created', 'updated', 'salience', 'access'].map((o) => h('option', { value: o }, t(o))));

@@ -118,7 +118,8 @@ function changed(operation) {
 
 document.addEventListener('keydown', (e) => {
   if (document.querySelector('dialog[open]')) return; // a question is answered first, and closing it closes nothing else
-  const typing = e.target.closest?.('input, textarea, select');
+  const at = e.composedPath()[0]; // within the editor, which hides what is in it
+  const typing = at.isContentEditable || at.closest?.('input, textarea, select');
   if (e.key === '/' && !typing) {
     const box = document.querySelector('input[type=search]');
     if (box) {
@@ -127,7 +128,7 @@ document.addEventListener('keydown', (e) => {
     }
   } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
     show(Object.keys(views)[e.key - 1]);
-  } else if (e.key === 'Escape') {
+  } else if (e.key === 'Escape' && !at.isContentEditable) {
     panel.view?.escape?.();
   }
 });
