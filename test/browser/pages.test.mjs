@@ -58,6 +58,7 @@ panelTest('proposed changes and refused edits are decided', async (panel) => {
   const edit = panel.page.locator('.card', { hasText: `logs/${day(3)}.json` });
   assert.match(await edit.innerText(), /cannot be read[^]*line \d+, column \d+[^]*quarantine\//);
   assert.equal(await edit.getByRole('button', { name: 'Accept' }).count(), 0);
+  panel.expect(/404 .*GetEdit/); // the list may be asked for at the very moment of the decision
   await panel.press('Discard', edit);
   await edit.waitFor({ state: 'detached' });
   assert.equal((await house.json('edits', 'list')).edits.length, 0);
@@ -72,6 +73,7 @@ panelTest('sessions show what was said and what they taught', async (panel) => {
   assert.match(doubt, /doubt[^]*reflected[^]*They spoke of the staging database/);
   await panel.page.locator('button.card', { hasText: 'lesson' }).click();
   await panel.see('I will.', '.detail');
+  await panel.detail.getByRole('button', { name: /^memory / }).waitFor();
   assert.match(await panel.detail.innerText(), /tester · \/srv\/app[^]*What it taught[^]*Invoices are sent on Tuesdays[^]*Please remember that invoices are sent on Tuesdays/);
   await panel.detail.getByRole('button', { name: /^memory / }).click();
   await panel.see('Invoices are sent on Tuesdays', '.detail .content');
@@ -108,8 +110,12 @@ panelTest('doctor and figures say what the command line says', async (panel) => 
   const [doctor, stats] = [await house.json('doctor'), await house.json('stats')];
   await panel.view('state', 'MemoryService/Stats');
   const text = await panel.page.locator('section.state').innerText();
-  for (const f of doctor.findings.filter((f) => f.name !== 'jobs')) assert.ok(text.includes(`${f.name}: ${f.detail}`), `${f.name}: ${f.detail} in ${text}`);
-  assert.match(text, new RegExp(`Total\\s+${stats.total}\\b`));
+  const lines = (await panel.texts('.findings li')).map((l) => l.replace(/\s+/g, ' '));
+  for (const f of doctor.findings.filter((f) => f.name !== 'jobs')) assert.ok(lines.some((l) => l.includes(`${f.name} ${f.detail}`)), `${f.name} ${f.detail} in ${lines.join('\n')}`);
+  const tiles = await panel.texts('.tile');
+  for (const [n, name] of [[stats.total, 'Total'], [stats.by_status.active, 'Active'], [stats.sessions, 'Sessions'], [stats.days, 'Daily logs']]) {
+    assert.ok(tiles.some((t) => t.split(/\s+/, 1)[0] === String(n) && t.endsWith(name)), `${n} ${name} in ${tiles.join()}`);
+  }
   assert.match(text, new RegExp(`Facts\\s+${stats.by_category.facts}\\b`));
   assert.match(text, /Procedural\s+1\b/);
   for (const s of stats.spaces) assert.match(text, new RegExp(`${s.name}\\s+${s.active}\\s+${s.total}\\b`));

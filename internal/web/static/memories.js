@@ -9,7 +9,7 @@ const pageSize = 1000;
 const star = 0.8; // salience from which a memory is important
 
 export function memories(box, { space, fail, show: go }, wanted) {
-  let rows = [], total = 0, found = null, open = null, stop = new AbortController(), loading = false;
+  let rows = [], total = 0, found = null, open = null, stop = new AbortController(), loading = false, behind = false;
   const path = (id, more = {}) => `/api/memory/entries/${encodeURIComponent(id)}?${query({ space, ...more })}`;
 
   const search = h('input', { type: 'search', placeholder: t('searchHint'), 'aria-label': t('search'), oninput: (e) => { if (!e.isComposing) load(true); }, oncompositionend: () => load(true) }); // each key asks at once, and takes back what the key before asked
@@ -55,12 +55,21 @@ export function memories(box, { space, fail, show: go }, wanted) {
     } catch (e) {
       if (!signal.aborted) fail(e);
     } finally {
-      if (!signal.aborted) loading = false;
+      if (!signal.aborted) {
+        loading = false;
+        if (behind) reload();
+      }
     }
   }
 
+  // reload shows what has changed elsewhere, at once or when what is being loaded is there.
+  function reload() {
+    behind = loading;
+    if (!loading && box.isConnected) load(false);
+  }
+
   // A long list is not taken anew with each of many changes.
-  const muchChanged = later(2000, () => { if (box.isConnected && !loading) load(false); });
+  const muchChanged = later(2000, reload);
 
   function draw(fresh) {
     list.set(total, !fresh);
@@ -176,7 +185,13 @@ export function memories(box, { space, fail, show: go }, wanted) {
     const dry = await call('MemoryService/Purge', { space, ids: [m.id], dry_run: true });
     const what = dry.places.filter((p) => p.count).map((p) => `${p.kind}: ${p.count}`).join('\n');
     if (!await ask(`${t('purgeAsk')}\n\n${what}`, t('purge'), t('cancel'), true)) return;
-    await call('MemoryService/Purge', { space, ids: [m.id] });
+    open = null; // the news of it must not ask for what is gone
+    try {
+      await call('MemoryService/Purge', { space, ids: [m.id] });
+    } catch (e) {
+      await again(m.id);
+      throw e;
+    }
     say(t('purged'));
     hide();
     load(false);
@@ -238,7 +253,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
     // What changed elsewhere is shown, but nothing is taken from under somebody who types.
     changed: () => {
       if (total <= pageSize) {
-        if (!loading) load(false);
+        reload();
       } else {
         muchChanged();
       }

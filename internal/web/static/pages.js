@@ -92,7 +92,9 @@ export function edits(box, { space, show, fail }) {
 
   async function load() {
     const [waiting, found] = await Promise.all([call('ReviewService/List', { space }), call('AdminService/ListEdits')]);
-    const full = await Promise.all(found.edits.map((e) => call('AdminService/GetEdit', { id: e.id })));
+    const full = (await Promise.all(found.edits.map((e) => call('AdminService/GetEdit', { id: e.id }).catch((error) => {
+      if (error.status !== 404) throw error; // else it was decided meanwhile
+    })))).filter(Boolean);
     fill(proposals, waiting.items.length ? waiting.items.map(proposal) : none());
     fill(list, full.length ? full.map(edit) : none());
   }

@@ -70,7 +70,7 @@ export async function many(into, n) {
   const list = Array.from({ length: n }, (_, i) => ({
     id: `m${String(i).padStart(5, '0')}`, category: categories[i % 6], salience: (i * 37 % 100) / 100, access_count: i % 7, source: 'import',
     content: `Memory ${i}: ${Array.from({ length: 12 }, (_, j) => words[(i * 7919 + j * j * 104729 + j * 31) % words.length]).join(' ')}`,
-    created_at: new Date(Date.UTC(2026, 0, 1) + i * 1800000).toISOString().replace('.000', ''),
+    created_at: new Date(Date.now() - (n - i) * 1800000).toISOString(),
   }));
   list[n >> 1].content = 'A needle lies in the haystack behind the lighthouse';
   const house = await House.open();
