@@ -176,6 +176,7 @@ export function file(box, { space, show, fail }, wanted) {
   load(true).catch(fail);
   call('LogService/List', { space, page_size: 1 }).then((res) => { days = res.days.map((d) => d.date); }).catch(fail);
   return {
+    where: () => [date],
     dirty,
     close: drop,
     changed: (e) => {

@@ -144,6 +144,7 @@ export function logs(box, { space, show, fail }, wanted) {
   go(at, { open: true });
   loadCounts().catch(fail);
   return {
+    where: () => [at],
     changed: (e) => {
       if (e && e.space !== space) return;
       loadMonth().then(() => {

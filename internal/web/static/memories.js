@@ -75,7 +75,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
     list.set(total, !fresh);
     counted.textContent = String(total);
     empty.hidden = total > 0;
-    empty.textContent = found ? `${t('unfit')} ${found.reason}` : t('nothing');
+    empty.textContent = found ? `${t('unfit')} ${found.reason}` : t(category.value || status.value !== 'active' ? 'nothing' : 'noMemories');
   }
 
   async function find(signal, fresh) {
@@ -208,6 +208,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
     const tags = h('input', { value: m.tags.join(', ') });
     const bad = h('p', { class: 'bad', role: 'alert' });
     fill(detail, h('form', {
+      oninput: (e) => e.currentTarget.classList.add('touched'),
       onsubmit: (e) => {
         e.preventDefault();
         save({ content: content.value, title: title.value, category: kind.value.trim(), salience: Number(salience.value), tags: tags.value.split(/[,，]/).map((s) => s.trim()).filter(Boolean) })
@@ -249,6 +250,8 @@ export function memories(box, { space, fail, show: go }, wanted) {
   count().catch(fail);
   if (wanted) api('GET', path(wanted)).then((m) => show(m)).catch(fail);
   return {
+    where: () => (open?.id ? [open.id] : []),
+    dirty: () => !!open?.editing && !!detail.querySelector('form')?.matches('.touched'),
     escape: () => { if (!detail.hidden && !open?.editing) hide(); },
     // What changed elsewhere is shown, but nothing is taken from under somebody who types.
     changed: () => {

@@ -13,7 +13,7 @@ export function sessions(box, { space, show, fail }) {
     const res = await call('SessionService/List', { space, page_size: 200 });
     fill(list, res.sessions.length ? res.sessions.map((s) => h('button', { class: 'card', onclick: () => open(s.id).catch(fail) },
       h('strong', {}, s.id), h('div', { class: 'dim' }, `${t(s.state)} · ${stamp(s.last_at)} · ${s.message_count} ${t('messages')}${s.host ? ` · ${s.host}` : ''}`), s.summary && h('div', { class: 'dim clip' }, s.summary)))
-      : h('p', { class: 'empty' }, t('nothing')));
+      : h('p', { class: 'empty' }, t('noSessions')));
   }
 
   async function open(id) {
@@ -38,15 +38,19 @@ export function sessions(box, { space, show, fail }) {
 }
 
 export function summary(box, { space, fail }) {
-  let loaded = '';
+  let loaded = '', shown = '';
   const text = h('textarea', { rows: 14, 'aria-label': t('summary') });
   const path = `/api/memory/rolling-summary?${query({ space })}`;
   const note = h('p', { class: 'dim', role: 'status' });
 
   async function load() {
     const now = (await api('GET', path)).summary;
-    if (text.value === loaded) text.value = now; // what somebody types stays
-    else if (now !== loaded) note.textContent = t('stalePatch');
+    if (text.value === shown) { // what somebody types stays
+      text.value = now;
+      shown = text.value; // with the ends of lines that a text area has
+    } else if (now !== loaded) {
+      note.textContent = t('stalePatch');
+    }
     loaded = now;
   }
 
@@ -58,12 +62,13 @@ export function summary(box, { space, fail }) {
     note.textContent = '';
     say(t('saved'));
     text.value = loaded = (await api('GET', path)).summary; // secrets are taken out
+    shown = text.value;
   }
 
   fill(box, h('div', { class: 'page', tabindex: '0' }, h('h2', {}, t('summary')), text, note, h('div', { class: 'bar' }, h('button', { class: 'primary', onclick: () => save().catch(fail) }, t('save')),
-    h('button', { onclick: () => { text.value = loaded; note.textContent = ''; load().catch(fail); } }, t('reload')))));
+    h('button', { onclick: () => { text.value = shown = loaded; note.textContent = ''; load().catch(fail); } }, t('reload')))));
   load().catch(fail);
-  return { changed: (e) => { if (!e || e.summary) load().catch(fail); } };
+  return { dirty: () => text.value !== shown, changed: (e) => { if (!e || e.summary) load().catch(fail); } };
 }
 
 // edits shows what waits for a person: proposals that were not carried out, and edits of files that were not taken over.
@@ -71,7 +76,7 @@ export function edits(box, { space, show, fail }) {
   const proposals = h('div', { class: 'cards' }), list = h('div', { class: 'cards' });
   fill(box, h('div', { class: 'page', tabindex: '0' }, h('h2', {}, t('proposals')), h('p', { class: 'dim' }, t('proposalsHint')), proposals, h('h2', {}, t('fileEdits')), h('p', { class: 'dim' }, t('decideHint')), list));
   const button = (word, f, cls) => h('button', { class: cls, onclick: () => f().then(load).catch(fail) }, t(word));
-  const none = () => h('p', { class: 'empty' }, t('nothing'));
+  const none = () => h('p', { class: 'empty' }, t('noneWaits'));
 
   function proposal(p) {
     const resolve = (accept) => () => call('ReviewService/Resolve', { space, id: p.id, accept });

@@ -55,6 +55,7 @@ async function chooseSpace(e) {
 // changeLanguage draws everything anew, so what is not saved is asked after first.
 async function changeLanguage() {
   if (panel.view?.dirty?.() && !await ask(t('leaveAsk'), t('leave'), t('stay'), true)) return;
+  const where = panel.view?.where?.() ?? [];
   panel.view?.close?.();
   panel.view = null;
   const next = language() === 'zh' ? 'en' : 'zh';
@@ -62,7 +63,7 @@ async function changeLanguage() {
   setLanguage(next);
   frame();
   connected(panel.live);
-  show(panel.name);
+  show(panel.name, ...where);
 }
 
 function drawSpaces() {
