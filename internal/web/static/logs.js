@@ -65,7 +65,7 @@ export function logs(box, { space, show, fail }, wanted) {
     const other = monthOf(date) !== monthOf(at);
     const kind = [`l${d?.deleted_at || other ? 0 : level(n)}`, other && 'other', date === today && 'is-today', d?.deleted_at ? 'is-deleted' : d?.archived && 'is-archived'].filter(Boolean).join(' ');
     return h('td', { role: 'gridcell', 'data-date': date, class: kind, tabindex: date === at ? '0' : '-1', 'aria-label': label, 'aria-selected': String(date === chosen), 'aria-current': date === today && 'date', title: d?.summary,
-      onclick: () => go(date, { open: true, focus: true }) }, h('span', { class: 'num' }, String(utc(date).getUTCDate())), n > 0 && h('span', { class: 'count' }, String(n)));
+      onclick: () => go(date, { open: true, focus: true }) }, h('span', { class: 'num' }, String(utc(date).getUTCDate())), n > 0 && h('span', { class: 'count', 'aria-hidden': 'true' }, String(n)));
   }
 
   function draw() {
