@@ -1,11 +1,16 @@
 // Runs the panel's tests in Chromium: node run.mjs [--measure] [FILE…]. MEMSIDECAR_PROGRAM is the program; MEMSIDECAR_SCREENSHOTS a
 // directory for screenshots, else a temporary one that is named at the end. --measure prints figures beside their targets instead.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { seed, many } from './lib/seed.mjs';
 
 process.chdir(import.meta.dirname);
+// A zone in which it is about noon: what was written today is still of today when the last test looks. Where no zones are installed it is UTC.
+const ahead = 12 - new Date().getUTCHours();
+const zone = `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
+process.env.TZ = existsSync(`/usr/share/zoneinfo/${zone}`) ? zone : 'UTC';
 const measure = process.argv.includes('--measure');
 const files = process.argv.slice(2).filter((a) => a !== '--measure');
 const stores = await mkdtemp('/tmp/mspanel-stores-');

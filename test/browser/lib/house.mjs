@@ -15,7 +15,7 @@ export class House {
     house.dir = await mkdtemp('/tmp/mspanel-'); // short: a socket's path may have 107 bytes
     house.data = join(house.dir, 'data');
     house.env = {
-      PATH: process.env.PATH, HOME: house.dir, XDG_RUNTIME_DIR: join(house.dir, 'run'), TZ: 'UTC', LANG: 'C.UTF-8', NO_COLOR: '1',
+      PATH: process.env.PATH, HOME: house.dir, XDG_RUNTIME_DIR: join(house.dir, 'run'), TZ: process.env.TZ, LANG: 'C.UTF-8', NO_COLOR: '1',
       MEMSIDECAR_HTTP_LISTEN: '127.0.0.1:0', ...more,
     };
     await mkdir(house.env.XDG_RUNTIME_DIR, { mode: 0o700 });

@@ -19,7 +19,7 @@ export class Panel {
   static async open(browser, house, { locale = 'en-US', colorScheme = 'light', address } = {}) {
     const panel = new Panel();
     panel.house = house;
-    panel.context = await browser.newContext({ locale, colorScheme, timezoneId: 'UTC', viewport: { width: 1280, height: 800 } });
+    panel.context = await browser.newContext({ locale, colorScheme, timezoneId: process.env.TZ, viewport: { width: 1280, height: 800 } });
     panel.problems = [];
     panel.expected = [];
     panel.context.on('request', (r) => { if (new URL(r.url()).origin !== house.url) panel.problems.push(`asked for ${r.url()}`); });
