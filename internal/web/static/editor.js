@@ -64,7 +64,7 @@ function rich({ label, text, onchange, onsave }) {
     lineNumbers(), foldGutter(), lintGutter(), highlightSpecialChars(), history(), drawSelection(), rectangularSelection(), EditorState.allowMultipleSelections.of(true), bracketMatching(), highlightActiveLine(), highlightActiveLineGutter(),
     highlightSelectionMatches({ maxMatches: 100 }), search({ top: true }), indentUnit.of('  '), json(), syntaxHighlighting(colours), look,
     keymap.of([{ key: 'Mod-s', preventDefault: true, run: () => { onsave(); return true; } }, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...lintKeymap, ...defaultKeymap]),
-    EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off' }),
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0', spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off' }),
     EditorView.updateListener.of((u) => { if (u.docChanged) onchange(); }),
     language() === 'zh' ? EditorState.phrases.of(phrases) : [],
   ];

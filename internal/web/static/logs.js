@@ -1,7 +1,7 @@
 // Daily logs: a calendar of the days that have one, and the day that is chosen.
 import { api, call, query } from './api.js';
 import { h, fill, later } from './dom.js';
-import { t, stamp, language } from './words.js';
+import { t, stamp, language, entriesOf } from './words.js';
 
 const utc = (date) => new Date(`${date}T00:00:00Z`);
 const iso = (d) => d.toISOString().slice(0, 10);
@@ -61,11 +61,11 @@ export function logs(box, { space, show, fail }, wanted) {
   function cell(date) {
     const d = byDate.get(date), n = d?.entry_count ?? 0;
     const marks = [date === today && t('today'), d?.deleted_at ? t('deleted') : d?.archived && t('archived')].filter(Boolean);
-    const label = [say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }), d ? `${n} ${t('entries')}` : t('noEntries'), ...marks].join(', ');
+    const label = [say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }), d ? entriesOf(n) : t('noEntries'), ...marks].join(', ');
     const other = monthOf(date) !== monthOf(at);
     const kind = [`l${d?.deleted_at || other ? 0 : level(n)}`, other && 'other', date === today && 'is-today', d?.deleted_at ? 'is-deleted' : d?.archived && 'is-archived'].filter(Boolean).join(' ');
-    return h('td', { role: 'gridcell', 'data-date': date, class: kind, tabindex: date === at ? '0' : '-1', 'aria-label': label, 'aria-selected': String(date === chosen), 'aria-current': date === today && 'date', title: d?.summary,
-      onclick: () => go(date, { open: true, focus: true }) }, h('span', { class: 'num' }, String(utc(date).getUTCDate())), n > 0 && h('span', { class: 'count' }, String(n)));
+    return h('td', { role: 'gridcell', 'data-date': date, class: kind, tabindex: date === at ? '0' : '-1', 'aria-selected': String(date === chosen), 'aria-current': date === today && 'date', title: d?.summary,
+      onclick: () => go(date, { open: true, focus: true }) }, h('span', { class: 'unseen' }, label), h('span', { class: 'num', 'aria-hidden': 'true' }, String(utc(date).getUTCDate())), n > 0 && h('span', { class: 'count', 'aria-hidden': 'true' }, String(n)));
   }
 
   function draw() {
@@ -82,8 +82,8 @@ export function logs(box, { space, show, fail }, wanted) {
     const y = at.slice(0, 4), most = Math.max(1, ...[...counts].filter(([m]) => m.startsWith(y)).map(([, n]) => n));
     fill(year, Array.from({ length: 12 }, (_, i) => {
       const m = `${y}-${String(i + 1).padStart(2, '0')}`, n = counts.get(m) ?? 0;
-      return h('button', { class: `l${Math.ceil((4 * n) / most)}`, 'aria-current': monthOf(at) === m && 'true', 'aria-label': `${say(`${m}-01`, { year: 'numeric', month: 'long' })}, ${n} ${t('entries')}`, title: `${n} ${t('entries')}`,
-        onclick: () => go(`${m}-01`, {}) }, say(`${m}-01`, { month: 'short' }));
+      return h('button', { class: `l${Math.ceil((4 * n) / most)}`, 'aria-current': monthOf(at) === m && 'true', title: entriesOf(n), onclick: () => go(`${m}-01`, {}) },
+      h('span', { class: 'unseen' }, `${say(`${m}-01`, { year: 'numeric', month: 'long' })}, ${entriesOf(n)}`), h('span', { 'aria-hidden': 'true' }, say(`${m}-01`, { month: 'short' })));
     }));
   }
 
@@ -135,10 +135,10 @@ export function logs(box, { space, show, fail }, wanted) {
     fill(day,
       h('div', { class: 'bar' }, h('h2', {}, say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' })), marks.map((m) => h('span', { class: 'tag' }, m)), h('span', { class: 'grow' }),
         d && !gone && h('button', { onclick: () => show('file', date) }, t('openFile'))),
-      gone && h('p', { class: 'notice' }, `${t('logDeleted')} ${kept ? `${t('archived')} ${stamp(kept.archived_at)} · ${kept.entry_count} ${t('entries')}` : ''}`),
+      gone && h('p', { class: 'notice' }, `${t('logDeleted')} ${kept ? `${t('archived')} ${stamp(kept.archived_at)} · ${entriesOf(kept.entry_count)}` : ''}`),
       d?.summary && h('section', { class: 'summary-text', 'aria-label': t('daySummary') }, h('h3', {}, t('daySummary')), h('p', { class: 'pre' }, d.summary)),
       !d && h('p', { class: 'empty' }, t('noLog')),
-      res.entries.length > 0 && h('h3', {}, `${res.entries.length} ${t('entries')}`), entries, rest);
+      res.entries.length > 0 && h('h3', {}, entriesOf(res.entries.length)), entries, rest);
   }
 
   go(at, { open: true });

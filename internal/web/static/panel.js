@@ -36,7 +36,7 @@ function frame() {
   panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: chooseSpace });
   panel.main = h('main', { id: 'main' });
   fill(app,
-    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('strong', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
+    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('h1', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
       h('button', { onclick: () => theme(dark() ? 'light' : 'dark') }, t('theme')),
       h('button', { id: 'language', onclick: changeLanguage }, t('language'))),
     nav, panel.main);
