@@ -64,8 +64,8 @@ export function logs(box, { space, show, fail }, wanted) {
     const label = [say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }), d ? entriesOf(n) : t('noEntries'), ...marks].join(', ');
     const other = monthOf(date) !== monthOf(at);
     const kind = [`l${d?.deleted_at || other ? 0 : level(n)}`, other && 'other', date === today && 'is-today', d?.deleted_at ? 'is-deleted' : d?.archived && 'is-archived'].filter(Boolean).join(' ');
-    return h('td', { role: 'gridcell', 'data-date': date, class: kind, tabindex: date === at ? '0' : '-1', 'aria-selected': String(date === chosen), 'aria-current': date === today && 'date', title: d?.summary,
-      onclick: () => go(date, { open: true, focus: true }) }, h('span', { class: 'unseen' }, label), h('span', { class: 'num', 'aria-hidden': 'true' }, String(utc(date).getUTCDate())), n > 0 && h('span', { class: 'count', 'aria-hidden': 'true' }, String(n)));
+    return h('td', { role: 'gridcell', 'data-date': date, class: kind, tabindex: date === at ? '0' : '-1', 'aria-label': label, 'aria-selected': String(date === chosen), 'aria-current': date === today && 'date', title: d?.summary,
+      onclick: () => go(date, { open: true, focus: true }) }, h('span', { class: 'num' }, String(utc(date).getUTCDate())), n > 0 && h('span', { class: 'count', 'data-count': n }));
   }
 
   function draw() {
@@ -82,8 +82,8 @@ export function logs(box, { space, show, fail }, wanted) {
     const y = at.slice(0, 4), most = Math.max(1, ...[...counts].filter(([m]) => m.startsWith(y)).map(([, n]) => n));
     fill(year, Array.from({ length: 12 }, (_, i) => {
       const m = `${y}-${String(i + 1).padStart(2, '0')}`, n = counts.get(m) ?? 0;
-      return h('button', { class: `l${Math.ceil((4 * n) / most)}`, 'aria-current': monthOf(at) === m && 'true', title: entriesOf(n), onclick: () => go(`${m}-01`, {}) },
-      h('span', { class: 'unseen' }, `${say(`${m}-01`, { year: 'numeric', month: 'long' })}, ${entriesOf(n)}`), h('span', { 'aria-hidden': 'true' }, say(`${m}-01`, { month: 'short' })));
+      return h('button', { class: `l${Math.ceil((4 * n) / most)}`, 'aria-current': monthOf(at) === m && 'true', 'aria-label': `${say(`${m}-01`, { year: 'numeric', month: 'short' })}, ${n} ${t('entries')}`, title: `${n} ${t('entries')}`,
+        onclick: () => go(`${m}-01`, {}) }, say(`${m}-01`, { month: 'short' }));
     }));
   }
 
