@@ -61,7 +61,7 @@ export function logs(box, { space, show, fail }, wanted) {
   function cell(date) {
     const d = byDate.get(date), n = d?.entry_count ?? 0;
     const marks = [date === today && t('today'), d?.deleted_at ? t('deleted') : d?.archived && t('archived')].filter(Boolean);
-    const label = [say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }), d ? entriesOf(n) : t('noEntries'), ...marks].join(', ');
+    const label = [say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }), d ? `${n} ${t('entries')}` : t('noEntries'), ...marks].join(', ');
     const other = monthOf(date) !== monthOf(at);
     const kind = [`l${d?.deleted_at || other ? 0 : level(n)}`, other && 'other', date === today && 'is-today', d?.deleted_at ? 'is-deleted' : d?.archived && 'is-archived'].filter(Boolean).join(' ');
     return h('td', { role: 'gridcell', 'data-date': date, class: kind, tabindex: date === at ? '0' : '-1', 'aria-label': label, 'aria-selected': String(date === chosen), 'aria-current': date === today && 'date', title: d?.summary,
