@@ -1,7 +1,7 @@
 // The files as they stand on the disk: memory.json and the daily logs. They are checked while they are written, and saved the way an edit by hand is.
 import { raw, call, query } from './api.js';
 import { h, fill, later, say, ask } from './dom.js';
-import { t, stamp } from './words.js';
+import { t, stamp, entriesOf } from './words.js';
 
 const mostChecked = 15 * 1024 * 1024; // bytes that the daemon looks at without saving them
 
@@ -136,7 +136,7 @@ export function file(box, { space, show, fail }, wanted) {
     gone = true;
     const kept = deleted && (await call('LogService/Get', { space, date })).archived.at(-1);
     fill(pane, h('div', { class: 'empty' }, h('p', {}, t(deleted ? 'logDeleted' : date ? 'noLog' : 'noFile')),
-      kept && [h('p', { class: 'dim' }, `${t('archived')} ${stamp(kept.archived_at)} · ${kept.entry_count} ${t('entries')}`), kept.summary && h('p', { class: 'pre summary-text' }, kept.summary)],
+      kept && [h('p', { class: 'dim' }, `${t('archived')} ${stamp(kept.archived_at)} · ${entriesOf(kept.entry_count)}`), kept.summary && h('p', { class: 'pre summary-text' }, kept.summary)],
       date && h('button', { onclick: () => show('logs', date) }, t('openCalendar'))));
     verdict('', name());
   }

@@ -1,7 +1,7 @@
 // Daily logs: a calendar of the days that have one, and the day that is chosen.
 import { api, call, query } from './api.js';
 import { h, fill, later } from './dom.js';
-import { t, stamp, language } from './words.js';
+import { t, stamp, language, entriesOf } from './words.js';
 
 const utc = (date) => new Date(`${date}T00:00:00Z`);
 const iso = (d) => d.toISOString().slice(0, 10);
@@ -135,10 +135,10 @@ export function logs(box, { space, show, fail }, wanted) {
     fill(day,
       h('div', { class: 'bar' }, h('h2', {}, say(date, { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' })), marks.map((m) => h('span', { class: 'tag' }, m)), h('span', { class: 'grow' }),
         d && !gone && h('button', { onclick: () => show('file', date) }, t('openFile'))),
-      gone && h('p', { class: 'notice' }, `${t('logDeleted')} ${kept ? `${t('archived')} ${stamp(kept.archived_at)} · ${kept.entry_count} ${t('entries')}` : ''}`),
+      gone && h('p', { class: 'notice' }, `${t('logDeleted')} ${kept ? `${t('archived')} ${stamp(kept.archived_at)} · ${entriesOf(kept.entry_count)}` : ''}`),
       d?.summary && h('section', { class: 'summary-text', 'aria-label': t('daySummary') }, h('h3', {}, t('daySummary')), h('p', { class: 'pre' }, d.summary)),
       !d && h('p', { class: 'empty' }, t('noLog')),
-      res.entries.length > 0 && h('h3', {}, `${res.entries.length} ${t('entries')}`), entries, rest);
+      res.entries.length > 0 && h('h3', {}, entriesOf(res.entries.length)), entries, rest);
   }
 
   go(at, { open: true });

@@ -3,13 +3,18 @@ import { login, hasToken, whenLost, listen, call } from './api.js';
 import { h, fill, later, say, ask } from './dom.js';
 import { t, setLanguage, language } from './words.js';
 import { memories } from './memories.js';
-import { operations } from './changes.js';
-import { logs } from './logs.js';
-import { sessions, summary, edits } from './pages.js';
-import { state } from './state.js';
-import { file } from './file.js';
 
-const views = { memories, operations, logs, sessions, summary, edits, file, state };
+// The views; all but the first are fetched when they are needed, or when there is nothing else to do.
+const views = {
+  memories: () => memories,
+  operations: async () => (await import('./changes.js')).operations,
+  logs: async () => (await import('./logs.js')).logs,
+  sessions: async () => (await import('./pages.js')).sessions,
+  summary: async () => (await import('./pages.js')).summary,
+  edits: async () => (await import('./pages.js')).edits,
+  file: async () => (await import('./file.js')).file,
+  state: async () => (await import('./state.js')).state,
+};
 const app = document.getElementById('app');
 const panel = { space: 'default', view: null, name: '', spaces: ['default'] };
 
@@ -36,7 +41,7 @@ function frame() {
   panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: chooseSpace });
   panel.main = h('main', { id: 'main' });
   fill(app,
-    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('strong', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
+    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('h1', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
       h('button', { onclick: () => theme(dark() ? 'light' : 'dark') }, t('theme')),
       h('button', { id: 'language', onclick: changeLanguage }, t('language'))),
     nav, panel.main);
@@ -95,7 +100,9 @@ export async function show(name, ...args) {
   for (const b of app.querySelectorAll('nav button')) b.setAttribute('aria-current', b.dataset.view === name ? 'page' : 'false');
   const box = h('section', { class: `view ${name}`, 'aria-label': t(name) });
   fill(panel.main, box);
-  panel.view = views[name](box, { space: panel.space, show, fail }, ...args) ?? {};
+  panel.view = null;
+  const make = await views[name]();
+  if (box.isConnected) panel.view = make(box, { space: panel.space, show, fail }, ...args) ?? {}; // else somebody went on meanwhile
   return true;
 }
 
@@ -150,6 +157,7 @@ if (hasToken()) {
   show(wanted || 'memories');
   findSpaces().catch(fail);
   listen(changed, connected);
+  setTimeout(() => Object.values(views).forEach((view) => view()), 1500);
 } else if (!app.querySelector('.door')) {
   door();
 }

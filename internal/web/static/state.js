@@ -6,7 +6,7 @@ import { t, stamp, language } from './words.js';
 const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
 const spans = { month: 30, quarter: 90, yearSpan: 365, everything: 0 };
 const number = (n) => n.toLocaleString(language());
-const table = (head, rows) => h('div', { class: 'table-box' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((x, i) => h('th', { scope: 'col', class: i && 'number' }, x)))),
+const table = (head, rows) => h('div', { class: 'table-box' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((x, i) => (x ? h('th', { scope: 'col', class: i && 'number' }, x) : h('td'))))),
   h('tbody', {}, rows.map((r) => h('tr', {}, r.map((x, i) => (i ? h('td', { class: 'number' }, x instanceof Node ? x : String(x)) : h('th', { scope: 'row' }, String(x)))))))));
 const ms = (s) => `${(s * 1000).toFixed(s < 0.001 ? 2 : 1)} ms`;
 

@@ -19,7 +19,7 @@ const words = {
   purged: ['Erased for good.', '已彻底清除。'], undoAsk: ['Take this change back?', '撤销这项变更？'], partly: ['Some of it was changed later and was left alone.', '其中一部分后来又有改动，保持不变。'],
   connected: ['live', '实时'], lost: ['not connected', '未连接'], theme: ['Theme', '主题'], language: ['中文', 'English'],
   door: ['Run `memsidecar ui` in a terminal: it opens this panel. An address works once, in one browser tab.', '请在终端运行 `memsidecar ui` 打开此面板。每个地址只在一个标签页中有效一次。'],
-  entries: ['entries', '条'], archived: ['archived', '已归档'], deleted: ['deleted', '已删除'], messages: ['messages', '条消息'], taught: ['What it taught', '学到的内容'], open: ['open', '进行中'], ended: ['ended', '已结束'], reflected: ['reflected', '已反思'],
+  entries: ['entries', '条'], entry: ['entry', '条'], archived: ['archived', '已归档'], deleted: ['deleted', '已删除'], messages: ['messages', '条消息'], taught: ['What it taught', '学到的内容'], open: ['open', '进行中'], ended: ['ended', '已结束'], reflected: ['reflected', '已反思'],
   figures: ['Figures', '统计'], byCategory: ['Active memories by category', '各分类的有效记忆'], bySource: ['By source', '按来源'], spaces: ['Spaces', '空间'], latency: ['Time of calls', '调用耗时'], method: ['Method', '方法'], count: ['Count', '次数'], doctor: ['Doctor', '体检'], 
   total: ['Total', '总数'], average: ['Mean importance', '平均重要性'], daemon: ['Daemon', '守护进程'], version: ['Version', '版本'], data: ['Data', '数据目录'], started: ['Started', '启动于'],
   whichFile: ['File', '文件'], logFile: ['Daily log', '每日日志'], day: ['Day', '日期'], problems: ['Problems', '问题'], line: ['line', '第'], column: ['column', '列'], wholeFile: ['The whole file', '整个文件'],
@@ -46,6 +46,9 @@ export function setLanguage(lang) {
 }
 export const language = () => (at ? 'zh' : 'en');
 export const t = (key) => words[key]?.[at] ?? key;
+
+// entriesOf says how many entries there are.
+export const entriesOf = (n) => `${n.toLocaleString(language())} ${n === 1 ? t('entry') : t('entries')}`;
 
 // age says how long ago a time is.
 export function age(time) {
