@@ -26,7 +26,7 @@ var (
 		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
 		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
 		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...", "internal/review/...",
-		"internal/digest/...", "internal/view/...", "internal/chronicle/...",
+		"internal/digest/...", "internal/view/...", "internal/chronicle/...", "internal/figures/...",
 	}
 	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "internal/web/...", "gen/..."}
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/figures"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memories"
@@ -134,7 +135,7 @@ func (d *daemon) openServer() {
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
 		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, d.local),
-		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Figures: figures.New(d.store, d.cfg.Location()), Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 }
 

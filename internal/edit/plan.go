@@ -56,10 +56,11 @@ type plan struct {
 	details []string
 	base    int64 // revision that it was made from, 0 when that is not known
 
-	memories *memoryFile
-	log      *logFile
-	dates    []string // the days that are to be removed, for a list
-	same     bool     // it is like its base, or its base is not known: accepting it makes the state as it says
+	memories   *memoryFile
+	log        *logFile
+	dates      []string           // the days that are to be removed, for a list
+	violations []memory.Violation // what of it is not within the limits
+	same       bool               // it is like its base, or its base is not known: accepting it makes the state as it says
 
 	insist map[string]bool
 	only   []string // takes over only things whose conflicts begin so
@@ -80,6 +81,7 @@ func (p *plan) wait(kind publish.Kind, format string, args ...any) *plan {
 // refuse sorts an error: those about the file make the plan refused, others are returned.
 func (p *plan) refuse(err error) (*plan, error) {
 	if invalid, ok := errors.AsType[*memory.InvalidError](err); ok {
+		p.violations = invalid.Violations
 		for _, v := range invalid.Violations {
 			p.wait(publish.Refused, "%s: %s", v.Field, v.Detail)
 		}

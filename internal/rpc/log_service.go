@@ -78,11 +78,7 @@ func (s *logServer) List(_ context.Context, req *pb.LogServiceListRequest) (*pb.
 	space := spaceOf(&check, req.GetSpace())
 	n := pageSize(&check, "page_size", req.GetPageSize(), defaultDays)
 	before := pageKey(&check, req, req.GetPageToken())
-	for _, bound := range []struct{ field, date string }{{"from", req.GetFrom()}, {"to", req.GetTo()}} {
-		if bound.date != "" {
-			check.Date(bound.field, bound.date)
-		}
-	}
+	checkDates(&check, req.GetFrom(), req.GetTo())
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
@@ -119,4 +115,13 @@ func listedDays(view *store.Space, deleted bool) []*pb.LogDay {
 	}
 	slices.SortFunc(out, func(a, b *pb.LogDay) int { return strings.Compare(b.GetDate(), a.GetDate()) }) // dates sort as text does
 	return out
+}
+
+// checkDates checks the bounds of days, either of which may be empty.
+func checkDates(check *memory.Check, from, to string) {
+	for _, bound := range []struct{ field, date string }{{"from", from}, {"to", to}} {
+		if bound.date != "" {
+			check.Date(bound.field, bound.date)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/figures"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/purge"
@@ -40,6 +41,7 @@ type Deps struct {
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
 	Edits        *edit.Service
+	Figures      *figures.Service
 	Reviews      *review.Service
 	Digest       *digest.Service
 	Admin        Admin
@@ -69,6 +71,8 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pb.RegisterReviewServiceServer(server, &reviewServer{reviews: deps.Reviews, store: deps.Store})
 	pb.RegisterLearningServiceServer(server, &learningServer{consolidator: deps.Consolidator, digest: deps.Digest})
 	pb.RegisterViewServiceServer(server, &viewServer{memories: deps.Memories})
+	pb.RegisterFigureServiceServer(server, &figureServer{figures: deps.Figures})
+	pb.RegisterFileServiceServer(server, &fileServer{edits: deps.Edits})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

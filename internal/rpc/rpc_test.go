@@ -29,6 +29,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/digest"
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/edit"
+	"github.com/memsidecar/memsidecar/internal/figures"
 	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
@@ -159,7 +160,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Logs:         finder,
 		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
 		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), engine, time.Now),
-		Edits: d.edits, Reviews: review.New(st), Digest: digest.New(st, time.Now),
+		Edits: d.edits, Figures: figures.New(st, time.UTC), Reviews: review.New(st), Digest: digest.New(st, time.Now),
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {
 				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}

@@ -46,12 +46,17 @@ func plainList[M proto.Message](list []M) []any {
 
 // bodyOf reads the JSON of a request; empty when there is none.
 func bodyOf(r *http.Request) ([]byte, error) {
+	data, err := textOf(r)
+	return bytes.TrimSpace(data), err
+}
+
+// textOf is bodyOf with the white space around, so that lines count as they were sent.
+func textOf(r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 {
+	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,38 +13,64 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/durable"
 )
 
-// maxFile is the largest memory.json that is taken, in bytes.
-const maxFile = 64 << 20
+// maxFile is the largest file that is taken, in bytes, maxChecked the largest one that is checked without being saved: it goes to the daemon in one message.
+const (
+	maxFile    = 64 << 20
+	maxChecked = 15 << 20
+)
 
 var errFileChanged = &problem{http.StatusConflict, "FILE_CHANGED", "the file was changed since it was read; nothing was written"}
 
-// fileOf opens the data directory and names the memory.json of a space in it, which is up to date.
-func (s *Server) fileOf(ctx context.Context, space string) (fsys durable.FS, name string, done func(), err error) {
+// file is a published file: the memory.json of a space, or its log of a day.
+type file struct {
+	space, date string // no date for memory.json
+	name        string // in the data directory
+}
+
+// fileNamed reads which file a request is about.
+func fileNamed(r *http.Request) (file, error) {
+	q := queryOf(r, "space", "date")
+	f := file{space: cmp.Or(q.text("space"), "default"), date: q.text("date")}
+	if q.err != nil {
+		return f, q.err
+	}
+	f.name = "memory.json"
+	if f.date != "" {
+		if _, err := time.Parse(time.DateOnly, f.date); err != nil {
+			return f, invalid("date must be a day, such as 2026-02-21")
+		}
+		f.name = path.Join("logs", f.date+".json")
+	}
+	if f.space != "default" {
+		f.name = path.Join("spaces", f.space, f.name)
+	}
+	return f, nil
+}
+
+// open opens the data directory with the file in it, which is up to date.
+func (s *Server) open(ctx context.Context, f file) (fsys durable.FS, done func(), err error) {
 	// The answer does not matter: a name that cannot be a space's is refused.
-	if _, err := s.memory.GetRollingSummary(ctx, &pb.MemoryServiceGetRollingSummaryRequest{Space: space}); err != nil {
-		return nil, "", nil, err
+	if _, err := s.memory.GetRollingSummary(ctx, &pb.MemoryServiceGetRollingSummaryRequest{Space: f.space}); err != nil {
+		return nil, nil, err
 	}
 	if _, err := s.admin.Checkpoint(ctx, &pb.AdminServiceCheckpointRequest{}); err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	info, err := s.admin.Info(ctx, &pb.AdminServiceInfoRequest{})
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	root, err := os.OpenRoot(info.GetDataDir())
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("open data directory: %w", err)
+		return nil, nil, fmt.Errorf("open data directory: %w", err)
 	}
-	name = "memory.json"
-	if space != "" && space != "default" {
-		name = path.Join("spaces", space, name)
-	}
-	return durable.Dir(root), name, func() { _ = root.Close() }, nil
+	return durable.Dir(root), func() { _ = root.Close() }, nil
 }
 
 func etag(data []byte) string {
@@ -51,27 +78,34 @@ func etag(data []byte) string {
 	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
 
-func noFile(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
+// missing says why a file is not there, if that is what the error is.
+func (s *Server) missing(ctx context.Context, f file, err error) error {
+	switch {
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	case f.date == "":
 		return &problem{http.StatusNotFound, "NOT_FOUND", "there is no memory.json of this space yet"}
 	}
-	return err
+	if day, err := s.logs.Get(ctx, &pb.LogServiceGetRequest{Space: f.space, Date: f.date}); err == nil && day.GetDay().GetDeletedAt() != nil {
+		return &problem{http.StatusNotFound, "LOG_DELETED", "the log of this day was archived and deleted; its summary is kept"}
+	}
+	return &problem{http.StatusNotFound, "NOT_FOUND", "there is no log of this day"}
 }
 
-// getFile answers with memory.json as it stands on the disk.
+// getFile answers with a file as it stands on the disk.
 func (s *Server) getFile(w http.ResponseWriter, r *http.Request) error {
-	q := queryOf(r, "space")
-	if q.err != nil {
-		return q.err
+	f, err := fileNamed(r)
+	if err != nil {
+		return err
 	}
-	fsys, name, done, err := s.fileOf(r.Context(), q.text("space"))
+	fsys, done, err := s.open(r.Context(), f)
 	if err != nil {
 		return err
 	}
 	defer done()
-	data, err := durable.ReadFile(fsys, name)
+	data, err := durable.ReadFile(fsys, f.name)
 	if err != nil {
-		return noFile(err)
+		return s.missing(r.Context(), f, err)
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("ETag", etag(data))
@@ -79,12 +113,30 @@ func (s *Server) getFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// putFile replaces memory.json as an editor would, and has the daemon look at it at once: what can be merged is one operation that can be undone, and
+// checkFile says what would become of the body if it were saved. Nothing is written.
+func (s *Server) checkFile(w http.ResponseWriter, r *http.Request) error {
+	f, err := fileNamed(r)
+	if err != nil {
+		return err
+	}
+	data, err := textOf(r)
+	if err != nil {
+		return err
+	}
+	res, err := s.published.Check(r.Context(), &pb.FileServiceCheckRequest{Space: f.space, Date: f.date, Content: data})
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, plain(res))
+	return nil
+}
+
+// putFile replaces a file as an editor would, and has the daemon look at it at once: what can be merged is one operation that can be undone, and
 // what cannot waits for a person.
 func (s *Server) putFile(w http.ResponseWriter, r *http.Request) error {
-	q := queryOf(r, "space")
-	if q.err != nil {
-		return q.err
+	f, err := fileNamed(r)
+	if err != nil {
+		return err
 	}
 	was := r.Header.Get("If-Match")
 	if was == "" {
@@ -97,13 +149,13 @@ func (s *Server) putFile(w http.ResponseWriter, r *http.Request) error {
 	if err := wholeJSON(data); err != nil {
 		return err
 	}
-	fsys, name, done, err := s.fileOf(r.Context(), q.text("space"))
+	fsys, done, err := s.open(r.Context(), f)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := replace(fsys, name, was, append(data, '\n')); err != nil {
-		return noFile(err)
+	if err := replace(fsys, f.name, was, append(data, '\n')); err != nil {
+		return s.missing(r.Context(), f, err)
 	}
 	if _, err := s.admin.Checkpoint(r.Context(), &pb.AdminServiceCheckpointRequest{}); err != nil {
 		return err
@@ -114,7 +166,7 @@ func (s *Server) putFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	waiting := []any{}
 	for _, e := range edits.GetEdits() {
-		if e.GetFile() == name {
+		if e.GetFile() == f.name {
 			waiting = append(waiting, plain(e))
 		}
 	}

@@ -146,6 +146,8 @@ func TestEveryPairAnswersAsDocumented(t *testing.T) {
 		"PUT /api/memory/rolling-summary": {"", []string{`{"summary":"s"}`, `{}`}},
 		"GET /api/memory/file":            {"", []string{""}},
 		"PUT /api/memory/file":            {"", []string{`{}`, `{"memories":`}},
+		"POST /api/memory/file/check":     {"/api/memory/file/check?date=", []string{`{"version":2,"memories":[{"content":""}]}`, `{"memories":`}},
+		"GET /api/memory/figures":         {"/api/memory/figures?space=default&from=2020-01-01", []string{""}},
 		"GET /api/events":                 {"/api/events?after=99999999", []string{""}},
 		"POST /api/v1/{service}/{method}": {"/api/v1/MemoryService/Stats", []string{"", `{"spaces":["default"]}`, `{"colour":1}`}},
 		"POST /api/login-codes":           {"", []string{""}},

@@ -28,13 +28,16 @@ func (s *Server) table() []route {
 		{pattern: "PUT /api/memory/rolling-summary", handle: s.putSummary},
 		{pattern: "GET /api/memory/file", handle: s.getFile},
 		{pattern: "PUT /api/memory/file", handle: s.putFile, limit: maxFile},
+		{pattern: "POST /api/memory/file/check", handle: s.checkFile, limit: maxChecked},
+		{pattern: "GET /api/memory/figures", handle: s.days},
 		{pattern: "GET /api/events", handle: s.events, wait: -1},
 		{pattern: "POST /api/v1/{service}/{method}", handle: s.call},
 		{pattern: "POST /api/login-codes", handle: s.newCode},
 		{pattern: "POST /api/login", handle: s.login, open: true},
 		{pattern: "GET /api/openapi.json", handle: document},
 		{pattern: "GET /{$}", handle: asset("index.html"), open: true},
-		{pattern: "GET /static/{name}", handle: namedAsset, open: true},
+		{pattern: "GET /static/{name}", handle: namedAsset(""), open: true},
+		{pattern: "GET /static/vendor/{name}", handle: namedAsset("vendor/"), open: true},
 	}
 }
 
@@ -68,7 +71,7 @@ func document(w http.ResponseWriter, _ *http.Request) error {
 
 // kinds are the files of the panel by their endings.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
 
 func asset(name string) func(http.ResponseWriter, *http.Request) error {
@@ -84,6 +87,6 @@ func asset(name string) func(http.ResponseWriter, *http.Request) error {
 	}
 }
 
-func namedAsset(w http.ResponseWriter, r *http.Request) error {
-	return asset(r.PathValue("name"))(w, r)
+func namedAsset(dir string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error { return asset(dir+r.PathValue("name"))(w, r) }
 }

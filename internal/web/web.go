@@ -43,16 +43,19 @@ type Config struct {
 
 // Server answers HTTP requests. It is safe for concurrent use.
 type Server struct {
-	cfg     Config
-	keys    *keys
-	streams chan struct{} // holds one value for each event stream
-	memory  pb.MemoryServiceClient
-	search  pb.SearchServiceClient
-	admin   pb.AdminServiceClient
-	ops     pb.OperationServiceClient
-	learn   pb.LearningServiceClient
-	routes  []route
-	ending  chan struct{} // closed when Serve begins to stop
+	cfg       Config
+	keys      *keys
+	streams   chan struct{} // holds one value for each event stream
+	memory    pb.MemoryServiceClient
+	search    pb.SearchServiceClient
+	admin     pb.AdminServiceClient
+	ops       pb.OperationServiceClient
+	learn     pb.LearningServiceClient
+	logs      pb.LogServiceClient
+	published pb.FileServiceClient
+	figures   pb.FigureServiceClient
+	routes    []route
+	ending    chan struct{} // closed when Serve begins to stop
 }
 
 // New returns a Server with a token of its own.
@@ -61,7 +64,7 @@ func New(cfg Config) *Server {
 		cfg: cfg, keys: newKeys(cfg.Now), streams: make(chan struct{}, maxStreams), ending: make(chan struct{}),
 		memory: pb.NewMemoryServiceClient(cfg.Conn), search: pb.NewSearchServiceClient(cfg.Conn),
 		admin: pb.NewAdminServiceClient(cfg.Conn), ops: pb.NewOperationServiceClient(cfg.Conn),
-		learn: pb.NewLearningServiceClient(cfg.Conn),
+		learn: pb.NewLearningServiceClient(cfg.Conn), logs: pb.NewLogServiceClient(cfg.Conn), published: pb.NewFileServiceClient(cfg.Conn), figures: pb.NewFigureServiceClient(cfg.Conn),
 	}
 	s.routes = s.table()
 	return s

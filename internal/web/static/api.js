@@ -56,7 +56,7 @@ export const query = (params) => {
   return q.toString();
 };
 
-export const raw = async (method, path, body, more = {}) => check(await fetch(path, { method, headers: { ...headers(), ...more }, body }));
+export const raw = async (method, path, body, more = {}, signal = undefined) => check(await fetch(path, { method, headers: { ...headers(), ...more }, body, signal }));
 
 // listen passes operations on for as long as the page is there, and tells whether it is connected.
 export async function listen(onoperation, onstate) {

@@ -58,7 +58,7 @@ export function operations(box, { space, show, fail }) {
     const page = await call('OperationService/List', { spaces: [space], page_size: 100, page_token: token });
     const cards = page.operations.map(card);
     if (token) list.append(...cards);
-    else fill(list, cards.length ? cards : h('p', { class: 'empty' }, t('nothing')));
+    else fill(list, cards.length ? cards : h('p', { class: 'empty' }, t('noOperations')));
     next = page.next_page_token;
     more.hidden = !next;
   }

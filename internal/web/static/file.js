@@ -1,82 +1,188 @@
-// memory.json as it stands on the disk, with colours, checked before it is saved, and saved the way an edit by hand is.
-import { raw, query } from './api.js';
-import { h, fill, later, say } from './dom.js';
-import { t } from './words.js';
+// The files as they stand on the disk: memory.json and the daily logs. They are checked while they are written, and saved the way an edit by hand is.
+import { raw, call, query } from './api.js';
+import { h, fill, later, say, ask } from './dom.js';
+import { t, stamp, entriesOf } from './words.js';
 
-const most = 400000; // characters that are coloured; more would make typing slow
-const token = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const mostChecked = 15 * 1024 * 1024; // bytes that the daemon looks at without saving them
 
-// colour shows JSON with its kinds marked.
-function colour(text, into) {
-  if (text.length > most) return void into.replaceChildren(text);
-  const out = document.createDocumentFragment();
-  let last = 0;
-  for (const m of text.matchAll(token)) {
-    out.append(text.slice(last, m.index));
-    const kind = m[1] ? (m[2] ? 'name' : 'string') : m[3] ? 'word' : 'digits';
-    out.append(h('span', { class: `j-${kind}` }, m[1] ?? m[0]));
-    last = m.index + (m[1] ?? m[0]).length;
-  }
-  out.append(text.slice(last), '\n');
-  into.replaceChildren(out);
+// place finds line and column of where a browser stopped reading JSON.
+function place(text, message) {
+  const at = Number(message.match(/position (\d+)/)?.[1] ?? -1);
+  if (at < 0) return { line: 0, column: 0 };
+  const before = text.slice(0, at);
+  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
 }
 
-export function file(box, { space, show, fail }) {
-  let etag = '', loaded = null;
-  const shade = h('pre', { 'aria-hidden': 'true' });
-  const text = h('textarea', { spellcheck: 'false', wrap: 'off', 'aria-label': t('file'), oninput: () => { colour(text.value, shade); verdict(); },
-    onscroll: () => { shade.scrollTop = text.scrollTop; shade.scrollLeft = text.scrollLeft; },
-    onkeydown: (e) => { if ((e.ctrlKey || e.metaKey) && e.key === 's') { e.preventDefault(); save().catch(fail); } } });
-  const note = h('span', { class: 'dim', role: 'status' });
-  const saveButton = h('button', { class: 'primary', onclick: () => save().catch(fail) }, t('save'));
-  const path = `/api/memory/file?${query({ space })}`;
-  fill(box, h('div', { class: 'bar' }, saveButton, h('button', { onclick: () => load(true).catch(fail) }, t('reload')), note), h('div', { class: 'json' }, shade, text));
+export function file(box, { space, show, fail }, wanted) {
+  let date = wanted ?? '', etag = '', loaded = null, ed = null, problems = [], checking = new AbortController(), gone = false;
+  const path = (more = '') => `/api/memory/file${more}?${query({ space, date })}`;
+  const name = () => (date ? `logs/${date}.json` : 'memory.json');
 
-  const wrong = () => {
-    try {
-      JSON.parse(text.value);
-      return '';
-    } catch (e) {
-      return e.message;
+  const which = h('select', { 'aria-label': t('whichFile'), onchange: () => pick(which.value === 'log' ? day.value || days[0] || today() : '') },
+    h('option', { value: 'memory', selected: !date }, 'memory.json'), h('option', { value: 'log', selected: !!date }, t('logFile')));
+  const day = h('input', { type: 'date', 'aria-label': t('day'), value: date, hidden: !date, onchange: () => { if (day.value) pick(day.value); } });
+  const note = h('span', { class: 'verdict', role: 'status' });
+  const list = h('ul', { class: 'problems', 'aria-label': t('problems'), hidden: true });
+  const saveButton = h('button', { class: 'primary', disabled: true, onclick: () => save().catch(fail) }, t('save'));
+  const pane = h('div', { class: 'json' });
+  let days = [];
+  fill(box, h('div', { class: 'bar' }, which, day, saveButton, h('button', { onclick: () => reload() }, t('reload')), note), list, pane);
+
+  const today = () => new Date().toLocaleDateString('sv');
+  const dirty = () => ed !== null && loaded !== null && (ed.size() !== loaded.length || ed.text() !== loaded);
+
+  async function pick(next) {
+    if (dirty() && !(await leave())) {
+      which.value = date ? 'log' : 'memory';
+      day.value = date;
+      return;
     }
-  };
-  const verdict = later(200, () => {
-    const bad = wrong();
-    note.className = bad ? 'bad' : 'dim';
-    note.textContent = bad ? `${t('invalid')}: ${bad}` : t('valid');
-    saveButton.disabled = !!bad;
-  });
-
-  async function load(force) {
-    const res = await raw('GET', path);
-    const now = await res.text();
-    if (!force && loaded !== null && text.value !== loaded) return; // what somebody types stays
-    etag = res.headers.get('ETag');
-    loaded = text.value = now;
-    colour(now, shade);
-    verdict();
+    date = next;
+    which.value = date ? 'log' : 'memory';
+    day.hidden = !date;
+    day.value = date;
+    drop();
+    load(true).catch(fail);
   }
 
-  async function save() {
-    const bad = wrong();
-    if (bad) return say(`${t('invalid')}: ${bad}`);
-    if (text.value === loaded) return say(t('fileSame'));
+  const leave = () => ask(t('leaveAsk'), t('leave'), t('stay'), true);
+  const reload = async () => { if (!dirty() || await leave()) load(true).catch(fail); };
+
+  function drop() {
+    ed?.close();
+    ed = loaded = null;
+    problems = [];
+  }
+
+  // verdict says what is known of the text as it stands.
+  function verdict(state, ...text) {
+    note.className = `verdict ${state}`;
+    fill(note, ...text);
+    saveButton.disabled = gone || state === 'bad' || !dirty();
+    list.hidden = problems.length === 0;
+    fill(list, problems.map((p) => h('li', { class: p.refused ? 'fail' : 'warn' }, p.line
+      ? h('button', { class: 'link', onclick: () => ed.go(p.line, p.column) }, `${t('line')} ${p.line}, ${t('column')} ${p.column}`) : t('wholeFile'), p.path && h('code', {}, ` ${p.path}`), `: ${p.message}`)));
+  }
+
+  // check asks the daemon, which knows more than whether it is JSON.
+  async function check() {
+    if (!ed) return;
+    checking.abort();
+    checking = new AbortController();
+    const { signal } = checking, text = ed.text();
+    const sent = new Blob([text]);
     try {
-      const res = await (await raw('PUT', path, text.value, { 'Content-Type': 'application/json', 'If-Match': etag })).json();
-      if (res.waiting.length) return say(t('fileWaits'), t('edits'), () => show('edits'));
-      say(t('fileSaved'));
+      if (sent.size <= mostChecked) problems = (await (await raw('POST', path('/check'), sent, { 'Content-Type': 'application/json' }, signal)).json()).problems;
+      else JSON.parse(text);
     } catch (e) {
-      if (e.reason === 'FILE_CHANGED') return say(t('fileStale'));
+      if (signal.aborted) return;
+      if (!(e instanceof SyntaxError)) throw e;
+      problems = [{ ...place(text, e.message), path: '', message: e.message, refused: true }];
+    }
+    if (signal.aborted || !ed) return;
+    ed.show(problems);
+    if (problems.some((p) => p.refused)) verdict('bad', `${t('invalid')}: ${problems.find((p) => p.refused).message}`);
+    else if (problems.length) verdict('warn', t('wouldWait'));
+    else verdict('ok', t(dirty() ? 'validChanged' : 'valid'));
+  }
+  const soon = later(250, () => check().catch(fail)), less = later(1500, () => check().catch(fail));
+
+  function touched() {
+    problems = [];
+    checking.abort();
+    note.className = 'verdict';
+    note.textContent = t('checking');
+    saveButton.disabled = false;
+    if (ed.size() < 1_000_000) soon();
+    else less();
+  }
+
+  async function load(force) {
+    const asked = date;
+    if (date) {
+      const listed = (await call('LogService/List', { space, from: date, to: date, include_deleted: true })).days[0];
+      if (asked === date && (!listed || listed.deleted_at)) return missing(!!listed);
+    }
+    let res;
+    try {
+      res = await raw('GET', path());
+    } catch (e) {
+      if (asked === date && e.status === 404) return missing(e.reason === 'LOG_DELETED');
       throw e;
     }
+    const now = await res.text();
+    if (asked !== date || !box.isConnected) return;
+    gone = false;
+    if (!force && dirty()) return void (note.textContent = t('fileMoved')); // what somebody types stays
+    etag = res.headers.get('ETag');
+    if (ed && now === loaded) return check();
+    const { editor, most } = await import('./editor.js');
+    if (asked !== date || !box.isConnected) return;
+    loaded = now;
+    problems = [];
+    if (ed && (now.length > most) === (ed.el.localName === 'textarea')) {
+      ed.set(now);
+    } else {
+      ed?.close();
+      ed = editor({ label: name(), text: now, onchange: touched, onsave: () => save().catch(fail) });
+      fill(pane, ed.el, now.length > most && h('p', { class: 'dim' }, t('tooLarge')));
+    }
+    await check();
+  }
+
+  // missing tells of a file that is not there; of a log that was deleted, what is left.
+  async function missing(deleted) {
+    drop();
+    gone = true;
+    const kept = deleted && (await call('LogService/Get', { space, date })).archived.at(-1);
+    fill(pane, h('div', { class: 'empty' }, h('p', {}, t(deleted ? 'logDeleted' : date ? 'noLog' : 'noFile')),
+      kept && [h('p', { class: 'dim' }, `${t('archived')} ${stamp(kept.archived_at)} · ${entriesOf(kept.entry_count)}`), kept.summary && h('p', { class: 'pre summary-text' }, kept.summary)],
+      date && h('button', { onclick: () => show('logs', date) }, t('openCalendar'))));
+    verdict('', name());
+  }
+
+  const put = () => raw('PUT', path(), ed.text(), { 'Content-Type': 'application/json', 'If-Match': etag });
+
+  async function save() {
+    if (!ed || gone) return;
+    if (!dirty()) return say(t('fileSame'));
+    let res;
+    try {
+      res = await (await put()).json();
+    } catch (e) {
+      if (e.reason === 'FILE_CHANGED') return say(t('fileStale'), t('merge'), () => merge().catch(fail));
+      throw e;
+    }
+    await taken(res);
+  }
+
+  // merge saves over what somebody else wrote meanwhile. Nothing of that is lost: the file says which revision it was made from, and the daemon takes
+  // over only how it differs from that.
+  async function merge() {
+    etag = (await raw('GET', path())).headers.get('ETag');
+    await taken(await (await put()).json());
+  }
+
+  async function taken(res) {
+    if (res.waiting.length) {
+      loaded = ed.text();
+      verdict('warn', t('fileWaits'));
+      return say(t('fileWaits'), t('edits'), () => show('edits'));
+    }
+    say(t('fileSaved'));
     await load(true);
   }
 
   load(true).catch(fail);
+  call('LogService/List', { space, page_size: 1 }).then((res) => { days = res.days.map((d) => d.date); }).catch(fail);
   return {
+    where: () => [date],
+    dirty,
+    close: drop,
     changed: (e) => {
       if (e && e.space !== space) return;
-      if (text.value === loaded && text.value.length <= most) load(false).catch(fail);
+      if (dirty()) note.textContent = t('fileMoved');
+      else if (!ed || ed.size() <= 2_000_000) load(false).catch(fail);
       else note.textContent = t('fileMoved');
     },
   };

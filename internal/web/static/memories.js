@@ -9,17 +9,17 @@ const pageSize = 1000;
 const star = 0.8; // salience from which a memory is important
 
 export function memories(box, { space, fail, show: go }, wanted) {
-  let rows = [], total = 0, found = null, open = null, stop = new AbortController(), loading = false;
+  let rows = [], total = 0, found = null, open = null, stop = new AbortController(), loading = false, behind = false;
   const path = (id, more = {}) => `/api/memory/entries/${encodeURIComponent(id)}?${query({ space, ...more })}`;
 
-  const search = h('input', { type: 'search', placeholder: t('searchHint'), 'aria-label': t('search'), oninput: later(60, () => load(true)) });
+  const search = h('input', { type: 'search', placeholder: t('searchHint'), 'aria-label': t('search'), oninput: (e) => { if (!e.isComposing) load(true); }, oncompositionend: () => load(true) }); // each key asks at once, and takes back what the key before asked
   const category = h('select', { 'aria-label': t('category'), onchange: () => load(true) });
   const status = h('select', { 'aria-label': t('status'), onchange: () => load(true) }, ['active', 'superseded', 'retired'].map((s) => h('option', { value: s }, t(s))));
   const order = h('select', { 'aria-label': t('order'), onchange: () => load(true) }, ['created', 'updated', 'salience', 'access'].map((o) => h('option', { value: o }, t(o))));
   const inLogs = h('input', { type: 'checkbox', onchange: () => load(true) });
   const counted = h('span', { class: 'dim', 'aria-live': 'polite' });
   const empty = h('p', { class: 'empty', hidden: true });
-  const list = new VirtualList({ height: 62, label: t('memories'), row: drawRow, onopen: (i) => { if (rows[i]?.log) go('logs', rows[i].log.date); else if (rows[i]) show(rows[i].memory).catch(fail); } });
+  const list = new VirtualList({ height: 58, label: t('memories'), row: drawRow, onopen: (i) => { if (rows[i]?.log) go('logs', rows[i].log.date); else if (rows[i]) show(rows[i].memory).catch(fail); } });
   const detail = h('aside', { class: 'detail', tabindex: '0', hidden: true, 'aria-label': t('content') });
   fill(box,
     h('div', { class: 'bar' }, search, h('label', { class: 'inline' }, inLogs, t('inLogs')), category, status, order, h('button', { class: 'primary', onclick: addNew }, t('add')), counted),
@@ -55,18 +55,27 @@ export function memories(box, { space, fail, show: go }, wanted) {
     } catch (e) {
       if (!signal.aborted) fail(e);
     } finally {
-      if (!signal.aborted) loading = false;
+      if (!signal.aborted) {
+        loading = false;
+        if (behind) reload();
+      }
     }
   }
 
+  // reload shows what has changed elsewhere, at once or when what is being loaded is there.
+  function reload() {
+    behind = loading;
+    if (!loading && box.isConnected) load(false);
+  }
+
   // A long list is not taken anew with each of many changes.
-  const muchChanged = later(2000, () => { if (box.isConnected && !loading) load(false); });
+  const muchChanged = later(2000, reload);
 
   function draw(fresh) {
     list.set(total, !fresh);
     counted.textContent = String(total);
     empty.hidden = total > 0;
-    empty.textContent = found ? `${t('unfit')} ${found.reason}` : t('nothing');
+    empty.textContent = found ? `${t('unfit')} ${found.reason}` : t(category.value || status.value !== 'active' ? 'nothing' : 'noMemories');
   }
 
   async function find(signal, fresh) {
@@ -112,6 +121,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
   // show opens a memory beside the list.
   async function show(m, focus = true) {
     open = { id: m.id, revision: m.revision, editing: false };
+    focus ||= detail.contains(document.activeElement); // what has it now goes
     detail.hidden = false;
     const hit = found?.results.find((r) => r.memory?.id === m.id);
     const button = (word, f, cls) => h('button', { onclick: () => f().catch(fail), class: cls }, t(word));
@@ -175,7 +185,13 @@ export function memories(box, { space, fail, show: go }, wanted) {
     const dry = await call('MemoryService/Purge', { space, ids: [m.id], dry_run: true });
     const what = dry.places.filter((p) => p.count).map((p) => `${p.kind}: ${p.count}`).join('\n');
     if (!await ask(`${t('purgeAsk')}\n\n${what}`, t('purge'), t('cancel'), true)) return;
-    await call('MemoryService/Purge', { space, ids: [m.id] });
+    open = null; // the news of it must not ask for what is gone
+    try {
+      await call('MemoryService/Purge', { space, ids: [m.id] });
+    } catch (e) {
+      await again(m.id);
+      throw e;
+    }
     say(t('purged'));
     hide();
     load(false);
@@ -192,6 +208,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
     const tags = h('input', { value: m.tags.join(', ') });
     const bad = h('p', { class: 'bad', role: 'alert' });
     fill(detail, h('form', {
+      oninput: (e) => e.currentTarget.classList.add('touched'),
       onsubmit: (e) => {
         e.preventDefault();
         save({ content: content.value, title: title.value, category: kind.value.trim(), salience: Number(salience.value), tags: tags.value.split(/[,，]/).map((s) => s.trim()).filter(Boolean) })
@@ -233,11 +250,13 @@ export function memories(box, { space, fail, show: go }, wanted) {
   count().catch(fail);
   if (wanted) api('GET', path(wanted)).then((m) => show(m)).catch(fail);
   return {
+    where: () => (open?.id ? [open.id] : []),
+    dirty: () => !!open?.editing && !!detail.querySelector('form')?.matches('.touched'),
     escape: () => { if (!detail.hidden && !open?.editing) hide(); },
     // What changed elsewhere is shown, but nothing is taken from under somebody who types.
     changed: () => {
       if (total <= pageSize) {
-        if (!loading) load(false);
+        reload();
       } else {
         muchChanged();
       }

@@ -1,35 +1,8 @@
-// Daily logs, sessions, the rolling summary, and what waits for a decision.
+// Sessions, the rolling summary, and what waits for a decision.
 import { api, call, query } from './api.js';
 import { h, fill, say } from './dom.js';
 import { t, stamp } from './words.js';
 import { changesOf, differenceOf } from './changes.js';
-
-export function logs(box, { space, fail }, wanted) {
-  const days = h('div', { class: 'cards' }), day = h('div', { class: 'detail', tabindex: '0' });
-  let shown = '';
-  fill(box, h('div', { class: 'split' }, h('div', { class: 'scroll', tabindex: '0' }, days), day));
-
-  async function load() {
-    const res = await call('LogService/List', { space, page_size: 1000, include_deleted: true });
-    let month = '';
-    fill(days, res.days.length ? res.days.map((d) => {
-      const heading = d.date.slice(0, 7) !== month && h('h3', {}, month = d.date.slice(0, 7));
-      return [heading, h('button', { class: 'card', 'aria-current': String(d.date === shown), onclick: () => open(d.date).catch(fail) },
-        h('strong', {}, d.date), ` ${d.entry_count} ${t('entries')}`, d.deleted_at ? ` · ${t('deleted')}` : d.archived ? ` · ${t('archived')}` : '', d.summary && h('div', { class: 'dim clip' }, d.summary))];
-    }) : h('p', { class: 'empty' }, t('nothing')));
-  }
-
-  async function open(date) {
-    shown = date;
-    const res = await call('LogService/Get', { space, date });
-    for (const b of days.querySelectorAll('button')) b.setAttribute('aria-current', String(b.firstChild.textContent === date));
-    fill(day, h('h2', {}, date), res.day?.summary && h('p', { class: 'pre content' }, res.day.summary), res.entries.map((e) => h('div', { class: 'card' },
-      h('div', { class: 'dim' }, [e.time, e.type, e.category && t(e.category), e.tool].filter(Boolean).join(' · ')), h('div', { class: 'pre' }, e.content), e.error && h('div', { class: 'bad' }, e.error))));
-  }
-
-  load().then(() => wanted && open(wanted)).catch(fail);
-  return { changed: () => { load().catch(fail); if (shown) open(shown).catch(fail); } };
-}
 
 export function sessions(box, { space, show, fail }) {
   const list = h('div', { class: 'cards' }), detail = h('div', { class: 'detail', tabindex: '0' });
@@ -40,7 +13,7 @@ export function sessions(box, { space, show, fail }) {
     const res = await call('SessionService/List', { space, page_size: 200 });
     fill(list, res.sessions.length ? res.sessions.map((s) => h('button', { class: 'card', onclick: () => open(s.id).catch(fail) },
       h('strong', {}, s.id), h('div', { class: 'dim' }, `${t(s.state)} · ${stamp(s.last_at)} · ${s.message_count} ${t('messages')}${s.host ? ` · ${s.host}` : ''}`), s.summary && h('div', { class: 'dim clip' }, s.summary)))
-      : h('p', { class: 'empty' }, t('nothing')));
+      : h('p', { class: 'empty' }, t('noSessions')));
   }
 
   async function open(id) {
@@ -65,15 +38,19 @@ export function sessions(box, { space, show, fail }) {
 }
 
 export function summary(box, { space, fail }) {
-  let loaded = '';
+  let loaded = '', shown = '';
   const text = h('textarea', { rows: 14, 'aria-label': t('summary') });
   const path = `/api/memory/rolling-summary?${query({ space })}`;
   const note = h('p', { class: 'dim', role: 'status' });
 
   async function load() {
     const now = (await api('GET', path)).summary;
-    if (text.value === loaded) text.value = now; // what somebody types stays
-    else if (now !== loaded) note.textContent = t('stalePatch');
+    if (text.value === shown) { // what somebody types stays
+      text.value = now;
+      shown = text.value; // with the ends of lines that a text area has
+    } else if (now !== loaded) {
+      note.textContent = t('stalePatch');
+    }
     loaded = now;
   }
 
@@ -85,12 +62,13 @@ export function summary(box, { space, fail }) {
     note.textContent = '';
     say(t('saved'));
     text.value = loaded = (await api('GET', path)).summary; // secrets are taken out
+    shown = text.value;
   }
 
   fill(box, h('div', { class: 'page', tabindex: '0' }, h('h2', {}, t('summary')), text, note, h('div', { class: 'bar' }, h('button', { class: 'primary', onclick: () => save().catch(fail) }, t('save')),
-    h('button', { onclick: () => { text.value = loaded; note.textContent = ''; load().catch(fail); } }, t('reload')))));
+    h('button', { onclick: () => { text.value = shown = loaded; note.textContent = ''; load().catch(fail); } }, t('reload')))));
   load().catch(fail);
-  return { changed: (e) => { if (!e || e.summary) load().catch(fail); } };
+  return { dirty: () => text.value !== shown, changed: (e) => { if (!e || e.summary) load().catch(fail); } };
 }
 
 // edits shows what waits for a person: proposals that were not carried out, and edits of files that were not taken over.
@@ -98,7 +76,7 @@ export function edits(box, { space, show, fail }) {
   const proposals = h('div', { class: 'cards' }), list = h('div', { class: 'cards' });
   fill(box, h('div', { class: 'page', tabindex: '0' }, h('h2', {}, t('proposals')), h('p', { class: 'dim' }, t('proposalsHint')), proposals, h('h2', {}, t('fileEdits')), h('p', { class: 'dim' }, t('decideHint')), list));
   const button = (word, f, cls) => h('button', { class: cls, onclick: () => f().then(load).catch(fail) }, t(word));
-  const none = () => h('p', { class: 'empty' }, t('nothing'));
+  const none = () => h('p', { class: 'empty' }, t('noneWaits'));
 
   function proposal(p) {
     const resolve = (accept) => () => call('ReviewService/Resolve', { space, id: p.id, accept });
@@ -119,7 +97,9 @@ export function edits(box, { space, show, fail }) {
 
   async function load() {
     const [waiting, found] = await Promise.all([call('ReviewService/List', { space }), call('AdminService/ListEdits')]);
-    const full = await Promise.all(found.edits.map((e) => call('AdminService/GetEdit', { id: e.id })));
+    const full = (await Promise.all(found.edits.map((e) => call('AdminService/GetEdit', { id: e.id }).catch((error) => {
+      if (error.status !== 404) throw error; // else it was decided meanwhile
+    })))).filter(Boolean);
     fill(proposals, waiting.items.length ? waiting.items.map(proposal) : none());
     fill(list, full.length ? full.map(edit) : none());
   }

@@ -1,14 +1,20 @@
 // The panel's frame: who may look, which view is shown, and what happens elsewhere meanwhile.
 import { login, hasToken, whenLost, listen, call } from './api.js';
-import { h, fill, later, say } from './dom.js';
+import { h, fill, later, say, ask } from './dom.js';
 import { t, setLanguage, language } from './words.js';
 import { memories } from './memories.js';
-import { operations } from './changes.js';
-import { logs, sessions, summary, edits } from './pages.js';
-import { state } from './state.js';
-import { file } from './file.js';
 
-const views = { memories, operations, logs, sessions, summary, edits, file, state };
+// The views; all but the first are fetched when they are needed, or when there is nothing else to do.
+const views = {
+  memories: () => memories,
+  operations: async () => (await import('./changes.js')).operations,
+  logs: async () => (await import('./logs.js')).logs,
+  sessions: async () => (await import('./pages.js')).sessions,
+  summary: async () => (await import('./pages.js')).summary,
+  edits: async () => (await import('./pages.js')).edits,
+  file: async () => (await import('./file.js')).file,
+  state: async () => (await import('./state.js')).state,
+};
 const app = document.getElementById('app');
 const panel = { space: 'default', view: null, name: '', spaces: ['default'] };
 
@@ -32,14 +38,37 @@ function door(error) {
 function frame() {
   const nav = h('nav', { 'aria-label': 'memsidecar' }, Object.keys(views).map((name) => h('button', { 'data-view': name, onclick: () => show(name) }, t(name))));
   panel.dot = h('span', { class: 'dot', role: 'status' });
-  panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: (e) => { panel.space = e.target.value; show(panel.name); } });
+  panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: chooseSpace });
   panel.main = h('main', { id: 'main' });
   fill(app,
-    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('strong', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
+    h('header', {}, h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }), h('h1', {}, 'memsidecar'), panel.spaceBox, h('span', { class: 'grow' }), panel.dot,
       h('button', { onclick: () => theme(dark() ? 'light' : 'dark') }, t('theme')),
-      h('button', { id: 'language', onclick: () => { const next = language() === 'zh' ? 'en' : 'zh'; localStorage.setItem('memsidecar.language', next); setLanguage(next); frame(); connected(panel.live); show(panel.name); } }, t('language'))),
+      h('button', { id: 'language', onclick: changeLanguage }, t('language'))),
     nav, panel.main);
   drawSpaces();
+}
+
+async function chooseSpace(e) {
+  const was = panel.space;
+  panel.space = e.target.value;
+  if (!await show(panel.name)) {
+    panel.space = was;
+    drawSpaces();
+  }
+}
+
+// changeLanguage draws everything anew, so what is not saved is asked after first.
+async function changeLanguage() {
+  if (panel.view?.dirty?.() && !await ask(t('leaveAsk'), t('leave'), t('stay'), true)) return;
+  const where = panel.view?.where?.() ?? [];
+  panel.view?.close?.();
+  panel.view = null;
+  const next = language() === 'zh' ? 'en' : 'zh';
+  localStorage.setItem('memsidecar.language', next);
+  setLanguage(next);
+  frame();
+  connected(panel.live);
+  show(panel.name, ...where);
 }
 
 function drawSpaces() {
@@ -61,14 +90,20 @@ function connected(live) {
   panel.dot.textContent = t(live ? 'connected' : 'lost');
 }
 
-export function show(name, ...args) {
+// show leads to a view; what somebody typed and did not save is left only when they say so.
+export async function show(name, ...args) {
+  if (panel.view?.dirty?.() && !await ask(t('leaveAsk'), t('leave'), t('stay'), true)) return false;
+  panel.view?.close?.();
   if (!views[name]) name = 'memories';
   panel.name = name;
   history.replaceState(null, '', `#${name}`);
   for (const b of app.querySelectorAll('nav button')) b.setAttribute('aria-current', b.dataset.view === name ? 'page' : 'false');
   const box = h('section', { class: `view ${name}`, 'aria-label': t(name) });
   fill(panel.main, box);
-  panel.view = views[name](box, { space: panel.space, show, fail }, ...args) ?? {};
+  panel.view = null;
+  const make = await views[name]();
+  if (box.isConnected) panel.view = make(box, { space: panel.space, show, fail }, ...args) ?? {}; // else somebody went on meanwhile
+  return true;
 }
 
 // fail tells what went wrong.
@@ -77,13 +112,22 @@ export function fail(error) {
   say([error.message, ...(error.violations ?? []).map((v) => `${v.field}: ${v.description}`)].join('\n'));
 }
 
-const changed = later(250, (events) => {
-  panel.view?.changed?.(events);
+let heard; // the one operation since the view was told; null when there were several, or some that nobody has seen
+const tell = later(250, () => {
+  const what = heard;
+  heard = undefined;
+  panel.view?.changed?.(what);
   findSpaces().catch(() => {});
 });
+function changed(operation) {
+  heard = heard === undefined ? operation : null;
+  tell();
+}
 
 document.addEventListener('keydown', (e) => {
-  const typing = e.target.closest?.('input, textarea, select, dialog');
+  if (document.querySelector('dialog[open]')) return; // a question is answered first, and closing it closes nothing else
+  const at = e.composedPath()[0]; // within the editor, which hides what is in it
+  const typing = at.isContentEditable || at.closest?.('input, textarea, select');
   if (e.key === '/' && !typing) {
     const box = document.querySelector('input[type=search]');
     if (box) {
@@ -92,10 +136,12 @@ document.addEventListener('keydown', (e) => {
     }
   } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
     show(Object.keys(views)[e.key - 1]);
-  } else if (e.key === 'Escape') {
+  } else if (e.key === 'Escape' && !at.isContentEditable) {
     panel.view?.escape?.();
   }
 });
+
+addEventListener('beforeunload', (e) => { if (panel.view?.dirty?.()) e.preventDefault(); });
 
 theme();
 setLanguage(localStorage.getItem('memsidecar.language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en'));
@@ -111,6 +157,7 @@ if (hasToken()) {
   show(wanted || 'memories');
   findSpaces().catch(fail);
   listen(changed, connected);
+  setTimeout(() => Object.values(views).forEach((view) => view()), 1500);
 } else if (!app.querySelector('.door')) {
   door();
 }

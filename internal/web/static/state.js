@@ -1,63 +1,98 @@
-// State: Doctor, figures, spaces, how long calls take.
+// State: Doctor, figures over time, spaces, how long calls take.
 import { api, call, query } from './api.js';
-import { h, fill } from './dom.js';
-import { t, stamp } from './words.js';
+import { h, fill, later } from './dom.js';
+import { t, stamp, language } from './words.js';
 
-const ns = 'http://www.w3.org/2000/svg';
-const svg = (name, attrs, ...children) => {
-  const el = document.createElementNS(ns, name);
-  for (const [k, v] of Object.entries(attrs)) el.setAttribute(k, v);
-  el.append(...children);
-  return el;
-};
+const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
+const spans = { month: 30, quarter: 90, yearSpan: 365, everything: 0 };
+const number = (n) => n.toLocaleString(language());
+const table = (head, rows) => h('div', { class: 'table-box' }, h('table', {}, h('thead', {}, h('tr', {}, head.map((x, i) => (x ? h('th', { scope: 'col', class: i && 'number' }, x) : h('td'))))),
+  h('tbody', {}, rows.map((r) => h('tr', {}, r.map((x, i) => (i ? h('td', { class: 'number' }, x instanceof Node ? x : String(x)) : h('th', { scope: 'row' }, String(x)))))))));
+const ms = (s) => `${(s * 1000).toFixed(s < 0.001 ? 2 : 1)} ms`;
 
-// bars is a plot of columns, which a table beside it says in words.
-function bars(label, rows) {
-  const most = Math.max(1, ...rows.map(([, n]) => n)), width = 100 / Math.max(1, rows.length);
-  return svg('svg', { viewBox: '0 0 100 30', preserveAspectRatio: 'none', class: 'plot', role: 'img', 'aria-label': `${label}: ${rows.map(([k, n]) => `${k} ${n}`).join(', ')}` },
-    ...rows.map(([k, n], i) => {
-      const height = (n / most) * 29;
-      const bar = svg('rect', { x: i * width + width * 0.1, y: 30 - height, width: width * 0.8, height });
-      bar.append(svg('title', {}, `${k}: ${n}`));
-      return bar;
-    }));
+// bar is a length beside a figure, for the eye only.
+function bar(part, kind = '') {
+  const el = h('span', { class: `length ${kind}`, 'aria-hidden': 'true' });
+  el.style.width = `${Math.max(1, Math.min(100, part * 100))}%`;
+  return h('span', { class: 'track', 'aria-hidden': 'true' }, el);
 }
 
-const table = (head, rows) => h('table', {}, h('thead', {}, h('tr', {}, head.map((x) => h('th', { scope: 'col' }, x)))), h('tbody', {}, rows.map((r) => h('tr', {}, r.map((x, i) => h('td', { class: i ? 'number' : '' }, String(x)))))));
-const ms = (s) => `${(s * 1000).toFixed(1)} ms`;
+// long places a time on a scale from 10 µs to 10 s, each step of which is ten times the one before.
+const long = (s) => Math.log10(Math.max(1e-5, s) / 1e-5) / 6;
 
 export function state(box, { space, fail }) {
   const page = h('div', { class: 'page', tabindex: '0' });
+  const doctorBox = h('div', {}), figuresBox = h('div', {}), plotsBox = h('div', { class: 'plots' }), restBox = h('div', {});
+  const span = h('select', { 'aria-label': t('span'), onchange: () => { localStorage.setItem('memsidecar.span', span.value); drawPlots().catch(fail); } }, Object.keys(spans).map((s) => h('option', { value: s, selected: s === (localStorage.getItem('memsidecar.span') ?? 'quarter') }, t(s))));
+  let plots = [], days = null;
   fill(box, page);
+  fill(page, h('div', { class: 'bar' }, h('h2', {}, t('figures')), h('span', { class: 'grow' }), span), figuresBox, plotsBox, doctorBox, restBox);
 
   async function load() {
     const [doctor, stats, info] = await Promise.all([call('AdminService/Doctor'), call('MemoryService/Stats'), call('AdminService/Info')]);
-    const growth = h('div', {});
-    fill(page,
-      h('h2', {}, t('doctor')), h('ul', { class: 'plain' }, doctor.findings.map((f) => h('li', { class: f.level }, h('span', { 'aria-label': f.level, role: 'img' }, { ok: '✓', warn: '!', fail: '✗' }[f.level]), ` ${f.name}: ${f.detail}`, f.remedy && h('div', { class: 'dim' }, f.remedy)))),
-      h('h2', {}, t('figures')), h('dl', {}, [[t('total'), stats.total], [t('average'), stats.average_salience.toFixed(2)], [t('accesses'), stats.accesses], [t('sessions'), stats.sessions], [t('logs'), stats.days]].map(([k, v]) => [h('dt', {}, k), h('dd', {}, String(v))])),
-      h('h3', {}, t('byCategory')), bars(t('byCategory'), Object.entries(stats.by_category)), table([t('category'), t('count')], Object.entries(stats.by_category).map(([k, v]) => [t(k), v])),
-      h('h3', {}, t('growth')), growth,
-      h('h3', {}, t('bySource')), table([t('source'), t('count')], Object.entries(stats.by_source)),
-      h('h3', {}, t('spaces')), table([t('space'), t('active'), t('total')], stats.spaces.map((s) => [s.name, s.active, s.total])),
-      h('h3', {}, t('latency')), table([t('method'), t('count'), 'p50', 'p99'], stats.latencies.map((l) => [l.method.replace('/memsidecar.v1.', ''), l.count, ms(l.p50), ms(l.p99)])),
+    const worst = doctor.findings.some((f) => f.level === 'fail') ? 'fail' : doctor.findings.some((f) => f.level === 'warn') ? 'warn' : 'ok';
+    fill(doctorBox, h('h2', {}, t('doctor')), h('p', { class: `verdict-line ${worst}` }, t(`doctor_${worst}`)),
+      h('ul', { class: 'plain findings' }, doctor.findings.map((f) => h('li', { class: f.level }, h('span', { class: 'light', 'aria-label': t(`level_${f.level}`), role: 'img' }, { ok: '✓', warn: '!', fail: '✗' }[f.level]), h('div', {}, h('strong', {}, f.name), ` ${f.detail}`, f.remedy && h('div', { class: 'dim' }, f.remedy))))));
+    fill(figuresBox, h('div', { class: 'tiles' }, [[t('total'), number(stats.total)], [t('active'), number(stats.by_status.active ?? 0)], [t('average'), stats.average_salience.toFixed(2)], [t('accesses'), number(stats.accesses)], [t('sessions'), number(stats.sessions)], [t('logs'), number(stats.days)]]
+      .map(([k, v]) => h('div', { class: 'tile' }, h('div', { class: 'big' }, v), h('div', { class: 'dim' }, k)))));
+    const most = Math.max(1, ...Object.values(stats.by_category)), largest = (o) => Object.entries(o).sort((a, b) => b[1] - a[1]);
+    fill(restBox,
+      h('div', { class: 'columns' },
+        h('section', {}, h('h3', {}, t('byCategory')), table([t('category'), t('count'), ''], largest(stats.by_category).map(([k, v]) => [t(k), number(v), bar(v / most)]))),
+        h('section', {}, h('h3', {}, t('bySource')), table([t('source'), t('count')], largest(stats.by_source).map(([k, v]) => [k, number(v)])),
+          h('h3', {}, t('spaces')), table([t('space'), t('active'), t('total')], stats.spaces.map((s) => [s.name, number(s.active), number(s.total)])))),
+      h('h3', {}, t('latency')), stats.latencies.length ? table([t('method'), t('count'), 'p50', 'p99', ''], stats.latencies.slice().sort((a, b) => b.count - a.count).map((l) => [l.method.replace('/memsidecar.v1.', ''), number(l.count), ms(l.p50), ms(l.p99),
+        h('span', { class: 'both' }, bar(long(l.p99), 'p99'), bar(long(l.p50), 'p50'))])) : h('p', { class: 'empty' }, t('nothing')),
+      h('p', { class: 'dim' }, t('scaleHint')),
       h('h2', {}, t('daemon')), h('dl', {}, [[t('version'), info.version], ['PID', info.pid], [t('data'), info.data_dir], [t('started'), stamp(info.started_at)]].map(([k, v]) => [h('dt', {}, k), h('dd', {}, String(v))])));
-    await grow(growth);
   }
 
-  // grow counts the newest thousand memories by week.
-  async function grow(into) {
-    const page = await api('GET', `/api/memory/entries?${query({ space, page_size: 1000 })}`);
-    const weeks = new Map();
-    for (let i = 11; i >= 0; i--) weeks.set(new Date(Date.now() - i * 604800000).toISOString().slice(0, 10), 0);
-    const names = [...weeks.keys()];
-    for (const m of page.memories) {
-      const back = Math.floor((Date.now() - new Date(m.created_at)) / 604800000);
-      if (back >= 0 && back < 12) weeks.set(names[11 - back], weeks.get(names[11 - back]) + 1);
-    }
-    fill(into, bars(t('growth'), [...weeks]));
+  async function loadDays() {
+    days = await api('GET', `/api/memory/figures?${query({ space })}`);
+    await drawPlots();
+  }
+
+  // levels is how many memories of a category were active at the end of each day: what is active now, less what came later, more what ended later.
+  function levels(all, category) {
+    let n = days.active[category] ?? 0;
+    return all.toReversed().map((d) => {
+      const now = n;
+      n += (d?.ended[category] ?? 0) - (d?.added[category] ?? 0);
+      return Math.max(0, now);
+    }).reverse();
+  }
+
+  async function drawPlots() {
+    const { plot, spread, axis, hues } = await import('./plots.js');
+    if (!box.isConnected || !days) return;
+    for (const p of plots) p.close();
+    plots = [];
+    const today = new Date().toLocaleDateString('sv'), last = days.days.at(-1)?.date > today ? days.days.at(-1).date : today;
+    if (!days.days.length) return void fill(plotsBox, h('p', { class: 'empty' }, t('noFigures')));
+    const first = days.days[0].date, before = (n) => new Date(Date.parse(`${last}T00:00:00Z`) - (n - 1) * 86400000).toISOString().slice(0, 10);
+    const from = spans[span.value] ? before(spans[span.value]) : [first, before(7)].sort()[0];
+    const all = spread(days.days, [first, from].sort()[0], last, (d) => d), xs = axis(from, last), cut = all.length - xs.length;
+    const names = [...new Set([...categories, ...days.days.flatMap((d) => Object.keys(d.added))])].filter((c) => days.days.some((d) => d.added[c] || d.ended[c]));
+    const growth = names.map((c, i) => ({ label: t(c), values: levels(all, c).slice(cut), colour: hues[(categories.includes(c) ? categories.indexOf(c) : i) % hues.length] }));
+    const events = (of) => all.slice(cut).map((d) => (d ? of(d) : 0));
+    const sum = (o) => Object.values(o).reduce((a, b) => a + b, 0), total = (list) => list.reduce((a, b) => a + b, 0);
+    const at = (i) => number(total(growth.map((s) => s.values.at(i))));
+    const came = [{ label: t('addedDay'), values: events((d) => sum(d.added)), colour: '--c1' }, { label: t('endedDay'), values: events((d) => sum(d.ended)), colour: '--c4' }];
+    const one = (label, list) => plot({ label, xs, series: list, note: list.map((s) => `${s.label}: ${number(total(s.values))}`).join(', ') });
+    plots = [
+      plot({ label: t('growthPlot'), xs, series: growth, areas: true, note: `${from}: ${at(0)}, ${last}: ${at(-1)}` }),
+      one(t('cameAndWent'), came),
+      one(t('foundPlot'), [{ label: t('accesses'), values: events((d) => d.accesses), colour: '--c2' }]),
+      one(t('donePlot'), [{ label: t('operations'), values: events((d) => sum(d.operations)), colour: '--c5' }, { label: t('logEntries'), values: events((d) => d.log_entries), colour: '--c3' }]),
+    ];
+    fill(plotsBox, plots.map((p) => p.el), days.history_from && h('p', { class: 'dim' }, `${t('historySince')} ${days.history_from}`));
   }
 
   load().catch(fail);
-  return {};
+  loadDays().catch(fail);
+  const again = later(3000, () => { if (box.isConnected) { load().catch(fail); loadDays().catch(fail); } });
+  return {
+    changed: again,
+    close: () => plots.forEach((p) => p.close()),
+  };
 }

@@ -1,0 +1,160 @@
+// The inspector and the calendar: files are saved as an edit by hand is, or not at all, and nothing that was typed is lost.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { House } from './lib/house.mjs';
+import { launch, withPanel } from './lib/panel.mjs';
+import { day } from './lib/seed.mjs';
+
+let browser, house;
+before(async () => {
+  [browser, house] = await Promise.all([launch(), House.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
+});
+after(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+const panelTest = (name, f, options) => test(name, () => withPanel(browser, house, options, (panel) => {
+  panel.expect(/Measure loop restarted more than/); // what CodeMirror says when it has looked a sixth time how high its lines are
+  return f(panel);
+}));
+const editor = (panel, name = 'memory.json') => panel.page.getByRole('textbox', { name });
+const verdict = (panel, text) => panel.see(text, '.verdict');
+const save = (panel) => panel.page.getByRole('button', { name: 'Save' });
+
+// replace finds a text in the editor, as a person would, and types another over it.
+async function replace(panel, name, text, by) {
+  await editor(panel, name).focus();
+  await panel.page.keyboard.press('Control+f');
+  await panel.page.getByRole('textbox', { name: 'Find' }).fill('');
+  await panel.page.keyboard.type(text);
+  await panel.page.keyboard.press('Enter');
+  await panel.page.locator('.cm-searchMatch-selected').getByText(text).waitFor();
+  await panel.page.keyboard.press('Escape');
+  await panel.page.keyboard.type(by);
+  await editor(panel, name).getByText(by).first().waitFor();
+}
+
+panelTest('JSON that is broken is refused and stays in the editor, and mended it is one operation', async (panel) => {
+  await panel.view('file');
+  await verdict(panel, 'Valid, as saved');
+  const [before, [last]] = [await readFile(join(house.data, 'memory.json'), 'utf8'), await house.newest()];
+  await replace(panel, 'memory.json', '"Prefers small commits"', '"Prefers tiny commits');
+  await verdict(panel, 'Would be refused');
+  await panel.page.getByRole('list', { name: 'Problems' }).getByRole('button', { name: /line \d+, column \d+/ }).first().click();
+  assert.equal(await save(panel).isDisabled(), true);
+  await panel.shot('inspector-refuses');
+  await panel.accessible('the inspector with a fault');
+  panel.expect(/status of 400/);
+  await editor(panel).focus();
+  await panel.page.keyboard.press('Control+s');
+  await panel.page.locator('#says .say').first().waitFor();
+  assert.equal(await readFile(join(house.data, 'memory.json'), 'utf8'), before);
+  assert.equal((await house.newest())[0].number, last.number);
+  assert.deepEqual((await house.json('edits', 'list')).edits.map((e) => e.file), [`logs/${day(3)}.json`]); // that of before
+  assert.match(await editor(panel).innerText(), /"Prefers tiny commits,/);
+
+  await panel.page.locator('nav button[data-view=state]').click();
+  await panel.see('What you typed is not saved', 'dialog');
+  await panel.answer('Stay');
+  assert.match(await editor(panel).innerText(), /"Prefers tiny commits,/);
+  await replace(panel, 'memory.json', '"Prefers tiny commits', '"Prefers tiny commits"');
+  await verdict(panel, 'Valid, not saved yet');
+  await save(panel).click();
+  await panel.see('Saved and taken over.', '#says');
+  assert.equal((await house.memory('commits')).content, 'Prefers tiny commits');
+  const [op] = await house.newest();
+  assert.deepEqual([op.actor, op.reason], ['edit', 'memory.json edited: 1 changed']);
+  await verdict(panel, 'Valid, as saved');
+
+  await panel.view('operations', 'memory.json edited');
+  const card = panel.page.locator('details.card').filter({ hasText: 'memory.json edited' });
+  await card.locator('summary').click();
+  await card.locator('ins').first().waitFor();
+  await panel.press('Undo', card);
+  await panel.answer('Undo');
+  await panel.see('Taken back.', '#says');
+  assert.equal((await house.memory('commits')).content, 'Prefers small commits');
+});
+
+panelTest('a write of the command line meanwhile is not lost, nor is what was typed', async (panel) => {
+  await panel.view('file');
+  await verdict(panel, 'Valid, as saved');
+  await replace(panel, 'memory.json', 'closes at six', 'closes at seven');
+  await house.run('update', 'certificate', '--content', 'Renew the certificate, says the command line');
+  await panel.see('have changed since this was loaded', '.verdict');
+  assert.match(await editor(panel).innerText(), /closes at seven/);
+  panel.expect(/status of 4(09|12)/);
+  await save(panel).click();
+  await panel.see('Nothing was saved and your text is still here', '#says');
+  assert.equal((await house.memory('office')).content, 'The office closes at six');
+  await panel.press('Merge', panel.page.locator('#says'));
+  await panel.see('Saved and taken over.', '#says');
+  assert.deepEqual([(await house.memory('office')).content, (await house.memory('certificate')).content], ['The office closes at seven', 'Renew the certificate, says the command line']);
+});
+
+panelTest('a daily log is edited while the daemon writes into it', async (panel) => {
+  const name = `logs/${day(0)}.json`;
+  await panel.view('file');
+  await panel.page.getByLabel('File', { exact: true }).selectOption('log');
+  await panel.page.getByLabel('Day', { exact: true }).fill(day(0));
+  await editor(panel, name).getByText('timetable service').waitFor();
+  await replace(panel, name, 'timetable service', 'booking service');
+  await house.run('log', 'add', 'Written meanwhile');
+  await panel.see('have changed since this was loaded', '.verdict');
+  panel.expect(/status of 4(09|12)/);
+  await save(panel).click();
+  await panel.press('Merge', panel.page.locator('#says'));
+  await panel.see('Saved and taken over.', '#says');
+  const log = await house.run('log', 'get', day(0));
+  assert.match(log, /Moved the booking service/);
+  assert.match(log, /Written meanwhile/);
+  await panel.shot('inspector-log');
+
+  await panel.page.getByLabel('Day', { exact: true }).fill(day(70));
+  await panel.see('was archived and deleted', '.view');
+  await panel.see('Repaired the pump', '.view');
+  assert.equal(await save(panel).isDisabled(), true);
+});
+
+const cell = (panel, date) => panel.page.locator(`td[data-date="${date}"]`);
+
+panelTest('the calendar shows the days, what they hold, and what became of them', async (panel) => {
+  await panel.view('logs', 'fetch_url found nothing');
+  assert.match(await cell(panel, day(0)).getAttribute('aria-label'), /\d+ entries, today/);
+  assert.match(await panel.detail.innerText(), /fetch_url found nothing[^]*timeout after 30 s/);
+  await panel.page.getByLabel('Go to a date').fill(day(40));
+  await panel.see('We decided to use PostgreSQL', '.detail');
+  assert.match(await cell(panel, day(40)).getAttribute('aria-label'), /1 entries, archived/);
+  await panel.page.getByLabel('Go to a date').fill(day(70));
+  await panel.see('was archived and deleted', '.detail');
+  await panel.see('Repaired the pump of the old harbour', '.detail');
+  assert.match(await cell(panel, day(70)).getAttribute('aria-label'), /deleted/);
+  await panel.page.getByRole('button', { name: 'Today' }).click();
+  await panel.see('fetch_url found nothing', '.detail');
+  const marked = panel.page.locator('td[aria-selected=true]');
+  for (const [key, date] of [['ArrowLeft', day(1)], ['ArrowUp', day(8)], ['ArrowDown', day(1)], ['ArrowRight', day(0)]]) {
+    await panel.page.keyboard.press(key);
+    await panel.until((d) => document.activeElement.dataset?.date === d, date);
+  }
+  await panel.page.keyboard.press('ArrowLeft');
+  await panel.see('讨论了发布计划，决定周五上线', '.detail');
+  assert.equal(await marked.getAttribute('data-date'), day(1));
+  await panel.page.keyboard.press('PageUp');
+  const before = new Date(`${day(1)}T00:00:00Z`);
+  before.setUTCDate(0); // the last day of the month before
+  await panel.until((month) => document.activeElement.dataset?.date.startsWith(month), before.toISOString().slice(0, 7));
+  await panel.detail.getByText('There is no log of this day.').or(panel.detail.locator('.entry')).or(panel.detail.locator('.summary-text')).first().waitFor();
+  await house.run('log', 'add', 'Told of while the calendar is open');
+  await panel.page.getByRole('button', { name: 'Today' }).click();
+  await panel.see('Told of while the calendar is open', '.detail');
+});
+
+panelTest('the calendar in Chinese', async (panel) => {
+  await panel.view('logs', 'fetch_url found nothing');
+  const names = await panel.texts('.calendar th');
+  assert.deepEqual(names, ['周一', '周二', '周三', '周四', '周五', '周六', '周日']);
+  assert.match(await cell(panel, day(0)).getAttribute('aria-label'), /年.*月.*日.*条.*今天/);
+}, { locale: 'zh-CN', colorScheme: 'dark' });

@@ -1,0 +1,118 @@
+// The panel in Chromium, watched: what it says on the console, what it asks for and from whom, and what its policy stops.
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import assert from 'node:assert/strict';
+import { chromium } from 'playwright-core';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export const launch = (...args) => chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...args],
+});
+
+export const viewNames = ['memories', 'operations', 'logs', 'sessions', 'summary', 'edits', 'file', 'state'];
+
+export class Panel {
+  // open lets a new tab in and waits until it is live.
+  static async open(browser, house, { locale = 'en-US', colorScheme = 'light', address } = {}) {
+    const panel = new Panel();
+    panel.house = house;
+    panel.context = await browser.newContext({ locale, colorScheme, timezoneId: process.env.TZ, viewport: { width: 1280, height: 800 } });
+    panel.problems = [];
+    panel.expected = [];
+    panel.context.on('request', (r) => { if (new URL(r.url()).origin !== house.url) panel.problems.push(`asked for ${r.url()}`); });
+    panel.page = await panel.context.newPage();
+    panel.page.setDefaultTimeout(20000);
+    panel.page.on('console', (m) => { if (['error', 'warning', 'assert'].includes(m.type())) panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`); });
+    panel.page.on('pageerror', (e) => panel.problems.push(`uncaught: ${e.stack}`));
+    await panel.page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`)));
+    await panel.page.goto(address ?? await house.address());
+    await panel.page.locator('.dot.live').waitFor();
+    return panel;
+  }
+
+  // expect names something that the console will say and that is right, such as a refused request.
+  expect(pattern) { this.expected.push(pattern); }
+
+  // close checks that nothing was said, asked or stopped that should not have been.
+  async close() {
+    await this.context.close();
+    assert.deepEqual(this.problems.filter((p) => !this.expected.some((e) => e.test(p))), []);
+  }
+
+  // view goes to a view by its button and waits until something of it can be seen.
+  async view(name, seen) {
+    await this.page.locator(`nav button[data-view=${name}]`).click();
+    await this.page.locator(`section.view.${name}`).waitFor();
+    if (seen) await this.see(seen);
+  }
+
+  // see waits for a text within a part of the page.
+  async see(text, within = '#app') {
+    await this.page.locator(within).getByText(text).first().waitFor();
+  }
+
+  async gone(text, within = '#app') {
+    await this.page.locator(within).getByText(text).first().waitFor({ state: 'hidden' });
+  }
+
+  row(text) { return this.page.locator('.vl-row').filter({ hasText: text }); }
+
+  get detail() { return this.page.locator('.detail'); }
+
+  // openMemory opens the one row that says a text.
+  async openMemory(text) {
+    await this.row(text).click();
+    await this.detail.getByText(text).first().waitFor();
+    await this.detail.locator('.change').first().waitFor(); // its history
+  }
+
+  // press presses one of the buttons beside a memory.
+  press(name, within = this.detail) { return within.getByRole('button', { name, exact: true }).first().click(); }
+
+  // answer answers the question that is asked, and waits until it is gone.
+  async answer(name) {
+    const dialog = this.page.locator('dialog[open]');
+    await dialog.getByRole('button', { name, exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+
+  // texts are the texts of all that fit a selector.
+  texts(selector) { return this.page.locator(selector).allInnerTexts(); }
+
+  // until waits for a condition in the page.
+  until(f, arg) { return this.page.waitForFunction(f, arg); }
+
+  async accessible(where) {
+    await this.page.evaluate(axe);
+    const faults = await this.page.evaluate(async () => (await globalThis.axe.run()).violations
+      .filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`));
+    assert.deepEqual(faults, [], where);
+  }
+
+  async shot(name) {
+    const dir = process.env.MEMSIDECAR_SCREENSHOTS;
+    if (!dir) return;
+    await mkdir(dir, { recursive: true });
+    await this.page.screenshot({ path: join(dir, `${name}.png`) });
+  }
+}
+
+// watching checks the panel when a test is through with it, also when the test failed.
+export async function withPanel(browser, house, options, f) {
+  const panel = await Panel.open(browser, house, options);
+  let failed = true;
+  try {
+    await f(panel);
+    failed = false;
+  } catch (error) {
+    await panel.shot(`failed-${process.pid}-${Date.now()}`).catch(() => {});
+    error.message += `\nthe page's problems: ${JSON.stringify(panel.problems)}`;
+    throw error;
+  } finally {
+    if (failed) await panel.context.close();
+    else await panel.close();
+  }
+}

@@ -1,0 +1,123 @@
+// The other views: what each says of the store, and what can be done there.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { House } from './lib/house.mjs';
+import { launch, withPanel } from './lib/panel.mjs';
+import { day, summary } from './lib/seed.mjs';
+
+let browser, house;
+before(async () => {
+  [browser, house] = await Promise.all([launch(), House.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
+});
+after(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+const panelTest = (name, f, options) => test(name, () => withPanel(browser, house, options, f));
+
+panelTest('operations say what they changed, and can be taken back', async (panel) => {
+  const { operations } = await house.json('ops', '--limit', '100');
+  const change = (await house.json('history', 'api')).operations[0];
+  await panel.view('operations', `#${change.number}`);
+  const card = (n) => panel.page.locator('details.card', { has: panel.page.locator('strong', { hasText: new RegExp(`^#${n}$`) }) });
+  const known = operations.filter((o) => o.space === 'default');
+  assert.equal(await panel.page.locator('details.card').count(), known.length);
+  await card(change.number).locator('summary').click();
+  await card(change.number).locator('ins').first().waitFor();
+  assert.match(await card(change.number).innerHTML(), /port <del>8080<\/del><ins>8443<\/ins>/);
+  await panel.press('Undo', card(change.number));
+  await panel.answer('Undo');
+  await panel.see('Taken back.', '#says');
+  const [undo] = await house.newest();
+  assert.deepEqual([undo.undoes, (await house.memory('api')).content], [change.number, 'The API listens on port 8080']);
+  await card(change.number).locator('summary').click(); // with nothing opened the list follows what happens
+  await house.run('add', 'Something else', '--id', 'else');
+  await card((await house.newest())[0].number).waitFor();
+  await card(undo.number).getByText(`Undo #${change.number}`).waitFor();
+});
+
+panelTest('proposed changes and refused edits are decided', async (panel) => {
+  await panel.view('edits', 'REVIEW_LOST_NUMBER');
+  const proposal = panel.page.locator('.card', { hasText: 'REVIEW_LOST_NUMBER' });
+  assert.match((await proposal.locator('del').allInnerTexts()).join(' '), /15/);
+  await proposal.getByRole('button', { name: 'staging' }).click();
+  await panel.see('The staging database is Postgres 15', '.detail .content');
+  await panel.view('edits', 'REVIEW_LOST_NUMBER');
+  await panel.press('Accept', proposal);
+  await proposal.waitFor({ state: 'detached' });
+  assert.equal((await house.memory('staging')).content, 'Staging has a database');
+  await house.run('undo', String((await house.newest())[0].number));
+  await proposal.waitFor();
+  assert.equal((await house.memory('staging')).content, 'The staging database is Postgres 15');
+  await panel.press('Discard', proposal);
+  await proposal.waitFor({ state: 'detached' });
+  assert.equal((await house.memory('staging')).content, 'The staging database is Postgres 15');
+  assert.equal((await house.json('review', 'list')).items.length, 0);
+
+  const edit = panel.page.locator('.card', { hasText: `logs/${day(3)}.json` });
+  assert.match(await edit.innerText(), /cannot be read[^]*line \d+, column \d+[^]*quarantine\//);
+  assert.equal(await edit.getByRole('button', { name: 'Accept' }).count(), 0);
+  panel.expect(/404 .*GetEdit/); // the list may be asked for at the very moment of the decision
+  await panel.press('Discard', edit);
+  await edit.waitFor({ state: 'detached' });
+  assert.equal((await house.json('edits', 'list')).edits.length, 0);
+  assert.match(await house.run('log', 'get', day(3)), /Sorted the mail of the week/);
+});
+
+panelTest('sessions show what was said and what they taught', async (panel) => {
+  await panel.view('sessions', 'lesson');
+  const [chat, lesson, doubt] = await panel.texts('button.card');
+  assert.match(chat, /chat[^]*open[^]*1 messages/);
+  assert.match(lesson, /lesson[^]*reflected[^]*2 messages[^]*tester/);
+  assert.match(doubt, /doubt[^]*reflected[^]*They spoke of the staging database/);
+  await panel.page.locator('button.card', { hasText: 'lesson' }).click();
+  await panel.see('I will.', '.detail');
+  await panel.detail.getByRole('button', { name: /^memory / }).waitFor();
+  assert.match(await panel.detail.innerText(), /tester · \/srv\/app[^]*What it taught[^]*Invoices are sent on Tuesdays[^]*Please remember that invoices are sent on Tuesdays/);
+  await panel.detail.getByRole('button', { name: /^memory / }).click();
+  await panel.see('Invoices are sent on Tuesdays', '.detail .content');
+  await panel.view('sessions', 'lesson');
+  await panel.page.locator('button.card', { hasText: 'lesson' }).click();
+  await panel.see('I will.', '.detail');
+  await house.run('session', 'append', 'lesson', 'One more thing.');
+  await house.run('session', 'end', 'lesson');
+  await panel.see('One more thing.', '.detail');
+});
+
+panelTest('the rolling summary is read and written, and not over somebody else', async (panel) => {
+  await panel.view('summary');
+  const box = panel.page.getByRole('textbox', { name: 'Rolling summary' });
+  await panel.until((text) => document.querySelector('.summary textarea').value === text, summary);
+  await box.fill(`${summary}。每周五发布。`);
+  await panel.press('Save', panel.page.locator('.summary'));
+  await panel.see('Saved.', '#says');
+  assert.match(await house.run('summary', 'get'), /每周五发布/);
+  await box.fill('What the panel wants to say');
+  await house.run('summary', 'set', 'What the command line says');
+  await panel.see('Nothing was saved and your text is still here', '.summary');
+  assert.equal(await box.inputValue(), 'What the panel wants to say');
+  await panel.press('Reload', panel.page.locator('.summary'));
+  await panel.until(() => document.querySelector('.summary textarea').value === 'What the command line says');
+  await house.run('summary', 'set', 'And now this');
+  await panel.until(() => document.querySelector('.summary textarea').value === 'And now this');
+  // Two operations in quick succession, of which the summary's need not be the last.
+  await Promise.all([house.run('summary', 'set', 'Between others'), ...[1, 2, 3].map((n) => house.run('add', `A crowd of ${n}`))]);
+  await panel.until(() => document.querySelector('.summary textarea').value === 'Between others');
+});
+
+panelTest('doctor and figures say what the command line says', async (panel) => {
+  const [doctor, stats] = [await house.json('doctor'), await house.json('stats')];
+  await panel.view('state', 'MemoryService/Stats');
+  const text = await panel.page.locator('section.state').innerText();
+  const lines = (await panel.texts('.findings li')).map((l) => l.replace(/\s+/g, ' '));
+  for (const f of doctor.findings.filter((f) => f.name !== 'jobs')) assert.ok(lines.some((l) => l.includes(`${f.name} ${f.detail}`)), `${f.name} ${f.detail} in ${lines.join('\n')}`);
+  const tiles = await panel.texts('.tile');
+  for (const [n, name] of [[stats.total, 'Total'], [stats.by_status.active, 'Active'], [stats.sessions, 'Sessions'], [stats.days, 'Daily logs']]) {
+    assert.ok(tiles.some((t) => t.split(/\s+/, 1)[0] === String(n) && t.endsWith(name)), `${n} ${name} in ${tiles.join()}`);
+  }
+  assert.match(text, new RegExp(`Facts\\s+${stats.by_category.facts}\\b`));
+  assert.match(text, /Procedural\s+1\b/);
+  for (const s of stats.spaces) assert.match(text, new RegExp(`${s.name}\\s+${s.active}\\s+${s.total}\\b`));
+  assert.ok(text.includes(house.data), 'the data directory');
+});

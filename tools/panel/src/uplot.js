@@ -1,0 +1,2 @@
+// The plots of internal/web/static/plots.js.
+export { default } from 'uplot';
