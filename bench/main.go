@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/bench/process"
+	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
 func main() {
@@ -39,18 +40,19 @@ var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "che
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine fills.
 type bench struct {
-	dir    string // of this run, removed at its end
-	bin    string // the daemon
-	self   string // this program, for the child processes of the floors
-	only   []string
-	sizes  []int         // memories in the store before the measurement
-	rounds int           // how often floor and figure are taken in turn
-	slice  time.Duration // how long one of them runs
-	starts int           // how often a cold start is timed
-	settle time.Duration // wait before resident memory is read
-	log    io.Writer     // progress, for people
-	report report
-	next   serial // makes every memory another one
+	dir     string // of this run, removed at its end
+	bin     string // the daemon
+	self    string // this program, for the child processes of the floors
+	only    []string
+	meaning bool          // searches and recalls go by what texts mean, too
+	sizes   []int         // memories in the store before the measurement
+	rounds  int           // how often floor and figure are taken in turn
+	slice   time.Duration // how long one of them runs
+	starts  int           // how often a cold start is timed
+	settle  time.Duration // wait before resident memory is read
+	log     io.Writer     // progress, for people
+	report  report
+	next    serial // makes every memory another one
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -98,6 +100,7 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000,100000)")
 	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
+	fs.BoolVar(&b.meaning, "meaning", false, "have the model inside make vectors, wait for them, and let searches and recalls go by them")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if err := fs.Parse(args); err != nil {
 		return nil, false, err
@@ -140,6 +143,9 @@ func (b *bench) wants(scenario string) bool {
 func (b *bench) measure(ctx context.Context, size int) (err error) {
 	data := filepath.Join(b.dir, fmt.Sprintf("d%d", size))
 	fmt.Fprintf(b.log, "%7d memories: filling\n", size)
+	if err := b.settings(data); err != nil {
+		return err
+	}
 	d, err := b.start(ctx, data)
 	if err != nil {
 		return err
@@ -152,6 +158,12 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	ids, err := b.fill(ctx, d, size)
 	if err != nil {
 		return fmt.Errorf("fill: %w", err)
+	}
+	if b.meaning {
+		fmt.Fprintf(b.log, "%7d memories: waiting for their vectors\n", size)
+		if err := b.embedded(ctx, d); err != nil {
+			return err
+		}
 	}
 	// What needs the store at its exact size comes first; adding changes it.
 	if size > 0 && (b.wants("start") || b.wants("memory")) {
@@ -187,6 +199,41 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		}
 	}
 	return nil
+}
+
+// settings writes the configuration of the daemon on data. Without meaning nothing is embedded beside what is measured.
+func (b *bench) settings(data string) error {
+	dir := filepath.Join(data+".config", "memsidecar")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	text := "embeddings_inside: false\n"
+	if b.meaning {
+		text = "memory_implicit_recall_meaning: true\n"
+	}
+	return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
+}
+
+// embedded returns when nothing waits for its vector.
+func (b *bench) embedded(ctx context.Context, d *process.Server) error {
+	conn, err := d.Client(0)
+	if err != nil {
+		return err
+	}
+	for {
+		res, err := memsidecarv1.NewMemoryServiceClient(conn).Stats(ctx, &memsidecarv1.MemoryServiceStatsRequest{})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(res.GetSpaces(), func(s *memsidecarv1.SpaceStats) bool { return s.GetEmbeddingWaiting() > 0 }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // start starts a daemon on data and waits until it serves.
