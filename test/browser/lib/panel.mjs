@@ -24,7 +24,7 @@ export class Panel {
     panel.expected = [];
     panel.context.on('request', (r) => { if (new URL(r.url()).origin !== house.url) panel.problems.push(`asked for ${r.url()}`); });
     panel.page = await panel.context.newPage();
-    panel.page.setDefaultTimeout(20000);
+    panel.page.setDefaultTimeout(30000);
     panel.page.on('console', (m) => { if (['error', 'warning', 'assert'].includes(m.type())) panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`); });
     panel.page.on('pageerror', (e) => panel.problems.push(`uncaught: ${e.stack}`));
     await panel.page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`)));
