@@ -20,7 +20,7 @@ process.env.MEMSIDECAR_SCREENSHOTS ||= await mkdtemp('/tmp/mspanel-screenshots-'
 
 try {
   await Promise.all([seed(process.env.MEMSIDECAR_TEST_STORE), many(process.env.MEMSIDECAR_TEST_MANY, 10000)]);
-  const args = measure ? ['measure.mjs'] : ['--test', '--test-concurrency=2', '--test-timeout=120000', ...(files.length ? files : (await readdir('.')).filter((f) => f.endsWith('.test.mjs')).sort())];
+  const args = measure ? ['measure.mjs'] : ['--test', '--test-concurrency=2', '--test-timeout=240000', ...(files.length ? files : (await readdir('.')).filter((f) => f.endsWith('.test.mjs')).sort())];
   process.exitCode = await new Promise((resolve) => spawn(process.execPath, args, { stdio: 'inherit' }).once('exit', (code) => resolve(code ?? 1)));
 } finally {
   await rm(stores, { recursive: true });

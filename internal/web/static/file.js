@@ -14,7 +14,7 @@ function place(text, message) {
 }
 
 export function file(box, { space, show, fail }, wanted) {
-  let date = wanted ?? '', etag = '', loaded = null, ed = null, problems = [], checking = new AbortController(), gone = false;
+  let date = wanted ?? '', etag = '', loaded = null, ed = null, problems = [], checking = new AbortController(), gone = false, moved = false, said = ['', ''];
   const path = (more = '') => `/api/memory/file${more}?${query({ space, date })}`;
   const name = () => (date ? `logs/${date}.json` : 'memory.json');
 
@@ -52,16 +52,23 @@ export function file(box, { space, show, fail }, wanted) {
     ed?.close();
     ed = loaded = null;
     problems = [];
+    moved = false;
   }
 
-  // verdict says what is known of the text as it stands.
-  function verdict(state, ...text) {
+  // verdict says what is known of the text as it stands, and whether what it was made from has moved on.
+  function verdict(state, text) {
+    said = [state, text];
     note.className = `verdict ${state}`;
-    fill(note, ...text);
+    note.textContent = moved ? `${text} · ${t('fileMoved')}` : text;
     saveButton.disabled = gone || state === 'bad' || !dirty();
     list.hidden = problems.length === 0;
     fill(list, problems.map((p) => h('li', { class: p.refused ? 'fail' : 'warn' }, p.line
       ? h('button', { class: 'link', onclick: () => ed.go(p.line, p.column) }, `${t('line')} ${p.line}, ${t('column')} ${p.column}`) : t('wholeFile'), p.path && h('code', {}, ` ${p.path}`), `: ${p.message}`)));
+  }
+
+  function hasMoved() {
+    moved = true;
+    verdict(...said);
   }
 
   // check asks the daemon, which knows more than whether it is JSON.
@@ -90,9 +97,7 @@ export function file(box, { space, show, fail }, wanted) {
   function touched() {
     problems = [];
     checking.abort();
-    note.className = 'verdict';
-    note.textContent = t('checking');
-    saveButton.disabled = false;
+    verdict('', t('checking'));
     if (ed.size() < 1_000_000) soon();
     else less();
   }
@@ -113,9 +118,10 @@ export function file(box, { space, show, fail }, wanted) {
     const now = await res.text();
     if (asked !== date || !box.isConnected) return;
     gone = false;
-    if (!force && dirty()) return void (note.textContent = t('fileMoved')); // what somebody types stays
+    if (!force && dirty()) return hasMoved(); // what somebody types stays
     etag = res.headers.get('ETag');
-    if (ed && now === loaded) return check();
+    moved = false;
+    if (ed && now === loaded && !dirty()) return check();
     const { editor, most } = await import('./editor.js');
     if (asked !== date || !box.isConnected) return;
     loaded = now;
@@ -181,9 +187,8 @@ export function file(box, { space, show, fail }, wanted) {
     close: drop,
     changed: (e) => {
       if (e && e.space !== space) return;
-      if (dirty()) note.textContent = t('fileMoved');
-      else if (!ed || ed.size() <= 2_000_000) load(false).catch(fail);
-      else note.textContent = t('fileMoved');
+      if (!dirty() && (!ed || ed.size() <= 2_000_000)) load(false).catch(fail);
+      else hasMoved();
     },
   };
 }

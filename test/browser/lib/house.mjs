@@ -31,7 +31,7 @@ export class House {
     await log.close();
     try {
       await this.run('healthcheck', '--wait');
-      this.url = JSON.parse(await this.run('ui', '--token', '--json')).url;
+      if (this.env.MEMSIDECAR_HTTP_LISTEN) this.url = JSON.parse(await this.run('ui', '--token', '--json')).url;
     } catch (error) {
       this.process.kill('SIGKILL');
       throw new Error(`the daemon did not start: ${error.message}\n${await readFile(join(this.dir, 'log'), 'utf8')}`);

@@ -24,10 +24,10 @@ export class Panel {
     panel.expected = [];
     panel.context.on('request', (r) => { if (new URL(r.url()).origin !== house.url) panel.problems.push(`asked for ${r.url()}`); });
     panel.page = await panel.context.newPage();
-    panel.page.setDefaultTimeout(20000);
-    panel.page.on('console', (m) => { if (['error', 'warning', 'assert'].includes(m.type())) panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`); });
-    panel.page.on('pageerror', (e) => panel.problems.push(`uncaught: ${e.stack}`));
-    await panel.page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`)));
+    panel.page.setDefaultTimeout(30000);
+    panel.context.on('console', (m) => { if (['error', 'warning', 'assert'].includes(m.type())) panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`); });
+    panel.context.on('weberror', (e) => panel.problems.push(`uncaught: ${e.error().stack}`));
+    await panel.context.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`)));
     await panel.page.goto(address ?? await house.address());
     await panel.page.locator('.dot.live').waitFor();
     return panel;
