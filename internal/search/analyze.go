@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,10 +38,13 @@ type token struct {
 	start, end int
 }
 
-// analyzer turns text into tokens. It keeps scratch space, so it is not safe for concurrent use; the engine pools analyzers.
+// analyzer turns text into tokens. It keeps scratch space and a cache of stems, so it is not safe for concurrent use;
+// the engine pools analyzers.
 type analyzer struct {
 	lex    *lexicon
-	pairs  map[[2]rune]gram // the terms of characters seen lately, one or two
+	stems  map[string]stemmed  // lower-case word → term; the words seen lately
+	faded  map[string]stemmed  // the words seen before those
+	pairs  map[[2]rune]stemmed // the terms of characters seen lately, one or two
 	tokens []token
 	buf    []byte
 	runes  []rune
@@ -51,17 +55,16 @@ type analyzer struct {
 	asked map[string]int // its terms
 }
 
-// gram is the term of one character, or of two.
-type gram struct {
-	term string
+type stemmed struct {
+	term string // "" for a stop word
 	weak bool
 }
 
-// maxPairs bounds the terms of characters that are kept.
-const maxPairs = 1 << 14
+// maxStems bounds each half of the cache: about 3 MB in all.
+const maxStems = 1 << 14
 
 func newAnalyzer(lex *lexicon) *analyzer {
-	return &analyzer{lex: lex, pairs: map[[2]rune]gram{}}
+	return &analyzer{lex: lex, stems: make(map[string]stemmed, 1024), pairs: make(map[[2]rune]stemmed, 256)}
 }
 
 func stem(w string) string { return english.Stem(w, true) }
@@ -195,8 +198,8 @@ func (a *analyzer) grams(text string, i int) int {
 	return i
 }
 
-// gram is the term of one character, or of two. The second is 0 for one.
-func (a *analyzer) gram(first, second rune) gram {
+// gram is the term of one character, or of two.
+func (a *analyzer) gram(first, second rune) stemmed {
 	k := [2]rune{first, second}
 	g, ok := a.pairs[k]
 	if ok {
@@ -206,11 +209,23 @@ func (a *analyzer) gram(first, second rune) gram {
 		g.term += string(second)
 		g.weak = a.lex.weak[g.term]
 	}
-	if len(a.pairs) >= maxPairs {
+	if len(a.pairs) >= maxStems {
 		clear(a.pairs)
 	}
 	a.pairs[k] = g
 	return g
+}
+
+// remember keeps a stem. When there are too many, those that were not needed lately go.
+func (a *analyzer) remember(key string, s stemmed) {
+	if len(a.stems) >= maxStems {
+		a.stems, a.faded = a.faded, a.stems
+		if a.stems == nil {
+			a.stems = make(map[string]stemmed, maxStems)
+		}
+		clear(a.stems)
+	}
+	a.stems[key] = s
 }
 
 // word emits a word: folded, stemmed, unless it is a stop word.
@@ -223,7 +238,18 @@ func (a *analyzer) word(s string, k kind) {
 		}
 		a.buf = a.buf[:cut]
 	}
-	st := a.lex.stemmed(a.buf)
+	st, ok := a.stems[string(a.buf)]
+	if !ok {
+		w := string(a.buf)
+		if st, ok = a.faded[w]; !ok && !a.lex.stop[w] {
+			st.term = w
+			if isAlpha(w) {
+				st.term = stem(cmp.Or(a.lex.base[w], w))
+			}
+			st.weak = a.lex.weak[st.term]
+		}
+		a.remember(w, st)
+	}
 	a.emit(st.term, k, st.weak)
 }
 

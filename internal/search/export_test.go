@@ -275,9 +275,3 @@ func Negations(text string) int { return negations(text) }
 
 // Normalized is a text as the analyzer reads it.
 func Normalized(text string) string { return normalize(text) }
-
-// NewStems returns the terms of words, as a new engine makes and keeps them.
-func NewStems() func(word string) (term string) {
-	l := newLexicon()
-	return func(word string) string { return l.stemmed([]byte(word)).term }
-}

@@ -2,10 +2,8 @@ package search
 
 import "strings"
 
-// lexicon is what the analyzer knows of words. It is built once per engine and shared by all of its analyzers.
+// lexicon is what the analyzer knows of words. It is built once per engine and only read afterwards.
 type lexicon struct {
-	stems stems
-
 	stop map[string]bool   // never indexed
 	weak map[string]bool   // indexed terms (stems) that say little: they alone never make a match
 	base map[string]string // irregular form → base
