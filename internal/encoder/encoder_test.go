@@ -192,7 +192,7 @@ func TestCancelledUnderWay(t *testing.T) {
 	if asked < 6*4 {
 		t.Errorf("asked %d times whether it was cancelled: not before every matrix of 6 layers", asked)
 	}
-	for left := 0; left < asked; left += 5 {
+	for left := 0; left < asked; left += 7 {
 		if _, err := e.Encode(&ending{t.Context(), left}, []string{"a text"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d steps: %v", left, err)
 		}
