@@ -3,10 +3,14 @@
 package encoder_test
 
 import (
+	"context"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/encoder"
 )
@@ -48,6 +52,32 @@ func worked(b *testing.B) float64 {
 		b.Fatal(err)
 	}
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// BenchmarkQueryBeside answers one query after the other while as many texts as possible are stored.
+func BenchmarkQueryBeside(b *testing.B) {
+	e := newEncoder(b)
+	e.SetPatience(time.Hour)
+	ctx, cancel := context.WithCancel(b.Context())
+	texts := slices.Repeat([]string{"The deploy failed because the migration had locked the table for ten minutes."}, 64)
+	var storing sync.WaitGroup
+	storing.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = e.Embed(ctx, texts)
+		}
+	})
+	slowest, n := time.Duration(0), 0
+	for b.Loop() {
+		n++
+		before := time.Now()
+		if _, err := e.Query(ctx, "what did we decide about the retries "+strconv.Itoa(n)); err != nil {
+			b.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(before))
+	}
+	cancel()
+	storing.Wait()
+	b.ReportMetric(float64(slowest.Milliseconds()), "slowest-ms")
 }
 
 func BenchmarkNew(b *testing.B) {

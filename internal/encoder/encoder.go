@@ -32,7 +32,8 @@ type Encoder struct {
 	recent   *vector.Recent
 }
 
-// New reads the model that is in the program, which takes some milliseconds, and checks that it is undamaged. Error: ErrNoModel.
+// New reads the model that is in the program, which takes some milliseconds, and checks that it is undamaged. Errors: ErrNoModel,
+// one that says what is damaged and what to do.
 func New() (*Encoder, error) { return load(modelFile) }
 
 func load(file string) (*Encoder, error) {

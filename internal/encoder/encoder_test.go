@@ -87,7 +87,7 @@ func TestVectors(t *testing.T) {
 	e := newEncoder(t)
 	least, sum, n := 1.0, 0.0, 0
 	for i, x := range examples(t) {
-		if memtest.RaceDetector && i%8 != 0 {
+		if memtest.RaceDetector && i%16 != 0 {
 			continue
 		}
 		got, err := e.Encode(t.Context(), []string{x.Text})
@@ -166,6 +166,36 @@ func TestCancelled(t *testing.T) {
 	}
 	if _, err := e.Encode(t.Context(), []string{"a text"}); err != nil {
 		t.Errorf("after a call that was cancelled: %v", err)
+	}
+}
+
+// ending is a context that is cancelled when it has been asked a number of times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestCancelledUnderWay(t *testing.T) {
+	e := newEncoder(t)
+	whole := &ending{t.Context(), 1 << 30}
+	if _, err := e.Encode(whole, []string{"a text"}); err != nil {
+		t.Fatal(err)
+	}
+	asked := 1<<30 - whole.left
+	if asked < 6*4 {
+		t.Errorf("asked %d times whether it was cancelled: not before every matrix of 6 layers", asked)
+	}
+	for left := 0; left < asked; left += 7 {
+		if _, err := e.Encode(&ending{t.Context(), left}, []string{"a text"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled after %d steps: %v", left, err)
+		}
 	}
 }
 

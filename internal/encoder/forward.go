@@ -35,7 +35,7 @@ func (s *scratch) fit(m *model, tokens int) {
 	}
 }
 
-// forward sets out to the unit vectors of texts, given as tokens. It looks at ctx before every matrix.
+// forward sets out to the unit vectors of texts, given as tokens. It looks at ctx before every matrix and every head.
 func (m *model) forward(ctx context.Context, s *scratch, b *bell, texts [][]int32, out [][]float32) error {
 	tokens := 0
 	for _, ids := range texts {
@@ -90,10 +90,10 @@ func (l *layer) attend(ctx context.Context, m *model, s *scratch, texts [][]int3
 	}
 	at := 0
 	for _, ids := range texts {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		for head := range m.Heads {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			s.attend(s.attended[3*at*m.Width:3*(at+len(ids))*m.Width], m.Width, head*len(m.ones), m.ones)
 		}
 		at += len(ids)
