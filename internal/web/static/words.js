@@ -20,6 +20,7 @@ const words = {
   connected: ['live', '实时'], lost: ['not connected', '未连接'], theme: ['Theme', '主题'], language: ['中文', 'English'],
   unreachable: ['The daemon does not answer, and nothing was done. Start it with `memsidecar start`; when it was started anew, open the panel with `memsidecar ui`.', '守护进程没有响应，未作任何操作。请用 `memsidecar start` 启动；如已重新启动，请用 `memsidecar ui` 打开面板。'],
   doorKept: ['This tab is no longer let in. What you typed is still here: copy what you need, then run `memsidecar ui` in a terminal.', '此标签页已失去访问权限。你输入的内容仍在此处：请复制所需内容，然后在终端运行 `memsidecar ui`。'],
+  REVIEW_LOST_NUMBER: ['It would lose a number', '会丢失数字'], REVIEW_LOST_NAME: ['It would lose a name', '会丢失名称'], REVIEW_LOST_NEGATION: ['It would lose a negation', '会丢失否定'], REVIEW_LOST_TEXT: ['It would lose most of the text', '会丢失大部分文字'], REVIEW_USERS_OWN: ['It would retire what you saved', '会停用你保存的记忆'],
   door: ['Run `memsidecar ui` in a terminal: it opens this panel. An address works once, in one browser tab.', '请在终端运行 `memsidecar ui` 打开此面板。每个地址只在一个标签页中有效一次。'],
   entries: ['entries', '条'], entry: ['entry', '条'], archived: ['archived', '已归档'], deleted: ['deleted', '已删除'], messages: ['messages', '条消息'], taught: ['What it taught', '学到的内容'], open: ['open', '进行中'], ended: ['ended', '已结束'], reflected: ['reflected', '已反思'],
   figures: ['Figures', '统计'], byCategory: ['Active memories by category', '各分类的有效记忆'], bySource: ['By source', '按来源'], spaces: ['Spaces', '空间'], latency: ['Time of calls', '调用耗时'], method: ['Method', '方法'], count: ['Count', '次数'], doctor: ['Doctor', '体检'], 
