@@ -1,3 +1,5 @@
+import { t } from './words.js';
+
 // Talks to the daemon. The token lives in this tab's session storage, which belongs to this address and port alone; it is sent as a header, never
 // as a cookie.
 const key = 'memsidecar.token';
@@ -28,6 +30,15 @@ const headers = () => ({ Authorization: `Bearer ${sessionStorage.getItem(key)}` 
 let onlost = () => {};
 export const whenLost = (f) => { onlost = f; };
 
+// reach is fetch that says in words when nobody answers.
+async function reach(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (e) {
+    throw e.name === 'AbortError' ? e : new Error(t('unreachable'));
+  }
+}
+
 async function check(res) {
   if (res.ok) return res;
   const body = await res.json().catch(() => ({}));
@@ -44,7 +55,7 @@ export async function api(method, path, body, signal) {
     options.body = JSON.stringify(body);
     options.headers['Content-Type'] = 'application/json';
   }
-  return (await check(await fetch(path, options))).json();
+  return (await check(await reach(path, options))).json();
 }
 
 // call is a method of the gRPC API.
@@ -56,7 +67,7 @@ export const query = (params) => {
   return q.toString();
 };
 
-export const raw = async (method, path, body, more = {}, signal = undefined) => check(await fetch(path, { method, headers: { ...headers(), ...more }, body, signal }));
+export const raw = async (method, path, body, more = {}, signal = undefined) => check(await reach(path, { method, headers: { ...headers(), ...more }, body, signal }));
 
 // listen passes operations on for as long as the page is there, and tells whether it is connected.
 export async function listen(onoperation, onstate) {

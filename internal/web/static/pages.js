@@ -82,7 +82,7 @@ export function edits(box, { space, show, fail }) {
     const resolve = (accept) => () => call('ReviewService/Resolve', { space, id: p.id, accept });
     const after = p.proposed && { ...p.proposed, content: p.proposed.content || p.before };
     return h('div', { class: 'card' },
-      h('div', {}, h('strong', {}, p.reason), ` · ${p.proposed_by} · ${stamp(p.proposed_at)} · `, h('button', { class: 'link', onclick: () => show('memories', p.target_id) }, p.target_id)),
+      h('div', {}, h('strong', {}, t(p.reason)), ` · ${p.proposed_by} · ${stamp(p.proposed_at)} · `, h('button', { class: 'link', onclick: () => show('memories', p.target_id) }, p.target_id)),
       p.action === 'delete' ? h('div', { class: 'diff' }, h('del', {}, p.before)) : h('div', { class: 'diff' }, differenceOf(p.before, after?.content ?? '')),
       p.stale && h('p', { class: 'bad' }, t('proposalStale')),
       h('div', { class: 'bar' }, !p.stale && button('accept', resolve(true), 'primary'), button('discard', resolve(false))));

@@ -101,7 +101,13 @@ export async function show(name, ...args) {
   const box = h('section', { class: `view ${name}`, 'aria-label': t(name) });
   fill(panel.main, box);
   panel.view = null;
-  const make = await views[name]();
+  let make;
+  try {
+    make = await views[name]();
+  } catch {
+    fail(new Error(t('unreachable')));
+    return true;
+  }
   if (box.isConnected) panel.view = make(box, { space: panel.space, show, fail }, ...args) ?? {}; // else somebody went on meanwhile
   return true;
 }
@@ -152,12 +158,12 @@ try {
   door(error.message);
 }
 if (hasToken()) {
-  whenLost(() => door());
+  whenLost(() => (panel.view?.dirty?.() ? say(t('doorKept')) : door()));
   frame();
   show(wanted || 'memories');
   findSpaces().catch(fail);
   listen(changed, connected);
-  setTimeout(() => Object.values(views).forEach((view) => view()), 1500);
+  setTimeout(() => Promise.allSettled(Object.values(views).map((view) => view())), 1500); // what cannot be had now is asked for again when it is chosen
 } else if (!app.querySelector('.door')) {
   door();
 }

@@ -26,7 +26,7 @@ export class Panel {
     panel.page = await panel.context.newPage();
     panel.page.setDefaultTimeout(30000);
     panel.context.on('console', (m) => { if (['error', 'warning', 'assert'].includes(m.type())) panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`); });
-    panel.context.on('weberror', (e) => panel.problems.push(`uncaught: ${e.error().stack}`));
+    panel.context.on('weberror', (e) => panel.problems.push(`uncaught: ${e.error().message} ${e.error().stack}`));
     await panel.context.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`)));
     await panel.page.goto(address ?? await house.address());
     await panel.page.locator('.dot.live').waitFor();
