@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/memsidecar/memsidecar/internal/encoder"
 )
 
 func TestMain(m *testing.M) {
@@ -34,6 +36,13 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
+		Condition: func(name string) (bool, error) {
+			if name != "model" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			_, err := encoder.New()
+			return err == nil, nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
 			"fakellm":        cmdFakeLLM,

@@ -61,7 +61,7 @@ func (d *daemon) findEmbeddings() rpc.Finding {
 	c := d.coverage()
 	model, refused := d.cfg.Embeddings.Model, "the server takes %d not"
 	if d.remote == nil {
-		model, refused = "the model inside", "%d are in other languages than it knows and found by words"
+		model, refused = "the model inside", "%d in other languages than it knows are found by words"
 	}
 	detail := fmt.Sprintf("%s: %d of %d memories have vectors", model, c.Embedded, c.Embedded+c.Waiting+c.Refused)
 	if c.Refused > 0 {
