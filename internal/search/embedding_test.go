@@ -36,6 +36,7 @@ type fake struct {
 	down       error    // guarded by mu
 	refuses    string   // texts that hold it
 	extra      int      // further dimensions; guarded by mu
+	asked      func()   // called by Query
 }
 
 func (f *fake) Identity() string { return f.identity }
@@ -66,6 +67,9 @@ func (f *fake) Embed(_ context.Context, texts []string) ([]vector.Direction, err
 }
 
 func (f *fake) Query(_ context.Context, text string) (vector.Direction, error) {
+	if f.asked != nil {
+		f.asked()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.queries++
@@ -215,6 +219,31 @@ func TestMeaningHasASay(t *testing.T) {
 					if resp := find(t, e, asks(tt.query, arm)); resp.Abstained == want {
 						t.Errorf("%s: abstained %v, found %v", arm, resp.Abstained, order(resp.Hits))
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestNothingWaitsForADirection changes the index while the direction of a query is asked for: the search must hold no lock meanwhile.
+func TestNothingWaitsForADirection(t *testing.T) {
+	for _, calibrated := range []bool{false, true} {
+		t.Run(fmt.Sprintf("calibrated %v", calibrated), func(t *testing.T) {
+			f := &fake{calibrated: calibrated}
+			embedding(t, f, newDir(t), drinks(), func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+				asked := 0
+				f.asked = func() {
+					asked++
+					e.Apply(record(10, memory.DefaultSpace, journal.Change{Memory: &journal.MemoryChange{ID: "new", After: mem("new", "A train to Gdynia")}}))
+					if found := find(t, e, asks("Gdynia", search.Keyword)); len(found.Hits) != 1 {
+						t.Errorf("found %v", order(found.Hits))
+					}
+				}
+				if resp := find(t, e, asks("coffee in the morning", search.Fusion)); len(resp.Hits) == 0 || !resp.Meant {
+					t.Errorf("found %v, meant %v", order(resp.Hits), resp.Meant)
+				}
+				if asked != 1 {
+					t.Errorf("asked %d times", asked)
 				}
 			})
 		})

@@ -48,6 +48,9 @@ func holdsFolded(text, p string) bool {
 
 // finish takes the closer look at what was kept, and orders it.
 func (r *ranking) finish() {
+	if r.judges {
+		r.direction()
+	}
 	answered := map[string]bool{}
 	for _, space := range r.req.places() {
 		if name := spaceName(space); !answered[name] {

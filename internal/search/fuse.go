@@ -19,7 +19,8 @@ const (
 	flat        = 1e-9 // a deviation below which candidates do not differ
 )
 
-// direction of the query, false when there is none now. It is asked for once, and only when there is something to compare with.
+// direction of the query, false when there is none now. It is asked for once, and only when there is something to compare with. The caller
+// holds no lock of an index, for asking takes time, and changes would have to wait.
 func (r *ranking) direction() (vector.Direction, bool) {
 	if r.asks == nil {
 		return vector.Direction{}, false
@@ -68,11 +69,11 @@ type kin struct {
 	cosine float64
 }
 
-// kindred returns the memories of a space nearest to the query, best first, none without a direction. The caller holds the lock.
+// kindred returns the memories of a space nearest to the query, best first, none unless its direction is known. The caller holds the lock.
 func (r *ranking) kindred(x *index, space string) []kin {
 	all, known := r.kin[space]
-	if d, ok := r.direction(); !known && ok && x.meanings != nil {
-		for _, n := range x.near(d, nearest, r.req) {
+	if !known && r.directed && x.meanings != nil {
+		for _, n := range x.near(r.towards, nearest, r.req) {
 			all = append(all, kin{x.docs[n.doc], n.cosine})
 		}
 		if r.kin == nil {
