@@ -17,7 +17,7 @@ import (
 // request, and the objects that it visits. The least of the times is what the rest of the machine disturbed least.
 func BenchmarkCollect(b *testing.B) {
 	st := benchOpen(b, benchDir(b))
-	defer st.Close(context.Background()) //nolint:errcheck // what is in it is of no interest
+	defer st.Close(context.Background())
 	own := func(s string) string { return string([]byte(s)) }
 	for from := 0; from < 100_000; from += 1000 {
 		_, err := st.Update(b.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
