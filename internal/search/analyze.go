@@ -51,6 +51,8 @@ type analyzer struct {
 	start  int // of the chunk being read
 	end    int
 
+	before, after []termCount // of a memory that changes
+
 	query query          // the one parsed last
 	asked map[string]int // its terms
 }

@@ -107,10 +107,9 @@ func tool(m *memory.Memory) string {
 	return m.Context.Tool + " " + m.Context.ErrorType
 }
 
-// count analyses a memory. The result shares nothing with the analyzer.
-func (a *analyzer) count(m *memory.Memory) counts {
-	var c counts
-	c.terms = make([]termCount, 0, len(m.Content)/6+8)
+// count analyses a memory. The result lies in room, which grows as needed and must not be in use.
+func (a *analyzer) count(room *[]termCount, m *memory.Memory) counts {
+	c := counts{terms: slices.Grow((*room)[:0], len(m.Content)/6+8)}
 	add := func(text string, flag uint8, weight float32) {
 		if text == "" {
 			return
@@ -143,7 +142,7 @@ func (a *analyzer) count(m *memory.Memory) counts {
 			unique = append(unique, t)
 		}
 	}
-	c.terms = unique
+	c.terms, *room = unique, unique
 	return c
 }
 

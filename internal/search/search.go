@@ -287,9 +287,9 @@ func (x *index) put(a *analyzer, m *memory.Memory) {
 	}
 	var before counts
 	if old != nil {
-		before = a.count(old)
+		before = a.count(&a.before, old)
 	}
-	after := a.count(m)
+	after := a.count(&a.after, m)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.putLocked(m, before, after)
@@ -310,7 +310,7 @@ func (x *index) remove(a *analyzer, id string) {
 	if old == nil {
 		return
 	}
-	before := a.count(old)
+	before := a.count(&a.before, old)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.removeLocked(id, before)

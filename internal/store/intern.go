@@ -14,15 +14,11 @@ const (
 )
 
 // interner lets memories share what many of them say in the same words: category, source, status and tags. A store of 100,000 memories has some
-// 400,000 objects less by it, all of which every collection of garbage would visit. It is safe for concurrent use.
+// 400,000 objects less by it, all of which every collection of garbage would visit. The zero value is ready to use, by several goroutines.
 type interner struct {
 	mu    sync.RWMutex
 	words map[string]string   // guarded by mu
 	lists map[string][]string // by their first word; guarded by mu
-}
-
-func newInterner() *interner {
-	return &interner{words: map[string]string{}, lists: map[string][]string{}}
 }
 
 // memory makes m share what it can. Nobody else may know m yet.
@@ -53,6 +49,9 @@ func (in *interner) word(s string) string {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.words == nil {
+		in.words = map[string]string{}
+	}
 	if len(in.words) < maxInterned {
 		in.words[s] = s
 	}
@@ -73,6 +72,9 @@ func (in *interner) list(tags []string) []string {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.lists == nil {
+		in.lists = map[string][]string{}
+	}
 	if len(in.lists) < maxInterned || known != nil {
 		in.lists[out[0]] = out
 	}

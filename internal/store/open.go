@@ -25,7 +25,7 @@ import (
 func Open(cfg Config) (*Store, error) {
 	s := &Store{
 		fs: cfg.FS, now: cfg.Now, log: cfg.Logger, projections: cfg.Projections, historyDays: cfg.HistoryDays,
-		visible: newState(true), staged: newState(false), touches: map[string]map[string]touch{}, interned: newInterner(),
+		visible: newState(true), staged: newState(false), touches: map[string]map[string]touch{},
 	}
 	if s.historyDays == 0 {
 		s.historyDays = DefaultHistoryDays

@@ -54,7 +54,7 @@ type Store struct {
 	mu      sync.RWMutex
 	visible *state // what is durable; guarded by mu
 
-	interned  *interner
+	interned  interner
 	snapshots snapshots
 	// keep is held for reading while somebody reads files of the snapshots or of the journal that must stay, and for writing by whoever removes or
 	// rewrites such files. It is taken before all other locks but snapshots.writing, before or after which it is only tried.
@@ -147,7 +147,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 		return Result{Op: r.Op, Outcomes: r.Outcomes, Replayed: true}, s.journal.Next() - 1, nil, nil
 	}
 	next := s.journal.Next()
-	tx := &Tx{space: sp, now: now, lsn: next, salt: s.journal.Origin(), interned: s.interned}
+	tx := &Tx{space: sp, now: now, lsn: next, salt: s.journal.Origin(), interned: &s.interned}
 	if err := fn(tx); err != nil {
 		return res, 0, nil, err
 	}
