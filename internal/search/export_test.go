@@ -47,7 +47,7 @@ func Decode(data []byte) error {
 
 // Encode returns the index of a space as Save would write it.
 func (e *Engine) Encode(space string) []byte {
-	e.catchUp()
+	e.drain()
 	s := e.space(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (e *Engine) Encode(space string) []byte {
 // Postings lists every term with the ids, frequencies and fields of its memories, which two equal indexes have in common whatever
 // the order of their changes was.
 func (e *Engine) Postings(space string) map[string]map[string]uint8 {
-	e.catchUp()
+	e.drain()
 	x := e.reader(space)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -85,7 +85,7 @@ func Checksummed(data []byte) []byte {
 
 // Thicken makes terms of that many documents dense in a space that exists.
 func (e *Engine) Thicken(space string, least int) {
-	e.catchUp()
+	e.drain()
 	s := e.space(space)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (e *Engine) Dense(space string) int { return len(e.space(space).index.dense
 
 // CheckDense compares what is kept beside the lists of a space with the lists.
 func (e *Engine) CheckDense(space string) error {
-	e.catchUp()
+	e.drain()
 	x := e.space(space).index
 	for term, d := range x.dense {
 		n := 0
@@ -158,7 +158,7 @@ func (e *Engine) Pool(req Request, limit int) ([]Hit, error) {
 	if err := req.validate(e.now); err != nil {
 		return nil, err
 	}
-	e.catchUp()
+	e.drain()
 	r := newRanking(&req, newAnalyzer(e.lex).parse(&req), e)
 	r.pool.limit = limit
 	for i, name := range req.Spaces {
@@ -181,7 +181,7 @@ func (e *Engine) rankAll(req *Request, limit int) (r *ranking, matched int, err 
 	if err := req.validate(e.now); err != nil {
 		return nil, 0, err
 	}
-	e.catchUp()
+	e.drain()
 	r = newRanking(req, newAnalyzer(e.lex).parse(req), e)
 	r.work = new(scratch)
 	if limit == 0 {

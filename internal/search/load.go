@@ -78,7 +78,7 @@ func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) e
 		x.enlist(e.restoreMeanings(name, fsys))
 		defer e.needsEmbedding()
 	}
-	e.catchUp() // into what is replayed
+	e.drain() // into what is replayed
 	e.publish(s, x, a)
 	return nil
 }

@@ -55,7 +55,7 @@ func (f *fingerprinter) of(m *memory.Memory) uint32 {
 func (e *Engine) Save(fsys durable.FS) error {
 	e.saving.Lock()
 	defer e.saving.Unlock()
-	e.catchUp()
+	e.drain()
 	if err := fsys.MkdirAll("index"); err != nil {
 		return fmt.Errorf("make index directory: %w", err)
 	}

@@ -53,7 +53,7 @@ type Engine struct {
 	indexing sync.Mutex        // held while queued records are indexed; taken before queueMu
 	queueMu  sync.Mutex        // held for moments only: writers wait for it
 	queue    []*journal.Record // applied, not indexed; guarded by queueMu
-	behind   atomic.Int64      // records applied and not indexed to the end
+	behind   atomic.Int64      // records applied that change a memory, and are not indexed to the end
 	queued   chan struct{}     // tells Run that there is something
 
 	embedder       Embedder      // nil without vectors
@@ -135,18 +135,21 @@ func (e *Engine) wait(ctx context.Context) error {
 const maxQueued = 4096
 
 // Apply takes the changes of memories of one record; it implements store.Projection. A search that starts after Apply has
-// returned sees them: it indexes first what Run has not got to yet. So a writer need not wait for that.
+// returned sees the memories that changed: it indexes first what Run has not got to yet. So a writer need not wait for that. Accesses are seen a
+// moment later, once Run has got to them.
 func (e *Engine) Apply(rec *journal.Record) {
 	if !slices.ContainsFunc(rec.Changes, concernsSearch) {
 		return
 	}
 	e.queueMu.Lock()
 	e.queue = append(e.queue, rec)
-	e.behind.Add(1)
+	if slices.ContainsFunc(rec.Changes, changesMemory) {
+		e.behind.Add(1)
+	}
 	full := len(e.queue) > maxQueued
 	e.queueMu.Unlock()
 	if full {
-		e.catchUp()
+		e.drain()
 		return
 	}
 	select {
@@ -162,16 +165,20 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-e.queued:
-			e.catchUp()
+			e.drain()
 		}
 	}
 }
 
-// catchUp returns when everything applied before it was called is indexed.
+// catchUp returns when every memory changed before it was called is indexed. Accesses may come later: searches would wait for each other.
 func (e *Engine) catchUp() {
-	if e.behind.Load() == 0 {
-		return // most searches need not wait for each other
+	if e.behind.Load() > 0 {
+		e.drain()
 	}
+}
+
+// drain returns when everything applied before it was called is indexed.
+func (e *Engine) drain() {
 	e.indexing.Lock()
 	defer e.indexing.Unlock()
 	e.queueMu.Lock()
@@ -180,7 +187,9 @@ func (e *Engine) catchUp() {
 	e.queueMu.Unlock()
 	for _, rec := range recs {
 		e.index(rec)
-		e.behind.Add(-1)
+		if slices.ContainsFunc(rec.Changes, changesMemory) {
+			e.behind.Add(-1)
+		}
 	}
 	if len(recs) > 0 {
 		e.needsEmbedding()
@@ -214,6 +223,8 @@ func accesses(changes []journal.Change) (n int) {
 	}
 	return n
 }
+
+func changesMemory(c journal.Change) bool { return c.Memory != nil }
 
 func concernsSearch(c journal.Change) bool { return c.Memory != nil || c.Touch != nil }
 
