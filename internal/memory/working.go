@@ -21,8 +21,6 @@ type Working struct {
 	Summary     string    // what the agent wrote down for itself
 	SummaryAt   time.Time // when it did
 	Compactions int       // of its context
-	Told        string    // at the start of the session; "" when it was told nothing, or that is not known any more
-	ToldAt      int       // compactions before it was told that for the first time
 }
 
 // ToolUse counts the uses of a tool.

@@ -111,7 +111,7 @@ func (s *Service) remembered(req *ContextRequest, now time.Time) ([]entry, error
 	}
 	out := make([]entry, 0, len(all))
 	for _, c := range all {
-		text, _ := clip(oneLine(c.memory), contextChars)
+		text, _ := clip(strings.Join(strings.Fields(clean(said(c.memory))), " "), contextChars)
 		rank, heading := headingOf(c.memory.Category, req.Language)
 		out = append(out, entry{rank, heading, "- " + text + " (" + Age(changedAt(c.memory), now, req.Language) + ")"})
 	}

@@ -108,8 +108,8 @@ func randomNonce() string {
 }
 
 // Recall returns what an agent should be told for a prompt: the memories that fit best, and rules about the tools it names or
-// that are in use. Nothing is a usual result. In a session nothing is shown twice, nor what its context says whole, unless it has changed since, was asked
-// for explicitly, or the context of the agent was compacted; then its own summary of its work comes too, once. Accesses are counted later, once for each session and memory.
+// that are in use. Nothing is a usual result. In a session nothing is shown twice, unless it has changed since, was asked for
+// explicitly, or the context of the agent was compacted; then its own summary of its work comes too, once. Accesses are counted later, once for each session and memory.
 //
 // Errors: *memory.InvalidError, and that of ctx.
 func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
@@ -126,7 +126,6 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	if working != nil {
 		req.join(working)
 		seen.compacted(working.Compactions)
-		seen.start.follow(working)
 	}
 
 	query := queryOf(req.Text)

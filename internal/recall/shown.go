@@ -31,7 +31,6 @@ type seen struct {
 	reminded  int                // the same when the session's own summary was shown last
 	asking    bool               // a model is being asked what to show
 	selected  [][2]string        // what it chose last, to be shown when there is room
-	start     told               // what it was told at its start
 }
 
 // of returns what a session was shown. Without a session it is empty and kept by nobody.
@@ -60,7 +59,7 @@ func (s *shown) of(session string) *seen {
 // has reports whether m was shown as it is now.
 func (s *seen) has(space string, m *memory.Memory) bool {
 	revision, ok := s.revisions[[2]string{space, m.ID}]
-	return ok && revision == m.Revision || s.start.has(m)
+	return ok && revision == m.Revision
 }
 
 // counted reports whether an access of the memory was counted.
@@ -73,7 +72,7 @@ func (s *seen) compacted(times int) {
 	}
 }
 
-func (s *seen) count() int { return len(s.revisions) + len(s.start.lines) }
+func (s *seen) count() int { return len(s.revisions) }
 
 func (s *seen) add(space string, m *memory.Memory) {
 	if s.revisions == nil || len(s.revisions) >= maxSeen {

@@ -55,7 +55,7 @@ func (s *Service) again(req *Request, seen *seen, w *memory.Working) string {
 }
 
 // Working writes what the agent of a session wrote down for itself, fenced, for the start of its next context; "" when it wrote nothing.
-// It counts as told, and so does what the session is told at every start.
+// It counts as told.
 //
 // Error: memory.ErrNotFound.
 func (s *Service) Working(space, session string) (string, error) {
@@ -67,14 +67,14 @@ func (s *Service) Working(space, session string) (string, error) {
 		return "", err
 	}
 	block := s.note(w.Summary, promptTokens)
+	if block == "" {
+		return "", nil
+	}
 	seen := s.shown.of(session)
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	seen.compacted(w.Compactions)
-	seen.start.again, seen.start.at = true, w.Compactions
-	if block != "" {
-		seen.reminded = w.Compactions
-	}
+	seen.reminded = w.Compactions
 	return block, nil
 }
 

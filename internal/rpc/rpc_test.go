@@ -580,12 +580,8 @@ func TestSessionContext(t *testing.T) {
 	d.add(t, "port", "The staging gateway listens on port 8443.")
 	req := &pb.SessionServiceStartRequest{SessionId: "s", Context: &pb.ContextOptions{}, FirstMessage: "staging gateway port"}
 	first := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
-	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" || first.GetRecall().GetReason() != "ALREADY_SHOWN" {
+	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" || len(first.GetRecall().GetItems()) != 1 {
 		t.Errorf("Start = %v", first)
-	}
-	indexed := &pb.SessionServiceStartRequest{SessionId: "i", Context: &pb.ContextOptions{Form: pb.ContextForm_CONTEXT_FORM_INDEX}, FirstMessage: "staging gateway port"}
-	if got := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), indexed)); !strings.Contains(got.GetContext(), "port") || len(got.GetRecall().GetItems()) != 1 {
-		t.Errorf("with an index: %v", got)
 	}
 	d.add(t, "tea", "Drinks tea.")
 	again := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))

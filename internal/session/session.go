@@ -178,9 +178,6 @@ func (s *Service) Start(ctx context.Context, req StartRequest) (Started, error) 
 	if err != nil {
 		return Started{}, fmt.Errorf("start session: %w", err)
 	}
-	if told != nil {
-		s.works.forget(key{req.Space, req.ID})
-	}
 	if req.HostPID != 0 {
 		s.nudge()
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
@@ -170,8 +169,6 @@ type work struct {
 	text   string
 	at     time.Time
 	times  int // the context was compacted
-	told   string
-	toldAt int
 }
 
 const (
@@ -188,10 +185,6 @@ func (w *work) add(dir string, m *memory.Message) {
 			w.text, w.at = parts[0], m.At
 		}
 		w.times++
-	case m.Role == memory.RoleContext && m.Seq == 0:
-		if w.told, w.toldAt = m.Content, w.times; m.Content == erase.Mark {
-			w.told = ""
-		}
 	case m.Tool != nil && m.Seq > 0:
 		w.used(m.Tool.Name, m.Tool.Failed || m.Tool.Error != "")
 		if file := fileRead(m.Tool); file != "" {
@@ -257,7 +250,7 @@ func (w *work) read(file string) {
 
 // working is what was gathered, for others to keep.
 func (w *work) working() *memory.Working {
-	out := &memory.Working{Dir: w.header.Cwd, Summary: w.text, Compactions: w.times, Told: w.told, ToldAt: w.toldAt, Files: slices.Clone(w.files)}
+	out := &memory.Working{Dir: w.header.Cwd, Summary: w.text, Compactions: w.times, Files: slices.Clone(w.files)}
 	if out.Summary != "" {
 		out.SummaryAt = w.at
 	}

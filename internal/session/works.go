@@ -46,7 +46,7 @@ func (w *works) get(k key, header *memory.Session) (*memory.Working, bool) {
 
 // sameWork reports whether nothing was added between two states of a session.
 func sameWork(a, b *memory.Session) bool {
-	return a.StartedAt.Equal(b.StartedAt) && a.NextSeq == b.NextSeq && a.Notes == b.Notes && a.Summaries == b.Summaries && a.HasContext == b.HasContext
+	return a.StartedAt.Equal(b.StartedAt) && a.NextSeq == b.NextSeq && a.Notes == b.Notes && a.Summaries == b.Summaries
 }
 
 // put keeps what was read, and returns it.
@@ -99,16 +99,6 @@ func (w *works) follow(k key, header *memory.Session, added []*memory.Message) {
 		one.work.add(header.Cwd, m)
 	}
 	one.work.header, one.made = header, nil
-}
-
-// forget drops one, to be read again.
-func (w *works) forget(k key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e := w.known[k]; e != nil {
-		w.order.Remove(e)
-		delete(w.known, k)
-	}
 }
 
 func (w *works) drop() {
