@@ -37,6 +37,7 @@ type fake struct {
 	refuses    string   // texts that hold it
 	extra      int      // further dimensions; guarded by mu
 	asked      func()   // called by Query
+	slow       bool     // a query takes as long as it may
 }
 
 func (f *fake) Identity() string { return f.identity }
@@ -66,7 +67,11 @@ func (f *fake) Embed(_ context.Context, texts []string) ([]vector.Direction, err
 	return out, nil
 }
 
-func (f *fake) Query(_ context.Context, text string) (vector.Direction, error) {
+func (f *fake) Query(ctx context.Context, text string) (vector.Direction, error) {
+	if f.slow {
+		<-ctx.Done()
+		return vector.Direction{}, ctx.Err()
+	}
 	if f.asked != nil {
 		f.asked()
 	}
@@ -248,6 +253,24 @@ func TestNothingWaitsForADirection(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPatience has a prompt that waits so long for its direction and no longer, and is answered by words then.
+func TestPatience(t *testing.T) {
+	f := &fake{calibrated: true}
+	embedding(t, f, newDir(t), drinks(), func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+		f.slow = true
+		req := asks("coffee in the morning", search.Fusion)
+		req.Patience = 15 * time.Millisecond
+		began := time.Now()
+		resp := find(t, e, req)
+		if waited := time.Since(began); waited != req.Patience {
+			t.Errorf("waited %v", waited)
+		}
+		if diff := cmp.Diff([]string{"a", "b"}, order(resp.Hits)); diff != "" || resp.Meant {
+			t.Errorf("meant %v; hits (-want +got):\n%s", resp.Meant, diff)
+		}
+	})
 }
 
 // TestWithoutVectorsWordsDecide has memories that the embedder does not take: what it says of the others must not silence them.
