@@ -341,3 +341,32 @@ func TestAccesses(t *testing.T) {
 		t.Fatalf("%+v %v", m, err)
 	}
 }
+
+// TestManyAccesses: many are journaled in several operations, none of which keeps readers waiting for long.
+func TestManyAccesses(t *testing.T) {
+	const memories = 600
+	r := &run{fs: crashfs.New()}
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i := range memories {
+		ids = append(ids, fmt.Sprintf("m%03d", i))
+		if err := r.add("", ids[i], "text"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := r.st.Journal().Syncs
+	r.st.Touch(memory.DefaultSpace, ids, memtest.Epoch.Add(1))
+	if err := r.st.FlushTouches(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.st.Journal().Syncs - before; n != 3 {
+		t.Errorf("%d groups for %d accesses, want 3 of at most 256 each", n, memories)
+	}
+	for _, id := range ids {
+		if m, err := r.st.Space("").Get(id); err != nil || m.AccessCount != 1 {
+			t.Fatalf("%s: %+v, %v", id, m, err)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/journal"
@@ -35,29 +37,39 @@ func (s *Store) Touch(space string, ids []string, at time.Time) {
 	}
 }
 
-// FlushTouches journals the collected accesses, one operation a space. Durable on return.
+// mostTouches are journaled with one operation: readers wait while they are applied, and need not wait long.
+const mostTouches = 256
+
+// FlushTouches journals the collected accesses, in operations of at most 256. Durable on return.
 func (s *Store) FlushTouches(ctx context.Context) error {
 	s.touchMu.Lock()
 	taken := s.touches
 	s.touches = map[string]map[string]touch{}
 	s.touchMu.Unlock()
 	var errs []error
-	for space, ids := range taken {
-		_, err := s.Update(ctx, Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
-			for id, t := range ids {
-				if m := tx.Memory(id); m != nil {
-					change := &journal.TouchChange{ID: id, Count: t.count, At: t.at.UTC()}
-					change.Before, change.After = m, change.Of(m)
-					tx.changes = append(tx.changes, journal.Change{Touch: change})
-				}
+	for space, touches := range taken {
+		ids := slices.Sorted(maps.Keys(touches))
+		for some := range slices.Chunk(ids, mostTouches) {
+			if err := s.journalTouches(ctx, space, some, touches); err != nil {
+				errs = append(errs, err)
 			}
-			return nil
-		})
-		if err != nil {
-			errs = append(errs, err)
 		}
 	}
 	return joinErrors("journal accesses", errs)
+}
+
+func (s *Store) journalTouches(ctx context.Context, space string, ids []string, touches map[string]touch) error {
+	_, err := s.Update(ctx, Meta{Space: space, Actor: journal.ActorDaemon, Reason: "accesses"}, func(tx *Tx) error {
+		for _, id := range ids {
+			if m := tx.Memory(id); m != nil {
+				change := &journal.TouchChange{ID: id, Count: touches[id].count, At: touches[id].at.UTC()}
+				change.Before, change.After = m, change.Of(m)
+				tx.changes = append(tx.changes, journal.Change{Touch: change})
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 func joinErrors(what string, errs []error) error {
