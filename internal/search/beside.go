@@ -23,6 +23,7 @@ func (e *Engine) NewCollection() *Collection { return &Collection{engine: e, ind
 func (c *Collection) Put(items ...*memory.Memory) {
 	a := c.engine.analyzers.get()
 	defer c.engine.analyzers.put(a)
+	c.engine.age(c.index)
 	for _, m := range items {
 		c.index.put(a, m)
 	}

@@ -56,11 +56,23 @@ func (r *ranking) closer(x *index, space string) *closer {
 	c := &closer{r: r, x: x, space: space, in: emptied(&r.work.in)}
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
-		if doc, ok := x.ids[f.memory.ID]; ok && f.space == space {
+		if f.space != space {
+			continue
+		}
+		if doc, ok := x.docOf(f); ok {
 			c.in[doc] = i
 		}
 	}
 	return c
+}
+
+// docOf is the document of something found, which may have moved since.
+func (x *index) docOf(f *found) (uint32, bool) {
+	if int(f.doc) < len(x.docs) && x.docs[f.doc] == f.memory {
+		return f.doc, true
+	}
+	doc, ok := x.ids[f.memory.ID]
+	return doc, ok
 }
 
 // support lets what was learnt together in a space support each other.
@@ -95,7 +107,7 @@ func (c *closer) relevance(list []uint32, at int) float64 {
 func (c *closer) neighbours() {
 	done := emptied(&c.r.work.done)
 	for _, i := range c.first(lookAt, strongest) {
-		doc := c.x.ids[c.r.pool.heap[i].memory.ID]
+		doc, _ := c.x.docOf(&c.r.pool.heap[i])
 		together := courseOf(c.x.docs[doc])
 		list := c.x.courses[together]
 		at, _ := c.x.place(list, doc)
@@ -144,7 +156,7 @@ func (c *closer) found(doc uint32) *found {
 		return &found{}
 	}
 	c.in[doc] = len(c.r.pool.heap)
-	f := found{space: c.space, memory: m}
+	f := found{space: c.space, memory: m, doc: doc, detail: c.x.facts[doc].detail}
 	if c.r.req.Explain {
 		f.parts = c.x.explain(c.r.q.terms, doc)
 	}

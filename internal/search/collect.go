@@ -44,11 +44,13 @@ func (c *collector) need() float64 {
 	return c.r.outlook.least(c.r.pool.bar())
 }
 
-// hopeless reports that a document cannot be kept if its relevance is no more than that. Before anything relevant was found
-// none is hopeless: whether there is anything decides what is said when nothing is kept.
-func (c *collector) hopeless(doc uint32, relevance float64) bool {
-	t := &c.index.traits[doc]
-	return c.seen == nil && c.r.relevant > 0 && (c.r.outlook.mostOf(t, relevance) < c.r.pool.bar() || !c.r.sieve.passes(t))
+// unbounded reports that nothing is left out. Before anything relevant was found it is not: whether there is anything decides what is said
+// when nothing is kept.
+func (c *collector) unbounded() bool { return c.seen != nil || c.r.relevant == 0 }
+
+// hopeless reports that a document cannot be kept if its relevance is no more than that.
+func (c *collector) hopeless(f *facts, relevance float64) bool {
+	return !c.unbounded() && (c.r.outlook.mostOf(&f.traits, relevance) < c.r.pool.bar() || !c.r.sieve.passes(&f.traits) || c.r.outdone(f, relevance))
 }
 
 // take lets a candidate wait for others of which some may be better: when the best are judged first, the bar rises early
@@ -58,7 +60,7 @@ func (c *collector) take(d candidate) {
 		c.seen[d.doc>>blockShift] |= 1 << (d.doc & blockMask)
 	}
 	c.r.relevant++
-	d.most = c.r.outlook.mostOf(&c.index.traits[d.doc], d.relevance)
+	d.most = c.r.outlook.mostOf(&c.index.facts[d.doc].traits, d.relevance)
 	if d.most < c.r.pool.bar() {
 		return
 	}
@@ -79,8 +81,8 @@ func (c *collector) flush() {
 		s.batch, s.sorted = s.sorted, s.batch
 	}
 	for i := range s.batch {
-		if s.batch[i].most >= c.r.pool.bar() {
-			c.r.judge(c.index, c.space, &s.batch[i])
+		if d := &s.batch[i]; d.most >= c.r.pool.bar() && !c.r.outdone(&c.index.facts[d.doc], d.relevance) {
+			c.r.judge(c.index, c.space, d)
 		}
 	}
 	s.batch = s.batch[:0]
@@ -103,7 +105,7 @@ func (c *collector) categories() {
 		return
 	}
 	for doc, m := range c.index.docs {
-		if c.tally != nil && c.tally.categories[c.index.traits[doc].marks&0xff] == 0 {
+		if c.tally != nil && c.tally.categories[c.index.facts[doc].traits.marks&0xff] == 0 {
 			continue
 		}
 		if m != nil && c.r.inCategory(m) > 0 && !c.saw(doc) {

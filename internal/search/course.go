@@ -30,9 +30,14 @@ func courseOf(m *memory.Memory) course {
 
 // place is where a document is, or would be, in the list of its course.
 func (x *index) place(list []uint32, doc uint32) (int, bool) {
-	created, id := x.details[doc].created, x.docs[doc].ID
+	if len(list) > 0 { // what is learnt together is mostly put in together
+		if at := int(doc) - int(list[0]); at >= 0 && at < len(list) && list[at] == doc {
+			return at, true
+		}
+	}
+	created, id := x.facts[doc].detail.created, x.docs[doc].ID
 	return slices.BinarySearchFunc(list, doc, func(other, _ uint32) int {
-		if at := x.details[other].created; at != created {
+		if at := x.facts[other].detail.created; at != created {
 			return cmp.Compare(at, created)
 		}
 		return strings.Compare(x.docs[other].ID, id)

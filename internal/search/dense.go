@@ -17,49 +17,57 @@ const (
 
 // dense is what the index keeps beside the list of a dense term, by block of documents. Blocks behind the last one hold no
 // document of the term.
-type dense struct {
-	docs   []uint64  // the documents that hold it, one bit each
-	starts []uint32  // where the postings of the block begin in the list
-	ease   []float32 // at most norm/frequency of any of them, with index.slope; +Inf when there is none
+type dense []cell
+
+// cell is what is kept of one block.
+type cell struct {
+	docs uint64  // the documents that hold the term, one bit each
+	at   uint32  // where the postings of the block begin in the list
+	ease float32 // at most norm/frequency of any of them, with index.slope; +Inf when there is none
+	most uint8   // at least the frequency of any of them
 }
 
 // postings of a block.
-func (d *dense) postings(list []posting, block int) []posting {
-	if block+1 < len(d.starts) {
-		return list[d.starts[block]:d.starts[block+1]]
+func (d dense) postings(list []posting, block int) []posting {
+	if block+1 < len(d) {
+		return list[d[block].at:d[block+1].at]
 	}
-	return list[d.starts[block]:]
+	return list[d[block].at:]
 }
 
 // reach makes room for a block. size is the length of the list before anything of that block joins it.
 func (d *dense) reach(block, size int) {
-	for len(d.docs) <= block {
-		d.docs = append(d.docs, 0)
-		d.starts = append(d.starts, uint32(size))
-		d.ease = append(d.ease, float32(math.Inf(1)))
+	for len(*d) <= block {
+		*d = append(*d, cell{at: uint32(size), ease: float32(math.Inf(1))})
 	}
 }
 
 // join takes up a posting that was put into a list of the given size, before it joined.
-func (d *dense) join(doc uint32, ease float32, size int) {
-	b := int(doc >> blockShift)
+func (d *dense) join(p posting, ease float32, size int) {
+	b := int(p.doc() >> blockShift)
 	d.reach(b, size)
-	d.docs[b] |= 1 << (doc & blockMask)
-	d.ease[b] = min(d.ease[b], ease)
-	for i := b + 1; i < len(d.starts); i++ {
-		d.starts[i]++
+	d.hold(p, ease)
+	for i := b + 1; i < len(*d); i++ {
+		(*d)[i].at++
 	}
 }
 
-// leave forgets a posting. The bound of its block may become loose; it stays one.
-func (d *dense) leave(doc uint32) {
+// hold makes the bounds of a block hold for a posting of it.
+func (d dense) hold(p posting, ease float32) {
+	c := &d[p.doc()>>blockShift]
+	c.docs |= 1 << (p.doc() & blockMask)
+	c.ease = min(c.ease, ease)
+	c.most = max(c.most, uint8(p&maxFrequency))
+}
+
+// leave forgets a posting. The bounds of its block may become loose; they stay bounds.
+func (d dense) leave(doc uint32) {
 	b := int(doc >> blockShift)
-	d.docs[b] &^= 1 << (doc & blockMask)
-	if d.docs[b] == 0 {
-		d.ease[b] = float32(math.Inf(1))
+	if d[b].docs &^= 1 << (doc & blockMask); d[b].docs == 0 {
+		d[b].ease, d[b].most = float32(math.Inf(1)), 0
 	}
-	for i := b + 1; i < len(d.starts); i++ {
-		d.starts[i]--
+	for i := b + 1; i < len(d); i++ {
+		d[i].at--
 	}
 }
 
@@ -76,7 +84,7 @@ func (x *index) denseOf(term uint32) *dense {
 
 // easeOf is norm/frequency of a posting, with the slope that all bounds are kept for.
 func (x *index) easeOf(p posting) float32 {
-	return (k1*(1-bNorm) + x.slope*x.lengths[p.doc()]) / p.frequency()
+	return (k1*(1-bNorm) + x.slope*x.facts[p.doc()].length) / p.frequency()
 }
 
 // thicken makes a term dense.
@@ -86,10 +94,8 @@ func (x *index) thicken(term uint32) {
 	}
 	d := &dense{}
 	for i, p := range x.lists[term] {
-		b := int(p.doc() >> blockShift)
-		d.reach(b, i)
-		d.docs[b] |= 1 << (p.doc() & blockMask)
-		d.ease[b] = min(d.ease[b], x.easeOf(p))
+		d.reach(int(p.doc()>>blockShift), i)
+		d.hold(p, x.easeOf(p))
 	}
 	x.dense[term] = d
 }

@@ -59,7 +59,10 @@ func (c *closer) nearest() []kin {
 	return c.r.kindred(c.x, c.space)
 }
 
-func (c *closer) document(place int) uint32 { return c.x.ids[c.r.pool.heap[place].memory.ID] }
+func (c *closer) document(place int) uint32 {
+	doc, _ := c.x.docOf(&c.r.pool.heap[place])
+	return doc
+}
 
 // words is the greatest evidence of those memories, as a share of what words alone need. Beside the weight of what is shared
 // it counts how many different informative terms are, and a name that the space has never heard of makes it a question

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // Tokens analyses a text as memories and queries are.
@@ -98,23 +100,67 @@ func (e *Engine) Thicken(space string, least int) {
 // Dense is the number of dense terms of a space.
 func (e *Engine) Dense(space string) int { return len(e.space(space).index.dense) }
 
+// CheckYields compares the bounds that searches of a space at a time go by with what they bound.
+func (e *Engine) CheckYields(space string, at time.Time) error {
+	e.drain()
+	x := e.space(space).index
+	_, slope := x.lengthNorms()
+	for id, doc := range x.ids {
+		f := &x.facts[doc]
+		yield := f.yield(slope, e.fading.most(minutes(at)-int64(f.used))) * float64(min(1, slope/x.yields.slope))
+		if x.yields.blocks[doc>>blockShift].atLeast(uint8(min(level(yield)+1, 255)))&(1<<(doc&blockMask)) == 0 {
+			return fmt.Errorf("%s: its level is no bound of %v", id, yield)
+		}
+	}
+	return nil
+}
+
+// Outdone reports whether m of that relevance needs no score when worst is the worst that is kept.
+func Outdone(worst *memory.Memory, worstRelevance float64, m *memory.Memory, relevance float64, asOf time.Time) bool {
+	b := best{limit: 1, heap: []found{{memory: worst, relevance: worstRelevance, detail: detailOf(worst)}}}
+	d := detailOf(m)
+	return b.outdone(relevance, &d, nanoseconds(asOf))
+}
+
+// Searching holds a space as a search does, until end is called.
+func (e *Engine) Searching(space string) (end func()) {
+	x := e.reader(space)
+	x.mu.RLock()
+	return x.mu.RUnlock
+}
+
+// TakeAccesses takes up what is queued of accesses, as Run does.
+func (e *Engine) TakeAccesses() bool { return e.takeAccesses() }
+
+// Levels puts levels into a block and tells which documents have at least one of them.
+func Levels(all [64]uint8) (atLeast func(level uint8) uint64) {
+	var l levels
+	for doc, level := range all {
+		l.put(uint32(doc), 255-level) // what was there before must not matter
+		l.put(uint32(doc), level)
+	}
+	return l.atLeast
+}
+
 // CheckDense compares what is kept beside the lists of a space with the lists.
 func (e *Engine) CheckDense(space string) error {
 	e.drain()
 	x := e.space(space).index
 	for term, d := range x.dense {
 		n := 0
-		for b := range d.docs {
+		for b, cell := range *d {
 			for _, p := range d.postings(x.lists[term], b) {
 				n++
 				switch {
-				case int(p.doc()>>blockShift) != b || d.docs[b]&(1<<(p.doc()&blockMask)) == 0:
+				case int(p.doc()>>blockShift) != b || cell.docs&(1<<(p.doc()&blockMask)) == 0:
 					return fmt.Errorf("term %d: document %d is not in block %d", term, p.doc(), b)
-				case d.ease[b] > x.easeOf(p):
-					return fmt.Errorf("term %d, block %d: %v is no bound of %v", term, b, d.ease[b], x.easeOf(p))
+				case cell.ease > x.easeOf(p):
+					return fmt.Errorf("term %d, block %d: %v is no bound of %v", term, b, cell.ease, x.easeOf(p))
+				case uint8(p&maxFrequency) > cell.most:
+					return fmt.Errorf("term %d, block %d: %v is no bound of a frequency of %v", term, b, cell.most, p&maxFrequency)
 				}
 			}
-			if got := bits.OnesCount64(d.docs[b]); got != len(d.postings(x.lists[term], b)) {
+			if got := bits.OnesCount64(cell.docs); got != len(d.postings(x.lists[term], b)) {
 				return fmt.Errorf("term %d, block %d: %d documents", term, b, got)
 			}
 		}
@@ -232,7 +278,7 @@ func (r *ranking) collectAll(x *index, space string) (matched int) {
 			}
 			open = open || total > 0 && rest[i] >= least*slack
 			p := t.list[at]
-			score += float32(t.weight * (p.frequency() / (p.frequency() + (a + b*x.lengths[doc]))))
+			score += float32(t.weight * (p.frequency() / (p.frequency() + (a + b*x.facts[doc].length))))
 			weight += t.weight
 			if !t.weak && t.kind != unigram {
 				strong += t.weight

@@ -76,8 +76,7 @@ func (r *ranking) finish() {
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if r.req.Profile != Overlap {
-			d := detailOf(f.memory)
-			f.score = r.score(f, &d, true)
+			f.score = r.score(f, true)
 		}
 	}
 	if r.req.Profile == Recent {
@@ -92,14 +91,14 @@ func (r *ranking) finish() {
 	sortFound(r.pool.heap)
 }
 
-// cut turns the best into hits: at most k, none below the minimum score, none that repeats a better one.
+// cut turns the best into hits: at most k beside the known ones, none below the minimum score, none that repeats a better one.
 func (r *ranking) cut(a *analyzer) []Hit {
 	var hits []Hit
 	work := r.work
 	work.said = slices.Grow(work.said[:0], len(r.pool.heap)) // they must not move
 	shown := work.shown[:0]
 	defer func() { work.shown = shown }()
-	memories := r.remembered()
+	memories, fresh := r.remembered(), 0
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if f.score < r.req.Filter.MinScore {
@@ -117,12 +116,34 @@ func (r *ranking) cut(a *analyzer) []Hit {
 		if hits == nil {
 			hits = make([]Hit, 0, min(r.req.K, len(r.pool.heap)-i))
 		}
-		hits = append(hits, Hit{Space: space, Beside: beside, Memory: f.memory, Score: f.score, Parts: f.parts})
-		if len(hits) == r.req.K {
+		hits = append(hits, Hit{Space: space, Beside: beside, Memory: f.memory, Score: f.score, Parts: f.parts, Terms: r.terms(f)})
+		if r.req.Known == nil || beside || !r.req.Known(space, f.memory) {
+			fresh++
+		}
+		if fresh == r.req.K {
 			break
 		}
 	}
 	return hits
+}
+
+// terms lists those of the query that something found holds, when that is wanted.
+func (r *ranking) terms(f *found) (held []string) {
+	if r.req.Terms == nil || !r.req.Terms(f.memory) {
+		return nil
+	}
+	x := r.reader(f.space)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	doc, ok := x.docOf(f)
+	for i := range r.q.terms {
+		if n, known := x.terms[r.q.terms[i].term]; ok && known {
+			if _, holds := find(x.lists[n], doc); holds {
+				held = append(held, r.q.terms[i].term)
+			}
+		}
+	}
+	return held
 }
 
 // remembered lists the memories among what may be shown, for texts beside them that only repeat one.
@@ -168,7 +189,7 @@ func (x *index) explain(terms []queryTerm, doc uint32) []Part {
 	for i := range terms {
 		t := &terms[i]
 		if at, ok := find(t.list, doc); ok {
-			share := t.weight * saturation(t.list[at].frequency(), a+b*x.lengths[doc]) / total
+			share := t.weight * saturation(t.list[at].frequency(), a+b*x.facts[doc].length) / total
 			parts = append(parts, Part{"term:" + t.term, float64(share)})
 		}
 	}

@@ -253,7 +253,7 @@ func (r *ranking) byMeaning() (matched int) {
 		x.mu.RLock()
 		r.meant = r.meant || x.meanings.rows.Dim() == d.Dim()
 		for _, n := range x.near(d, r.pool.limit, r.req) {
-			f := found{space: name, memory: x.docs[n.doc], score: max(0, n.cosine)}
+			f := found{space: name, memory: x.docs[n.doc], doc: n.doc, score: max(0, n.cosine)}
 			if r.req.Explain {
 				f.parts = []Part{{"vector", n.cosine}}
 			}

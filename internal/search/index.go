@@ -38,9 +38,8 @@ type index struct {
 	spare   []uint32          // unused term numbers
 	ids     map[string]uint32 // memory id → document
 	docs    []*memory.Memory  // by document; nil when unused
-	lengths []float32         // by document, in weighted words
-	traits  []traits          // by document
-	details []detail          // by document
+	facts   []facts           // by document
+	yields  yields            // by document
 	holes   []uint32          // unused documents
 	total   float64           // sum of lengths
 	changes uint64            // counts changes of what Save would write
@@ -154,13 +153,11 @@ func (x *index) putLocked(m *memory.Memory, old, new counts) {
 		doc = x.newDocLocked()
 		x.ids[m.ID] = doc
 	}
-	x.set(doc, m)
 	if known {
 		x.loose++
 	}
-	shorter := new.length < x.lengths[doc] // then even what stays the same weighs more
-	x.total += float64(new.length - x.lengths[doc])
-	x.lengths[doc] = new.length
+	shorter := new.length < x.facts[doc].length // then even what stays the same weighs more
+	x.set(doc, m, new.length)
 	i := 0
 	for _, t := range new.terms {
 		for ; i < len(old.terms) && old.terms[i].term < t.term; i++ {
@@ -197,15 +194,15 @@ func (x *index) removeLocked(id string, old counts) {
 	if x.meanings != nil {
 		x.meanings.drop(doc)
 	}
-	x.total -= float64(x.lengths[doc])
-	x.lengths[doc] = 0
+	x.total -= float64(x.facts[doc].length)
+	x.facts[doc] = facts{}
 	x.holes = append(x.holes, doc)
 	x.loose++
 	x.settleLocked()
 }
 
-// set makes m the memory of a document.
-func (x *index) set(doc uint32, m *memory.Memory) {
+// set makes m, of that length, the memory of a document.
+func (x *index) set(doc uint32, m *memory.Memory, length float32) {
 	old := x.docs[doc]
 	if old == nil || old.Category != m.Category {
 		x.categories[m.Category] = true
@@ -214,7 +211,10 @@ func (x *index) set(doc uint32, m *memory.Memory) {
 	if moves && old != nil {
 		x.leaveLocked(doc)
 	}
-	x.docs[doc], x.traits[doc], x.details[doc] = m, traitsOf(m), detailOf(m)
+	f := &x.facts[doc]
+	x.total += float64(length - f.length)
+	x.docs[doc], *f = m, facts{traitsOf(m), length, detailOf(m)}
+	x.yields.put(doc, f)
 	if x.meanings != nil && (old == nil || !sameMeaning(old, m)) {
 		x.meanings.want(doc, m)
 	}
@@ -230,9 +230,7 @@ func (x *index) newDocLocked() uint32 {
 		return doc
 	}
 	x.docs = append(x.docs, nil)
-	x.lengths = append(x.lengths, 0)
-	x.traits = append(x.traits, traits{})
-	x.details = append(x.details, detail{})
+	x.facts = append(x.facts, facts{})
 	return uint32(len(x.docs) - 1)
 }
 
@@ -259,7 +257,7 @@ func (x *index) setLocked(t termCount, doc uint32) {
 	if found {
 		list[at] = p
 		if d != nil {
-			d.ease[doc>>blockShift] = min(d.ease[doc>>blockShift], x.easeOf(p))
+			d.hold(p, x.easeOf(p))
 		}
 		return
 	}
@@ -269,7 +267,7 @@ func (x *index) setLocked(t termCount, doc uint32) {
 		x.lists[n] = slices.Insert(list, at, p)
 	}
 	if d != nil {
-		d.join(doc, x.easeOf(p), len(list))
+		d.join(p, x.easeOf(p), len(list))
 	} else if len(list)+1 >= x.denseFrom() {
 		x.thicken(n)
 	}

@@ -129,7 +129,7 @@ func (x *index) gather(s *scratch, terms []queryTerm) {
 		if !t.open && len(s.touched)*searchCost < len(t.list) {
 			for _, doc := range s.touched {
 				if at, ok := find(t.list, doc); ok {
-					s.sums[doc].add(t, t.list[at], a+b*x.lengths[doc])
+					s.sums[doc].add(t, t.list[at].frequency(), a+b*x.facts[doc].length)
 				}
 			}
 			continue
@@ -145,7 +145,7 @@ func (x *index) gather(s *scratch, terms []queryTerm) {
 				s.sums[doc] = sum{}
 				s.touched = append(s.touched, doc)
 			}
-			s.sums[doc].add(t, p, a+b*x.lengths[doc])
+			s.sums[doc].add(t, p.frequency(), a+b*x.facts[doc].length)
 		}
 	}
 }
@@ -157,8 +157,8 @@ const (
 
 // add takes up a term a document holds. The conversion keeps the compiler from fusing operations, so that a sum is the same
 // wherever it is made.
-func (d *sum) add(t *queryTerm, p posting, norm float32) {
-	d.score += float32(t.weight * saturation(p.frequency(), norm))
+func (d *sum) add(t *queryTerm, frequency, norm float32) {
+	d.score += float32(t.weight * saturation(frequency, norm))
 	d.weight += t.weight
 	d.strong += t.strong
 }

@@ -14,8 +14,7 @@ import (
 func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*memory.Memory) {
 	x.ids = make(map[string]uint32, len(memories))
 	x.docs = make([]*memory.Memory, len(saved))
-	x.lengths = make([]float32, len(saved))
-	x.traits, x.details = make([]traits, len(saved)), make([]detail, len(saved))
+	x.facts = make([]facts, len(saved))
 	at := make(map[string]uint32, len(saved))
 	for doc, s := range saved {
 		at[s.id] = uint32(doc)
@@ -27,9 +26,7 @@ func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*m
 			missing = append(missing, m)
 			continue
 		}
-		x.set(doc, m)
-		x.lengths[doc] = saved[doc].length
-		x.total += float64(saved[doc].length)
+		x.set(doc, m, saved[doc].length)
 		x.ids[m.ID] = doc
 	}
 	if len(x.ids) < len(saved) {
@@ -119,6 +116,7 @@ func (e *Engine) publish(s *space, x *index, a *analyzer) {
 	if s.loads--; s.loads == 0 {
 		s.pending = nil
 	}
+	e.age(x)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.index = x

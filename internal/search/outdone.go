@@ -1,9 +1,5 @@
 package search
 
-import (
-	"math/bits"
-)
-
 // tally bounds the scores of Overlap, for leaving out documents that cannot be kept. What a document scores for a term looked up by document
 // is known without fetching its memory; of the others, and of its category, the most.
 type tally struct {
@@ -40,7 +36,7 @@ func (c *collector) outdone(doc uint32, own bool) bool {
 	if c.r.relevant == 0 {
 		return false
 	}
-	t := &c.index.traits[doc]
+	t := &c.index.facts[doc].traits
 	if !c.r.sieve.passes(t) {
 		return true
 	}
@@ -54,7 +50,7 @@ func (c *collector) outdone(doc uint32, own bool) bool {
 		if h.docs&bit == 0 || !h.term.counts() {
 			continue
 		}
-		p := h.postings[bits.OnesCount64(h.docs&(bit-1))]
+		p := h.posting(bit)
 		if p.inMeta() {
 			score += metaWeight
 		}
@@ -62,5 +58,5 @@ func (c *collector) outdone(doc uint32, own bool) bool {
 			score += contentWeight
 		}
 	}
-	return c.r.pool.excludes(score, c.index.details[doc].created)
+	return c.r.pool.excludes(score, c.index.facts[doc].detail.created)
 }

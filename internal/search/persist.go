@@ -136,7 +136,7 @@ func (x *index) appendTables(data []byte, terms []string) []byte {
 		next++
 		data = le.AppendUint64(data, uint64(m.Revision))
 		data = le.AppendUint32(data, prints.of(m))
-		data = le.AppendUint32(data, math.Float32bits(x.lengths[doc]))
+		data = le.AppendUint32(data, math.Float32bits(x.facts[doc].length))
 		data = le.AppendUint32(data, uint32(len(m.ID)))
 	}
 	for n, t := range terms {

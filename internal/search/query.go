@@ -161,6 +161,8 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 type found struct {
 	space     string
 	memory    *memory.Memory
+	doc       uint32 // of the memory, when it was found
+	detail    detail
 	relevance float64
 	whole     bool // holds all terms of the query
 	dated     bool // found by its date alone
@@ -206,7 +208,19 @@ func (b *best) bar() float64 {
 // excludes reports that nothing with that score and creation, in nanoseconds, is kept.
 func (b *best) excludes(score float64, created int64) bool {
 	bar := b.bar()
-	return score < bar || score == bar && created < nanoseconds(b.heap[0].memory.CreatedAt)
+	return score < bar || score == bar && created < b.heap[0].detail.created
+}
+
+// outdone reports that nothing of that relevance and those details is kept by a balanced score, without making the score: the worst that is kept
+// is as good in all that makes it, and newer. So of many memories that are alike few are looked at.
+func (b *best) outdone(relevance float64, d *detail, asOf int64) bool {
+	if len(b.heap) < b.limit {
+		return false
+	}
+	worst := &b.heap[0]
+	w := &worst.detail
+	return relevance <= worst.relevance && d.created < w.created && d.salience <= w.salience && d.access <= w.access &&
+		(w.pinned || !d.pinned) && d.idleMinutes(asOf) >= w.idleMinutes(asOf)
 }
 
 func (b *best) push(f found) {

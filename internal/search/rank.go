@@ -77,11 +77,11 @@ func newRanking(req *Request, q *query, e *Engine) *ranking {
 
 // judge keeps a candidate when it is among the best so far.
 func (r *ranking) judge(x *index, space string, c *candidate) {
-	f := found{space: space, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
-	d := &x.details[c.doc]
+	d := &x.facts[c.doc].detail
 	known := len(r.q.dates) == 0 && r.req.Profile != Overlap && r.req.Profile != Recent
+	f := found{space: space, doc: c.doc, detail: *d, relevance: c.relevance, whole: c.coverage > allTerms, dated: c.dated, sure: c.sure}
 	if known { // without touching the memory
-		if f.score = r.score(&f, d, false); r.pool.excludes(f.score, d.created) {
+		if f.score = r.score(&f, false); r.pool.excludes(f.score, d.created) {
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (r *ranking) judge(x *index, space string, c *candidate) {
 	case r.req.Profile == Recent: // the newest are kept; finish sets the score
 		f.score = float64(m.CreatedAt.UnixMilli())
 	default:
-		f.score = r.score(&f, d, false)
+		f.score = r.score(&f, false)
 	}
 	if f.score < r.pool.bar() {
 		return
@@ -107,6 +107,11 @@ func (r *ranking) judge(x *index, space string, c *candidate) {
 		f.parts = x.explain(r.q.terms, c.doc)
 	}
 	r.pool.push(f)
+}
+
+// outdone reports that a document is not kept if its relevance is no more than that, because something as good and newer is the worst that is.
+func (r *ranking) outdone(f *facts, relevance float64) bool {
+	return r.outlook.formula == balanced && !r.outlook.dates && r.pool.outdone(relevance, &f.detail, r.asOf)
 }
 
 // inCategory counts the words of the query among those of the category, plural or not.
@@ -164,8 +169,8 @@ func (r *ranking) onDate(m *memory.Memory) bool {
 
 // score makes the score of every profile but Overlap out of the relevance. With closer it looks for the literal query, too, and
 // records the parts when the request asks for them.
-func (r *ranking) score(f *found, d *detail, closer bool) float64 {
-	relevance := f.relevance
+func (r *ranking) score(f *found, closer bool) float64 {
+	d, relevance := &f.detail, f.relevance
 	note := func(name string, v float64) {
 		if closer && r.req.Explain {
 			f.parts = append(f.parts, Part{name, v})
@@ -190,7 +195,7 @@ func (r *ranking) score(f *found, d *detail, closer bool) float64 {
 		relevance = r.closerRelevance(f, relevance, note)
 	}
 	note("relevance", relevance)
-	days := d.idleDays(r.asOf)
+	days := float64(d.idleMinutes(r.asOf)) / (24 * 60)
 	switch r.req.Profile {
 	case Product:
 		decay := r.exp(r.lambda, days)

@@ -52,6 +52,11 @@ type Request struct {
 	// count from it, days begin by its location, and what was created later is not found.
 	AsOf    time.Time
 	Explain bool // fill in Hit.Parts
+	// Known tells of a hit whether who asks has it already: such hits do not count towards K, and of the best that are looked at, 2·K+40, all may be
+	// among the hits. It must be quick. nil knows none.
+	Known func(space string, m *memory.Memory) bool
+	// Terms tells of a hit whether Hit.Terms is wanted; nil wants it of none.
+	Terms func(m *memory.Memory) bool
 	// Patience is how long the direction of the query is waited for; 0 is as long as the embedder thinks right.
 	Patience time.Duration
 	UseDecay *bool // false takes time since the last access out of the score; nil is true
@@ -96,7 +101,8 @@ type Hit struct {
 	Memory *memory.Memory // with Beside, a text of a collection
 	Beside bool           // found in a collection, not in the space itself
 	Score  float64
-	Parts  []Part // how the score came about; only with Request.Explain
+	Parts  []Part   // how the score came about; only with Request.Explain
+	Terms  []string // terms of the query that it holds, as indexed; only with Request.Terms
 }
 
 // Part is one component of a score. The names are stable; "term:" is followed by the term as indexed.

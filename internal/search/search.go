@@ -9,7 +9,6 @@ import (
 	"context"
 	"hash/crc32"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,103 +130,6 @@ func (e *Engine) wait(ctx context.Context) error {
 	return nil
 }
 
-// maxQueued bounds the records that wait to be indexed; beyond it a writer indexes before it goes on.
-const maxQueued = 4096
-
-// Apply takes the changes of memories of one record; it implements store.Projection. A search that starts after Apply has
-// returned sees the memories that changed: it indexes first what Run has not got to yet. So a writer need not wait for that. Accesses are seen a
-// moment later, once Run has got to them.
-func (e *Engine) Apply(rec *journal.Record) {
-	if !slices.ContainsFunc(rec.Changes, concernsSearch) {
-		return
-	}
-	e.queueMu.Lock()
-	e.queue = append(e.queue, rec)
-	if slices.ContainsFunc(rec.Changes, changesMemory) {
-		e.behind.Add(1)
-	}
-	full := len(e.queue) > maxQueued
-	e.queueMu.Unlock()
-	if full {
-		e.drain()
-		return
-	}
-	select {
-	case e.queued <- struct{}{}:
-	default: // Run knows already
-	}
-}
-
-// Run indexes what Apply takes, in the background, until ctx ends, which is no error.
-func (e *Engine) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-e.queued:
-			e.drain()
-		}
-	}
-}
-
-// catchUp returns when every memory changed before it was called is indexed. Accesses may come later: searches would wait for each other.
-func (e *Engine) catchUp() {
-	if e.behind.Load() > 0 {
-		e.drain()
-	}
-}
-
-// drain returns when everything applied before it was called is indexed.
-func (e *Engine) drain() {
-	e.indexing.Lock()
-	defer e.indexing.Unlock()
-	e.queueMu.Lock()
-	recs := e.queue
-	e.queue = nil
-	e.queueMu.Unlock()
-	for _, rec := range recs {
-		e.index(rec)
-		if slices.ContainsFunc(rec.Changes, changesMemory) {
-			e.behind.Add(-1)
-		}
-	}
-	if len(recs) > 0 {
-		e.needsEmbedding()
-	}
-}
-
-// index puts the changes of one record into the index of its space, some 30 µs for each memory of 300 characters.
-func (e *Engine) index(rec *journal.Record) {
-	s := e.space(rec.Space)
-	a := e.analyzers.get()
-	defer e.analyzers.put(a)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.loads > 0 {
-		s.pending = append(s.pending, rec)
-	}
-	for changes := rec.Changes; len(changes) > 0; {
-		n := max(1, accesses(changes))
-		s.index.apply(a, changes[:n])
-		changes = changes[n:]
-	}
-}
-
-// mostAccesses are taken up at once: searches of the space wait for them.
-const mostAccesses = 128
-
-// accesses counts those that changes begin with.
-func accesses(changes []journal.Change) (n int) {
-	for n < min(len(changes), mostAccesses) && changes[n].Touch != nil {
-		n++
-	}
-	return n
-}
-
-func changesMemory(c journal.Change) bool { return c.Memory != nil }
-
-func concernsSearch(c journal.Change) bool { return c.Memory != nil || c.Touch != nil }
-
 // space returns the named space, making it when it is new.
 func (e *Engine) space(name string) *space {
 	if s := e.lookup(name); s != nil {
@@ -310,7 +212,8 @@ func (x *index) put(a *analyzer, m *memory.Memory) {
 func (x *index) swap(m *memory.Memory, revised bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.set(x.ids[m.ID], m)
+	doc := x.ids[m.ID]
+	x.set(doc, m, x.facts[doc].length)
 	if revised {
 		x.changes++
 	}
@@ -331,14 +234,23 @@ func (x *index) remove(a *analyzer, id string) {
 func (x *index) touch(changes []journal.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.touchLocked(changes)
+}
+
+func (x *index) touchLocked(changes []journal.Change) {
 	for i := range changes {
 		t := changes[i].Touch
+		if t == nil {
+			continue
+		}
 		doc, ok := x.ids[t.ID]
 		if !ok {
 			continue
 		}
 		m := t.Of(x.docs[doc])
-		x.docs[doc], x.details[doc] = m, detailOf(m)
-		x.traits[doc].steady, x.traits[doc].used = usageOf(m, x.details[doc].access)
+		f := &x.facts[doc]
+		x.docs[doc], f.detail = m, detailOf(m)
+		f.steady, f.used = usageOf(m, f.access)
+		x.yields.put(doc, f)
 	}
 }

@@ -159,14 +159,47 @@ func similarity(a, b *outline, weight func(term string) float64) float64 {
 type said struct {
 	memory   *memory.Memory
 	sketch   sketch
+	numbers  []string // runs of digits, made only when needed, as outline is
+	wide     bool     // and there are full-width digits
+	counted  bool
 	outline  outline
-	outlined bool // outline is made only when needed
+	outlined bool
 }
 
 // of makes s that of a memory, in the room that it has.
 func (s *said) of(m *memory.Memory) {
-	s.memory, s.outlined = m, false
+	s.memory, s.counted, s.outlined = m, false, false
 	s.sketch.of(m.Content)
+}
+
+// otherNumbers reports whether one of two texts holds a number that the other does not. Full-width digits are not looked at: then it is false.
+func (s *said) otherNumbers(o *said) bool {
+	s.count()
+	o.count()
+	missing := func(all []string) func(string) bool {
+		return func(n string) bool { return !slices.Contains(all, n) }
+	}
+	return !s.wide && !o.wide &&
+		(slices.ContainsFunc(s.numbers, missing(o.numbers)) || slices.ContainsFunc(o.numbers, missing(s.numbers)))
+}
+
+// count finds the numbers of a text.
+func (s *said) count() {
+	if s.counted {
+		return
+	}
+	s.counted, s.numbers = true, s.numbers[:0]
+	text := s.memory.Content
+	s.wide = strings.ContainsAny(text, "０１２３４５６７８９")
+	for i := 0; i < len(text); i++ {
+		from := i
+		for i < len(text) && text[i]-'0' < 10 {
+			i++
+		}
+		if i > from {
+			s.numbers = append(s.numbers, text[from:i])
+		}
+	}
 }
 
 // sketch counts pairs of neighbouring bytes. Texts with nearly the same words have nearly the same sketch.
@@ -201,6 +234,9 @@ func (a *analyzer) repeats(better, m *said) bool {
 	}
 	if better.memory.Content == m.memory.Content {
 		return true
+	}
+	if better.otherNumbers(m) {
+		return false // a lone number keeps the similarity at repeatAt
 	}
 	for _, s := range []*said{better, m} {
 		if !s.outlined {
@@ -296,7 +332,7 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 	length := float32(len(terms))
 	for _, doc := range s.touched {
 		d := s.sums[doc]
-		ratio := min(length, x.lengths[doc]) / max(length, x.lengths[doc])
+		ratio := min(length, x.facts[doc].length) / max(length, x.facts[doc].length)
 		f := found{memory: x.docs[doc], score: float64(d.weight / total * (1 + ratio) / 2)}
 		if f.score >= pool.bar() && admit(f.memory) {
 			pool.push(f)

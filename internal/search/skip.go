@@ -33,6 +33,7 @@ func (s *scratch) release() {
 	clear(s.shares[:cap(s.shares)])
 	for i := range s.said {
 		s.said[i].memory = nil
+		clear(s.said[i].numbers)
 	}
 }
 
@@ -60,11 +61,17 @@ func (s *scratch) begin(docs int) {
 
 // share is what one term can add to the documents of a block.
 type share struct {
-	term     *queryTerm
-	docs     uint64    // that hold it
-	postings []posting // of these
-	bound    float32   // no document gets more of it
-	rest     float32   // the same for it and what follows
+	term  *queryTerm
+	docs  uint64  // that hold it
+	bound float32 // no document gets more of it
+	rest  float32 // the same for it and what follows
+	most  float32 // the frequency of none of them is higher
+	at    uint32  // where their postings begin in the list
+}
+
+// posting is that of a document of the block, which holds the term.
+func (h *share) posting(bit uint64) posting {
+	return h.term.list[int(h.at)+bits.OnesCount64(h.docs&(bit-1))]
 }
 
 // keyword is the keyword arm: it takes the documents that hold enough of the terms to be relevant, roughly the best first,
@@ -103,35 +110,42 @@ func (c *collector) keyword() (found int) {
 	return found
 }
 
-// visit takes the documents of a block that gather at least need and are relevant.
+// visit takes the documents of a block that gather at least need and are relevant, but for those that cannot be kept.
 func (c *collector) visit(number uint32, need float32) {
 	s := c.scratch
 	b := &s.blocks[number]
 	c.divide(number)
-	rest := float32(0)
-	if len(s.shares) > 0 {
-		rest = s.shares[0].rest
-	}
 	want := b.seen & b.strong
-	for left := want&b.own | reach(s.shares, want&^b.own, need, reachTerms); left != 0; left &= left - 1 {
+	for left := want&b.own | c.reach(number, want&^b.own, need); left != 0; left &= left - 1 {
 		bit := left & -left
 		doc := number<<blockShift | uint32(bits.TrailingZeros64(left))
+		f := &c.index.facts[doc]
+		norm := c.norm + c.slope*f.length
 		var d sum
 		if b.own&bit != 0 {
 			d = s.sums[doc]
 		}
-		if c.hopeless(doc, float64((d.score+rest)/(c.total*slack))) || c.tally != nil && c.outdone(doc, b.own&bit != 0) {
-			continue
-		}
-		norm := c.norm + c.slope*c.index.lengths[doc]
+		most, exact := d, true
 		for i := range s.shares {
 			if h := &s.shares[i]; h.docs&bit != 0 {
-				d.add(h.term, h.postings[bits.OnesCount64(h.docs&(bit-1))], norm)
+				most.add(h.term, h.most, norm)
+				exact = exact && h.most == 1
 			}
 		}
-		if d.strong > 0 && d.weight >= c.least {
+		if c.hopeless(f, float64(most.score/c.total)) || c.tally != nil && c.outdone(doc, b.own&bit != 0) {
+			continue
+		}
+		if !exact {
+			for i := range s.shares {
+				if h := &s.shares[i]; h.docs&bit != 0 {
+					d.add(h.term, h.posting(bit).frequency(), norm)
+				}
+			}
+			most = d
+		}
+		if most.strong > 0 && most.weight >= c.least {
 			c.take(candidate{
-				doc: doc, relevance: float64(d.score / c.total), coverage: d.weight / c.total,
+				doc: doc, relevance: float64(most.score / c.total), coverage: most.weight / c.total,
 			})
 		}
 	}
@@ -148,10 +162,9 @@ func (c *collector) divide(number uint32) {
 			if h := shareOf(t, number); h.docs != 0 {
 				s.shares = append(s.shares, h)
 			}
-		} else if n := int(number); n < len(t.dense.docs) && t.dense.docs[n] != 0 {
-			s.shares = append(s.shares, share{
-				term: t, docs: t.dense.docs[n], postings: t.dense.postings(t.list, n), bound: t.weight / (1 + t.dense.ease[n]*easing),
-			})
+		} else if d := *t.dense; int(number) < len(d) && d[number].docs != 0 {
+			cell := &d[number]
+			s.shares = append(s.shares, share{term: t, docs: cell.docs, at: cell.at, most: float32(cell.most), bound: t.weight / (1 + cell.ease*easing)})
 		}
 	}
 	rest := float32(0)
@@ -164,12 +177,13 @@ func (c *collector) divide(number uint32) {
 // shareOf is the share of a thin term.
 func shareOf(t *queryTerm, number uint32) share {
 	at, _ := find(t.list, number<<blockShift)
-	h := share{term: t, postings: t.list[at:], bound: t.weight}
-	for _, p := range h.postings {
+	h := share{term: t, at: uint32(at), bound: t.weight}
+	for _, p := range t.list[at:] {
 		if p.doc()>>blockShift != number {
 			break
 		}
 		h.docs |= 1 << (p.doc() & blockMask)
+		h.most = max(h.most, p.frequency())
 	}
 	return h
 }
@@ -177,18 +191,33 @@ func shareOf(t *queryTerm, number uint32) share {
 // reachTerms is how many terms are told apart when it is found out which documents can reach something.
 const reachTerms = 8
 
-// reach returns those of docs that may gather need from the shares. It tells no more than the given number of terms apart.
-func reach(shares []share, docs uint64, need float32, terms int) uint64 {
+// reach returns those of docs, which gathered nothing yet, that may gather need from the shares of the block and be kept.
+func (c *collector) reach(number uint32, docs uint64, need float32) uint64 {
+	return c.reachWith(c.scratch.shares, number, docs, need, gathered{}, reachTerms)
+}
+
+// gathered is the most that documents get from some shares.
+type gathered struct {
+	score  float32 // whatever their lengths
+	weight float32 // the same by weight and frequency, before their lengths count
+}
+
+// reachWith does so for documents that have got as much from other shares. It tells no more than the given number of terms apart.
+func (c *collector) reachWith(shares []share, number uint32, docs uint64, need float32, got gathered, terms int) uint64 {
 	switch {
-	case need <= 0 || docs == 0:
-		return docs
-	case len(shares) == 0 || shares[0].rest < need:
+	case docs == 0:
 		return 0
+	case len(shares) == 0 && got.score < need, len(shares) > 0 && got.score+shares[0].rest < need:
+		return 0
+	case len(shares) == 0:
+		return docs & c.promising(number, got.weight)
 	case terms == 0:
 		return docs
 	}
 	h := &shares[0]
-	return reach(shares[1:], docs&h.docs, need-h.bound, terms-1) | reach(shares[1:], docs&^h.docs, need, terms-1)
+	with := gathered{got.score + h.bound, got.weight + h.term.weight*h.most}
+	return c.reachWith(shares[1:], number, docs&h.docs, need, with, terms-1) |
+		c.reachWith(shares[1:], number, docs&^h.docs, need, got, terms-1)
 }
 
 // survey makes the blocks say what their documents may reach, from what was gathered and the terms that remain.
@@ -212,11 +241,11 @@ func (x *index) survey(s *scratch, terms []queryTerm) {
 			s.surveyThin(t, open, strong)
 			continue
 		}
-		for n, docs := range t.dense.docs {
-			b := &s.blocks[n]
-			b.seen |= docs & open
-			b.strong |= docs & strong
-			b.bound += t.weight / (1 + t.dense.ease[n]*easing)
+		for n := range *t.dense {
+			b, cell := &s.blocks[n], &(*t.dense)[n]
+			b.seen |= cell.docs & open
+			b.strong |= cell.docs & strong
+			b.bound += t.weight / (1 + cell.ease*easing)
 		}
 	}
 }

@@ -7,6 +7,13 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
+// facts are what a search looks at of a memory that shares words with the query: one cache line, which it mostly waits for.
+type facts struct {
+	traits
+	length float32 // in weighted words
+	detail
+}
+
 // traits are what a bound of a score needs of a memory, side by side, so that most memories need not be touched.
 type traits struct {
 	steady   float32 // what salience, accesses and pin add to f of Balanced
@@ -56,14 +63,14 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// idleDays is the time since the last access, in days. An access after asOf had not happened yet: then, as without any
-// access, it is the time since creation.
-func (d *detail) idleDays(asOf int64) float64 {
+// idleMinutes is the time since the last access, in whole minutes, so that what was used at about the same time is equal. An access after asOf
+// had not happened yet: then, as without any access, it is the time since creation.
+func (d *detail) idleMinutes(asOf int64) int64 {
 	last := d.accessed
 	if last <= -farthest*int64(time.Second) || last > asOf {
 		last = d.created
 	}
-	return max(0, time.Duration(asOf-last).Hours()/24)
+	return max(0, (asOf-last)/int64(time.Minute))
 }
 
 func minutes(t time.Time) int64 { return t.Unix() / 60 }

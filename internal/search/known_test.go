@@ -1,0 +1,60 @@
+package search_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search"
+)
+
+// TestKnown: what is known takes no place, and is told of all the same.
+func TestKnown(t *testing.T) {
+	e := loaded(t, uniform(300, commonWords, 0.5))
+	all, err := e.Search(t.Context(), search.Request{Query: "apricot basalt", K: 20})
+	if err != nil || len(all.Hits) != 20 {
+		t.Fatalf("%d hits, %v", len(all.Hits), err)
+	}
+	known := map[string]bool{}
+	for i, h := range all.Hits {
+		known[h.Memory.ID] = i%2 == 0
+	}
+	got, err := e.Search(t.Context(), search.Request{Query: "apricot basalt", K: 5, Known: func(space string, m *memory.Memory) bool {
+		return space == memory.DefaultSpace && known[m.ID]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all.Hits[:10], got.Hits); diff != "" {
+		t.Errorf("five that are not known, and the known ones before them (-want +got):\n%s", diff)
+	}
+}
+
+// TestTerms: hits say which terms they hold when that is wanted.
+func TestTerms(t *testing.T) {
+	e := loaded(t, uniform(300, commonWords, 0.5))
+	got, err := e.Search(t.Context(), search.Request{Query: "apricot basalt unheard", K: 20, Terms: func(m *memory.Memory) bool { return m.Salience > 0.5 }})
+	if err != nil || len(got.Hits) == 0 {
+		t.Fatalf("%d hits, %v", len(got.Hits), err)
+	}
+	told := 0
+	for _, h := range got.Hits {
+		want := []string{}
+		for _, w := range []string{"apricot", "basalt"} {
+			if h.Memory.Salience > 0.5 && slices.Contains(strings.Fields(h.Memory.Content), w) {
+				want = append(want, w)
+			}
+		}
+		slices.Sort(h.Terms)
+		if !slices.Equal(h.Terms, want) {
+			t.Errorf("%q, salience %v: terms %v, want %v", h.Memory.Content, h.Memory.Salience, h.Terms, want)
+		}
+		told += len(h.Terms)
+	}
+	if told == 0 {
+		t.Error("no hit told its terms: nothing was tested")
+	}
+}
