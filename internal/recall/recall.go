@@ -169,12 +169,12 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 // choose returns the memories to show, best first, and why there are none.
 func (s *Service) choose(ctx context.Context, req *Request, query string, seen *seen) ([]choice, string, error) {
 	var out []choice
-	taken, known := map[[2]string]bool{}, false
+	taken, passed := map[[2]string]bool{}, false
 	take := func(c choice) {
 		switch {
 		case taken[c.key()]:
-		case !req.Explicit && seen.has(c.space, c.memory) || read(c.memory, req.FilesRead):
-			known = true
+		case known(req, seen, c.space, c.memory):
+			passed = true
 		default:
 			taken[c.key()] = true
 			out = append(out, c)
@@ -206,7 +206,7 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 	switch {
 	case len(out) > 0:
 		return out, "", nil
-	case known:
+	case passed:
 		return nil, ReasonShown, nil
 	case len(found.Hits) > 0:
 		return nil, search.ReasonWeak, nil
@@ -217,42 +217,37 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 // patience is how long a prompt waits for what it means before it goes by words alone.
 const patience = 15 * time.Millisecond
 
-// fitting offers the memories that fit, best first, until enough says so. It asks for few and without explanation, because most prompts need
-// no more, and asks again for those that do.
+// fitting offers the memories that fit, best first, until enough says so. What the agent knows already takes the place of nothing else.
 func (s *Service) fitting(ctx context.Context, req *Request, query string, seen *seen, enough func(*search.Hit) bool) (*search.Response, error) {
-	want := search.Request{Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now(), Arm: s.arm[req.Explicit]}
+	want := search.Request{
+		Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now(), Arm: s.arm[req.Explicit],
+		Known: func(space string, m *memory.Memory) bool { return known(req, seen, space, m) },
+		Terms: func(m *memory.Memory) bool { return toolOf(m) != "" },
+	}
 	if !req.Explicit {
 		want.Patience = patience
 	}
-	most := min(memory.MaxK, want.K+seen.count())
-	for {
-		found, err := s.search.Search(ctx, want)
-		if err != nil {
-			return nil, err
-		}
-		if !want.Explain && slices.ContainsFunc(found.Hits, func(h search.Hit) bool { return toolOf(h.Memory) != "" }) {
-			want.Explain = true
-			continue
-		}
-		for _, h := range aboutFiles(found.Hits, req.FilesRead) {
-			if enough(&h) {
-				return found, nil
-			}
-		}
-		if len(found.Hits) < want.K || want.K == most {
-			return found, nil
-		}
-		want.K = most
+	found, err := s.search.Search(ctx, want)
+	if err != nil {
+		return nil, err
 	}
+	for _, h := range aboutFiles(found.Hits, req.FilesRead) {
+		if enough(&h) {
+			break
+		}
+	}
+	return found, nil
+}
+
+// known reports whether the agent has a memory in its context, unless it asks all the same.
+func known(req *Request, seen *seen, space string, m *memory.Memory) bool {
+	return !req.Explicit && seen.has(space, m) || read(m, req.FilesRead)
 }
 
 // sharesText reports whether a word that was found stands in what the memory says, not only in what is noted beside it.
 func sharesText(h *search.Hit) bool {
 	text := strings.ToLower(h.Memory.Title + "\n" + h.Memory.Content)
-	return slices.ContainsFunc(h.Parts, func(p search.Part) bool {
-		term, ok := strings.CutPrefix(p.Name, "term:")
-		return ok && strings.Contains(text, term)
-	})
+	return slices.ContainsFunc(h.Terms, func(term string) bool { return strings.Contains(text, term) })
 }
 
 // rules are procedural memories about the tools in use and those that the prompt names.

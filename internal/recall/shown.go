@@ -72,8 +72,6 @@ func (s *seen) compacted(times int) {
 	}
 }
 
-func (s *seen) count() int { return len(s.revisions) }
-
 func (s *seen) add(space string, m *memory.Memory) {
 	if s.revisions == nil || len(s.revisions) >= maxSeen {
 		s.revisions = map[[2]string]int64{}
