@@ -50,9 +50,9 @@ const (
 	yieldDrift = 0.02
 )
 
-// aged reports whether the levels became loose.
+// aged reports whether the levels became loose, or are of a time that the clock has gone back behind.
 func (y *yields) aged(now int64, slope float32) bool {
-	return now-y.since >= yieldAge || slope > y.slope*(1+yieldDrift) || slope < y.slope*(1-yieldDrift)
+	return now-y.since >= yieldAge || now < y.since || slope > y.slope*(1+yieldDrift) || slope < y.slope*(1-yieldDrift)
 }
 
 // age makes tight bounds of all levels, from now on.

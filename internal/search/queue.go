@@ -66,19 +66,26 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // settle indexes what is queued, accesses without making any search wait while that is possible.
 func (e *Engine) settle(ctx context.Context) {
+	if e.behind.Load() == 0 && !e.takeAccesses() {
+		e.awaitQuiet(ctx)
+	}
+	e.drain()
+}
+
+// awaitQuiet returns once accesses could be taken up, when a memory has changed, or patience or ctx ends.
+func (e *Engine) awaitQuiet(ctx context.Context) {
 	pause := time.NewTicker(accessPause)
 	defer pause.Stop()
 	for range int(accessPatience / accessPause) {
-		if e.behind.Load() > 0 || e.takeAccesses() {
-			break
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-pause.C:
 		}
+		if e.behind.Load() > 0 || e.takeAccesses() {
+			return
+		}
 	}
-	e.drain()
 }
 
 // takeAccesses indexes records from the head of the queue, until one changes a memory, or a search is under way. It reports whether the first is
@@ -98,7 +105,7 @@ func (e *Engine) takeAccesses() (done bool) {
 			return false
 		}
 		e.queueMu.Lock()
-		e.queue = e.queue[1:] // only holders of indexing take anything out
+		e.queue[0], e.queue = nil, e.queue[1:] // only holders of indexing take anything out
 		e.queueMu.Unlock()
 	}
 }
