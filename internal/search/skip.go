@@ -65,6 +65,7 @@ type share struct {
 	docs  uint64  // that hold it
 	bound float32 // no document gets more of it
 	rest  float32 // the same for it and what follows
+	ahead float32 // weights times most, for it and what follows
 	most  float32 // the frequency of none of them is higher
 	at    uint32  // where their postings begin in the list
 }
@@ -167,10 +168,11 @@ func (c *collector) divide(number uint32) {
 			s.shares = append(s.shares, share{term: t, docs: cell.docs, at: cell.at, most: float32(cell.most), bound: t.weight / (1 + cell.ease*easing)})
 		}
 	}
-	rest := float32(0)
+	rest, ahead := float32(0), float32(0)
 	for i := len(s.shares) - 1; i >= 0; i-- {
-		rest += s.shares[i].bound
-		s.shares[i].rest = rest
+		h := &s.shares[i]
+		rest, ahead = rest+h.bound, ahead+h.term.weight*h.most
+		h.rest, h.ahead = rest, ahead
 	}
 }
 
@@ -212,7 +214,7 @@ func (c *collector) reachWith(shares []share, number uint32, docs uint64, need f
 	case len(shares) == 0:
 		return docs & c.promising(number, got.weight)
 	case terms == 0:
-		return docs
+		return docs & c.promising(number, got.weight+shares[0].ahead)
 	}
 	h := &shares[0]
 	with := gathered{got.score + h.bound, got.weight + h.term.weight*h.most}

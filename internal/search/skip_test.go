@@ -87,6 +87,9 @@ func (h *history) step() {
 
 func (h *history) request() search.Request {
 	var q []string
+	if h.IntN(6) == 0 {
+		q = append(q, h.words...) // more than are told apart
+	}
 	for range 1 + h.IntN(6) {
 		q = append(q, h.words[h.IntN(len(h.words))])
 	}
