@@ -44,8 +44,8 @@ func (c *collector) need() float64 {
 	return c.r.outlook.least(c.r.pool.bar())
 }
 
-// unbounded reports that nothing is left out. Before anything relevant was found it is not: whether there is anything decides what is said
-// when nothing is kept.
+// unbounded reports that nothing may be left out: when another arm may propose the same, and before anything relevant was found, because whether
+// there is anything decides what is said when nothing is kept.
 func (c *collector) unbounded() bool { return c.seen != nil || c.r.relevant == 0 }
 
 // hopeless reports that a document cannot be kept if its relevance is no more than that.

@@ -27,14 +27,6 @@ type cell struct {
 	most uint8   // at least the frequency of any of them
 }
 
-// postings of a block.
-func (d dense) postings(list []posting, block int) []posting {
-	if block+1 < len(d) {
-		return list[d[block].at:d[block+1].at]
-	}
-	return list[d[block].at:]
-}
-
 // reach makes room for a block. size is the length of the list before anything of that block joins it.
 func (d *dense) reach(block, size int) {
 	for len(*d) <= block {

@@ -122,6 +122,20 @@ func Outdone(worst *memory.Memory, worstRelevance float64, m *memory.Memory, rel
 	return b.outdone(relevance, &d, nanoseconds(asOf))
 }
 
+// OtherNumbers reports whether two texts are taken for different by their numbers alone, and how alike they are by all they say.
+func OtherNumbers(one, other string) (different bool, alike float64) {
+	a := newAnalyzer(newLexicon())
+	var s [2]said
+	for i, text := range []string{one, other} {
+		s[i].of(&memory.Memory{Content: text})
+		a.outline(&s[i].outline, text)
+	}
+	return s[0].otherNumbers(&s[1]), similarity(&s[0].outline, &s[1].outline, func(string) float64 { return 1 })
+}
+
+// RepeatAt is the similarity from which a hit repeats a better one.
+const RepeatAt = repeatAt
+
 // Searching holds a space as a search does, until end is called.
 func (e *Engine) Searching(space string) (end func()) {
 	x := e.reader(space)
@@ -140,6 +154,14 @@ func Levels(all [64]uint8) (atLeast func(level uint8) uint64) {
 		l.put(uint32(doc), level)
 	}
 	return l.atLeast
+}
+
+// postings of a block.
+func (d dense) postings(list []posting, block int) []posting {
+	if block+1 < len(d) {
+		return list[d[block].at:d[block+1].at]
+	}
+	return list[d[block].at:]
 }
 
 // CheckDense compares what is kept beside the lists of a space with the lists.
