@@ -119,6 +119,29 @@ panelTest('a daily log is edited while the daemon writes into it', async (panel)
   assert.equal(await save(panel).isDisabled(), true);
 });
 
+panelTest('a day that is picked while another is looked up is the one that is shown', async (panel) => {
+  await panel.view('file');
+  await verdict(panel, 'Valid, as saved');
+  await panel.page.getByLabel('File', { exact: true }).selectOption('log');
+  await editor(panel, `logs/${day(0)}.json`).getByText('booking service').waitFor();
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await panel.page.route('**/LogService/List', async (route) => {
+    if (route.request().postData().includes(day(1))) await held;
+    await route.continue();
+  });
+  const asked = panel.page.waitForRequest((r) => r.postData()?.includes(day(1)));
+  await panel.page.getByLabel('Day', { exact: true }).fill(day(1));
+  await asked;
+  await panel.page.getByLabel('Day', { exact: true }).fill(day(70));
+  await panel.see('was archived and deleted', '.view');
+  const late = panel.page.waitForResponse((r) => r.request().postData()?.includes(day(1)));
+  release();
+  await (await late).finished();
+  await panel.page.evaluate(() => new Promise((done) => setTimeout(done)));
+  await panel.see('Repaired the pump', '.view');
+});
+
 const cell = (panel, date) => panel.page.locator(`td[data-date="${date}"]`);
 
 panelTest('the calendar shows the days, what they hold, and what became of them', async (panel) => {

@@ -40,7 +40,7 @@ panelTest('operations say what they changed, and can be taken back', async (pane
 panelTest('proposed changes and refused edits are decided', async (panel) => {
   await panel.view('edits', 'It would lose a number');
   const proposal = panel.page.locator('.card', { hasText: 'It would lose a number' });
-  assert.match((await proposal.locator('del').allInnerTexts()).join(' '), /15/);
+  await proposal.locator('del', { hasText: '15' }).waitFor(); // the memory is fetched for it
   await proposal.getByRole('button', { name: 'staging' }).click();
   await panel.see('The staging database is Postgres 15', '.detail .content');
   await panel.view('edits', 'It would lose a number');

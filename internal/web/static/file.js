@@ -106,13 +106,15 @@ export function file(box, { space, show, fail }, wanted) {
     const asked = date;
     if (date) {
       const listed = (await call('LogService/List', { space, from: date, to: date, include_deleted: true })).days[0];
-      if (asked === date && (!listed || listed.deleted_at)) return missing(!!listed);
+      if (asked !== date) return; // another was picked meanwhile
+      if (!listed || listed.deleted_at) return missing(!!listed);
     }
     let res;
     try {
       res = await raw('GET', path());
     } catch (e) {
-      if (asked === date && e.status === 404) return missing(e.reason === 'LOG_DELETED');
+      if (asked !== date) return;
+      if (e.status === 404) return missing(e.reason === 'LOG_DELETED');
       throw e;
     }
     const now = await res.text();
@@ -138,9 +140,11 @@ export function file(box, { space, show, fail }, wanted) {
 
   // missing tells of a file that is not there; of a log that was deleted, what is left.
   async function missing(deleted) {
+    const asked = date;
     drop();
     gone = true;
     const kept = deleted && (await call('LogService/Get', { space, date })).archived.at(-1);
+    if (asked !== date) return;
     fill(pane, h('div', { class: 'empty' }, h('p', {}, t(deleted ? 'logDeleted' : date ? 'noLog' : 'noFile')),
       kept && [h('p', { class: 'dim' }, `${t('archived')} ${stamp(kept.archived_at)} · ${entriesOf(kept.entry_count)}`), kept.summary && h('p', { class: 'pre summary-text' }, kept.summary)],
       date && h('button', { onclick: () => show('logs', date) }, t('openCalendar'))));
