@@ -237,5 +237,8 @@ func (r *ranking) startsTerm(w string) bool {
 
 // strongest puts first what is relevant by words and meaning.
 func strongest(a, b *found) int {
-	return cmp.Or(cmp.Compare(b.score+b.lift, a.score+a.lift), before(a, b))
+	if c := cmp.Compare(b.score+b.lift, a.score+a.lift); c != 0 {
+		return c
+	}
+	return before(a, b)
 }

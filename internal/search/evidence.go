@@ -30,7 +30,12 @@ const (
 // evident reports whether a space has enough to answer with, by the words of its most relevant memories and, where that is
 // calibrated, by how near it comes to what the query means.
 func (c *closer) evident() bool {
-	best := c.first(witnesses, func(a, b *found) int { return cmp.Or(cmp.Compare(b.relevance, a.relevance), before(a, b)) })
+	best := c.first(witnesses, func(a, b *found) int {
+		if order := cmp.Compare(b.relevance, a.relevance); order != 0 {
+			return order
+		}
+		return before(a, b)
+	})
 	words := c.words(best)
 	near := c.nearest()
 	if near == nil {

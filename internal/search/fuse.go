@@ -149,10 +149,16 @@ type near struct {
 // the lock.
 func (x *index) near(d vector.Direction, n int, req *Request) []near {
 	order := func(a, b near) int {
-		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(x.docs[a.doc].ID, x.docs[b.doc].ID))
+		if c := cmp.Compare(b.cosine, a.cosine); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.docs[a.doc].ID, x.docs[b.doc].ID)
 	}
 	var best []near // sorted
 	x.meanings.rows.Cosines(d, func(doc int, cosine float64) {
+		if len(best) == n && cosine < best[n-1].cosine { // most; their memories are not touched
+			return
+		}
 		one := near{uint32(doc), cosine}
 		if len(best) == n && order(one, best[n-1]) > 0 || !req.admits(x.docs[doc]) {
 			return
@@ -253,7 +259,7 @@ func (r *ranking) byMeaning() (matched int) {
 		x.mu.RLock()
 		r.meant = r.meant || x.meanings.rows.Dim() == d.Dim()
 		for _, n := range x.near(d, r.pool.limit, r.req) {
-			f := found{space: name, memory: x.docs[n.doc], doc: n.doc, score: max(0, n.cosine)}
+			f := found{space: name, memory: x.docs[n.doc], doc: n.doc, detail: x.facts[n.doc].detail, score: max(0, n.cosine)}
 			if r.req.Explain {
 				f.parts = []Part{{"vector", n.cosine}}
 			}
