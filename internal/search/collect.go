@@ -14,6 +14,7 @@ type collector struct {
 	total, least float32     // weight of the query, and what a document must hold of it
 	norm, slope  float32     // of the index
 	common       []queryTerm // terms that are looked up by document
+	last         outcome     // of the last document looked at
 	tally        *tally      // of Overlap, unless a date alone may propose memories; nil otherwise
 }
 
@@ -48,9 +49,12 @@ func (c *collector) need() float64 {
 // there is anything decides what is said when nothing is kept.
 func (c *collector) unbounded() bool { return c.seen != nil || c.r.relevant == 0 }
 
+// barred reports that the filter of the request does not admit a document.
+func (c *collector) barred(f *facts) bool { return !c.unbounded() && !c.r.sieve.passes(&f.traits) }
+
 // hopeless reports that a document cannot be kept if its relevance is no more than that.
 func (c *collector) hopeless(f *facts, relevance float64) bool {
-	return !c.unbounded() && (c.r.outlook.mostOf(&f.traits, relevance) < c.r.pool.bar() || !c.r.sieve.passes(&f.traits) || c.r.outdone(f, relevance))
+	return !c.unbounded() && (c.r.outdone(f, relevance) || c.r.outlook.mostOf(&f.traits, relevance) < c.r.pool.bar() || !c.r.sieve.passes(&f.traits))
 }
 
 // take lets a candidate wait for others of which some may be better: when the best are judged first, the bar rises early

@@ -28,20 +28,23 @@ func courseOf(m *memory.Memory) course {
 	return course{day: int32(min(max(m.CreatedAt.Unix(), -farthest), farthest) / int64(24*time.Hour/time.Second))}
 }
 
-// place is where a document is, or would be, in the list of its course.
+// place is where a document is, or would be, in the list of its course: mostly where it was put, because what is learnt joins at the end.
 func (x *index) place(list []uint32, doc uint32) (int, bool) {
-	if len(list) > 0 { // what is learnt together is mostly put in together
-		if at := int(doc) - int(list[0]); at >= 0 && at < len(list) && list[at] == doc {
-			return at, true
-		}
+	if at := x.placed[doc]; int(at) < len(list) && list[at] == doc {
+		return int(at), true
 	}
-	created, id := x.facts[doc].detail.created, x.docs[doc].ID
-	return slices.BinarySearchFunc(list, doc, func(other, _ uint32) int {
-		if at := x.facts[other].detail.created; at != created {
-			return cmp.Compare(at, created)
-		}
-		return strings.Compare(x.docs[other].ID, id)
-	})
+	if n := len(list); n > 0 && x.learnt(list[n-1], doc) < 0 {
+		return n, false
+	}
+	return slices.BinarySearchFunc(list, doc, x.learnt)
+}
+
+// learnt orders the documents of a course.
+func (x *index) learnt(a, b uint32) int {
+	if c := cmp.Compare(x.facts[a].detail.created, x.facts[b].detail.created); c != 0 {
+		return c
+	}
+	return strings.Compare(x.docs[a].ID, x.docs[b].ID)
 }
 
 // joinLocked puts a document into its course.
@@ -50,6 +53,7 @@ func (x *index) joinLocked(doc uint32) {
 	list := x.courses[c]
 	at, _ := x.place(list, doc)
 	x.courses[c] = slices.Insert(list, at, doc)
+	x.placed[doc] = uint32(at)
 }
 
 // leaveLocked takes a document out of its course.

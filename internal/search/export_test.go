@@ -100,6 +100,24 @@ func (e *Engine) Thicken(space string, least int) {
 // Dense is the number of dense terms of a space.
 func (e *Engine) Dense(space string) int { return len(e.space(space).index.dense) }
 
+// Blocks is in how many blocks of documents a term of a space occurs.
+func (e *Engine) Blocks(space, term string) (n int) {
+	e.drain()
+	x, last := e.reader(space), uint32(0)
+	for i, p := range x.lists[x.terms[term]] {
+		if b := p.doc() >> blockShift; i == 0 || b != last {
+			n, last = n+1, b
+		}
+	}
+	return n
+}
+
+// Documents is the number of documents of a space, used or not.
+func (e *Engine) Documents(space string) int {
+	e.drain()
+	return len(e.reader(space).docs)
+}
+
 // CheckYields compares the bounds that searches of a space at a time go by with what they bound.
 func (e *Engine) CheckYields(space string, at time.Time) error {
 	e.drain()
@@ -251,7 +269,7 @@ func (e *Engine) rankAll(req *Request, limit int) (r *ranking, matched int, err 
 	}
 	e.drain()
 	r = newRanking(req, newAnalyzer(e.lex).parse(req), e)
-	r.work = new(scratch)
+	r.work, r.sieve.bare = new(scratch), false // what is admitted is asked of the memories
 	if limit == 0 {
 		limit = r.pool.limit
 	}

@@ -41,6 +41,7 @@ type index struct {
 	facts   []facts           // by document
 	yields  yields            // by document
 	holes   []uint32          // unused documents
+	shelves []shelf           // blocks with room
 	total   float64           // sum of lengths
 	changes uint64            // counts changes of what Save would write
 	saved   uint64            // changes when last saved; guarded by space.mu
@@ -48,6 +49,7 @@ type index struct {
 	denseLeast int // documents of a dense term; does not change
 
 	courses map[course][]uint32 // documents in the order they were learnt
+	placed  []uint32            // by document, where in its course it was put; it may have moved since
 
 	categories map[string]bool // all that a memory has, or had
 
@@ -71,6 +73,9 @@ type termCount struct {
 	term  string
 	head  uint64 // how the term begins, for putting terms in order
 	count uint8  // the lower 8 bits of a posting
+
+	number uint32 // of the term in the index, if
+	known  bool   // that was looked up already, and it has one
 }
 
 // headOf is the first eight bytes of a term as a number: of two terms with different heads the lesser one has the lesser head.
@@ -114,7 +119,7 @@ func (a *analyzer) count(room *[]termCount, m *memory.Memory) counts {
 			return
 		}
 		for _, t := range a.tokenize(normalize(text)) {
-			c.terms = append(c.terms, termCount{t.term, headOf(t.term), flag | uint8(weight)})
+			c.terms = append(c.terms, termCount{term: t.term, head: headOf(t.term), count: flag | uint8(weight)})
 			if t.kind != whole && t.kind != unigram {
 				c.length += weight
 			}
@@ -150,7 +155,7 @@ func (x *index) putLocked(m *memory.Memory, old, new counts) {
 	x.changes++
 	doc, known := x.ids[m.ID]
 	if !known {
-		doc = x.newDocLocked()
+		doc = x.newDocLocked(new.terms)
 		x.ids[m.ID] = doc
 	}
 	if known {
@@ -223,20 +228,12 @@ func (x *index) set(doc uint32, m *memory.Memory, length float32) {
 	}
 }
 
-func (x *index) newDocLocked() uint32 {
-	if n := len(x.holes); n > 0 {
-		doc := x.holes[n-1]
-		x.holes = x.holes[:n-1]
-		return doc
-	}
-	x.docs = append(x.docs, nil)
-	x.facts = append(x.facts, facts{})
-	return uint32(len(x.docs) - 1)
-}
-
 func (x *index) setLocked(t termCount, doc uint32) {
 	p := posting(doc<<8 | uint32(t.count))
-	n, ok := x.terms[t.term]
+	n, ok := t.number, t.known
+	if !ok {
+		n, ok = x.terms[t.term]
+	}
 	if !ok {
 		if k := len(x.spare); k > 0 {
 			n, x.spare = x.spare[k-1], x.spare[:k-1]

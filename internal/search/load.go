@@ -13,8 +13,7 @@ import (
 // not in it as they are now.
 func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*memory.Memory) {
 	x.ids = make(map[string]uint32, len(memories))
-	x.docs = make([]*memory.Memory, len(saved))
-	x.facts = make([]facts, len(saved))
+	x.grow(len(saved))
 	at := make(map[string]uint32, len(saved))
 	for doc, s := range saved {
 		at[s.id] = uint32(doc)

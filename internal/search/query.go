@@ -181,7 +181,7 @@ func before(a, b *found) int {
 	if c := cmp.Compare(b.score, a.score); c != 0 {
 		return c
 	}
-	if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
+	if c := cmp.Compare(b.detail.created, a.detail.created); c != 0 {
 		return c
 	}
 	return cmp.Or(strings.Compare(a.memory.ID, b.memory.ID), strings.Compare(a.space, b.space))

@@ -26,7 +26,7 @@ const (
 	weightedDays = 30   // time scale of Weighted, in days
 	allTerms     = 0.99 // coverage that leaves no term out, rounding aside
 	tail         = 0.15 // of the best relevance: what is further behind is noise
-	poolExtra    = 40   // candidates ranked beyond k, for what only a closer look shows
+	poolExtra    = 20   // candidates ranked beyond k, for what only a closer look shows
 )
 
 // The weights of Weighted.
@@ -86,7 +86,7 @@ func (r *ranking) judge(x *index, space string, c *candidate) {
 		}
 	}
 	m := x.docs[c.doc]
-	if !r.req.admits(m) {
+	if !r.sieve.sure(&x.facts[c.doc], r.asOf) && !r.req.admits(m) {
 		return
 	}
 	r.scored++

@@ -171,6 +171,13 @@ func (r *Request) admits(m *memory.Memory) bool {
 		m.Salience >= f.MinSalience && (f.Pinned == nil || *f.Pinned == m.Pinned)
 }
 
+// bare reports that nothing but the score is filtered.
+func (f *Filter) bare() bool {
+	return len(f.Categories) == 0 && len(f.Tags) == 0 && len(f.Sources) == 0 && len(f.Sessions) == 0 && len(f.Statuses) == 0 &&
+		f.CreatedAfter.IsZero() && f.CreatedBefore.IsZero() && f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() &&
+		f.MinSalience <= 0 && f.Pinned == nil
+}
+
 func (f *Filter) updated(m *memory.Memory) bool {
 	if f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() {
 		return true

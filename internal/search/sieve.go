@@ -10,13 +10,14 @@ import (
 )
 
 // marks are what a filter looks at, small enough to lie beside the other traits: bits 0 to 7 are a hash of the category,
-// 8 to 15 one of the source, 16 to 29 have one bit set for each tag, 30 says active, 31 pinned.
+// 8 to 15 one of the source, 16 to 28 have one bit set for each tag, 29 says that it expires, 30 active, 31 pinned.
 type marks uint32
 
 const (
 	sourceShift = 8
 	tagShift    = 16
-	tagBits     = 14
+	tagBits     = 13
+	mortalMark  = 1 << 29
 	activeMark  = 1 << 30
 	pinnedMark  = 1 << 31
 )
@@ -32,6 +33,9 @@ func marksOf(m *memory.Memory) marks {
 	all := marks(hash(m.Category)&0xff) | marks(hash(m.Source)&0xff)<<sourceShift
 	for _, t := range m.Tags {
 		all |= tagMark(t)
+	}
+	if !m.ExpiresAt.IsZero() {
+		all |= mortalMark
 	}
 	if m.IsActive() {
 		all |= activeMark
@@ -49,11 +53,12 @@ type sieve struct {
 	categories, sources []uint32 // any of these hashes
 	salience            float32
 	from, to            uint32 // minutes of creation, inclusive
+	bare                bool   // the request has no filter but for the score
 }
 
 func newSieve(req *Request) sieve {
 	f := &req.Filter
-	s := sieve{salience: float32(f.MinSalience) - 1e-6, to: math.MaxUint32}
+	s := sieve{salience: float32(f.MinSalience) - 1e-6, to: math.MaxUint32, bare: f.bare()}
 	if len(f.Statuses) == 0 {
 		s.must |= activeMark
 	}
@@ -90,4 +95,9 @@ func (s *sieve) passes(t *traits) bool {
 		t.salience >= s.salience && t.created >= s.from && t.created <= s.to &&
 		(len(s.categories) == 0 || slices.Contains(s.categories, uint32(t.marks&0xff))) &&
 		(len(s.sources) == 0 || slices.Contains(s.sources, uint32(t.marks>>sourceShift&0xff)))
+}
+
+// sure reports that the request admits a memory, which need not be looked at then.
+func (s *sieve) sure(f *facts, asOf int64) bool {
+	return s.bare && f.marks&(activeMark|mortalMark) == activeMark && f.detail.created < asOf
 }

@@ -319,9 +319,9 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 	defer x.mu.RUnlock()
 	pool := best{limit: limit}
 	if len(terms) == 0 { // nothing but stop words: only the same text is near
-		for _, m := range x.docs {
+		for doc, m := range x.docs {
 			if m != nil && admit(m) {
-				pool.push(found{memory: m})
+				pool.push(found{memory: m, detail: x.facts[doc].detail})
 			}
 		}
 		return pool.heap, nil
@@ -333,7 +333,7 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 	for _, doc := range s.touched {
 		d := s.sums[doc]
 		ratio := min(length, x.facts[doc].length) / max(length, x.facts[doc].length)
-		f := found{memory: x.docs[doc], score: float64(d.weight / total * (1 + ratio) / 2)}
+		f := found{memory: x.docs[doc], detail: x.facts[doc].detail, score: float64(d.weight / total * (1 + ratio) / 2)}
 		if f.score >= pool.bar() && admit(f.memory) {
 			pool.push(f)
 		}

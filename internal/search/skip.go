@@ -67,6 +67,7 @@ type share struct {
 	rest  float32 // the same for it and what follows
 	ahead float32 // weights times most, for it and what follows
 	most  float32 // the frequency of none of them is higher
+	held  uint64  // most, as bits that no other of the first heldTerms terms has
 	at    uint32  // where their postings begin in the list
 }
 
@@ -116,40 +117,89 @@ func (c *collector) visit(number uint32, need float32) {
 	s := c.scratch
 	b := &s.blocks[number]
 	c.divide(number)
-	want := b.seen & b.strong
+	want, bare := b.seen&b.strong, c.r.sieve.bare
 	for left := want&b.own | c.reach(number, want&^b.own, need); left != 0; left &= left - 1 {
 		bit := left & -left
 		doc := number<<blockShift | uint32(bits.TrailingZeros64(left))
 		f := &c.index.facts[doc]
-		norm := c.norm + c.slope*f.length
-		var d sum
-		if b.own&bit != 0 {
-			d = s.sums[doc]
-		}
-		most, exact := d, true
-		for i := range s.shares {
-			if h := &s.shares[i]; h.docs&bit != 0 {
-				most.add(h.term, h.most, norm)
-				exact = exact && h.most == 1
-			}
-		}
-		if c.hopeless(f, float64(most.score/c.total)) || c.tally != nil && c.outdone(doc, b.own&bit != 0) {
+		if !bare && c.barred(f) {
 			continue
 		}
-		if !exact {
-			for i := range s.shares {
-				if h := &s.shares[i]; h.docs&bit != 0 {
-					d.add(h.term, h.posting(bit).frequency(), norm)
-				}
-			}
-			most = d
+		own := b.own&bit != 0
+		var got sum
+		if own {
+			got = s.sums[doc]
 		}
-		if most.strong > 0 && most.weight >= c.least {
-			c.take(candidate{
-				doc: doc, relevance: float64(most.score / c.total), coverage: most.weight / c.total,
-			})
+		d := c.most(&got, bit, f.length)
+		if c.hopeless(f, d.relevance) || c.tally != nil && c.outdone(doc, own) {
+			continue
+		}
+		if !d.exact {
+			e := c.exactly(&got, bit, f.length)
+			d = &e
+		}
+		if d.strong > 0 && d.weight >= c.least {
+			c.take(candidate{doc: doc, relevance: d.relevance, coverage: d.weight / c.total})
 		}
 	}
+}
+
+// outcome is what a document gathers of all terms.
+type outcome struct {
+	sum
+	relevance float64
+	exact     bool // otherwise it gathers no more than that
+	length    float32
+	held      uint64 // share.held of the terms that it holds; apart when there is more to it
+}
+
+// apart is outcome.held of a document that no other is taken to be alike.
+const apart = ^uint64(0)
+
+// most adds to what a document gathered the most that it gets from the shares of the block. The result is valid until the next call. Documents are
+// often alike, one after another.
+func (c *collector) most(got *sum, bit uint64, length float32) *outcome {
+	d := &c.last
+	if got.weight == 0 && d.length == length && d.held != apart && d.held == c.heldBy(bit) {
+		return d
+	}
+	*d = outcome{sum: *got, exact: true, length: length}
+	norm := c.norm + c.slope*length
+	for i := range c.scratch.shares {
+		if h := &c.scratch.shares[i]; h.docs&bit != 0 {
+			d.add(h.term, h.most, norm)
+			d.exact = d.exact && h.most == 1
+			d.held |= h.held
+		}
+	}
+	d.relevance = float64(d.score / c.total)
+	if got.weight > 0 || len(c.common) > heldTerms {
+		d.held = apart
+	}
+	return d
+}
+
+// heldBy is outcome.held of a document of the block.
+func (c *collector) heldBy(bit uint64) (held uint64) {
+	at := bits.TrailingZeros64(bit)
+	for i := range c.scratch.shares {
+		h := &c.scratch.shares[i]
+		held |= h.held & -(h.docs >> at & 1)
+	}
+	return held
+}
+
+// exactly does so with what it gets.
+func (c *collector) exactly(got *sum, bit uint64, length float32) outcome {
+	d := outcome{sum: *got, exact: true}
+	norm := c.norm + c.slope*length
+	for i := range c.scratch.shares {
+		if h := &c.scratch.shares[i]; h.docs&bit != 0 {
+			d.add(h.term, h.posting(bit).frequency(), norm)
+		}
+	}
+	d.relevance = float64(d.score / c.total)
+	return d
 }
 
 // divide fills in the shares of a block.
@@ -161,11 +211,12 @@ func (c *collector) divide(number uint32) {
 		t := &c.common[i]
 		if t.dense == nil {
 			if h := shareOf(t, number); h.docs != 0 {
+				h.held = heldAs(i, h.most)
 				s.shares = append(s.shares, h)
 			}
 		} else if d := *t.dense; int(number) < len(d) && d[number].docs != 0 {
 			cell := &d[number]
-			s.shares = append(s.shares, share{term: t, docs: cell.docs, at: cell.at, most: float32(cell.most), bound: t.weight / (1 + cell.ease*easing)})
+			s.shares = append(s.shares, share{term: t, held: heldAs(i, float32(cell.most)), docs: cell.docs, at: cell.at, most: float32(cell.most), bound: t.weight / (1 + cell.ease*easing)})
 		}
 	}
 	rest, ahead := float32(0), float32(0)
@@ -174,6 +225,21 @@ func (c *collector) divide(number uint32) {
 		rest, ahead = rest+h.bound, ahead+h.term.weight*h.most
 		h.rest, h.ahead = rest, ahead
 	}
+}
+
+// heldTerms is for how many common terms there is a share.held, and heldMost the highest frequency that fits into it.
+const (
+	heldBits  = 4
+	heldTerms = 64 / heldBits
+	heldMost  = 1<<heldBits - 1
+)
+
+// heldAs is share.held of the term of that number among the common ones.
+func heldAs(number int, most float32) uint64 {
+	if most > heldMost {
+		return apart
+	}
+	return uint64(most) << (heldBits * number)
 }
 
 // shareOf is the share of a thin term.

@@ -91,6 +91,40 @@ func BenchmarkSearchCommon(b *testing.B) {
 	}
 }
 
+// BenchmarkSearchKinds asks among memories of a few kinds that come mixed, all of one kind alike to a query of it.
+func BenchmarkSearchKinds(b *testing.B) {
+	memories := make([]*memory.Memory, 100_000)
+	for n := range memories {
+		m := ofKind(n%len(kinds), n)
+		m.Salience, m.CreatedAt = float64(n*7919%100)/100, epoch.Add(-time.Duration(n*104729%9000)*time.Hour)
+		memories[n] = m
+	}
+	for _, c := range []struct{ name, query string }{
+		{"English", "nightly backups of project%d"},
+		{"Chinese", "部署 project%d 之前要备份什么"},
+		{"alike", "are backups restored every month"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			e := loaded(b, memories)
+			if _, err := e.Search(b.Context(), search.Request{Query: "warm"}); err != nil {
+				b.Fatal(err)
+			}
+			i := 0
+			defer processorTime(b)()
+			for b.Loop() {
+				query := c.query
+				if strings.Contains(query, "%d") {
+					query = fmt.Sprintf(query, i*7919%len(memories))
+				}
+				if _, err := e.Search(b.Context(), search.Request{Query: query}); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+		})
+	}
+}
+
 // processorTime reports the time that all processors spent, which means something on a busy machine, too.
 func processorTime(b *testing.B) (report func()) {
 	spent := func() time.Duration {

@@ -58,6 +58,9 @@ func (h *history) put(id string) {
 		m.LastAccessed, m.AccessCount = epoch.Add(-time.Duration(h.IntN(100))*time.Hour), int64(h.IntN(30))
 	}
 	m.Pinned = h.IntN(6) == 0
+	if h.IntN(6) == 0 {
+		m.ExpiresAt = epoch.Add(time.Duration(h.IntN(100)-50) * time.Hour)
+	}
 	if h.IntN(30) == 0 {
 		m.Status = memory.Superseded
 	}
@@ -239,5 +242,74 @@ func TestSkippingAfterLoad(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || len(got.Hits) == 0 {
 			t.Errorf("%q: %d hits (-all +skipping):\n%s", q, len(got.Hits), diff)
 		}
+	}
+}
+
+// TestAlmostAlike: memories of one length that hold the same common words, and differ in what else counts.
+func TestAlmostAlike(t *testing.T) {
+	filler := strings.Join(commonWords[2:9], " ")
+	many := strings.Join(commonWords[:16], " ")
+	for _, c := range []struct {
+		name, query string
+		text        func(i int) string
+	}{
+		{"in frequency", "apricot", func(i int) string {
+			switch {
+			case i%128 == 0:
+				return "apricot" // these blocks come first
+			case i%128 < 64:
+				return "apricot basalt " + filler
+			}
+			return "apricot apricot " + filler
+		}},
+		{"in a rare word", "apricot unique", func(i int) string {
+			switch {
+			case i%256 == 100:
+				return "apricot unique"
+			case i%2 == 0:
+				return "apricot basalt"
+			}
+			return "cobalt dolphin"
+		}},
+		{"in the seventeenth word", many + " lonely lost", func(i int) string {
+			word := " lost"
+			if i%3 == 0 {
+				word = " lonely"
+			}
+			if i%8 == 0 {
+				return many + word
+			}
+			return word
+		}},
+		{"beside a frequent word", "apricot basalt cobalt", func(i int) string {
+			if i%3 == 0 {
+				return strings.Repeat("apricot ", 20) + "basalt"
+			}
+			return strings.Repeat("apricot ", 20) + "cobalt"
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var memories []*memory.Memory
+			for i := range 40 * 64 {
+				memories = append(memories, mem(fmt.Sprint("m", i), c.text(i)))
+			}
+			e := loaded(t, memories)
+			e.Thicken("", 256)
+			if e.Dense("") == 0 {
+				t.Fatal("no word is dense")
+			}
+			req := search.Request{Query: c.query}
+			all, err := e.PoolAll(req, 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Pool(req, 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(all, got); diff != "" || len(all) != 200 {
+				t.Errorf("%d, -all +skipping:\n%s", len(all), diff)
+			}
+		})
 	}
 }
