@@ -160,7 +160,7 @@ panelTest('the calendar shows the days, what they hold, and what became of them'
   const marked = panel.page.locator('td[aria-selected=true]');
   for (const [key, date] of [['ArrowLeft', day(1)], ['ArrowUp', day(8)], ['ArrowDown', day(1)], ['ArrowRight', day(0)]]) {
     await panel.page.keyboard.press(key);
-    await panel.until((d) => document.activeElement.dataset?.date === d, date);
+    await panel.until((d) => document.activeElement?.dataset?.date === d, date);
   }
   await panel.page.keyboard.press('ArrowLeft');
   await panel.see('讨论了发布计划，决定周五上线', '.detail');
@@ -168,7 +168,7 @@ panelTest('the calendar shows the days, what they hold, and what became of them'
   await panel.page.keyboard.press('PageUp');
   const before = new Date(`${day(1)}T00:00:00Z`);
   before.setUTCDate(0); // the last day of the month before
-  await panel.until((month) => document.activeElement.dataset?.date.startsWith(month), before.toISOString().slice(0, 7));
+  await panel.until((month) => document.activeElement?.dataset?.date?.startsWith(month), before.toISOString().slice(0, 7));
   await panel.detail.getByText('There is no log of this day.').or(panel.detail.locator('.entry')).or(panel.detail.locator('.summary-text')).first().waitFor();
   await house.run('log', 'add', 'Told of while the calendar is open');
   await panel.page.getByRole('button', { name: 'Today' }).click();

@@ -20,7 +20,7 @@ test('ten thousand memories', () => withPanel(browser, house, {}, async (panel) 
     const rows = await page.locator('.vl-row').count();
     assert.ok(rows > 0 && rows < 50, `${rows} rows in the page ${where}`);
   };
-  const counted = (text) => panel.until((t) => document.querySelector('.bar > .dim').textContent === t, text);
+  const counted = (text) => panel.until((t) => document.querySelector('.bar > .dim')?.textContent === t, text);
   await panel.row('Memory 9999:').waitFor();
   await counted(String(n));
   await panel.until(() => performance.getEntriesByType('resource').filter((r) => r.name.includes('/entries?')).length >= 11); // all pages
@@ -46,7 +46,7 @@ test('ten thousand memories', () => withPanel(browser, house, {}, async (panel) 
   await most('of one category');
   await page.getByLabel('Category', { exact: true }).selectOption('');
   await page.getByRole('searchbox').fill('needle haystack');
-  await panel.until(() => document.querySelector('.vl-row .score') && document.querySelector('.vl-row').textContent.includes('A needle lies in the haystack'));
+  await panel.until(() => document.querySelector('.vl-row .score') && document.querySelector('.vl-row')?.textContent.includes('A needle lies in the haystack'));
   await most('found');
   await page.getByRole('searchbox').fill('');
   await counted(String(n));

@@ -18,7 +18,7 @@ const panelTest = (name, f, options) => test(name, () => withPanel(browser, hous
 // choose sets one of the selections above the list and waits for what it leaves.
 async function choose(panel, label, value, count) {
   await panel.page.getByLabel(label, { exact: true }).selectOption(value);
-  await panel.until((n) => document.querySelector('.bar > .dim').textContent === String(n), count);
+  await panel.until((n) => document.querySelector('.bar > .dim')?.textContent === String(n), count);
 }
 
 panelTest('the list shows stars, pins, access counts and categories', async (panel) => {
@@ -41,9 +41,9 @@ panelTest('the list shows stars, pins, access counts and categories', async (pan
   await panel.page.getByLabel('State', { exact: true }).selectOption('active');
   await choose(panel, 'Category', '', 12);
   await panel.page.getByLabel('Order', { exact: true }).selectOption('salience');
-  await panel.until(() => document.querySelector('.vl-row').textContent.includes('Prefers small commits'));
+  await panel.until(() => document.querySelector('.vl-row')?.textContent.includes('Prefers small commits'));
   await panel.page.getByLabel('Order', { exact: true }).selectOption('access');
-  await panel.until(() => document.querySelector('.vl-row').textContent.includes('The office closes at six'));
+  await panel.until(() => document.querySelector('.vl-row')?.textContent.includes('The office closes at six'));
 });
 
 panelTest('another space has its own memories', async (panel) => {
@@ -55,7 +55,7 @@ panelTest('another space has its own memories', async (panel) => {
 panelTest('a search says why, in both languages, and counts no access', async (panel) => {
   const search = panel.page.getByRole('searchbox');
   await search.fill('how small do I like commits');
-  await panel.until(() => document.querySelector('.vl-row .score') && document.querySelector('.vl-row').textContent.includes('Prefers small commits'));
+  await panel.until(() => document.querySelector('.vl-row .score') && document.querySelector('.vl-row')?.textContent.includes('Prefers small commits'));
   const shown = Number((await panel.texts('.vl-row .score'))[0].split(' ').pop());
   await panel.row('Prefers small commits').click();
   const why = panel.detail.locator('details');
@@ -69,7 +69,7 @@ panelTest('a search says why, in both languages, and counts no access', async (p
   await panel.shot('search-explained');
 
   await search.fill('喜欢哪家航空公司');
-  await panel.until(() => document.querySelector('.vl-row .score') && document.querySelector('.vl-row').textContent.includes('东方航空'));
+  await panel.until(() => document.querySelector('.vl-row .score') && document.querySelector('.vl-row')?.textContent.includes('东方航空'));
   await search.fill('asteroid mining taxes');
   await panel.see('Nothing fits.');
   assert.equal(await panel.page.locator('.vl-row').count(), 0);

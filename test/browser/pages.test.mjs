@@ -88,7 +88,7 @@ panelTest('sessions show what was said and what they taught', async (panel) => {
 panelTest('the rolling summary is read and written, and not over somebody else', async (panel) => {
   await panel.view('summary');
   const box = panel.page.getByRole('textbox', { name: 'Rolling summary' });
-  await panel.until((text) => document.querySelector('.summary textarea').value === text, summary);
+  await panel.until((text) => document.querySelector('.summary textarea')?.value === text, summary);
   await box.fill(`${summary}。每周五发布。`);
   await panel.press('Save', panel.page.locator('.summary'));
   await panel.see('Saved.', '#says');
@@ -98,12 +98,12 @@ panelTest('the rolling summary is read and written, and not over somebody else',
   await panel.see('Nothing was saved and your text is still here', '.summary');
   assert.equal(await box.inputValue(), 'What the panel wants to say');
   await panel.press('Reload', panel.page.locator('.summary'));
-  await panel.until(() => document.querySelector('.summary textarea').value === 'What the command line says');
+  await panel.until(() => document.querySelector('.summary textarea')?.value === 'What the command line says');
   await house.run('summary', 'set', 'And now this');
-  await panel.until(() => document.querySelector('.summary textarea').value === 'And now this');
+  await panel.until(() => document.querySelector('.summary textarea')?.value === 'And now this');
   // Two operations in quick succession, of which the summary's need not be the last.
   await Promise.all([house.run('summary', 'set', 'Between others'), ...[1, 2, 3].map((n) => house.run('add', `A crowd of ${n}`))]);
-  await panel.until(() => document.querySelector('.summary textarea').value === 'Between others');
+  await panel.until(() => document.querySelector('.summary textarea')?.value === 'Between others');
 });
 
 panelTest('doctor and figures say what the command line says', async (panel) => {

@@ -25,7 +25,7 @@ async function settle(panel, name) {
   if (name === 'memories') await panel.openMemory('Prefers small commits');
   if (name === 'edits') await panel.see(`logs/${day(3)}.json`);
   if (name === 'sessions') await panel.page.getByText('lesson').first().click().then(() => panel.see('I will.'));
-  if (name === 'summary') await panel.until((text) => document.querySelector('textarea').value === text, summary);
+  if (name === 'summary') await panel.until((text) => document.querySelector('textarea')?.value === text, summary);
   if (name === 'operations') await panel.page.locator('summary').first().click().then(() => panel.page.locator('.change').first().waitFor());
   if (name === 'file') await panel.page.locator('.verdict.ok').waitFor();
   if (name === 'state') await panel.page.locator('.plot canvas').nth(3).waitFor();
