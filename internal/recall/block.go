@@ -26,7 +26,8 @@ func (s *Service) block(req *Request, chosen []choice, lang string, now time.Tim
 		guide = w.short
 	}
 	head, tail := open+"\n"+guide+"\n", end+"\n"
-	text := head // and what is shown so far
+	text, spent := head, shares(head) // and what is shown so far
+	ends := shares(tail)
 	for _, c := range chosen {
 		item := Item{Space: c.space, Memory: c.memory, Score: c.score, Tool: c.tool, Selected: c.selected}
 		item.Age = Age(changedAt(c.memory), now, lang)
@@ -35,10 +36,8 @@ func (s *Service) block(req *Request, chosen []choice, lang string, now time.Tim
 		for limit := req.chars(); limit >= leastChars; limit = limit * 2 / 3 {
 			item.Text, item.Clipped = clip(full, limit)
 			line := withoutNonce(item.line(w, len(req.Spaces) > 1), nonce)
-			block := text + line + tail
-			if tokens := Tokens(block); tokens <= req.Tokens {
-				text = block[:len(block)-len(tail)]
-				res.Block, res.Tokens = block, tokens
+			if more := shares(line); whole(spent+more+ends) <= req.Tokens {
+				text, spent = text+line, spent+more
 				res.Items = append(res.Items, item)
 				break
 			}
@@ -46,6 +45,9 @@ func (s *Service) block(req *Request, chosen []choice, lang string, now time.Tim
 				limit = len(full) // what is short already must become shorter than it is
 			}
 		}
+	}
+	if len(res.Items) > 0 {
+		res.Block, res.Tokens = text+tail, whole(spent+ends)
 	}
 	return res
 }

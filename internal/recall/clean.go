@@ -26,6 +26,9 @@ func withoutNonce(s, nonce string) string { return strings.ReplaceAll(s, nonce, 
 func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
 func visible(s string) string {
+	if !strings.ContainsFunc(s, unusual) {
+		return s
+	}
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -39,6 +42,9 @@ func visible(s string) string {
 		return r
 	}, s)
 }
+
+// unusual reports whether a character may be one that is not left as it is.
+func unusual(r rune) bool { return (r < ' ' && r != '\n') || r >= 0x7f }
 
 // withoutTags writes the bracket that begins a tag as "&lt;", also where it is written as an escape of JSON, and shortens the
 // marks of code blocks.

@@ -217,19 +217,31 @@ func (s *Service) choose(ctx context.Context, req *Request, query string, seen *
 // patience is how long a prompt waits for what it means before it goes by words alone.
 const patience = 15 * time.Millisecond
 
-// fitting offers the memories that fit, best first, until enough says so. What the agent knows already takes the place of nothing else.
+// fitting offers the memories that fit, best first, until enough says so. What the agent knows already takes the place of nothing else. Where files were
+// read, which may change the order, a number of them that it does not know is offered at once.
 func (s *Service) fitting(ctx context.Context, req *Request, query string, seen *seen, enough func(*search.Hit) bool) (*search.Response, error) {
 	want := search.Request{
 		Spaces: req.Spaces, Query: query, K: 2 * MaxItems, AsOf: s.now(), Arm: s.arm[req.Explicit],
-		Known: func(space string, m *memory.Memory) bool { return known(req, seen, space, m) },
-		Terms: func(m *memory.Memory) bool { return toolOf(m) != "" },
+		Enough: enough,
+		Terms:  func(m *memory.Memory) bool { return toolOf(m) != "" },
 	}
 	if !req.Explicit {
 		want.Patience = patience
 	}
+	if fresh := 0; len(req.FilesRead) > 0 {
+		want.Enough = func(h *search.Hit) bool {
+			if !known(req, seen, h.Space, h.Memory) {
+				fresh++
+			}
+			return fresh == want.K
+		}
+	}
 	found, err := s.search.Search(ctx, want)
 	if err != nil {
 		return nil, err
+	}
+	if len(req.FilesRead) == 0 {
+		return found, nil
 	}
 	for _, h := range aboutFiles(found.Hits, req.FilesRead) {
 		if enough(&h) {

@@ -91,14 +91,14 @@ func (r *ranking) finish() {
 	sortFound(r.pool.heap)
 }
 
-// cut turns the best into hits: at most k beside the known ones, none below the minimum score, none that repeats a better one.
+// cut turns the best into hits: as many as are wanted, none below the minimum score, none that repeats a better one.
 func (r *ranking) cut(a *analyzer) []Hit {
 	var hits []Hit
 	work := r.work
 	work.said = slices.Grow(work.said[:0], len(r.pool.heap)) // they must not move
 	shown := work.shown[:0]
 	defer func() { work.shown = shown }()
-	memories, fresh := r.remembered(), 0
+	memories := r.remembered()
 	for i := range r.pool.heap {
 		f := &r.pool.heap[i]
 		if f.score < r.req.Filter.MinScore {
@@ -117,14 +117,19 @@ func (r *ranking) cut(a *analyzer) []Hit {
 			hits = make([]Hit, 0, min(r.req.K, len(r.pool.heap)-i))
 		}
 		hits = append(hits, Hit{Space: space, Beside: beside, Memory: f.memory, Score: f.score, Parts: f.parts, Terms: r.terms(f)})
-		if r.req.Known == nil || beside || !r.req.Known(space, f.memory) {
-			fresh++
-		}
-		if fresh == r.req.K {
+		if r.enough(hits) {
 			break
 		}
 	}
 	return hits
+}
+
+// enough reports whether no further hit is wanted.
+func (r *ranking) enough(hits []Hit) bool {
+	if r.req.Enough == nil {
+		return len(hits) == r.req.K
+	}
+	return r.req.Enough(&hits[len(hits)-1])
 }
 
 // terms lists those of the query that something found holds, when that is wanted.

@@ -11,8 +11,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search"
 )
 
-// TestKnown: what is known takes no place, and is told of all the same.
-func TestKnown(t *testing.T) {
+// TestEnough: who asks decides how many hits there are.
+func TestEnough(t *testing.T) {
 	memories := uniform(300, commonWords, 0.5)
 	for _, m := range memories { // what is found beside it adds nothing, so that the size of the pool does not matter
 		m.Context = &memory.Context{LearnedFrom: "session_" + m.ID}
@@ -22,18 +22,21 @@ func TestKnown(t *testing.T) {
 	if err != nil || len(all.Hits) != 20 {
 		t.Fatalf("%d hits, %v", len(all.Hits), err)
 	}
-	known := map[string]bool{}
-	for i, h := range all.Hits {
-		known[h.Memory.ID] = i%2 == 0
-	}
-	got, err := e.Search(t.Context(), search.Request{Query: "apricot basalt", K: 5, Known: func(space string, m *memory.Memory) bool {
-		return space == memory.DefaultSpace && known[m.ID]
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(all.Hits[:10], got.Hits); diff != "" {
-		t.Errorf("five that are not known, and the known ones before them (-want +got):\n%s", diff)
+	for _, want := range []int{1, 5, 10} {
+		var told []search.Hit
+		got, err := e.Search(t.Context(), search.Request{Query: "apricot basalt", K: 5, Enough: func(h *search.Hit) bool {
+			told = append(told, *h)
+			return len(told) == want
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(all.Hits[:want], got.Hits); diff != "" {
+			t.Errorf("%d are enough (-want +got):\n%s", want, diff)
+		}
+		if diff := cmp.Diff(got.Hits, told); diff != "" {
+			t.Errorf("hits and what was told of them (-hits +told):\n%s", diff)
+		}
 	}
 }
 

@@ -52,9 +52,9 @@ type Request struct {
 	// count from it, days begin by its location, and what was created later is not found.
 	AsOf    time.Time
 	Explain bool // fill in Hit.Parts
-	// Known tells of a hit whether who asks has it already: such hits do not count towards K, and of the best that are looked at, 2·K+40, all may be
-	// among the hits. It must be quick. nil knows none.
-	Known func(space string, m *memory.Memory) bool
+	// Enough is told of each hit, best first, and says whether it is the last one that is wanted: of the best that are looked at, 2·K+20, all may be.
+	// It must be quick. nil wants K.
+	Enough func(*Hit) bool
 	// Terms tells of a hit whether Hit.Terms is wanted; nil wants it of none.
 	Terms func(m *memory.Memory) bool
 	// Patience is how long the direction of the query is waited for; 0 is as long as the embedder thinks right.
