@@ -43,6 +43,9 @@ import (
 // connected and said nothing.
 const stopWait = 5 * time.Second
 
+// warmWorkers is how many requests at a time find a goroutine whose stack is as large already as requests need.
+const warmWorkers = 8
+
 // Options of Run that are not configuration.
 type Options struct {
 	Logger  *slog.Logger

@@ -130,7 +130,7 @@ func (d *daemon) openServer() {
 	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
 	d.counts = memories.New(d.store, d.local)
-	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait))...)
+	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,

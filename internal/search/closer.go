@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -43,7 +42,7 @@ func (r *ranking) look(space string) (sure bool) {
 	c := r.closer(x, space)
 	c.total = float64(x.weigh(r.q.terms))
 	for _, i := range c.in {
-		sure = sure || r.pool.heap[i].sure
+		sure = sure || r.pool.kept[i].sure
 	}
 	if r.req.Profile == Balanced {
 		sure = c.exact() || sure
@@ -54,8 +53,8 @@ func (r *ranking) look(space string) (sure bool) {
 // closer knows the places in the pool of a space's memories. The caller holds the lock.
 func (r *ranking) closer(x *index, space string) *closer {
 	c := &closer{r: r, x: x, space: space, in: emptied(&r.work.in)}
-	for i := range r.pool.heap {
-		f := &r.pool.heap[i]
+	for i := range r.pool.kept {
+		f := &r.pool.kept[i]
 		if f.space != space {
 			continue
 		}
@@ -96,7 +95,7 @@ func emptied[V any](m *map[uint32]V) map[uint32]V {
 func (c *closer) relevance(list []uint32, at int) float64 {
 	if at >= 0 && at < len(list) {
 		if i, ok := c.in[list[at]]; ok {
-			return c.r.pool.heap[i].relevance + c.r.pool.heap[i].lift
+			return c.r.pool.kept[i].relevance + c.r.pool.kept[i].lift
 		}
 	}
 	return 0
@@ -107,7 +106,7 @@ func (c *closer) relevance(list []uint32, at int) float64 {
 func (c *closer) neighbours() {
 	done := emptied(&c.r.work.done)
 	for _, i := range c.first(lookAt, strongest) {
-		doc, _ := c.x.docOf(&c.r.pool.heap[i])
+		doc, _ := c.x.docOf(&c.r.pool.kept[i])
 		together := courseOf(c.x.docs[doc])
 		list := c.x.courses[together]
 		at, _ := c.x.place(list, doc)
@@ -133,35 +132,40 @@ func (c *closer) neighbours() {
 // relates reports whether a memory has something to do with the query by itself.
 func (c *closer) relates(doc uint32) bool {
 	i, ok := c.in[doc]
-	return ok && c.r.relates(&c.r.pool.heap[i], nearAtAll)
+	return ok && c.r.relates(&c.r.pool.kept[i], nearAtAll)
 }
 
 // first returns the places of the n first members of the pool that are of this space.
 func (c *closer) first(n int, order func(a, b *found) int) []int {
-	pool := c.r.pool.heap
-	places := slices.AppendSeq(c.r.work.places[:0], maps.Values(c.in))
+	pool := c.r.pool.kept
+	places := c.r.work.places[:0]
+	for _, i := range c.in {
+		at, _ := slices.BinarySearchFunc(places, i, func(a, b int) int { return order(&pool[a], &pool[b]) })
+		if at < n {
+			places = slices.Insert(places[:min(len(places), n-1)], at, i)
+		}
+	}
 	c.r.work.places = places
-	slices.SortFunc(places, func(a, b int) int { return order(&pool[a], &pool[b]) })
-	return places[:min(n, len(places))]
+	return places
 }
 
 // found is the entry of a document in the pool, a new one when it has none. A document that is not admitted gets one that
 // is thrown away.
 func (c *closer) found(doc uint32) *found {
 	if i, ok := c.in[doc]; ok {
-		return &c.r.pool.heap[i]
+		return &c.r.pool.kept[i]
 	}
 	m := c.x.docs[doc]
 	if !c.r.req.admits(m) {
 		return &found{}
 	}
-	c.in[doc] = len(c.r.pool.heap)
+	c.in[doc] = len(c.r.pool.kept)
 	f := found{space: c.space, memory: m, doc: doc, detail: c.x.facts[doc].detail}
 	if c.r.req.Explain {
 		f.parts = c.x.explain(c.r.q.terms, doc)
 	}
-	c.r.pool.heap = append(c.r.pool.heap, f)
-	return &c.r.pool.heap[c.in[doc]]
+	c.r.pool.kept = append(c.r.pool.kept, f)
+	return &c.r.pool.kept[c.in[doc]]
 }
 
 // exact marks what holds an identifier of the query, or is named by its id.
@@ -201,7 +205,7 @@ func (r *ranking) subject(m *memory.Memory) float64 {
 		return 0
 	}
 	first, _, _ := strings.Cut(head, " ")
-	if r.startsTerm(strings.ToLower(first)) {
+	if r.startsTerm(first) {
 		return subjectShare
 	}
 	return 0
@@ -219,6 +223,10 @@ func cutSpeaker(s string) (speaker, text string, ok bool) {
 
 // startsTerm reports whether a word is an informative term of the query.
 func (r *ranking) startsTerm(w string) bool {
+	if !slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return beginsAlike(t.term, w) }) {
+		return false // as mostly
+	}
+	w = strings.ToLower(w)
 	stemmed := ""
 	for i := range r.q.terms {
 		t := &r.q.terms[i]
@@ -233,6 +241,11 @@ func (r *ranking) startsTerm(w string) bool {
 		}
 	}
 	return false
+}
+
+// beginsAlike reports whether the first byte of a word, in lower case, may be that of a term.
+func beginsAlike(term, w string) bool {
+	return w != "" && (w[0] >= 0x80 || term[0] == w[0] || term[0] == w[0]|0x20)
 }
 
 // strongest puts first what is relevant by words and meaning.

@@ -54,7 +54,7 @@ func (c *collector) barred(f *facts) bool { return !c.unbounded() && !c.r.sieve.
 
 // hopeless reports that a document cannot be kept if its relevance is no more than that.
 func (c *collector) hopeless(f *facts, relevance float64) bool {
-	return !c.unbounded() && (c.r.outdone(f, relevance) || c.r.outlook.mostOf(&f.traits, relevance) < c.r.pool.bar() || !c.r.sieve.passes(&f.traits))
+	return !c.unbounded() && (c.r.outdone(&f.detail, relevance) || c.r.outlook.mostOf(&f.traits, relevance) < c.r.pool.bar() || !c.r.sieve.passes(&f.traits))
 }
 
 // take lets a candidate wait for others of which some may be better: when the best are judged first, the bar rises early
@@ -68,7 +68,7 @@ func (c *collector) take(d candidate) {
 	if d.most < c.r.pool.bar() {
 		return
 	}
-	if c.scratch.batch = append(c.scratch.batch, d); len(c.scratch.batch) >= max(leastBatch, 2*c.r.pool.limit) {
+	if c.scratch.batch = append(c.scratch.batch, d); len(c.scratch.batch) >= max(leastBatch, c.r.pool.limit) {
 		c.flush()
 	}
 }
@@ -85,7 +85,7 @@ func (c *collector) flush() {
 		s.batch, s.sorted = s.sorted, s.batch
 	}
 	for i := range s.batch {
-		if d := &s.batch[i]; d.most >= c.r.pool.bar() && !c.r.outdone(&c.index.facts[d.doc], d.relevance) {
+		if d := &s.batch[i]; d.most >= c.r.pool.bar() && !c.r.outdone(&c.index.facts[d.doc].detail, d.relevance) {
 			c.r.judge(c.index, c.space, d)
 		}
 	}

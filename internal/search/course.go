@@ -28,10 +28,19 @@ func courseOf(m *memory.Memory) course {
 	return course{day: int32(min(max(m.CreatedAt.Unix(), -farthest), farthest) / int64(24*time.Hour/time.Second))}
 }
 
-// place is where a document is, or would be, in the list of its course: mostly where it was put, because what is learnt joins at the end.
+// mostMoved is how far from where it was put a document is looked for before the whole course is searched: what is added together is in order of id.
+const mostMoved = 64
+
+// place is where a document is, or would be, in the list of its course: mostly near where it was put, because what is learnt joins at the end.
 func (x *index) place(list []uint32, doc uint32) (int, bool) {
-	if at := x.placed[doc]; int(at) < len(list) && list[at] == doc {
-		return int(at), true
+	put := int(x.placed[doc])
+	if put < len(list) && list[put] == doc {
+		return put, true
+	}
+	for at := max(0, put-mostMoved); at < min(len(list), put+mostMoved+1); at++ {
+		if list[at] == doc {
+			return at, true
+		}
 	}
 	if n := len(list); n > 0 && x.learnt(list[n-1], doc) < 0 {
 		return n, false

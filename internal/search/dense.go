@@ -93,13 +93,18 @@ func (x *index) thicken(term uint32) {
 }
 
 // tighten makes all bounds anew: those of a list that lost documents are loose, those made for another average length
-// as well, and a term that was dense in a small index may be thin in a larger one.
+// as well, and a term that was dense in a small index may be thin in a larger one. It notes where documents have moved to in their courses, too.
 func (x *index) tighten() {
 	x.dense = map[uint32]*dense{}
 	x.slope, x.loose, x.tight = 0, 0, len(x.docs)
 	for term, list := range x.lists {
 		if len(list) >= x.denseFrom() {
 			x.thicken(uint32(term))
+		}
+	}
+	for _, list := range x.courses {
+		for at, doc := range list {
+			x.placed[doc] = uint32(at)
 		}
 	}
 }

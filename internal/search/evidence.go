@@ -65,7 +65,7 @@ func (c *closer) nearest() []kin {
 }
 
 func (c *closer) document(place int) uint32 {
-	doc, _ := c.x.docOf(&c.r.pool.heap[place])
+	doc, _ := c.x.docOf(&c.r.pool.kept[place])
 	return doc
 }
 

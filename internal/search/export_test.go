@@ -118,8 +118,8 @@ func (e *Engine) Documents(space string) int {
 	return len(e.reader(space).docs)
 }
 
-// CheckYields compares the bounds that searches of a space at a time go by with what they bound.
-func (e *Engine) CheckYields(space string, at time.Time) error {
+// CheckBounds compares the bounds that searches of a space at a time go by with what they bound.
+func (e *Engine) CheckBounds(space string, at time.Time) error {
 	e.drain()
 	x := e.space(space).index
 	_, slope := x.lengthNorms()
@@ -129,13 +129,18 @@ func (e *Engine) CheckYields(space string, at time.Time) error {
 		if x.yields.blocks[doc>>blockShift].atLeast(uint8(min(level(yield)+1, 255)))&(1<<(doc&blockMask)) == 0 {
 			return fmt.Errorf("%s: its level is no bound of %v", id, yield)
 		}
+		h := x.crests[doc>>blockShift]
+		if f.detail.salience > h.salience || f.access > h.access || f.pinned && !h.pinned || f.length < h.length ||
+			f.detail.created > h.created || max(f.accessed, f.detail.created) > h.accessed {
+			return fmt.Errorf("%s: the crest %+v is no bound of %+v", id, h, f)
+		}
 	}
 	return nil
 }
 
 // Outdone reports whether m of that relevance needs no score when worst is the worst that is kept.
 func Outdone(worst *memory.Memory, worstRelevance float64, m *memory.Memory, relevance float64, asOf time.Time) bool {
-	b := best{limit: 1, heap: []found{{memory: worst, relevance: worstRelevance, detail: detailOf(worst)}}}
+	b := best{limit: 1, kept: []found{{memory: worst, relevance: worstRelevance, detail: detailOf(worst)}}, heap: []int32{0}}
 	d := detailOf(m)
 	return b.outdone(relevance, &d, nanoseconds(asOf))
 }
@@ -252,12 +257,12 @@ func (e *Engine) Pool(req Request, limit int) ([]Hit, error) {
 			r.collect(x, spaceName(name), new(scratch))
 		}
 	}
-	sortFound(r.pool.heap)
+	sortFound(r.pool.kept)
 	return r.pool.hits(), nil
 }
 
 func (b *best) hits() (hits []Hit) {
-	for _, f := range b.heap {
+	for _, f := range b.kept {
 		hits = append(hits, Hit{Space: f.space, Memory: f.memory, Score: f.score, Parts: f.parts})
 	}
 	return hits
@@ -279,8 +284,8 @@ func (e *Engine) rankAll(req *Request, limit int) (r *ranking, matched int, err 
 			matched += r.collectAll(x, spaceName(name))
 		}
 	}
-	sortFound(r.pool.heap)
-	r.pool.heap = r.pool.heap[:min(limit, len(r.pool.heap))]
+	sortFound(r.pool.kept)
+	r.pool.kept = r.pool.kept[:min(limit, len(r.pool.kept))]
 	return r, matched, nil
 }
 

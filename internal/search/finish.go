@@ -57,7 +57,7 @@ func (r *ranking) finish() {
 			answered[name] = r.look(name)
 		}
 	}
-	r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return !answered[f.space] })
+	r.pool.kept = slices.DeleteFunc(r.pool.kept, func(f found) bool { return !answered[f.space] })
 	r.fuse(answered)
 	if r.req.Profile == Balanced {
 		for name, ok := range answered {
@@ -66,21 +66,21 @@ func (r *ranking) finish() {
 			}
 		}
 	}
-	r.pool.heap = slices.DeleteFunc(r.pool.heap, r.noise)
-	r.exact = slices.ContainsFunc(r.pool.heap, func(f found) bool { return f.exact > 0 })
-	if r.req.Profile == Balanced && len(r.pool.heap) > 0 {
-		strongest := slices.MaxFunc(r.pool.heap, func(a, b found) int { return cmp.Compare(a.relevance+a.lift, b.relevance+b.lift) })
+	r.pool.kept = slices.DeleteFunc(r.pool.kept, r.noise)
+	r.exact = slices.ContainsFunc(r.pool.kept, func(f found) bool { return f.exact > 0 })
+	if r.req.Profile == Balanced && len(r.pool.kept) > 0 {
+		strongest := slices.MaxFunc(r.pool.kept, func(a, b found) int { return cmp.Compare(a.relevance+a.lift, b.relevance+b.lift) })
 		best := strongest.relevance + strongest.lift
-		r.pool.heap = slices.DeleteFunc(r.pool.heap, func(f found) bool { return f.relevance+f.lift+f.gain < best*tail && f.exact == 0 })
+		r.pool.kept = slices.DeleteFunc(r.pool.kept, func(f found) bool { return f.relevance+f.lift+f.gain < best*tail && f.exact == 0 })
 	}
-	for i := range r.pool.heap {
-		f := &r.pool.heap[i]
+	for i := range r.pool.kept {
+		f := &r.pool.kept[i]
 		if r.req.Profile != Overlap {
 			f.score = r.score(f, true)
 		}
 	}
 	if r.req.Profile == Recent {
-		slices.SortFunc(r.pool.heap, func(a, b found) int {
+		slices.SortFunc(r.pool.kept, func(a, b found) int {
 			if c := b.memory.CreatedAt.Compare(a.memory.CreatedAt); c != 0 {
 				return c
 			}
@@ -88,19 +88,19 @@ func (r *ranking) finish() {
 		})
 		return
 	}
-	sortFound(r.pool.heap)
+	sortFound(r.pool.kept)
 }
 
 // cut turns the best into hits: as many as are wanted, none below the minimum score, none that repeats a better one.
 func (r *ranking) cut(a *analyzer) []Hit {
 	var hits []Hit
 	work := r.work
-	work.said = slices.Grow(work.said[:0], len(r.pool.heap)) // they must not move
+	work.said = slices.Grow(work.said[:0], len(r.pool.kept)) // they must not move
 	shown := work.shown[:0]
 	defer func() { work.shown = shown }()
 	memories := r.remembered()
-	for i := range r.pool.heap {
-		f := &r.pool.heap[i]
+	for i := range r.pool.kept {
+		f := &r.pool.kept[i]
 		if f.score < r.req.Filter.MinScore {
 			continue
 		}
@@ -114,7 +114,7 @@ func (r *ranking) cut(a *analyzer) []Hit {
 		}
 		shown = append(shown, s)
 		if hits == nil {
-			hits = make([]Hit, 0, min(r.req.K, len(r.pool.heap)-i))
+			hits = make([]Hit, 0, min(r.req.K, len(r.pool.kept)-i))
 		}
 		hits = append(hits, Hit{Space: space, Beside: beside, Memory: f.memory, Score: f.score, Parts: f.parts, Terms: r.terms(f)})
 		if r.enough(hits) {
@@ -156,7 +156,7 @@ func (r *ranking) remembered() (all []*said) {
 	if len(r.req.Beside) == 0 {
 		return nil
 	}
-	for _, f := range r.pool.heap {
+	for _, f := range r.pool.kept {
 		if f.score >= r.req.Filter.MinScore && !strings.HasPrefix(f.space, besideMark) {
 			s := new(said)
 			s.of(f.memory)
@@ -175,7 +175,7 @@ func (r *ranking) reason(matched int) string {
 		return ReasonWeak
 	case r.scored == 0:
 		return ReasonFiltered
-	case len(r.pool.heap) == 0:
+	case len(r.pool.kept) == 0:
 		return ReasonWeak
 	}
 	return ReasonMinScore

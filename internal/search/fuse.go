@@ -120,7 +120,7 @@ func (r *ranking) mean(space string, d vector.Direction) {
 	defer x.mu.RUnlock()
 	c := r.closer(x, space)
 	for doc, i := range c.in {
-		f := &r.pool.heap[i]
+		f := &r.pool.kept[i]
 		f.cosine, f.meant = x.cosine(doc, d)
 	}
 	for _, k := range r.kindred(x, space) {
@@ -173,7 +173,7 @@ func (x *index) near(d vector.Direction, n int, req *Request) []near {
 // lift puts the cosines of the candidates on the scale of their relevance, by mean and deviation, and moves each candidate by a share towards it:
 // a weighted sum of z-scores, on a scale that still is from 0 to 1. What has no vector yet stays where it is.
 func (r *ranking) lift() {
-	order := slices.Clone(r.pool.heap) // sums depend on the order in their last bits
+	order := slices.Clone(r.pool.kept) // sums depend on the order in their last bits
 	slices.SortFunc(order, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.space, b.space), cmp.Compare(a.memory.ID, b.memory.ID))
 	})
@@ -189,8 +189,8 @@ func (r *ranking) lift() {
 		return
 	}
 	scale := words.deviation() / meaning.deviation()
-	for i := range r.pool.heap {
-		f := &r.pool.heap[i]
+	for i := range r.pool.kept {
+		f := &r.pool.kept[i]
 		if f.meant {
 			away := float64((f.cosine - meaning.mean()) * scale) // rounded here on every machine
 			target := min(max(words.mean()+away, 0), 1)
@@ -215,8 +215,8 @@ func (r *ranking) noise(f found) bool {
 
 // unlike puts what words do not tell apart in the order of meaning.
 func (r *ranking) unlike() {
-	for i := range r.pool.heap {
-		if f := &r.pool.heap[i]; f.meant {
+	for i := range r.pool.kept {
+		if f := &r.pool.kept[i]; f.meant {
 			f.lift = vectorShare * max(0, f.cosine)
 		}
 	}
@@ -263,12 +263,12 @@ func (r *ranking) byMeaning() (matched int) {
 			if r.req.Explain {
 				f.parts = []Part{{"vector", n.cosine}}
 			}
-			r.pool.heap = append(r.pool.heap, f)
+			r.pool.kept = append(r.pool.kept, f)
 			matched++
 		}
 		x.mu.RUnlock()
 	}
-	sortFound(r.pool.heap)
+	sortFound(r.pool.kept)
 	return matched
 }
 

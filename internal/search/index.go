@@ -40,6 +40,7 @@ type index struct {
 	docs    []*memory.Memory  // by document; nil when unused
 	facts   []facts           // by document
 	yields  yields            // by document
+	crests  crests            // of the documents
 	holes   []uint32          // unused documents
 	shelves []shelf           // blocks with room
 	total   float64           // sum of lengths
@@ -220,6 +221,7 @@ func (x *index) set(doc uint32, m *memory.Memory, length float32) {
 	x.total += float64(length - f.length)
 	x.docs[doc], *f = m, facts{traitsOf(m), length, detailOf(m)}
 	x.yields.put(doc, f)
+	x.crests.put(doc, f)
 	if x.meanings != nil && (old == nil || !sameMeaning(old, m)) {
 		x.meanings.want(doc, m)
 	}

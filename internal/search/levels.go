@@ -28,6 +28,16 @@ func (l *levels) atLeast(level uint8) uint64 {
 	return higher | equal
 }
 
+// highest returns those of the documents that have the highest level of them.
+func (l *levels) highest(docs uint64) uint64 {
+	for i := len(l) - 1; i >= 0; i-- {
+		if with := docs & l[i]; with != 0 {
+			docs = with
+		}
+	}
+	return docs
+}
+
 // topYield is the yield of a memory of no length with everything that boosts.
 const topYield = 1 / (1 + k1*(1-bNorm))
 

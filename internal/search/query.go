@@ -134,9 +134,9 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	r := newRanking(&req, q, e)
 	r.asks = e.asks(ctx, &req)
 	s := e.scratches.get()
-	r.work, r.pool.heap = s, s.kept[:0]
+	r.work, r.pool.kept, r.pool.heap = s, s.kept[:0], s.heap
 	defer func() {
-		s.kept = r.pool.heap
+		s.kept, s.heap = r.pool.kept, r.pool.heap
 		s.release()
 		e.scratches.put(s)
 	}()
@@ -191,60 +191,79 @@ func sortFound(all []found) {
 	slices.SortFunc(all, func(a, b found) int { return before(&a, &b) })
 }
 
-// best keeps the limit best of what is pushed, in a heap with the worst on top.
+// best keeps the limit best of what is pushed. limit is above 0.
 type best struct {
 	limit int
-	heap  []found
+	kept  []found // in any order
+	heap  []int32 // their places, once there are limit of them: the worst on top
+}
+
+// worst is the worst of what is kept, nil as long as everything is.
+func (b *best) worst() *found {
+	if len(b.kept) < b.limit {
+		return nil
+	}
+	return &b.kept[b.heap[0]]
 }
 
 // bar is the score something must reach to be kept.
 func (b *best) bar() float64 {
-	if len(b.heap) < b.limit {
-		return math.Inf(-1)
+	if w := b.worst(); w != nil {
+		return w.score
 	}
-	return b.heap[0].score
+	return math.Inf(-1)
 }
 
 // excludes reports that nothing with that score and creation, in nanoseconds, is kept.
 func (b *best) excludes(score float64, created int64) bool {
-	bar := b.bar()
-	return score < bar || score == bar && created < b.heap[0].detail.created
+	w := b.worst()
+	return w != nil && (score < w.score || score == w.score && created < w.detail.created)
 }
 
 // outdone reports that nothing of that relevance and those details is kept by a balanced score, without making the score: the worst that is kept
 // is as good in all that makes it, and newer. So of many memories that are alike few are looked at.
 func (b *best) outdone(relevance float64, d *detail, asOf int64) bool {
-	if len(b.heap) < b.limit {
+	worst := b.worst()
+	if worst == nil {
 		return false
 	}
-	worst := &b.heap[0]
 	w := &worst.detail
 	return relevance <= worst.relevance && d.created < w.created && d.salience <= w.salience && d.access <= w.access &&
 		(w.pinned || !d.pinned) && d.idleMinutes(asOf) >= w.idleMinutes(asOf)
 }
 
-func (b *best) push(f found) {
-	if len(b.heap) < b.limit {
-		b.heap = append(b.heap, f)
-		if len(b.heap) == b.limit {
-			slices.SortFunc(b.heap, func(a, b found) int { return before(&b, &a) }) // sorted, worst first, is a heap
+func (b *best) push(f *found) {
+	if w := b.worst(); w != nil {
+		if before(f, w) < 0 {
+			*w = *f
+			b.sink(0)
 		}
 		return
 	}
-	h := b.heap
-	if before(&f, &h[0]) > 0 {
-		return
+	b.kept = append(b.kept, *f)
+	if len(b.kept) == b.limit {
+		b.heap = b.heap[:0]
+		for i := range b.kept {
+			b.heap = append(b.heap, int32(i))
+		}
+		for i := len(b.heap)/2 - 1; i >= 0; i-- {
+			b.sink(i)
+		}
 	}
-	h[0] = f
-	for i := 0; ; {
+}
+
+// sink moves what is at a place of the heap down until nothing worse is below it.
+func (b *best) sink(i int) {
+	h := b.heap
+	for {
 		child := 2*i + 1
 		if child >= len(h) {
 			return
 		}
-		if child+1 < len(h) && before(&h[child], &h[child+1]) < 0 {
+		if child+1 < len(h) && before(&b.kept[h[child]], &b.kept[h[child+1]]) < 0 {
 			child++
 		}
-		if before(&h[i], &h[child]) >= 0 {
+		if before(&b.kept[h[i]], &b.kept[h[child]]) >= 0 {
 			return
 		}
 		h[i], h[child] = h[child], h[i]

@@ -190,6 +190,7 @@ func (e *Engine) loose(x *index) bool {
 func (e *Engine) ageLocked(x *index) {
 	_, slope := x.lengthNorms()
 	x.yields.age(x.facts, minutes(e.now()), slope, e.fading)
+	x.raise()
 }
 
 // accesses counts those that changes begin with.

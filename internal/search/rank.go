@@ -106,12 +106,12 @@ func (r *ranking) judge(x *index, space string, c *candidate) {
 	if r.req.Explain && r.req.Profile != Overlap {
 		f.parts = x.explain(r.q.terms, c.doc)
 	}
-	r.pool.push(f)
+	r.pool.push(&f)
 }
 
-// outdone reports that a document is not kept if its relevance is no more than that, because something as good and newer is the worst that is.
-func (r *ranking) outdone(f *facts, relevance float64) bool {
-	return r.outlook.formula == balanced && !r.outlook.dates && r.pool.outdone(relevance, &f.detail, r.asOf)
+// outdone reports that a document of those details is not kept if its relevance is no more than that, because something as good and newer is the worst that is.
+func (r *ranking) outdone(d *detail, relevance float64) bool {
+	return r.outlook.formula == balanced && !r.outlook.dates && r.pool.outdone(relevance, d, r.asOf)
 }
 
 // inCategory counts the words of the query among those of the category, plural or not.

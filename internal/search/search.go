@@ -252,5 +252,6 @@ func (x *index) touchLocked(changes []journal.Change) {
 		x.docs[doc], f.detail = m, detailOf(m)
 		f.steady, f.used = usageOf(m, f.access)
 		x.yields.put(doc, f)
+		x.crests.put(doc, f)
 	}
 }

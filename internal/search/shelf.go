@@ -9,8 +9,8 @@ import (
 // Documents that hold the same common words are put into the same blocks, so that a search for some of these words passes by most other blocks.
 // It needs no sorting later: a new document goes to one of the blocks that are being filled.
 const (
-	shelvesFrom = 8   // times denseLeast documents: in a smaller index documents are numbered as they come
-	mostShelves = 128 // that are open at a time; together they leave unused no more than as many documents as there were before
+	mostShelves = 128 // that are open at a time,
+	shelfShare  = 8   // and no more than blocks divided by this
 	commonLeast = 16  // denseLeast divided by it is how many documents hold a common word, at least,
 	commonShare = 64  // and so many of all divided by this
 	holeShare   = 8   // the share of documents, as a divisor, from which on those of removed memories are used first
@@ -48,7 +48,7 @@ func (s *signature) without(o *signature) (n int) {
 
 // newDocLocked is a document for a memory of these terms.
 func (x *index) newDocLocked(terms []termCount) uint32 {
-	shelved := len(x.docs) >= shelvesFrom*x.denseLeast
+	shelved := len(x.docs) >= x.denseLeast // in a smaller index documents are numbered as they come
 	if n := len(x.holes); n > 0 && (!shelved || n > len(x.docs)/holeShare) {
 		doc := x.holes[n-1]
 		x.holes = x.holes[:n-1]
@@ -92,7 +92,7 @@ func (x *index) shelfFor(held *signature) int {
 			best, least, fewest = i, added, s.size
 		}
 	}
-	if best >= 0 && (least == 0 || len(x.shelves) == mostShelves) {
+	if best >= 0 && (least == 0 || len(x.shelves) >= min(mostShelves, len(x.docs)>>blockShift/shelfShare)) {
 		return best
 	}
 	x.grow(-len(x.docs) & blockMask)

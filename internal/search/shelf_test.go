@@ -33,7 +33,7 @@ func TestAlikeSideBySide(t *testing.T) {
 	e := loaded(t, memories)
 	for _, word := range []string{"restor", "容器", "pair", "stage", "备份"} {
 		got := e.Blocks("", word)
-		mixed := 8 * 1024 / 64 // blocks that were filled before it began
+		mixed := 1024 / 64 // blocks that were filled before it began
 		if ideal := each / 64; got < ideal/2 || got > mixed+ideal+len(kinds) {
 			t.Errorf("%q is in %d blocks, want at most %d", word, got, mixed+ideal+len(kinds))
 		}

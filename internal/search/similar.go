@@ -321,10 +321,10 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 	if len(terms) == 0 { // nothing but stop words: only the same text is near
 		for doc, m := range x.docs {
 			if m != nil && admit(m) {
-				pool.push(found{memory: m, detail: x.facts[doc].detail})
+				pool.push(&found{memory: m, detail: x.facts[doc].detail})
 			}
 		}
-		return pool.heap, nil
+		return pool.kept, nil
 	}
 	total := x.weigh(terms)
 	s.prepared = prepare(s.prepared, terms, total*distant)
@@ -335,7 +335,7 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 		ratio := min(length, x.facts[doc].length) / max(length, x.facts[doc].length)
 		f := found{memory: x.docs[doc], detail: x.facts[doc].detail, score: float64(d.weight / total * (1 + ratio) / 2)}
 		if f.score >= pool.bar() && admit(f.memory) {
-			pool.push(f)
+			pool.push(&f)
 		}
 	}
 	weights := make(map[string]float64, len(terms)+1)
@@ -345,5 +345,5 @@ func (x *index) neighbours(s *scratch, terms []queryTerm, limit int, admit func(
 	unknown := []queryTerm{{count: 1}}
 	x.weigh(unknown)
 	weights[""] = float64(unknown[0].weight)
-	return pool.heap, weights
+	return pool.kept, weights
 }

@@ -15,6 +15,7 @@ type scratch struct {
 
 	shares []share // of the block being looked at
 	kept   []found // the pool
+	heap   []int32
 
 	batch, sorted []candidate // of documents that wait until there are enough to take the best first
 
@@ -45,6 +46,7 @@ type block struct {
 	own    uint64  // they have gathered something in scratch.sums
 	seen   uint64  // they hold an open term
 	strong uint64  // they hold a term that can make a match
+	done   uint64  // they were taken ahead of the others
 	bound  float32 // the score of none of them is higher
 }
 
@@ -104,6 +106,7 @@ func (c *collector) keyword() (found int) {
 	x.survey(s, c.common)
 	found = s.schedule()
 	c.norm, c.slope = x.lengthNorms()
+	c.seed()
 	for _, number := range s.order {
 		if need := float32(c.need()) * c.total * slack; s.blocks[number].bound >= need {
 			c.visit(number, need)
@@ -112,13 +115,44 @@ func (c *collector) keyword() (found int) {
 	return found
 }
 
+// mostSeeded is how many blocks are looked at for the first candidates.
+const mostSeeded = 64
+
+// seed takes as many candidates as are kept: the newest that hold the heaviest of the common terms, of each block those that have the most beside words.
+// Among memories that are alike the bar is then at its height before the others are looked at.
+func (c *collector) seed() {
+	if c.seen != nil || len(c.r.pool.kept) > 0 || len(c.common) == 0 || c.common[0].dense == nil {
+		return
+	}
+	s, d := c.scratch, *c.common[0].dense
+	for n := len(d) - 1; n >= max(0, len(d)-mostSeeded) && len(s.batch)+len(c.r.pool.kept) < c.r.pool.limit; n-- {
+		b := &s.blocks[n]
+		if docs := d[n].docs & b.seen & b.strong; docs != 0 {
+			b.done = c.index.yields.blocks[n].highest(docs)
+			c.divide(uint32(n))
+			c.takeOf(uint32(n), b.done)
+		}
+	}
+	c.flush()
+}
+
 // visit takes the documents of a block that gather at least need and are relevant, but for those that cannot be kept.
 func (c *collector) visit(number uint32, need float32) {
-	s := c.scratch
-	b := &s.blocks[number]
+	b := &c.scratch.blocks[number]
 	c.divide(number)
-	want, bare := b.seen&b.strong, c.r.sieve.bare
-	for left := want&b.own | c.reach(number, want&^b.own, need); left != 0; left &= left - 1 {
+	want := b.seen & b.strong &^ b.done
+	left := want & b.own
+	if alone := want &^ b.own; alone != 0 && !c.overshadowed(number, alone) {
+		left |= c.reach(number, alone, need)
+	}
+	c.takeOf(number, left)
+}
+
+// takeOf takes those of the given documents of the block that was divided that are relevant and may be kept.
+func (c *collector) takeOf(number uint32, docs uint64) {
+	s, bare := c.scratch, c.r.sieve.bare
+	b := &s.blocks[number]
+	for left := docs; left != 0; left &= left - 1 {
 		bit := left & -left
 		doc := number<<blockShift | uint32(bits.TrailingZeros64(left))
 		f := &c.index.facts[doc]
@@ -311,6 +345,9 @@ func (x *index) survey(s *scratch, terms []queryTerm) {
 		}
 		for n := range *t.dense {
 			b, cell := &s.blocks[n], &(*t.dense)[n]
+			if cell.docs == 0 {
+				continue
+			}
 			b.seen |= cell.docs & open
 			b.strong |= cell.docs & strong
 			b.bound += t.weight / (1 + cell.ease*easing)

@@ -173,7 +173,7 @@ func TestSkippingChangesNothing(t *testing.T) {
 				h.step()
 			}
 			h.now = h.now.Add(time.Duration(h.IntN(3)*h.IntN(40)) * time.Hour) // bounds get loose with time, and are made anew
-			if err := errors.Join(h.engine.CheckDense(""), h.engine.CheckYields("", h.now)); err != nil {
+			if err := errors.Join(h.engine.CheckDense(""), h.engine.CheckBounds("", h.now)); err != nil {
 				t.Fatal(err)
 			}
 			for range 6 {
@@ -226,7 +226,7 @@ func TestSkippingAfterLoad(t *testing.T) {
 	if n := e.Dense(""); n != len(commonWords)+1 { // and the word in group12
 		t.Errorf("%d terms are dense, want %d", n, len(commonWords)+1)
 	}
-	if err := errors.Join(e.CheckDense(""), e.CheckYields("", epoch)); err != nil {
+	if err := errors.Join(e.CheckDense(""), e.CheckBounds("", epoch)); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range []string{"apricot", "apricot basalt cobalt", "group12 dolphin ember"} {
@@ -262,6 +262,12 @@ func TestAlmostAlike(t *testing.T) {
 			}
 			return "apricot apricot " + filler
 		}},
+		{"in frequency, the newer ones less", "apricot", func(i int) string {
+			if i < 20*64 {
+				return "apricot apricot " + filler
+			}
+			return "apricot basalt " + filler
+		}},
 		{"in a rare word", "apricot unique", func(i int) string {
 			switch {
 			case i%256 == 100:
@@ -291,7 +297,7 @@ func TestAlmostAlike(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var memories []*memory.Memory
 			for i := range 40 * 64 {
-				memories = append(memories, mem(fmt.Sprint("m", i), c.text(i)))
+				memories = append(memories, mem(fmt.Sprint("m", i), c.text(i), func(m *memory.Memory) { m.CreatedAt = epoch.Add(time.Duration(i-40*64) * time.Second) }))
 			}
 			e := loaded(t, memories)
 			e.Thicken("", 256)
@@ -311,5 +317,36 @@ func TestAlmostAlike(t *testing.T) {
 				t.Errorf("%d, -all +skipping:\n%s", len(all), diff)
 			}
 		})
+	}
+}
+
+// TestAccessedLater: what had happened by the time that a search is made for counts, also beside an access that had not.
+func TestAccessedLater(t *testing.T) {
+	asOf := epoch.Add(300 * time.Hour)
+	var memories []*memory.Memory
+	for i := range 40 * 64 {
+		memories = append(memories, mem(fmt.Sprint("m", i), "apricot basalt", func(m *memory.Memory) {
+			m.CreatedAt = epoch.Add(time.Duration(i) * time.Second)
+			switch i {
+			case 100:
+				m.LastAccessed = asOf.Add(-time.Hour)
+			case 101:
+				m.LastAccessed = asOf.Add(time.Hour)
+			}
+		}))
+	}
+	e := loaded(t, memories)
+	e.Thicken("", 256)
+	req := search.Request{Query: "apricot", AsOf: asOf}
+	all, err := e.PoolAll(req, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Pool(req, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all, got); diff != "" || all[0].Memory.ID != "m100" {
+		t.Errorf("the first is %s, -all +skipping:\n%s", all[0].Memory.ID, diff)
 	}
 }
