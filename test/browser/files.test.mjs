@@ -175,6 +175,31 @@ panelTest('the calendar shows the days, what they hold, and what became of them'
   await panel.see('Told of while the calendar is open', '.detail');
 });
 
+panelTest('a month that was left while it was looked up is not taken for the one that is shown', async (panel) => {
+  await panel.view('logs', 'fetch_url found nothing');
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  const ofThen = (r) => r.url().endsWith('/LogService/List') && JSON.parse(r.postData()).from < day(70);
+  await panel.page.route('**/LogService/List', async (route) => {
+    if (ofThen(route.request())) await held;
+    await route.continue();
+  });
+  const asked = panel.page.waitForRequest(ofThen);
+  await panel.page.getByLabel('Go to a date').fill(day(140));
+  await asked;
+  const today = panel.page.getByRole('button', { name: 'Today' });
+  await today.click();
+  await panel.see('fetch_url found nothing', '.detail');
+  const late = panel.page.waitForResponse((r) => ofThen(r.request()));
+  release();
+  await (await late).finished();
+  await panel.page.evaluate(() => new Promise((done) => setTimeout(done)));
+  await today.click();
+  await panel.page.evaluate(() => new Promise((done) => setTimeout(done)));
+  await panel.see('fetch_url found nothing', '.detail');
+  assert.match(await cell(panel, day(0)).getAttribute('aria-label'), /\d+ entries, today/);
+});
+
 panelTest('the calendar in Chinese', async (panel) => {
   await panel.view('logs', 'fetch_url found nothing');
   const names = await panel.texts('.calendar th');

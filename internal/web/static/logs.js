@@ -43,11 +43,13 @@ export function logs(box, { space, show, fail }, wanted) {
       h('div', { class: 'bar' }, h('button', { onclick: () => go(today, { open: true, focus: true }) }, t('goToday')), h('label', { class: 'inline' }, t('jump'), jump))),
     day));
 
-  // The whole grid is taken with one request, of which no entry is a part.
+  // The whole grid is taken with one request, of which no entry is a part. It tells whether that month is still the one looked at.
   async function loadMonth() {
-    const first = monday(`${monthOf(at)}-01`);
+    const asked = monthOf(at), first = monday(`${asked}-01`);
     const res = await call('LogService/List', { space, from: first, to: plus(first, 41), page_size: 100, include_deleted: true });
+    if (asked !== monthOf(at)) return false;
     byDate = new Map(res.days.map((d) => [d.date, d]));
+    return true;
   }
 
   // How many entries every day of all years has, for the months' shades.
@@ -94,10 +96,8 @@ export function logs(box, { space, show, fail }, wanted) {
     if (opening) chosen = date;
     try {
       if (drawn !== monthOf(at)) {
-        const asked = monthOf(at);
-        await loadMonth();
-        if (asked !== monthOf(at)) return; // somebody went on meanwhile
-        drawn = asked;
+        if (!await loadMonth()) return; // somebody went on meanwhile
+        drawn = monthOf(at);
       }
       draw();
       if (focus) grid.querySelector('[tabindex="0"]')?.focus();
@@ -147,7 +147,8 @@ export function logs(box, { space, show, fail }, wanted) {
     where: () => [at],
     changed: (e) => {
       if (e && e.space !== space) return;
-      loadMonth().then(() => {
+      loadMonth().then((still) => {
+        if (!still) return;
         drawn = monthOf(at);
         const focused = document.activeElement?.closest?.('.calendar');
         draw();
