@@ -245,6 +245,23 @@ func TestSkippingAfterLoad(t *testing.T) {
 	}
 }
 
+// samePool checks that a search keeps what it would by looking at every memory, and returns that.
+func samePool(t *testing.T, e *search.Engine, req search.Request, limit int) []search.Hit {
+	t.Helper()
+	all, err := e.PoolAll(req, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Pool(req, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all, got); diff != "" {
+		t.Errorf("-all +skipping:\n%s", diff)
+	}
+	return all
+}
+
 // TestAlmostAlike: memories of one length that hold the same common words, and differ in what else counts.
 func TestAlmostAlike(t *testing.T) {
 	filler := strings.Join(commonWords[2:9], " ")
@@ -305,16 +322,8 @@ func TestAlmostAlike(t *testing.T) {
 				t.Fatal("no word is dense")
 			}
 			req := search.Request{Query: c.query}
-			all, err := e.PoolAll(req, 200)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := e.Pool(req, 200)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(all, got); diff != "" || len(all) != 200 {
-				t.Errorf("%d, -all +skipping:\n%s", len(all), diff)
+			if kept := samePool(t, e, req, 200); len(kept) != 200 {
+				t.Errorf("%d were kept", len(kept))
 			}
 		})
 	}
@@ -338,15 +347,7 @@ func TestAccessedLater(t *testing.T) {
 	e := loaded(t, memories)
 	e.Thicken("", 256)
 	req := search.Request{Query: "apricot", AsOf: asOf}
-	all, err := e.PoolAll(req, 50)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := e.Pool(req, 50)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(all, got); diff != "" || all[0].Memory.ID != "m100" {
-		t.Errorf("the first is %s, -all +skipping:\n%s", all[0].Memory.ID, diff)
+	if first := samePool(t, e, req, 50)[0]; first.Memory.ID != "m100" {
+		t.Errorf("the first is %s", first.Memory.ID)
 	}
 }
