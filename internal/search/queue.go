@@ -173,7 +173,7 @@ func (e *Engine) index(rec *journal.Record) {
 	}
 }
 
-// age makes bounds of an index anew that became loose, a millisecond for 100,000 memories. The caller holds space.mu.
+// age makes bounds of an index anew that became loose, two milliseconds for 100,000 memories. The caller holds space.mu.
 func (e *Engine) age(x *index) {
 	if e.loose(x) {
 		x.mu.Lock()
