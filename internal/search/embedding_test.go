@@ -539,6 +539,22 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// TestOneVector shows that to have a vector already is no merit beside memories that wait for theirs.
+func TestOneVector(t *testing.T) {
+	memories := []*memory.Memory{
+		mem("a", "The user wants coffee in a cup"), mem("b", "The user likes coffee at home, every single day and before breakfast"), mem("c", "a cup of tea"), mem("d", "a cup of water"),
+	}
+	embedding(t, &fake{refuses: "cup"}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+		if diff := cmp.Diff(search.Coverage{Embedded: 1, Refused: 3}, e.Coverage("")); diff != "" {
+			t.Errorf("coverage (-want +got):\n%s", diff)
+		}
+		got := find(t, e, asks("coffee", search.Fusion))
+		if diff := cmp.Diff([]string{"a", "b"}, ids(got.Hits)); diff != "" || !got.Meant {
+			t.Errorf("hits (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestOtherDimension shows that a model that was exchanged under the same name does not end in vectors that cannot be compared.
 func TestOtherDimension(t *testing.T) {
 	f := &fake{}
@@ -559,11 +575,30 @@ func TestOtherDimension(t *testing.T) {
 
 // TestFusionIsTheSameEveryTime builds the same store in another order and compares scores to the last bit.
 func TestFusionIsTheSameEveryTime(t *testing.T) {
-	memories := append(synthetic(200), drinks()...)
+	sameEveryTime(t, "", "the user likes coffee in the morning", append(synthetic(200), drinks()...))
+}
+
+// TestOneScoreOfWords does the same where words tell nothing apart and not everything has a vector.
+func TestOneScoreOfWords(t *testing.T) {
+	words := []string{"brew", "train", "rail", "garden", "tomato", "database", "shelf"}
+	memories := []*memory.Memory{mem("cup", "coffee cup door shelf")}
+	for i, a := range words {
+		for j, b := range words[i:] {
+			memories = append(memories, mem(fmt.Sprint("m", i, j), "coffee "+a+" "+b+" "+words[(i*3+j)%len(words)]))
+		}
+	}
+	for n := 3; n <= len(memories); n++ { // whether a sum shows its order depends on what is added up
+		sameEveryTime(t, "cup", "coffee", slices.Clone(memories[:n]))
+	}
+}
+
+// sameEveryTime makes the store in both orders.
+func sameEveryTime(t *testing.T, refuses, query string, memories []*memory.Memory) {
+	t.Helper()
 	var first []search.Hit
 	for round := range 3 {
-		embedding(t, &fake{}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
-			hits := find(t, e, asks("the user likes coffee in the morning", search.Fusion)).Hits
+		embedding(t, &fake{refuses: refuses}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
+			hits := find(t, e, asks(query, search.Fusion)).Hits
 			if round == 0 {
 				first = hits
 			}

@@ -185,7 +185,7 @@ func (r *ranking) lift() {
 		}
 	}
 	if words.deviation() < flat || meaning.deviation() < flat {
-		r.unlike()
+		r.unlike(order)
 		return
 	}
 	scale := words.deviation() / meaning.deviation()
@@ -213,12 +213,33 @@ func (r *ranking) noise(f found) bool {
 	return f.gain == 0 && !r.relates(&f, least)
 }
 
-// unlike puts what words do not tell apart in the order of meaning.
-func (r *ranking) unlike() {
-	for i := range r.pool.kept {
-		if f := &r.pool.kept[i]; f.meant {
-			f.lift = vectorShare * max(0, f.cosine)
+// unlike puts what words do not tell apart in the order of meaning. Beside something that words found and that has no vector, to have one is no
+// merit: then what words found keeps in the mean the place that they give it. The candidates are added up in the order given.
+func (r *ranking) unlike(order []found) {
+	var meaning spread
+	beside := false
+	for i := range order {
+		switch f := &order[i]; {
+		case f.relevance <= 0:
+		case f.meant:
+			meaning.add(max(0, f.cosine))
+		default:
+			beside = true
 		}
+	}
+	if !beside {
+		meaning = spread{}
+	}
+	for i := range r.pool.kept {
+		f := &r.pool.kept[i]
+		if !f.meant {
+			continue
+		}
+		away := max(0, f.cosine)
+		if f.relevance > 0 {
+			away -= meaning.mean()
+		}
+		f.lift = float64(vectorShare * away)
 	}
 }
 
