@@ -25,6 +25,9 @@ var demoSecrets = []string{"sk-test-9vQ2mZx7LrT4bKf8WcY1pHn6DsJ3gEa5", "Kelp-7!h
 // archiveAge is one day more than the age at which logs are archived.
 const archiveAge = 31
 
+// embedWait is how long the vectors of a few memories may take on a machine that is busy otherwise.
+const embedWait = 30 * time.Second
+
 func (d *demo) steps() []step {
 	return []step{
 		{"started a daemon", "A local process on a Unix socket; no database, no network, no model.", d.stepStart},
@@ -138,7 +141,32 @@ func (d *demo) find(ctx context.Context, query string) (string, error) {
 	return resp.GetHits()[0].GetMemory().GetContent(), nil
 }
 
+// embedded waits for the vectors of what was just written: until then it goes by words alone beside memories that do not.
+func (d *demo) embedded(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, embedWait)
+	defer cancel()
+	for {
+		stats, err := d.c.memory.Stats(ctx, &pb.MemoryServiceStatsRequest{})
+		if err != nil {
+			return err
+		}
+		waiting := int64(0)
+		for _, s := range stats.GetSpaces() {
+			waiting += s.GetEmbeddingWaiting()
+		}
+		if waiting == 0 {
+			return nil
+		}
+		if !pause(ctx, pollEvery) {
+			return fmt.Errorf("%s still had no vector after %s", plural(waiting, "memory", "memories"), embedWait)
+		}
+	}
+}
+
 func (d *demo) stepSearch(ctx context.Context) (string, error) {
+	if err := d.embedded(ctx); err != nil {
+		return "", err
+	}
 	began := d.app.now()
 	var lines []string
 	queries := []struct{ query, want string }{
@@ -218,6 +246,9 @@ func (d *demo) stepUndo(ctx context.Context) (string, error) {
 	op := gone.GetResult().GetOperation()
 	back, err := d.c.ops.Undo(ctx, &pb.OperationServiceUndoRequest{Number: op})
 	if err != nil {
+		return "", err
+	}
+	if err := d.embedded(ctx); err != nil {
 		return "", err
 	}
 	if got, err := d.find(ctx, "how big should commits be"); err != nil || got != d.learnt[id] {

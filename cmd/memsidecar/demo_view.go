@@ -55,6 +55,9 @@ func (d *demo) stepView(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := d.embedded(ctx); err != nil {
+		return "", err
+	}
 	if got, err := d.find(ctx, "how big should commits be"); err != nil || !strings.Contains(got, edited) || len(second.Operations) != 1 {
 		return "", errors.Join(err, fmt.Errorf("after an edit of the view the search found %q", got))
 	}
