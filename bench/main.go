@@ -4,7 +4,8 @@
 //
 //	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--dir DIR] [--bin FILE] [--json]
 //
-// It starts daemons of its own on temporary directories and touches no other.
+// It starts daemons of its own on temporary directories and touches no other. Recalls are measured a second time with half of the processors for the servers
+// and half for the clients, where there are two.
 package main
 
 import (
@@ -139,6 +140,9 @@ func (b *bench) wants(scenario string) bool {
 	return len(b.only) == 0 || slices.Contains(b.only, scenario)
 }
 
+// wantsApart says whether recalls are measured with processors apart, too. With meaning, half of the processors would be half of the model's time.
+func (b *bench) wantsApart() bool { return b.wants("recall") && !b.meaning }
+
 // measure fills a store with size memories and runs all scenarios wanted on it.
 func (b *bench) measure(ctx context.Context, size int) (err error) {
 	data := filepath.Join(b.dir, fmt.Sprintf("d%d", size))
@@ -166,12 +170,11 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		}
 	}
 	// What needs the store at its exact size comes first; adding changes it.
-	if size > 0 && (b.wants("start") || b.wants("memory")) {
+	if size > 0 && (b.wants("start") || b.wants("memory") || b.wantsApart()) {
 		if err := d.Stop(); err != nil {
 			return err
 		}
-		fmt.Fprintf(b.log, "%7d memories: start, memory\n", size)
-		if err := b.cold(ctx, data, size, ids[0]); err != nil {
+		if err := b.restarted(ctx, data, size, ids[0]); err != nil {
 			return err
 		}
 		if d, err = b.start(ctx, data); err != nil {
@@ -197,6 +200,18 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		if err := s.run(ctx, d, e, size, ids); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+	}
+	return nil
+}
+
+// restarted measures daemons of its own on data, which no other has open.
+func (b *bench) restarted(ctx context.Context, data string, size int, id string) error {
+	fmt.Fprintf(b.log, "%7d memories: daemons started anew\n", size)
+	if err := b.cold(ctx, data, size, id); err != nil {
+		return err
+	}
+	if b.wantsApart() {
+		return b.recallsApart(ctx, data, size)
 	}
 	return nil
 }
