@@ -85,7 +85,7 @@ func TestAlikeAfterLoad(t *testing.T) {
 
 // TestShelvesKeepSmall: memories that come and go leave no more room unused than some documents for each block being filled.
 func TestShelvesKeepSmall(t *testing.T) {
-	const keep = 10_000
+	const keep = 4000
 	e := search.New(search.Config{})
 	lsn := int64(0)
 	apply := func(c *journal.MemoryChange) {

@@ -120,7 +120,7 @@ func (f besideFile) Truncate(size int64) error   { f.between(); return f.File.Tr
 // as the state at some position, and all of it can be read, or it is refused by name.
 func TestPlainCopies(t *testing.T) {
 	seeds := uint64(150)
-	if testing.Short() {
+	if testing.Short() || memtest.RaceDetector {
 		seeds = 30
 	}
 	opened, refused := 0, map[string]int{}
