@@ -50,7 +50,7 @@ type Server struct {
 // Build builds the daemon into dir and returns its path. What the compiler says goes to stderr.
 func Build(ctx context.Context, dir string, stderr io.Writer) (string, error) {
 	bin := filepath.Join(dir, "memsidecar")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", bin, "github.com/memsidecar/memsidecar/cmd/memsidecar")
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/memsidecar/memsidecar/cmd/memsidecar")
 	build.Stderr = stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if err := build.Run(); err != nil {

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	program = filepath.Join(dir, "memsidecar")
 	build := exec.Command("go", "build", "-o", program, "../../cmd/memsidecar")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	build.Stderr = os.Stderr
 	code := 1
 	if err := build.Run(); err == nil {
