@@ -47,9 +47,9 @@ llm-test:
 	[ -n "$$flags" ] || flags=$$(tools/llmserver/prepare); \
 	CGO_ENABLED=0 go test -count=1 -v -p 1 -timeout 30m -run '^TestRealModel$$' ./internal/reflector ./internal/consolidator ./internal/archiver ./test/e2e $$flags
 
-# What the race detector sees only samples of: SIGKILL against the real binary under load, and every simulated crash.
+# What the race detector sees only samples of: SIGKILL against the real binary under load, every simulated crash, and an index beside one built anew.
 crash-short:
-	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/backup ./internal/purge ./internal/edit ./internal/publish ./internal/archiver
+	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|Survives|ChangesNothing|Equals|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/search ./internal/backup ./internal/purge ./internal/edit ./internal/publish ./internal/archiver
 
 # Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:

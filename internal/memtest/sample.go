@@ -1,0 +1,20 @@
+package memtest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// MainSampled is the TestMain of a package that tries much at random, one goroutine after the other: under the race detector rapid tries a
+// quarter of it. -rapid.checks says otherwise.
+func MainSampled(m *testing.M) {
+	if RaceDetector {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
