@@ -175,7 +175,7 @@ func TestCrashOfRestore(t *testing.T) {
 	ops := whole.Ops()
 	counts := map[string]int{}
 	for n := 1; n <= ops; n++ {
-		if (testing.Short() || memtest.RaceDetector) && n%5 != 0 && n != ops {
+		if n != ops && memtest.LeftOut(n, 5) {
 			continue
 		}
 		crashed := crashfs.New()

@@ -146,7 +146,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	}
 	runs := 0
 	for n := 1; n <= ops; n++ {
-		if (testing.Short() || memtest.RaceDetector) && n%7 != 0 {
+		if memtest.LeftOut(n, 7) {
 			continue
 		}
 		crashed := fresh()
@@ -189,7 +189,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 	must(t, err)
 	want, ops := w.outcome(calm).butDeleted(), calm.Ops()
 	for n := 1; n <= ops; n++ {
-		if (testing.Short() || memtest.RaceDetector) && n%7 != 0 {
+		if memtest.LeftOut(n, 7) {
 			continue
 		}
 		for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {

@@ -13,6 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -142,6 +143,9 @@ func TestAdoptOldestCrashAtEveryOperation(t *testing.T) {
 	start := probe.Ops()
 	adopt(t, st, probe)
 	for n := start + 1; n <= probe.Ops()+1; n++ { // the last crash comes after the end
+		if memtest.LeftOut(n, 5) {
+			continue
+		}
 		for i, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
 			fsys := base.Clone()
 			st, _ := open(t, fsys)

@@ -18,3 +18,6 @@ func MainSampled(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// LeftOut says whether try n is left out of many that run one after the other: with -short and under the race detector only every so many-th is made.
+func LeftOut(n, every int) bool { return (testing.Short() || RaceDetector) && n%every != 0 }

@@ -71,9 +71,6 @@ func variants() []crashfs.Variant {
 	return []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn, crashfs.Torn, crashfs.Torn}
 }
 
-// sampled leaves out most operations when there are reasons to be quick.
-func sampled(n int) bool { return memtest.RaceDetector && n%5 != 0 }
-
 // The power fails at every operation of a publication, then at every operation of what a start does about it.
 func TestCrashAtEveryOperation(t *testing.T) {
 	for _, s := range scenes() {
@@ -88,7 +85,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 				}
 				crashes, starts := 0, 0
 				for n := start + 1; n <= probe.Ops()+1; n++ {
-					if sampled(n) {
+					if memtest.LeftOut(n, 5) {
 						continue
 					}
 					for i, variant := range variants() {
@@ -203,7 +200,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 				probe := base.Clone()
 				_ = s.run(files(t, &watched{FS: probe, noExchange: !exchange}), 3, "three")
 				for n := base.Ops() + 1; n <= probe.Ops(); n++ {
-					if sampled(n) {
+					if memtest.LeftOut(n, 5) {
 						continue
 					}
 					for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
@@ -266,7 +263,7 @@ func TestCrashAfterEditorAtEveryCall(t *testing.T) {
 				whole := base.Clone()
 				wrote, _ := publish3(&watched{FS: whole}, at)
 				for n := wrote + 1; n <= whole.Ops()+1; n++ {
-					if sampled(n) {
+					if memtest.LeftOut(n, 5) {
 						continue
 					}
 					for i, variant := range variants() {

@@ -276,7 +276,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	s := newStart(t)
 	var runs atomic.Int64
 	parallel(t, len(s.trace), func(n int) error {
-		if (testing.Short() || memtest.RaceDetector) && n%21 != 0 {
+		if memtest.LeftOut(n, 21) {
 			return nil
 		}
 		w := s.world()
@@ -318,7 +318,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 	var runs, named atomic.Int64
 	parallel(t, 2*len(s.trace), func(i int) error {
 		n, fault := (i-1)/2+1, []error{syscall.EIO, syscall.ENOSPC}[(i-1)%2]
-		if (testing.Short() || memtest.RaceDetector) && n%21 != 0 {
+		if memtest.LeftOut(n, 21) {
 			return nil
 		}
 		where := fmt.Sprintf("%v at %d (%s)", fault, n, s.trace[n-1])

@@ -24,7 +24,7 @@ func TestCrashWithModel(t *testing.T) {
 		t.Fatalf("the run has %d operations", ops)
 	}
 	for n := 1; n <= ops; n++ {
-		if (testing.Short() || memtest.RaceDetector) && n%5 != 0 {
+		if memtest.LeftOut(n, 5) {
 			continue
 		}
 		crashed := crashfs.New()

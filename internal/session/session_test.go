@@ -18,6 +18,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/session"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -406,6 +407,9 @@ func TestCrash(t *testing.T) {
 		t.Fatalf("undisturbed run got to %d", n)
 	}
 	for n := 1; n <= calm.Ops(); n++ {
+		if memtest.LeftOut(n, 5) {
+			continue
+		}
 		for _, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
 			fsys := crashfs.New()
 			fsys.CrashAt(n)

@@ -40,9 +40,7 @@ func newReference(t *testing.T) *reference {
 }
 
 // sampled reports whether operation n is left out because the tests are to be short.
-func sampled(n int) bool {
-	return (testing.Short() || memtest.RaceDetector) && !*crashFull && n%21 != 0
-}
+func sampled(n int) bool { return !*crashFull && memtest.LeftOut(n, 21) }
 
 // TestCrashAtEveryOperation crashes the workload at every operation of the file system, in every variant, and requires that the store opens, holds
 // everything acknowledged, holds nothing half, has no damage, and ends like the run without a crash when the workload goes on.
