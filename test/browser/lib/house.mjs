@@ -70,6 +70,11 @@ export class House {
     return (await this.json('ops', '--limit', String(limit))).operations;
   }
 
+  // refused is how many requests the daemon has forbidden, by its log, which it writes before it answers. The browser does not always tell of them.
+  async refused() {
+    return (await readFile(join(this.dir, 'log'), 'utf8')).match(/"msg":"http".*"status":403/g)?.length ?? 0;
+  }
+
   // address lets one tab in, once, as `memsidecar ui` prints it.
   async address() {
     return JSON.parse(await this.run('ui', '--no-open', '--json')).url;
