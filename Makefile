@@ -49,7 +49,7 @@ llm-test:
 
 # What the race detector sees only samples of: SIGKILL against the real binary under load, every simulated crash, and an index beside one built anew.
 crash-short:
-	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|Survives|ChangesNothing|Equals|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/jsonstore ./internal/search ./internal/session ./internal/consolidator ./internal/backup ./internal/purge ./internal/edit ./internal/publish ./internal/archiver
+	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|Survives|ChangesNothing|Equals|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/jsonstore ./internal/search ./internal/session ./internal/reflector ./internal/consolidator ./internal/backup ./internal/purge ./internal/edit ./internal/publish ./internal/archiver
 
 # Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:
