@@ -32,7 +32,7 @@ func TestKill(t *testing.T) {
 	p := newPlace(t)
 	rounds := *killRounds
 	if memtest.RaceDetector { // the daemon is another process, of which it sees nothing
-		rounds /= 4
+		rounds = max(1, rounds/4)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	var acked []string
