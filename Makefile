@@ -45,11 +45,11 @@ bench:
 llm-test:
 	@set -e; flags="$(if $(LLM_BASE_URL),-llm.url=$(LLM_BASE_URL) -llm.model=$(or $(LLM_MODEL),default))"; \
 	[ -n "$$flags" ] || flags=$$(tools/llmserver/prepare); \
-	CGO_ENABLED=0 go test -count=1 -v -p 1 -timeout 30m -run '^TestRealModel$$' ./internal/reflector ./internal/consolidator ./internal/archiver ./test/e2e $$flags
+	CGO_ENABLED=0 go test -count=1 -v -p 1 -timeout 30m -run '^TestRealModel$$' ./internal/reflector ./internal/reflector/consolidator ./internal/archiver ./test/e2e $$flags
 
 # What the race detector sees only samples of: SIGKILL against the real binary under load, every simulated crash, and an index beside one built anew.
 crash-short:
-	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|Survives|ChangesNothing|Equals|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/jsonstore ./internal/search ./internal/session ./internal/reflector ./internal/consolidator ./internal/backup ./internal/purge ./internal/edit ./internal/publish ./internal/archiver
+	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|Survives|Equals|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/jsonstore ./internal/search ./internal/service/session ./internal/reflector ./internal/reflector/consolidator ./internal/store/backup ./internal/store/purge ./internal/reconcile ./internal/publish ./internal/archiver
 
 # Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:
@@ -58,12 +58,13 @@ soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run LostUpdate -v ./test/e2e -mcp.creates=200
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run ReflectKill ./test/e2e -reflect.rounds=$(REFLECT_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run RepairTakesBack -v ./internal/daemon -repair.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
 
-# Archives for every system and their checksums, in dist; VERSION=v1.2.3 names them.
+# Archives for every system and their checksums, in dist. The version is the newest in CHANGELOG.md unless RELEASE names it.
 release:
-	@VERSION=$(VERSION) .ci/release
+	@VERSION=$(RELEASE) .ci/release
 
 clean:
 	rm -rf memsidecar dist

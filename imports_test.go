@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -21,90 +22,104 @@ const module = "github.com/memsidecar/memsidecar"
 
 // Packages by layer, lowest first, as patterns relative to the module. "x/..." is x and everything below it.
 var (
-	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/...", "internal/embed/...", "internal/vector/...", "internal/encoder/..."}
+	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/..."}
 	services    = []string{
-		"internal/memories/...", "internal/session/...", "internal/reflector/...", "internal/consolidator/...", "internal/archiver/...",
-		"internal/schedule/...", "internal/plan/...", "internal/redact/...", "internal/recall/...", "internal/llm/...",
-		"internal/purge/...", "internal/backup/...", "internal/transfer/...", "internal/edit/...", "internal/graph/...", "internal/review/...",
-		"internal/digest/...", "internal/view/...", "internal/chronicle/...", "internal/figures/...",
+		"internal/service/...", "internal/reflector/...", "internal/archiver/...", "internal/redact/...", "internal/llm/...",
+		"internal/reconcile/...", "internal/search/logindex/...",
 	}
-	edges = []string{"internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "internal/web/...", "gen/..."}
+	clients = []string{"internal/client/..."}
+	edges   = slices.Concat([]string{"internal/rpc/...", "internal/daemon/...", "gen/..."}, clients)
 )
 
 // arrows say what a package must not import outside its tests. Imports of the package's own subtree are always
-// allowed, and so is what but names.
+// allowed where the pattern ends in "/...", and so is what but names.
 var arrows = []struct {
 	from, not, but []string
 	why            string
 }{
-	{from: []string{"internal/memory/..."}, not: []string{"..."},
-		why: "the domain types stand below everything"},
-	{from: []string{"internal/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+	{from: []string{"internal/memory"}, not: []string{"..."},
+		why: "the domain types import nothing of ours"},
+	{from: []string{"internal/memory/codec"}, not: []string{"..."}, but: []string{"internal/memory", "internal/strictjson"},
+		why: "it turns domain values into JSON and back, and does no I/O"},
+	{from: []string{"internal/store/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "the file system layer knows nothing of what it stores"},
-	{from: []string{"internal/erase/..."}, not: []string{"..."},
+	{from: []string{"internal/store/textscrub/..."}, not: []string{"..."},
 		why: "it turns text into text"},
-	{from: []string{"internal/journal/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson"},
+	{from: []string{"internal/store/journal/..."}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/store/durable", "internal/strictjson"},
 		why: "the journal writes records, it does not know who reads them"},
-	{from: []string{"internal/store/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/durable", "internal/journal/...", "internal/erase"},
-		why: "the store is told of its projections, it does not know them"},
+	{from: []string{"internal/store"}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/store/durable", "internal/store/journal/...", "internal/store/textscrub"},
+		why: "the store calls its projections, it does not import them"},
+	{from: []string{"internal/store/backup/..."}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/store", "internal/store/durable", "internal/store/journal"},
+		why: "backups get the published files through an interface"},
+	{from: []string{"internal/store/purge/..."}, not: []string{"..."},
+		but: []string{
+			"internal/lazyregexp", "internal/memory/...", "internal/store", "internal/store/durable", "internal/store/journal",
+			"internal/store/textscrub",
+		},
+		why: "purging gets the publishers through an interface"},
 	{from: []string{"internal/strictjson/..."}, not: []string{"..."},
 		why: "it knows JSON and no file format"},
-	{from: []string{"internal/kernel/..."}, not: []string{"..."},
+	{from: []string{"internal/search/vector/dot/..."}, not: []string{"..."},
 		why: "it adds up whole numbers"},
-	{from: []string{"internal/vector/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/kernel"},
+	{from: []string{"internal/search/vector"}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/search/vector/dot"},
 		why: "it compares numbers without knowing what they are of"},
-	{from: []string{"internal/embed/..."}, not: []string{"..."}, but: []string{"internal/vector/..."},
+	{from: []string{"internal/search/embedding"}, not: []string{"..."}, but: []string{"internal/search/vector/..."},
 		why: "it asks a server and knows nothing of memories"},
-	{from: []string{"internal/encoder/..."}, not: []string{"..."}, but: []string{"internal/vector/...", "internal/kernel", "internal/embed"},
-		why: "it turns text into directions and touches no state"},
-	{from: []string{"internal/metrics/..."}, not: []string{"..."},
-		why: "it is told numbers, and knows nothing of where they come from"},
-	{from: []string{"internal/pattern/..."}, not: []string{"..."},
+	{from: []string{"internal/search/embedding/bert/..."}, not: []string{"..."}, but: []string{"internal/search/vector/...", "internal/search/embedding"},
+		why: "it turns text into vectors and touches no state"},
+	{from: []string{"internal/search/analysis"}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/lazyregexp"},
+		why: "analysis turns text into terms and knows neither indexes nor queries"},
+	{from: []string{"internal/search"}, not: []string{"internal/search/logindex/..."},
+		why: "the log index feeds the engine, not the other way round"},
+	{from: []string{"internal/daemon/metrics/..."}, not: []string{"..."},
+		why: "it is given numbers and does not know where they come from"},
+	{from: []string{"internal/lazyregexp/..."}, not: []string{"..."},
 		why: "it knows expressions and not what they mean"},
-	{from: []string{"internal/hook/..."}, not: []string{"..."}, but: []string{"internal/memory", "internal/redact"},
-		why: "it runs in a process that an agent waits for, and knows the daemon only as what it is given"},
-	{from: []string{"internal/install/..."}, not: []string{"..."}, but: []string{"internal/hook", "internal/durable"},
+	{from: []string{"internal/client/hook/..."}, not: []string{"..."}, but: []string{"internal/memory", "internal/redact"},
+		why: "it runs in a process that an agent waits for, and knows the daemon only as an interface"},
+	{from: []string{"internal/client/install/..."}, not: []string{"..."}, but: []string{"internal/client/hook", "internal/store/durable"},
 		why: "it edits the files of others and touches none of ours"},
 	{from: []string{"internal/publish/..."}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/durable", "internal/strictjson/..."},
+		but: []string{"internal/memory/...", "internal/store/durable", "internal/strictjson/..."},
 		why: "it writes files without knowing what is in them"},
-	{from: []string{"internal/legacy/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/pattern"},
+	{from: []string{"internal/jsonstore/markdownv1/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/lazyregexp"},
 		why: "it turns old files into domain values and does no I/O"},
-	{from: []string{"internal/foreign/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/legacy", "internal/redact"},
+	{from: []string{"internal/client/importers/..."}, not: []string{"..."}, but: []string{"internal/memory/...", "internal/jsonstore/markdownv1", "internal/redact"},
 		why: "it reads other systems' files where the user is, and knows neither store nor daemon"},
-	{from: projections, not: slices.Concat(services, edges),
+	{from: projections, not: slices.Concat(without(services, "internal/search/logindex/..."), edges),
 		why: "projections follow the store and serve the layers above"},
-	{from: []string{"internal/search/...", "internal/embed/..."}, not: []string{"internal/jsonstore/...", "internal/dailylog/..."},
+	{from: []string{"internal/search/..."}, not: []string{"internal/jsonstore/...", "internal/dailylog/..."},
 		why: "search reads the store, never another projection's files"},
 	{from: services, not: edges,
 		why: "services do not know that gRPC exists"},
 	{from: []string{"internal/redact/...", "internal/llm/..."},
-		not: slices.Concat([]string{"internal/store/...", "internal/journal/...", "internal/durable/..."}, projections),
+		not: slices.Concat([]string{"internal/store/..."}, projections),
 		why: "they turn text into text and touch no state"},
-	{from: []string{"internal/view/..."},
-		not: slices.Concat([]string{"internal/store/...", "internal/journal/..."}, projections),
+	{from: []string{"internal/client/view/..."}, not: []string{"..."},
+		but: []string{"internal/memory", "internal/jsonstore/markdownv1", "internal/store/durable"},
 		why: "a view is a client of the daemon"},
-	{from: []string{"internal/unixsock/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
+	{from: []string{"internal/rpc/unixsock/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},
 		why: "a listener does not know what is served on it"},
-	{from: []string{"internal/rpc/..."}, not: []string{"internal/daemon/..."},
+	{from: []string{"internal/rpc/..."}, not: slices.Concat([]string{"internal/daemon/..."}, clients),
 		why: "the daemon wires the services, not the other way round"},
 	{from: []string{"internal/daemon/..."}, not: []string{"gen/..."},
 		why: "only internal/rpc translates between the API and the domain"},
-	{from: []string{"internal/mcpserver/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/memory", "internal/recall"},
+	{from: []string{"internal/client/mcpserver/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/memory", "internal/service/recall"},
 		why: "it is a client of the daemon, which knows the API, the limits, and how recalled text is fenced"},
-	{from: []string{"internal/web/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/plainjson", "internal/unixsock", "internal/durable"},
+	{from: []string{"internal/client/web/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/client/jsonout", "internal/rpc/unixsock/...", "internal/store/durable"},
 		why: "it is a client of the daemon, which knows the API, how to listen and how to replace a file, and nothing behind it"},
-	{from: []string{"internal/plainjson"}, not: []string{"..."},
+	{from: []string{"internal/client/jsonout"}, not: []string{"..."},
 		why: "it writes messages as JSON without knowing what they say"},
-	{from: []string{"internal/..."}, not: []string{"internal/web/..."}, but: []string{"internal/daemon"},
+	{from: []string{"internal/..."}, not: []string{"internal/client/web/..."}, but: []string{"internal/daemon"},
 		why: "nothing knows the HTTP interface but what starts it"},
-	{from: []string{"internal/..."}, not: []string{"internal/mcpserver/..."},
+	{from: []string{"internal/..."}, not: clients, but: []string{"internal/client/web"},
 		why: "nothing in the daemon knows the clients"},
 	{from: []string{"gen/..."}, not: []string{"internal/..."},
 		why: "generated code depends on nothing of ours"},
-	{from: []string{"clients/go"}, not: []string{"..."}, but: []string{"gen/...", "internal/unixsock"},
+	{from: []string{"clients/go"}, not: []string{"..."}, but: []string{"gen/...", "internal/rpc/unixsock"},
 		why: "a client speaks the API and shares nothing with the daemon but its socket"},
 	{from: []string{"internal/...", "gen/...", "cmd/..."}, not: []string{"clients/..."},
 		why: "clients are for other people's programs"},
@@ -112,12 +127,12 @@ var arrows = []struct {
 		why: "programs and test suites are leaves"},
 	{from: []string{"internal/...", "gen/...", "cmd/...", "test/..."}, not: []string{"bench/process"},
 		why: "it starts servers for the programs that measure them"},
-	{from: []string{"..."}, not: []string{"internal/memtest/...", "internal/durable/crashfs/..."}, but: nil,
+	{from: []string{"..."}, not: []string{"internal/memtest/...", "internal/store/durable/crashfs/..."}, but: nil,
 		why: "fakes and fault injection belong in tests"},
 }
 
 // exempt lists the packages that exist for tests and may use each other's fakes.
-var exempt = []string{"internal/memtest/...", "internal/durable/crashfs/...", "test/..."}
+var exempt = []string{"internal/memtest/...", "internal/store/durable/crashfs/...", "test/..."}
 
 // thirdParty says which packages may import a module outside their tests. A module that is not listed may not be
 // imported at all.
@@ -126,27 +141,27 @@ var thirdParty = []struct {
 	by     []string
 }{
 	{"google.golang.org/grpc", []string{
-		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/unixsock/...", "internal/mcpserver/...", "internal/web/...", "cmd/...", "bench/...", "clients/go",
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/rpc/unixsock/...", "internal/client/mcpserver/...", "internal/client/web/...", "cmd/...", "bench/...", "clients/go",
 	}},
 	{"google.golang.org/protobuf", []string{
-		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/mcpserver/...", "internal/web/...", "internal/plainjson", "cmd/...", "bench/...", "clients/go",
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/client/mcpserver/...", "internal/client/web/...", "internal/client/jsonout", "cmd/...", "bench/...", "clients/go",
 	}},
-	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/mcpserver/...", "internal/web/...", "cmd/...", "clients/go"}},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/mcpserver/...", "cmd/..."}},
-	{"github.com/prometheus/client_golang", []string{"internal/metrics/..."}},
-	{"github.com/google/jsonschema-go", []string{"internal/mcpserver/..."}},
+	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/client/mcpserver/...", "internal/client/web/...", "cmd/...", "clients/go"}},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/client/mcpserver/...", "cmd/...", "bench/peers"}},
+	{"github.com/prometheus/client_golang", []string{"internal/daemon/metrics/..."}},
+	{"github.com/google/jsonschema-go", []string{"internal/client/mcpserver/..."}},
 	{"github.com/spf13/cobra", []string{"cmd/..."}},
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
-	{"github.com/gofrs/flock", []string{"internal/durable/...", "internal/store/...", "internal/daemon/...", "cmd/..."}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/edit/...", "internal/view/..."}},
+	{"github.com/gofrs/flock", []string{"internal/store/durable/...", "internal/store/...", "internal/rpc/unixsock/listener", "internal/daemon/...", "cmd/..."}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/rpc/unixsock/listener", "internal/reconcile/...", "internal/client/view/..."}},
 	{"github.com/google/uuid", []string{"internal/...", "cmd/...", "clients/go"}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},
 	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},
 	{"golang.org/x/sys", []string{
-		"internal/durable/...", "internal/unixsock/...", "internal/daemon/...", "internal/session/...",
-		"internal/kernel/...", "cmd/...", "bench/...",
+		"internal/store/durable/...", "internal/rpc/unixsock/...", "internal/daemon/...", "internal/service/session/...",
+		"internal/search/vector/dot/...", "cmd/...", "bench/...",
 	}},
 }
 
@@ -173,6 +188,9 @@ func TestTree(t *testing.T) {
 	for _, p := range problems(pkgs) {
 		t.Error(p)
 	}
+	for _, c := range cycles(pkgs) {
+		t.Error(c)
+	}
 }
 
 // TestProblems proves that each rule can fail, on packages made up for it.
@@ -184,12 +202,12 @@ func TestProblems(t *testing.T) {
 		want []string
 	}{
 		{"clean", pkg{ImportPath: "internal/x", Name: "x", docs: ok, Imports: []string{"fmt", module + "/internal/memory"}}, nil},
-		{"arrow upwards", pkg{ImportPath: "internal/journal", Name: "journal", docs: []string{"journal.go"}, Imports: []string{module + "/internal/store"}},
-			[]string{"internal/journal imports internal/store: the journal writes records, it does not know who reads them"}},
-		{"arrow allowed by exception", pkg{ImportPath: "internal/journal", Name: "journal", docs: []string{"journal.go"}, Imports: []string{module + "/internal/durable"}}, nil},
+		{"arrow upwards", pkg{ImportPath: "internal/store/journal", Name: "journal", docs: []string{"journal.go"}, Imports: []string{module + "/internal/store"}},
+			[]string{"internal/store/journal imports internal/store: the journal writes records, it does not know who reads them"}},
+		{"arrow allowed by exception", pkg{ImportPath: "internal/store/journal", Name: "journal", docs: []string{"journal.go"}, Imports: []string{module + "/internal/store/durable"}}, nil},
 		{"arrow within one subtree", pkg{ImportPath: "internal/search/rank", Name: "rank", docs: []string{"rank.go"}, Imports: []string{module + "/internal/search/text"}}, nil},
-		{"service reaches the API", pkg{ImportPath: "internal/recall", Name: "recall", docs: []string{"recall.go"}, Imports: []string{module + "/gen/memsidecar/v1"}},
-			[]string{"internal/recall imports gen/memsidecar/v1: services do not know that gRPC exists"}},
+		{"service reaches the API", pkg{ImportPath: "internal/service/recall", Name: "recall", docs: []string{"recall.go"}, Imports: []string{module + "/gen/memsidecar/v1"}},
+			[]string{"internal/service/recall imports gen/memsidecar/v1: services do not know that gRPC exists"}},
 		{"fake in the product", pkg{ImportPath: "internal/x", Name: "x", docs: ok, Imports: []string{module + "/internal/memtest"}},
 			[]string{"internal/x imports internal/memtest: fakes and fault injection belong in tests"}},
 		{"fake in a test", pkg{ImportPath: "internal/x", Name: "x", docs: ok, XTestImports: []string{module + "/internal/memtest"}}, nil},
@@ -226,6 +244,60 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
+}
+
+// without returns list less one of its elements.
+func without(list []string, drop string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == drop })
+}
+
+// cycles returns a line for every pair of entries of internal/ that import each other, directly or through others: the
+// rooms have an order, whatever lies inside them.
+func cycles(pkgs []pkg) []string {
+	room := func(path string) string {
+		rest, ok := strings.CutPrefix(path, "internal/")
+		if !ok {
+			return ""
+		}
+		name, _, _ := strings.Cut(rest, "/")
+		return name
+	}
+	reach := map[string]map[string]bool{}
+	for _, p := range pkgs {
+		from := room(p.ImportPath)
+		if from == "" || from == "memtest" {
+			continue
+		}
+		if reach[from] == nil {
+			reach[from] = map[string]bool{}
+		}
+		for _, imp := range p.Imports {
+			if to := room(strings.TrimPrefix(imp, module+"/")); to != "" && to != from {
+				reach[from][to] = true
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, to := range reach {
+			for next := range maps.Clone(to) {
+				for far := range reach[next] {
+					if !to[far] {
+						to[far], changed = true, true
+					}
+				}
+			}
+		}
+	}
+	var out []string
+	for _, a := range slices.Sorted(maps.Keys(reach)) {
+		for _, b := range slices.Sorted(maps.Keys(reach[a])) {
+			if a < b && reach[b][a] {
+				out = append(out, fmt.Sprintf("internal/%s and internal/%s import each other", a, b))
+			}
+		}
+	}
+	return out
 }
 
 func problems(pkgs []pkg) []string {

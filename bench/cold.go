@@ -12,6 +12,7 @@ import (
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// dataDir returns the data directory of a store of that size.
 func (b *bench) dataDir(size int) string { return filepath.Join(b.dir, fmt.Sprintf("d%d", size)) }
 
 // cold measures starts of the daemon on data, which no daemon has open, and what memory it takes.
@@ -73,7 +74,8 @@ func (b *bench) coldStarts(ctx context.Context, data string, size int, id string
 }
 
 // coldStart starts the daemon once; the times are those of the first Get and the first Search that succeed.
-func (b *bench) coldStart(ctx context.Context, data string, size int, id string) (answer, search time.Duration, err error) {
+func (b *bench) coldStart(ctx context.Context, data string, size int, id string) (answer, search time.Duration,
+	err error) {
 	d, err := process.Launch(b.bin, data, b.socket())
 	if err != nil {
 		return 0, 0, err
@@ -88,7 +90,8 @@ func (b *bench) coldStart(ctx context.Context, data string, size int, id string)
 		return 0, 0, err
 	}
 	err = d.Poll(ctx, func(ctx context.Context) error {
-		_, err := memsidecarv1.NewMemoryServiceClient(conn).Get(ctx, &memsidecarv1.MemoryServiceGetRequest{Ids: []string{id}})
+		_, err := memsidecarv1.NewMemoryServiceClient(conn).Get(ctx,
+			&memsidecarv1.MemoryServiceGetRequest{Ids: []string{id}})
 		return err
 	})
 	if err != nil {
@@ -98,7 +101,8 @@ func (b *bench) coldStart(ctx context.Context, data string, size int, id string)
 	i := 0
 	err = d.Poll(ctx, func(ctx context.Context) error {
 		i++
-		res, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: query(i % size)})
+		res, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx,
+			&memsidecarv1.SearchServiceSearchRequest{Query: query(i % size)})
 		if err == nil && len(res.GetHits()) == 0 {
 			err = errors.New("the search found nothing")
 		}
@@ -107,6 +111,7 @@ func (b *bench) coldStart(ctx context.Context, data string, size int, id string)
 	return answer, time.Since(d.Began), err
 }
 
+// one returns a sample of a single duration.
 func one(d time.Duration) sample { return sample{calls: []time.Duration{d}, elapsed: d} }
 
 // resident reads what memory a daemon takes some time after it has loaded, and at most while it writes a checkpoint.
@@ -138,7 +143,8 @@ func (b *bench) resident(ctx context.Context, data string, size int) (err error)
 	if err := forgetPeak(pid); err != nil {
 		return err
 	}
-	if _, err := memsidecarv1.NewAdminServiceClient(conn).Checkpoint(ctx, &memsidecarv1.AdminServiceCheckpointRequest{}); err != nil {
+	if _, err := memsidecarv1.NewFileServiceClient(conn).Publish(ctx,
+		&memsidecarv1.FileServicePublishRequest{}); err != nil {
 		return err
 	}
 	peak, err := status(pid, "VmHWM")

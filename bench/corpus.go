@@ -11,6 +11,7 @@ import (
 // serial hands out numbers, each once. Safe for concurrent use.
 type serial struct{ n atomic.Int64 }
 
+// take returns the next number. It is safe for concurrent use.
 func (s *serial) take() int { return int(s.n.Add(1) - 1) }
 
 // firstExtra is the number of the first memory that is not one of those a store is filled with, which count from 0.
@@ -22,10 +23,12 @@ const names = 20_000
 var (
 	syllables  = strings.Fields("ka lo mi ter shan vu rin del po ya sen gar fi nu bel tak oro lin mez wu")
 	categories = strings.Fields("preferences facts tasks reflections procedural general")
-	subjects   = []string{"The build of %s", "Deploying %s", "The database behind %s", "The release branch of %s", "Whoever maintains %s", "The staging copy of %s"}
-	habits     = []string{
+	subjects   = []string{"The build of %s", "Deploying %s", "The database behind %s", "The release branch of %s",
+		"Whoever maintains %s", "The staging copy of %s"}
+	habits = []string{
 		"needs the tunnel to be open before migrations run", "prefers small commits with an imperative subject",
-		"reads its settings from the environment and not from a file", "answers within two hundred milliseconds at noon",
+		"reads its settings from the environment and not from a file",
+		"answers within two hundred milliseconds at noon",
 		"keeps its logs for thirty days on the larger disk", "fails when the clock of the runner is behind",
 		"uses a nightly backup that somebody restores every month", "is reviewed by two people before Friday",
 	}
@@ -51,7 +54,8 @@ func content(i int) string {
 	if i%4 == 3 {
 		return fmt.Sprintf(chinese[i%len(chinese)], name(i)) + fmt.Sprintf("，编号 %d。", i)
 	}
-	return fmt.Sprintf(subjects[i%len(subjects)], name(i)) + " " + habits[i/7%len(habits)] + fmt.Sprintf("; noted as item %d.", i)
+	return fmt.Sprintf(subjects[i%len(subjects)], name(i)) + " " + habits[i/7%len(habits)] +
+		fmt.Sprintf("; noted as item %d.", i)
 }
 
 // query asks for a few memories by a name and a common word, in the language that they are in.
@@ -62,6 +66,7 @@ func query(i int) string {
 	return name(i) + " commits and migrations"
 }
 
+// newMemory returns the i-th memory of the corpus, the same in every run.
 func newMemory(i int) *memsidecarv1.NewMemory {
 	salience := float64(i%10) / 10
 	return &memsidecarv1.NewMemory{
@@ -72,6 +77,7 @@ func newMemory(i int) *memsidecarv1.NewMemory {
 	}
 }
 
+// addRequest returns an Add of n new memories.
 func addRequest(s *serial, n int) *memsidecarv1.MemoryServiceAddRequest {
 	req := &memsidecarv1.MemoryServiceAddRequest{}
 	for range n {

@@ -37,24 +37,32 @@ type echo struct {
 // echoID is as long as a real id.
 const echoID = "0197f0e4-5a3c-7e51-9b1d-3f6a2c84d7e0"
 
+// echoMemory returns a memory of the usual size.
 func echoMemory(i int) *memsidecarv1.Memory {
 	m := newMemory(i)
 	now := timestamppb.Now()
 	return &memsidecarv1.Memory{
-		Id: echoID, Category: m.Category, Content: m.Content, Salience: m.GetSalience(), Tags: m.Tags, Source: "user_explicit",
-		CreatedAt: now, UpdatedAt: now, Revision: int64(i) + 1, Confidence: 1, Status: memsidecarv1.MemoryStatus_MEMORY_STATUS_ACTIVE,
+		Id: echoID, Category: m.Category, Content: m.Content, Salience: m.GetSalience(), Tags: m.Tags,
+		Source:    "user_explicit",
+		CreatedAt: now, UpdatedAt: now, Revision: int64(i) + 1, Confidence: 1,
+		Status: memsidecarv1.MemoryStatus_MEMORY_STATUS_ACTIVE,
 	}
 }
 
-func (echo) Add(_ context.Context, req *memsidecarv1.MemoryServiceAddRequest) (*memsidecarv1.MemoryServiceAddResponse, error) {
-	res := &memsidecarv1.WriteResult{Operation: 1}
+// Add answers without storing anything.
+func (echo) Add(_ context.Context, req *memsidecarv1.MemoryServiceAddRequest) (*memsidecarv1.MemoryServiceAddResponse,
+	error) {
+	res := &memsidecarv1.WriteResult{OperationId: "1-0000"}
 	for range req.GetItems() {
-		res.Outcomes = append(res.Outcomes, &memsidecarv1.Outcome{Id: echoID, Status: memsidecarv1.OutcomeStatus_OUTCOME_STATUS_APPLIED})
+		res.Outcomes = append(res.Outcomes,
+			&memsidecarv1.Outcome{Id: echoID, Status: memsidecarv1.OutcomeStatus_OUTCOME_STATUS_APPLIED})
 	}
 	return &memsidecarv1.MemoryServiceAddResponse{Result: res}, nil
 }
 
-func (echo) Get(_ context.Context, req *memsidecarv1.MemoryServiceGetRequest) (*memsidecarv1.MemoryServiceGetResponse, error) {
+// Get answers with memories of the usual size.
+func (echo) Get(_ context.Context, req *memsidecarv1.MemoryServiceGetRequest) (*memsidecarv1.MemoryServiceGetResponse,
+	error) {
 	res := &memsidecarv1.MemoryServiceGetResponse{}
 	for i := range req.GetIds() {
 		res.Memories = append(res.Memories, echoMemory(i))
@@ -62,7 +70,9 @@ func (echo) Get(_ context.Context, req *memsidecarv1.MemoryServiceGetRequest) (*
 	return res, nil
 }
 
-func (echo) List(_ context.Context, req *memsidecarv1.MemoryServiceListRequest) (*memsidecarv1.MemoryServiceListResponse, error) {
+// List answers with as many bytes as the daemon does.
+func (echo) List(_ context.Context, req *memsidecarv1.MemoryServiceListRequest) (
+	*memsidecarv1.MemoryServiceListResponse, error) {
 	res := &memsidecarv1.MemoryServiceListResponse{NextPageToken: echoID}
 	for i := range int(req.GetPageSize()) {
 		res.Memories = append(res.Memories, echoMemory(i))
@@ -70,9 +80,11 @@ func (echo) List(_ context.Context, req *memsidecarv1.MemoryServiceListRequest) 
 	return res, nil
 }
 
-func (echo) Search(_ context.Context, req *memsidecarv1.SearchServiceSearchRequest) (*memsidecarv1.SearchServiceSearchResponse, error) {
+// Search answers with as many hits as the daemon does.
+func (echo) Search(_ context.Context, req *memsidecarv1.SearchServiceSearchRequest) (
+	*memsidecarv1.SearchServiceSearchResponse, error) {
 	res := &memsidecarv1.SearchServiceSearchResponse{Candidates: 1}
-	for i := range int(req.GetK()) {
+	for i := range int(req.GetLimit()) {
 		res.Hits = append(res.Hits, &memsidecarv1.SearchHit{Memory: echoMemory(i), Space: "default", Score: 1})
 	}
 	return res, nil
@@ -149,6 +161,7 @@ type appender struct {
 	next *serial
 }
 
+// newAppender returns a file on the measured disk, to which each call appends and syncs.
 func (b *bench) newAppender() (*appender, error) {
 	f, err := os.OpenFile(filepath.Join(b.dir, "appended"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return &appender{f, &b.next}, err
@@ -159,8 +172,10 @@ func (a *appender) append(n int) error {
 	for range n {
 		m := newMemory(a.next.take())
 		rec, err := json.Marshal(&memory.Memory{
-			ID: echoID, Category: m.GetCategory(), Content: m.GetContent(), Salience: m.GetSalience(), Tags: m.GetTags(),
-			Source: memory.SourceUser, CreatedAt: time.Now(), UpdatedAt: time.Now(), Confidence: 1, Status: memory.Active,
+			ID: echoID, Category: m.GetCategory(), Content: m.GetContent(), Salience: m.GetSalience(),
+			Tags:   m.GetTags(),
+			Source: memory.SourceUser, CreatedAt: time.Now(), UpdatedAt: time.Now(), Confidence: 1,
+			Status: memory.Active,
 		})
 		if err != nil {
 			return err

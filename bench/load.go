@@ -14,6 +14,7 @@ type sample struct {
 	elapsed time.Duration   // wall time of all of them together
 }
 
+// merge adds the calls of another sample.
 func (s *sample) merge(o sample) {
 	s.calls = append(s.calls, o.calls...)
 	s.elapsed += o.elapsed

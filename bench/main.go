@@ -4,8 +4,8 @@
 //
 //	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--dir DIR] [--bin FILE] [--json]
 //
-// It starts daemons of its own on temporary directories and touches no other. Recalls are measured a second time with half of the processors for the servers
-// and half for the clients, where there are two.
+// It starts daemons of its own on temporary directories and touches no other. Recalls are measured a second time with
+// half of the processors for the servers and half for the clients, where there are two.
 package main
 
 import (
@@ -37,9 +37,11 @@ func main() {
 }
 
 // The names that --only takes, in the order they run.
-var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start", "memory", "hook"}
+var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start",
+	"memory", "hook"}
 
-// bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine fills.
+// bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
+// fills.
 type bench struct {
 	dir     string // of this run, removed at its end
 	bin     string // the daemon
@@ -56,6 +58,7 @@ type bench struct {
 	next    serial // makes every memory another one
 }
 
+// run measures the scenarios that the flags name and prints a report.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 2 && args[0] == childEcho {
 		return serveEcho(args[1], stdin)
@@ -92,6 +95,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return b.report.writeTable(stdout)
 }
 
+// configure parses the flags. asJSON selects the output.
 func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	b := &bench{rounds: 3, slice: 2 * time.Second, starts: 7, settle: 10 * time.Second, log: stderr}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -99,9 +103,11 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	quick := fs.Bool("quick", false, "small stores and short runs: shows that everything works, not how fast it is")
 	only := fs.String("only", "", "comma-separated scenarios: "+strings.Join(scenarios, ", "))
 	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000,100000)")
-	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default the temporary directory)")
+	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default "+
+		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
-	fs.BoolVar(&b.meaning, "meaning", false, "have the model inside make vectors, wait for them, and let searches and recalls go by them")
+	fs.BoolVar(&b.meaning, "meaning", false,
+		"have the model inside make vectors, wait for them, and let searches and recalls go by them")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if err := fs.Parse(args); err != nil {
 		return nil, false, err
@@ -125,7 +131,8 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	}
 	for _, s := range b.only {
 		if !slices.Contains(scenarios, s) {
-			return nil, false, fmt.Errorf("--only: there is no scenario %q; there are %s", s, strings.Join(scenarios, ", "))
+			return nil, false, fmt.Errorf("--only: there is no scenario %q; there are %s", s,
+				strings.Join(scenarios, ", "))
 		}
 	}
 	var err error
@@ -136,11 +143,13 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	return b, *asJSON, err
 }
 
+// wants reports whether the flags name a scenario.
 func (b *bench) wants(scenario string) bool {
 	return len(b.only) == 0 || slices.Contains(b.only, scenario)
 }
 
-// wantsApart says whether recalls are measured with processors apart, too. With meaning, half of the processors would be half of the model's time.
+// wantsApart says whether recalls are measured with processors apart, too. With meaning, half of the processors would
+// be half of the model's time.
 func (b *bench) wantsApart() bool { return b.wants("recall") && !b.meaning }
 
 // measure fills a store with size memories and runs all scenarios wanted on it.
@@ -190,7 +199,8 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		name string
 		run  func(context.Context, *process.Server, *process.Server, int, []string) error
 	}{
-		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"recall", b.recalls}, {"add", b.adds}, {"batch", b.batches},
+		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"recall", b.recalls}, {"add", b.adds},
+		{"batch", b.batches},
 		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs}, {"hook", b.hooks},
 	} {
 		if !b.wants(s.name) {
@@ -240,7 +250,9 @@ func (b *bench) embedded(ctx context.Context, d *process.Server) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(res.GetSpaces(), func(s *memsidecarv1.SpaceStats) bool { return s.GetEmbeddingWaiting() > 0 }) {
+		if !slices.ContainsFunc(res.GetSpaces(), func(s *memsidecarv1.SpaceStats) bool {
+			return s.GetEmbeddingPending() > 0
+		}) {
 			return nil
 		}
 		select {

@@ -9,7 +9,8 @@ import (
 )
 
 // reading compares a read by one client with an echo of the same size, and returns the row.
-func (b *bench) reading(ctx context.Context, figure string, d, e *process.Server, size, clients int, f func(*process.Server) (call, error)) (*row, error) {
+func (b *bench) reading(ctx context.Context, figure string, d, e *process.Server, size, clients int,
+	f func(*process.Server) (call, error)) (*row, error) {
 	take := func(s *process.Server) func() (sample, error) {
 		return func() (sample, error) {
 			c, err := f(s)
@@ -28,6 +29,7 @@ func (b *bench) reading(ctx context.Context, figure string, d, e *process.Server
 	return r, nil
 }
 
+// gets measures Get beside an echo of the same size.
 func (b *bench) gets(ctx context.Context, d, e *process.Server, size int, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -43,6 +45,7 @@ func (b *bench) gets(ctx context.Context, d, e *process.Server, size int, ids []
 	return err
 }
 
+// lists measures List beside an echo of as many bytes.
 func (b *bench) lists(ctx context.Context, d, e *process.Server, size int, _ []string) error {
 	if size == 0 {
 		return nil
@@ -57,6 +60,7 @@ func (b *bench) lists(ctx context.Context, d, e *process.Server, size int, _ []s
 	return err
 }
 
+// searches measures Search beside an echo and, in the server, beside calls that compute as long.
 func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ []string) error {
 	for _, clients := range []int{1, 8, 64} {
 		var calls, hits serial // of the last turn, which is the daemon's
@@ -72,7 +76,7 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 			}
 			return func(ctx context.Context, c int) error {
 				q := query(b.next.take() * 7919 % max(1, size))
-				res, err := cs[c].Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: q, K: 10})
+				res, err := cs[c].Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: q, Limit: 10})
 				calls.take()
 				hits.n.Add(int64(len(res.GetHits())))
 				return err
@@ -101,10 +105,12 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 	return nil
 }
 
-// inServer reports what the daemon says of all calls of a method since it was asked last: without the client, the socket and the queue for a
-// processor before the call begins. With several clients it reports beside it what the same clients do to calls that only compute for as long, and
-// for which no garbage is ever collected: what a processor shared with other processes makes of any work of that length.
-func (b *bench) inServer(ctx context.Context, d, e *process.Server, name, method string, size, clients int) (*row, error) {
+// inServer reports what the daemon says of all calls of a method since it was asked last: without the client, the
+// socket and the queue for a processor before the call begins. With several clients it reports beside it what the
+// same clients do to calls that only compute for as long, and for which no garbage is ever collected: what a
+// processor shared with other processes makes of any work of that length.
+func (b *bench) inServer(ctx context.Context, d, e *process.Server, name, method string, size, clients int) (*row,
+	error) {
 	took, err := d.Handled(method)
 	if err != nil || len(took) == 0 {
 		return nil, err

@@ -20,9 +20,11 @@ import (
 // promptsPerSession is after how many recalls a client begins another session: within one, nothing is shown twice.
 const promptsPerSession = 20
 
-func (echo) Recall(_ context.Context, req *memsidecarv1.SearchServiceRecallRequest) (*memsidecarv1.SearchServiceRecallResponse, error) {
+// Recall answers with a block of the usual size.
+func (echo) Recall(_ context.Context, req *memsidecarv1.SearchServiceRecallRequest) (
+	*memsidecarv1.SearchServiceRecallResponse, error) {
 	began := time.Now()
-	res := &memsidecarv1.SearchServiceRecallResponse{Language: "en"}
+	res := &memsidecarv1.SearchServiceRecallResponse{Language: memsidecarv1.Language_LANGUAGE_EN}
 	if steps, ok := stepsOf(req.GetText()); ok {
 		if compute(steps) == 0 {
 			res.Reason = "never: it keeps the compiler from leaving the work out"
@@ -31,7 +33,8 @@ func (echo) Recall(_ context.Context, req *memsidecarv1.SearchServiceRecallReque
 	}
 	for i := range 3 {
 		m := echoMemory(i)
-		res.Items = append(res.Items, &memsidecarv1.RecalledMemory{Memory: m, Space: "default", Score: 1, Text: m.Content, Age: "today"})
+		res.Items = append(res.Items, &memsidecarv1.RecalledMemory{Memory: m, Space: "default", Score: 1,
+			Text: m.Content, Age: "today"})
 		res.Block += m.Content + "\n"
 	}
 	return res, nil
@@ -87,8 +90,8 @@ func (b *bench) limitRecall(r *row) {
 	}
 }
 
-// recallsApart measures recalls of eight clients without a pause that leave half of the processors to the daemon: on processors that they
-// share, p99 is what the system makes of more threads than processors. No daemon has data open.
+// recallsApart measures recalls of eight clients without a pause that leave half of the processors to the daemon: on
+// processors that they share, p99 is what the system makes of more threads than processors. No daemon has data open.
 func (b *bench) recallsApart(ctx context.Context, data string, size int) (err error) {
 	var d, e *process.Server
 	restore, err := process.Aside(func() error {
@@ -121,7 +124,8 @@ func (b *bench) recallsApart(ctx context.Context, data string, size int) (err er
 }
 
 // recaller makes the call of a client that recalls for one prompt after another.
-func (b *bench) recaller(s *process.Server, size, clients int, then func(*memsidecarv1.SearchServiceRecallResponse)) (call, error) {
+func (b *bench) recaller(s *process.Server, size, clients int,
+	then func(*memsidecarv1.SearchServiceRecallResponse)) (call, error) {
 	cs := make([]memsidecarv1.SearchServiceClient, clients)
 	for i := range cs {
 		conn, err := s.Client(i)
@@ -140,8 +144,8 @@ func (b *bench) recaller(s *process.Server, size, clients int, then func(*memsid
 	}, nil
 }
 
-// unhurried has eight clients recall that think for a moment between two prompts, 40 ms in the mean, instead of keeping every processor busy
-// without a pause: some 200 recalls a second.
+// unhurried has eight clients recall that think for a moment between two prompts, 40 ms in the mean, instead of
+// keeping every processor busy without a pause: some 200 recalls a second.
 func (b *bench) unhurried(ctx context.Context, d *process.Server, size int) error {
 	const clients = 8
 	recall, err := b.recaller(d, size, clients, func(*memsidecarv1.SearchServiceRecallResponse) {})
@@ -151,16 +155,17 @@ func (b *bench) unhurried(ctx context.Context, d *process.Server, size int) erro
 	if _, err := d.Handled(memsidecarv1.SearchService_Recall_FullMethodName); err != nil { // the calls before these
 		return err
 	}
-	all, err := load(ctx, clients, 2*time.Duration(b.rounds)*b.slice, mostCalls, func(ctx context.Context, c int) error {
-		thought := time.NewTimer(time.Duration(rand.Int64N(int64(80 * time.Millisecond))))
-		defer thought.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-thought.C:
-			return recall(ctx, c)
-		}
-	})
+	all, err := load(ctx, clients, 2*time.Duration(b.rounds)*b.slice, mostCalls,
+		func(ctx context.Context, c int) error {
+			thought := time.NewTimer(time.Duration(rand.Int64N(int64(80 * time.Millisecond))))
+			defer thought.Stop()
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-thought.C:
+				return recall(ctx, c)
+			}
+		})
 	if err != nil {
 		return err
 	}
@@ -174,7 +179,8 @@ func (b *bench) unhurried(ctx context.Context, d *process.Server, size int) erro
 	return nil
 }
 
-// recallProcesses compares the processes that recall for a prompt with one that makes a gRPC call and does nothing else.
+// recallProcesses compares the processes that recall for a prompt with one that makes a gRPC call and does nothing
+// else.
 func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size int) error {
 	run := func(cmd func() *exec.Cmd) func() (sample, error) {
 		return func() (sample, error) {
@@ -190,9 +196,11 @@ func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size 
 	recall := func(socket string, more ...string) func() (sample, error) {
 		return run(func() *exec.Cmd {
 			n := b.next.take()
-			args := append([]string{"recall", query(n * 7919 % max(1, size)), "--session", fmt.Sprint("h", n/promptsPerSession)}, more...)
+			args := append([]string{"recall", query(n * 7919 % max(1, size)), "--session",
+				fmt.Sprint("h", n/promptsPerSession)}, more...)
 			cmd := exec.Command(b.bin, append(args, "--data", b.dataDir(size), "--socket", socket, "--no-start")...)
-			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dataDir(size)+".state", "XDG_CONFIG_HOME="+b.dataDir(size)+".config")
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dataDir(size)+".state", "XDG_CONFIG_HOME="+
+				b.dataDir(size)+".config")
 			return cmd
 		})
 	}
@@ -238,6 +246,7 @@ func callOnce(socket string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	_, err = memsidecarv1.NewSearchServiceClient(conn).Recall(context.Background(), &memsidecarv1.SearchServiceRecallRequest{Text: query(1)})
+	_, err = memsidecarv1.NewSearchServiceClient(conn).Recall(context.Background(),
+		&memsidecarv1.SearchServiceRecallRequest{Text: query(1)})
 	return err
 }

@@ -32,13 +32,16 @@ func (r *row) compare(figure, floor float64, name string) {
 	}
 }
 
+// atMost sets an upper target for the ratio.
 func (r *row) atMost(ratio float64) { r.target(r.Ratio <= ratio, fmt.Sprintf("≤ %.1f ×", ratio)) }
 
+// atLeast sets a lower target for the ratio.
 func (r *row) atLeast(ratio float64) { r.target(r.Ratio >= ratio, fmt.Sprintf("≥ %.1f ×", ratio)) }
 
 // limit sets a target that is not a ratio.
 func (r *row) limit(value, most float64, text string) { r.target(value <= most, text) }
 
+// target sets the text of a target and whether it was met.
 func (r *row) target(met bool, text string) { r.Target, r.Met = text, &met }
 
 // report is what a run prints.
@@ -47,6 +50,7 @@ type report struct {
 	Rows    []*row `json:"rows"`
 }
 
+// timed adds a row with quantiles and throughput.
 func (rep *report) timed(figure string, size, clients int, s sample) *row {
 	return rep.add(&row{
 		Figure: figure, Memories: size, Clients: clients, Calls: len(s.calls),
@@ -54,11 +58,13 @@ func (rep *report) timed(figure string, size, clients int, s sample) *row {
 	})
 }
 
+// add appends a row.
 func (rep *report) add(r *row) *row {
 	rep.Rows = append(rep.Rows, r)
 	return r
 }
 
+// value adds a row that is not a time.
 func (rep *report) value(figure string, size int, v float64, unit string) *row {
 	return rep.add(&row{Figure: figure, Memories: size, Value: v, Unit: unit})
 }
@@ -73,6 +79,7 @@ func (rep *report) find(figure string, size, clients int) *row {
 	return nil
 }
 
+// writeJSON writes the report for programs.
 func (rep *report) writeJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -80,6 +87,7 @@ func (rep *report) writeJSON(w io.Writer) error {
 	return enc.Encode(rep)
 }
 
+// writeTable writes the report for people.
 func (rep *report) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%s\n\n", rep.Machine)
@@ -87,7 +95,8 @@ func (rep *report) writeTable(w io.Writer) error {
 	missed, targets := 0, 0
 	for _, r := range rep.Rows {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Memories, r.Figure,
-			blank(float64(r.Clients), "%.0f"), blank(r.P50, "%.0f"), blank(r.P99, "%.0f"), r.rate(), blank(r.Ratio, "%.2f"), r.Floor, r.verdict())
+			blank(float64(r.Clients), "%.0f"), blank(r.P50, "%.0f"), blank(r.P99, "%.0f"), r.rate(),
+			blank(r.Ratio, "%.2f"), r.Floor, r.verdict())
 		if r.Met != nil {
 			targets++
 			if !*r.Met {
@@ -107,6 +116,7 @@ func (r *row) rate() string {
 	return fmt.Sprintf("%.3g %s", r.Value, r.Unit)
 }
 
+// verdict says by how much a target was missed, or that it was met.
 func (r *row) verdict() string {
 	switch {
 	case r.Met == nil:
@@ -118,6 +128,7 @@ func (r *row) verdict() string {
 	}
 }
 
+// blank formats a value, and 0 as nothing.
 func blank(v float64, format string) string {
 	if v == 0 {
 		return ""

@@ -99,7 +99,8 @@ func (b *bench) adds(ctx context.Context, d, e *process.Server, size int, _ []st
 			r.atMost(1.5)
 			continue
 		}
-		r.compare(s[2].perSecond(), min(s[0].perSecond(), s[1].perSecond()*float64(clients)), "rate of min(echo, group append)")
+		r.compare(s[2].perSecond(), min(s[0].perSecond(), s[1].perSecond()*float64(clients)),
+			"rate of min(echo, group append)")
 		if clients == 64 {
 			r.atLeast(0.4)
 		}
@@ -146,7 +147,8 @@ func (b *bench) checkpoints(ctx context.Context, d, _ *process.Server, size int,
 		done := make(chan error, 1)
 		go func() {
 			for {
-				_, err := memsidecarv1.NewAdminServiceClient(conn).Checkpoint(loop, &memsidecarv1.AdminServiceCheckpointRequest{})
+				_, err := memsidecarv1.NewFileServiceClient(conn).Publish(loop,
+					&memsidecarv1.FileServicePublishRequest{})
 				if err != nil {
 					if loop.Err() != nil {
 						err = nil

@@ -13,8 +13,8 @@ import (
 // ErrOneProcessor is returned where there are not two processors to tell apart.
 var ErrOneProcessor = errors.New("this process may use one processor only")
 
-// Aside keeps this process off half of its processors, and has start start servers that use no others. They keep theirs for as long as they run;
-// restore gives this process all of its own back. Linux only.
+// Aside keeps this process off half of its processors, and has start start servers that use no others. They keep
+// theirs for as long as they run; restore gives this process all of its own back. Linux only.
 func Aside(start func() error) (restore func() error, err error) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
@@ -28,7 +28,8 @@ func Aside(start func() error) (restore func() error, err error) {
 		return nil, err
 	}
 	restore = func() error { return settle(&all) }
-	// A process inherits the processors of the thread that starts it, and no goroutine but this one runs on a locked thread.
+	// A process inherits the processors of the thread that starts it, and no goroutine but this one runs on a locked
+	// thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = unix.SchedSetaffinity(0, &servers)

@@ -83,7 +83,8 @@ func TestHalves(t *testing.T) {
 	first, second := halves(&all)
 	for c := range 300 {
 		if first.IsSet(c) && second.IsSet(c) || (first.IsSet(c) || second.IsSet(c)) != all.IsSet(c) {
-			t.Errorf("processor %d: in the first %v, in the second %v, in all %v", c, first.IsSet(c), second.IsSet(c), all.IsSet(c))
+			t.Errorf("processor %d: in the first %v, in the second %v, in all %v", c, first.IsSet(c), second.IsSet(c),
+				all.IsSet(c))
 		}
 	}
 	if first.Count() != 2 || second.Count() != 3 {

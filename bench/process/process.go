@@ -1,4 +1,5 @@
-// Package process starts servers on Unix sockets as child processes, the daemon above all, for the programs that measure them.
+// Package process starts servers on Unix sockets as child processes, the daemon above all, for the programs that
+// measure them.
 package process
 
 import (
@@ -23,7 +24,7 @@ import (
 	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
 // MaxMessage is the daemon's limit of a message, in bytes.
@@ -59,8 +60,8 @@ func Build(ctx context.Context, dir string, stderr io.Writer) (string, error) {
 	return bin, nil
 }
 
-// Launch starts the daemon bin on the directory data and does not wait until it serves; Ready does. The socket's directory
-// is made; the log is data.log. No configuration of this machine is read.
+// Launch starts the daemon bin on the directory data and does not wait until it serves; Ready does. The socket's
+// directory is made; the log is data.log. No configuration of this machine is read.
 func Launch(bin, data, socket string) (*Server, error) {
 	s := &Server{Socket: socket}
 	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
@@ -71,7 +72,7 @@ func Launch(bin, data, socket string) (*Server, error) {
 		return nil, err
 	}
 	defer log.Close() // the child has its own
-	cmd := exec.Command(bin, "serve", "--data", data, "--socket", socket)
+	cmd := exec.Command(bin, "daemon", "serve", "--data", data, "--socket", socket)
 	cmd.Stdout, cmd.Stderr = log, log
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "MEMSIDECAR_") {
@@ -158,8 +159,8 @@ func (s *Server) Poll(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
-// Handled is how long the calls of a method took inside a daemon, as its log tells, since it was asked last. The full name of the method is
-// /PACKAGE.SERVICE/METHOD.
+// Handled is how long the calls of a method took inside a daemon, as its log tells, since it was asked last. The full
+// name of the method is /PACKAGE.SERVICE/METHOD.
 func (s *Server) Handled(method string) (took []time.Duration, err error) {
 	f, ok := s.cmd.Stderr.(*os.File)
 	if !ok {
@@ -203,7 +204,8 @@ func (s *Server) Client(i int) (*grpc.ClientConn, error) {
 			grpc.WithTransportCredentials(Credentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*MaxMessage)),
 			grpc.WithConnectParams(grpc.ConnectParams{
-				Backoff:           backoff.Config{BaseDelay: time.Millisecond, Multiplier: 1.2, MaxDelay: 5 * time.Millisecond},
+				Backoff: backoff.Config{BaseDelay: time.Millisecond, Multiplier: 1.2,
+					MaxDelay: 5 * time.Millisecond},
 				MinConnectTimeout: 20 * time.Second,
 			}),
 		)

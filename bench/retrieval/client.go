@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,7 +36,8 @@ func connect(d *process.Server, profile memsidecarv1.RankingProfile, arm memside
 		return nil, err
 	}
 	return &client{
-		memories: memsidecarv1.NewMemoryServiceClient(conn), search: memsidecarv1.NewSearchServiceClient(conn), profile: profile, arm: arm,
+		memories: memsidecarv1.NewMemoryServiceClient(conn), search: memsidecarv1.NewSearchServiceClient(conn),
+		profile: profile, arm: arm,
 		spaces: map[*set][]string{}, stored: map[*set]map[string]string{},
 	}, nil
 }
@@ -88,7 +90,8 @@ func (c *client) retire(ctx context.Context, s *set, space string, docs []*docum
 
 func newMemory(d *document, n int) *memsidecarv1.NewMemory {
 	m := &memsidecarv1.NewMemory{
-		Id: fmt.Sprintf("m%06d", n), Content: d.Text, Tags: d.Tags, Pinned: d.Pinned, Salience: d.Salience, Category: category(d.Scope),
+		Id: fmt.Sprintf("m%06d", n), Content: d.Text, Tags: d.Tags, Pinned: d.Pinned, Salience: d.Salience,
+		Category: cmp.Or(d.Kind, category(d.Scope)),
 	}
 	if at := moment(d.Time); !at.IsZero() {
 		m.CreatedAt = timestamppb.New(at)
@@ -121,13 +124,28 @@ func (c *client) remove(ctx context.Context, space string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := c.memories.Delete(ctx, &memsidecarv1.MemoryServiceDeleteRequest{Space: space, Ids: ids, Forget: new(false)})
+	_, err := c.memories.Delete(ctx, &memsidecarv1.MemoryServiceDeleteRequest{Space: space, Ids: ids,
+		KeepLearnable: true})
 	return err
 }
 
 func (c *client) restore(ctx context.Context, space string, ids []string) error {
 	_, err := c.memories.Restore(ctx, &memsidecarv1.MemoryServiceRestoreRequest{Space: space, Ids: ids})
 	return err
+}
+
+// recall asks one space, the nth of a set, for what bears on a prompt, as a hook does.
+func (c *client) recall(ctx context.Context, s *set, n int, q query) ([]string, error) {
+	req := &memsidecarv1.SearchServiceRecallRequest{Spaces: []string{c.spaces[s][n]}, Text: q.Text}
+	res, err := c.search.Recall(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("recall of prompt %s: %w", q.ID, err)
+	}
+	var ids []string
+	for _, m := range res.GetItems() {
+		ids = append(ids, m.GetMemory().GetId())
+	}
+	return ids, nil
 }
 
 // ask searches one space, the nth of a set, with the question of another or the same set.
@@ -137,10 +155,11 @@ func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecar
 		at = own.Add(24 * time.Hour)
 	}
 	req := &memsidecarv1.SearchServiceSearchRequest{
-		Spaces: []string{c.spaces[s][n]}, Query: q.Text, K: depth, Profile: c.profile, Arm: c.arm, AsOf: timestamppb.New(at), Touch: new(false),
+		Spaces: []string{c.spaces[s][n]}, Query: q.Text, Limit: depth, Profile: c.profile, Arm: c.arm,
+		AsOf: timestamppb.New(at), NoTouch: true,
 	}
 	if len(q.Scope) > 0 {
-		req.Filter = &memsidecarv1.SearchFilter{Categories: []string{"user-universal"}}
+		req.Filter = &memsidecarv1.MemoryFilter{Categories: []string{"user-universal"}}
 		for _, s := range q.Scope {
 			req.Filter.Categories = append(req.Filter.Categories, slug(s))
 		}
@@ -151,7 +170,7 @@ func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecar
 	if err != nil {
 		return nil, fmt.Errorf("query %s: %w", q.ID, err)
 	}
-	if len(res.GetHits()) > 0 && !res.GetMeant() {
+	if len(res.GetHits()) > 0 && !res.GetVectorsUsed() {
 		c.byWords++
 	}
 	return res.GetHits(), nil

@@ -29,13 +29,28 @@ func (e embeddings) configure(home string, meant bool) error {
 	}
 	text := "embeddings_inside: false\n"
 	if meant {
-		text = fmt.Sprintf("embeddings_base_url: %q\nembeddings_model: %q\nembeddings_query_prefix: %q\nembeddings_text_prefix: %q\nembeddings_allow_http: true\n",
+		text = fmt.Sprintf("embeddings_base_url: %q\nembeddings_model: %q\nembeddings_query_prefix: "+
+			"%q\nembeddings_text_prefix: %q\nembeddings_allow_http: true\n",
 			e.URL, e.model, e.queryPrefix, e.textPrefix)
 	}
 	if os.Getenv("RETRIEVAL_KEY") != "" {
 		text += "embeddings_api_key_env: RETRIEVAL_KEY\n"
 	}
 	return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
+}
+
+// waitForGate waits until the daemon has embedded the typical memories that decide whether an implicit recall
+// answers; at most gateTimeout, because a daemon without models inside never does.
+func waitForGate(ctx context.Context, data string, log io.Writer) {
+	const gateTimeout = 5 * time.Minute
+	began := time.Now()
+	for time.Since(began) < gateTimeout && ctx.Err() == nil {
+		if _, err := os.Stat(filepath.Join(data, "index", ".typical.minilm.vectors")); err == nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	fmt.Fprintln(log, "the gate of implicit recall is not ready; words decide")
 }
 
 // waitForVectors returns when every memory has its vector, or the server refuses it.
@@ -48,7 +63,8 @@ func (c *client) waitForVectors(ctx context.Context, log io.Writer) error {
 		}
 		var made, waiting, refused int64
 		for _, s := range res.GetSpaces() {
-			made, waiting, refused = made+s.GetEmbedded(), waiting+s.GetEmbeddingWaiting(), refused+s.GetEmbeddingRefused()
+			made, waiting, refused = made+s.GetEmbedded(), waiting+s.GetEmbeddingPending(),
+				refused+s.GetEmbeddingRefused()
 		}
 		if waiting == 0 {
 			fmt.Fprintf(log, "%d vectors in %v, %d refused\n", made, time.Since(began).Round(time.Second), refused)

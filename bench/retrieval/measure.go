@@ -18,6 +18,8 @@ type grade struct {
 	At10  float64 `json:"recall10"`
 	MRR   float64 `json:"mrr"`
 	Empty float64 `json:"empty"` // 1 when nothing was found
+	First float64 `json:"first"` // 1 when a relevant one is first
+	Three float64 `json:"three"` // 1 when a relevant one is among the first three
 }
 
 // gradeOf judges the ids found, best first, against the relevant ones.
@@ -44,6 +46,12 @@ func gradeOf(found, relevant []string) (g grade) {
 		if g.MRR == 0 {
 			g.MRR = 1 / float64(i+1)
 		}
+		if i == 0 {
+			g.First = 1
+		}
+		if i < 3 {
+			g.Three = 1
+		}
 	}
 	g.NDCG = gain / ideal
 	return g
@@ -55,6 +63,8 @@ func (g *grade) add(o grade, share float64) {
 	g.At10 += o.At10 * share
 	g.MRR += o.MRR * share
 	g.Empty += o.Empty * share
+	g.First += o.First * share
+	g.Three += o.Three * share
 }
 
 func mean(all []grade) (m grade) {
@@ -132,6 +142,9 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 		if err := c.waitForVectors(ctx, log); err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(sets, (*set).implicit) {
+			waitForGate(ctx, o.data, log)
+		}
 	}
 	r := &report{Profile: o.name, Half: o.half}
 	for _, s := range sets {
@@ -140,6 +153,11 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 		var err error
 		if f.outcomes, err = c.own(ctx, s, o.half); err != nil {
 			return nil, err
+		}
+		if s.implicit() {
+			if f.implicit, err = c.prompts(ctx, s, o.half); err != nil {
+				return nil, err
+			}
 		}
 		if f.strange, f.foreign, err = c.strangers(ctx, s, sets); err != nil {
 			return nil, err
@@ -152,7 +170,8 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 		r.sets = append(r.sets, &f)
 	}
 	if o.meant() && c.byWords > 0 {
-		fmt.Fprintf(log, "%d of %d searches went by words alone: they were in another language than the model's, or it was too slow or failed\n", c.byWords, len(c.took))
+		fmt.Fprintf(log, "%d of %d searches went by words alone: they were in another language than the model's, or "+
+			"it was too slow or failed\n", c.byWords, len(c.took))
 	}
 	r.finish(c.took)
 	return r, nil
@@ -171,6 +190,19 @@ func (c *client) own(ctx context.Context, s *set, half string) ([]outcome, error
 			found[i] = h.GetMemory().GetId()
 		}
 		all = append(all, outcome{q, gradeOf(found, c.ids(s, q.Relevant)), top(hits)})
+	}
+	return all, nil
+}
+
+// prompts recalls for the questions of a set as for prompts of an agent.
+func (c *client) prompts(ctx context.Context, s *set, half string) ([]outcome, error) {
+	var all []outcome
+	for _, q := range s.chosen(half) {
+		found, err := c.recall(ctx, s, slices.Index(s.convs, q.Conv), q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, outcome{query: q, grade: gradeOf(found, c.ids(s, q.Relevant))})
 	}
 	return all, nil
 }

@@ -27,7 +27,8 @@ type report struct {
 type figures struct {
 	Name             string
 	outcomes         []outcome
-	strange, foreign silence // questions of other sets in the same language, in the other
+	implicit         []outcome // the same questions as prompts; none for most sets
+	strange, foreign silence   // questions of other sets in the same language, in the other
 	removed          silence
 }
 
@@ -42,6 +43,7 @@ type row struct {
 	Foreign    *silence `json:"foreign,omitempty"`
 	Removed    *silence `json:"removed,omitempty"`
 	Categories []row    `json:"categories,omitempty"`
+	Implicit   []row    `json:"implicit,omitempty"` // by category, of a recall for the same questions as prompts
 }
 
 // lost is what a minimum score would do: when it empties that share of the answerable questions, how many of the others
@@ -59,16 +61,10 @@ func (r *report) finish(took []time.Duration) {
 	var strange, foreign, removed silence
 	for _, f := range r.sets {
 		out := rowOf(f.Name, f.outcomes)
-		by := map[string][]outcome{}
 		for _, o := range f.outcomes {
-			by[o.query.Category] = append(by[o.query.Category], o)
 			tops = append(tops, o.top)
 		}
-		for _, name := range slices.Sorted(maps.Keys(by)) {
-			if name != "" && len(by) > 1 {
-				out.Categories = append(out.Categories, rowOf(name, by[name]))
-			}
-		}
+		out.Categories, out.Implicit = byCategory(f.outcomes), byCategory(f.implicit)
 		out.Strangers, out.Foreign, out.Removed = &f.strange, &f.foreign, &f.removed
 		strange.join(f.strange)
 		foreign.join(f.foreign)
@@ -89,12 +85,27 @@ func (r *report) finish(took []time.Duration) {
 		if len(tops) > 0 {
 			least = tops[min(len(tops)-1, int(share*float64(len(tops))))]
 		}
-		r.Silence = append(r.Silence, lost{below(tops, least), below(strange.tops, least), below(both.tops, least), below(removed.tops, least)})
+		r.Silence = append(r.Silence, lost{below(tops, least), below(strange.tops, least), below(both.tops, least),
+			below(removed.tops, least)})
 	}
 	slices.Sort(took)
 	if n := len(took); n > 0 {
 		r.P50, r.P99 = took[n/2], took[n*99/100]
 	}
+}
+
+// byCategory makes a row of each category, none when there is one category.
+func byCategory(outcomes []outcome) (rows []row) {
+	by := map[string][]outcome{}
+	for _, o := range outcomes {
+		by[o.query.Category] = append(by[o.query.Category], o)
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		if name != "" && len(by) > 1 {
+			rows = append(rows, rowOf(name, by[name]))
+		}
+	}
+	return rows
 }
 
 // below is the share of scores that a minimum would empty.
@@ -131,9 +142,11 @@ func (r *report) writeJSON(w io.Writer) error {
 
 func (r *report) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "profile %s %s\nset\tqueries\tnDCG@10\t95 %%\tR@5\tR@10\tMRR\tempty\tstrangers silent\tremoved silent\n", r.Profile, r.Half)
+	fmt.Fprintf(t, "profile %s %s\nset\tqueries\tnDCG@10\t95 %%\tR@5\tR@10\tMRR\tfirst\tthree\tempty\tstrangers "+
+		"silent\tremoved silent\n", r.Profile, r.Half)
 	line := func(indent string, s *row) {
-		fmt.Fprintf(t, "%s%s\t%d\t%.3f\t%.3f–%.3f\t%.3f\t%.3f\t%.3f\t%.3f", indent, s.Name, s.Queries, s.NDCG, s.Low, s.High, s.At5, s.At10, s.MRR, s.Empty)
+		fmt.Fprintf(t, "%s%s\t%d\t%.3f\t%.3f–%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f",
+			indent, s.Name, s.Queries, s.NDCG, s.Low, s.High, s.At5, s.At10, s.MRR, s.First, s.Three, s.Empty)
 		if s.Strangers != nil {
 			fmt.Fprintf(t, "\t%.3f\t%.3f", s.Strangers.share(), s.Removed.share())
 		}
@@ -143,6 +156,9 @@ func (r *report) writeTable(w io.Writer) error {
 		line("", &r.Sets[i])
 		for j := range r.Sets[i].Categories {
 			line("  ", &r.Sets[i].Categories[j])
+		}
+		for j := range r.Sets[i].Implicit {
+			line("  implicit ", &r.Sets[i].Implicit[j])
 		}
 	}
 	line("", &r.Macro)

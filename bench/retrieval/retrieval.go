@@ -4,15 +4,18 @@
 //	go run ./bench/retrieval [--profile balanced] [--arm keyword|vector|fusion] [--half a|b] [--quick] [--json] [--bin FILE] DIR
 //	go run ./bench/retrieval --embeddings URL --embeddings-model NAME DIR
 //
-// The arms vector and fusion go by the model inside, or by a server with /v1/embeddings, which is no part of this project; a key can come from
-// the variable RETRIEVAL_KEY. What is asked is asked once every memory has its vector.
+// The arms vector and fusion go by the model inside, or by a server with /v1/embeddings, which is no part of this
+// project; a key can come from the variable RETRIEVAL_KEY. What is asked is asked once every memory has its vector.
+//
+// The sets paraphrase-en, -zh and -cross are in bench/retrieval/testdata. Their questions are asked as searches and,
+// in rows that begin with "implicit", as prompts of an agent.
 //
 // DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
 // tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
-// (ids), and optionally category, time, scope. Every conv becomes a space. The sets themselves are no part of this project.
+// (ids), and optionally category, time, scope. Every conv becomes a space. Other sets are no part of this project.
 //
-// Intervals are of 95 %, from 1,000 samples drawn with replacement from the queries of each set; with the same seed every
-// time, so that two runs on the same ranking print the same.
+// Intervals are of 95 %, from 1,000 samples drawn with replacement from the queries of each set; with the same seed
+// every time, so that two runs on the same ranking print the same.
 package main
 
 import (
@@ -51,6 +54,7 @@ type options struct {
 	json    bool
 	arm     memsidecarv1.SearchArm
 	server  embeddings
+	data    string // directory of the daemon's data
 }
 
 // meant reports whether meaning is to take part.
@@ -60,7 +64,8 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 	fs := flag.NewFlagSet("retrieval", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&o.name, "profile", "balanced", "ranking profile: balanced, product, weighted, overlap, recent")
-	fs.StringVar(&o.half, "half", "", "a or b: ask only the first, third, … or the second, fourth, … conversation of each set (of a set with one: query)")
+	fs.StringVar(&o.half, "half", "", "a or b: ask only the first, third, … or the second, fourth, … conversation of "+
+		"each set (of a set with one: query)")
 	fs.BoolVar(&o.quick, "quick", false, "do not ask questions whose answer was removed")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 	arm := fs.String("arm", "fusion", "keyword, fusion or vector")
@@ -122,6 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+	o.data = filepath.Join(dir, "data")
 	r, err := measure(ctx, c, sets, o, stderr)
 	if err != nil {
 		return err

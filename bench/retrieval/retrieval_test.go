@@ -18,8 +18,9 @@ func TestGradeOf(t *testing.T) {
 		want            grade
 	}{
 		{"nothing found", "", "a", grade{Empty: 1}},
-		{"first", "a b", "a", grade{NDCG: 1, At5: 1, At10: 1, MRR: 1}},
-		{"third of two", "x y a", "a b", grade{NDCG: 0.5 / (1 + 1/math.Log2(3)), At5: 0.5, At10: 0.5, MRR: 1.0 / 3}},
+		{"first", "a b", "a", grade{NDCG: 1, At5: 1, At10: 1, MRR: 1, First: 1, Three: 1}},
+		{"third of two", "x y a", "a b", grade{NDCG: 0.5 / (1 + 1/math.Log2(3)), At5: 0.5, At10: 0.5, MRR: 1.0 / 3,
+			Three: 1}},
 		{"sixth", "1 2 3 4 5 a", "a", grade{NDCG: 1 / math.Log2(7), At10: 1, MRR: 1.0 / 6}},
 		{"beyond ten", "1 2 3 4 5 6 7 8 9 0 a", "a", grade{}},
 	} {
@@ -46,8 +47,10 @@ func TestIntervalHoldsTheMean(t *testing.T) {
 func TestHalvesPartTheQueries(t *testing.T) {
 	dir := t.TempDir()
 	for file, text := range map[string]string{
-		"corpus.jsonl":  `{"id":"1","conv":"x","text":"one"}` + "\n" + `{"id":"2","conv":"y","text":"two","time":"2026-01-02T00:00:00Z","session":3}`,
-		"queries.jsonl": `{"id":"p","conv":"x","text":"?"}` + "\n" + `{"id":"q","conv":"y","text":"?"}` + "\n" + `{"id":"r","conv":"x","text":"?"}`,
+		"corpus.jsonl": `{"id":"1","conv":"x","text":"one"}` + "\n" +
+			`{"id":"2","conv":"y","text":"two","time":"2026-01-02T00:00:00Z","session":3}`,
+		"queries.jsonl": `{"id":"p","conv":"x","text":"?"}` + "\n" + `{"id":"q","conv":"y","text":"?"}` + "\n" +
+			`{"id":"r","conv":"x","text":"?"}`,
 	} {
 		if err := os.MkdirAll(filepath.Join(dir, "set"), 0o700); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 // document is a line of corpus.jsonl.
 type document struct {
 	ID, Conv, Time, Text, Status string
+	Kind                         string // category of a paraphrase set
 	Session                      json.Number
 	Tags, Scope                  []string
 	Pinned                       bool
@@ -23,6 +25,7 @@ type document struct {
 // query is a line of queries.jsonl.
 type query struct {
 	ID, Conv, Text, Category, Time string
+	UserText                       string `json:"text_user"` // the turns of the user, when text has others too
 	Relevant, Scope                []string
 }
 
@@ -52,6 +55,9 @@ func readSets(dir string) ([]*set, error) {
 		}
 		if s.queries, err = readLines[query](filepath.Join(filepath.Dir(f), "queries.jsonl")); err != nil {
 			return nil, err
+		}
+		for i := range s.queries {
+			s.queries[i].Text = cmp.Or(s.queries[i].UserText, s.queries[i].Text)
 		}
 		for i := range s.docs {
 			d := &s.docs[i]
@@ -120,7 +126,12 @@ func (s *set) family() string {
 	return name
 }
 
+// implicit reports whether the questions are also prompts for an implicit recall: those of the paraphrase sets.
+func (s *set) implicit() bool { return s.family() == "paraphrase" }
+
 // chinese reports whether the questions are in Chinese.
 func (s *set) chinese() bool {
-	return len(s.queries) > 0 && strings.ContainsFunc(s.queries[0].Text, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff })
+	return len(s.queries) > 0 && strings.ContainsFunc(s.queries[0].Text, func(r rune) bool {
+		return r >= 0x4e00 && r <= 0x9fff
+	})
 }

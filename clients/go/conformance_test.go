@@ -91,7 +91,7 @@ func (s step) call(t *testing.T, c *memsidecar.Client, request []byte) (proto.Me
 	service, name, _ := strings.Cut(s.Call, "/")
 	stub := map[string]any{
 		"MemoryService": c.Memory, "SearchService": c.Searches, "SessionService": c.Sessions, "LogService": c.Logs,
-		"OperationService": c.Operations, "AdminService": c.Admin,
+		"OperationService": c.Operations, "FileService": c.Files, "AdminService": c.Admin,
 	}[service]
 	method := reflect.ValueOf(stub).MethodByName(name)
 	if !method.IsValid() {

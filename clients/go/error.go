@@ -11,7 +11,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
-// Error is what a call failed with.
+// Error is the error of a call.
 type Error struct {
 	// Code is the gRPC code.
 	Code codes.Code
@@ -19,15 +19,15 @@ type Error struct {
 	Reason string
 	// Message is for people.
 	Message string
-	// Metadata holds what belongs to the reason, such as the current revision.
+	// Metadata has details of the reason, such as the current revision.
 	Metadata map[string]string
-	// Violations are all fields of the request that are not valid.
+	// Violations are all invalid fields of the request.
 	Violations []Violation
 
 	status *status.Status
 }
 
-// Violation is a field of a request that is not valid.
+// Violation is an invalid field of a request.
 type Violation struct {
 	// Field is its path, such as items[0].salience.
 	Field string
@@ -35,7 +35,7 @@ type Violation struct {
 	Description string
 }
 
-// Error says what went wrong.
+// Error returns the message and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("memsidecar: ")
@@ -49,6 +49,7 @@ func (e *Error) Error() string {
 // GRPCStatus lets status.Code and status.FromError see the status.
 func (e *Error) GRPCStatus() *status.Status { return e.status }
 
+// errorOf converts an error of gRPC into an *Error.
 func errorOf(err error) error {
 	st, ok := status.FromError(err)
 	if !ok {
@@ -68,11 +69,16 @@ func errorOf(err error) error {
 	return e
 }
 
+// unavailable is the error for a daemon that cannot be found or started.
 func unavailable(message string) error {
 	return &Error{Code: codes.Unavailable, Message: message, status: status.New(codes.Unavailable, message)}
 }
 
+// rejected is the error for an item that the daemon did not write.
 func rejected(o *pb.Outcome) error {
 	message := "rejected: " + o.GetId()
-	return &Error{Code: codes.FailedPrecondition, Reason: o.GetReason(), Message: message, status: status.New(codes.FailedPrecondition, message)}
+	return &Error{
+		Code: codes.FailedPrecondition, Reason: o.GetReason(), Message: message,
+		status: status.New(codes.FailedPrecondition, message),
+	}
 }

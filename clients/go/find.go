@@ -12,31 +12,33 @@ import (
 	"strings"
 )
 
-// ErrNoProgram means that the memsidecar program, which knows where the daemon listens and starts it, could not be run.
+// ErrNoProgram means that the memsidecar program could not be run. The client needs it to find and start the daemon.
 var ErrNoProgram = errors.New("the memsidecar program was not found")
 
-// finder asks the memsidecar program where the daemon listens, because flags, environment and configuration may all have a
-// say in that, and starting a daemon must not be done by two clients at once.
+// finder finds the daemon's socket. It asks the memsidecar program, which reads flags, environment and configuration,
+// and which lets only one of several clients start the daemon.
 type finder struct {
-	socket  string // given; then nothing is started
+	socket  string // if it is not empty, the program is not asked and nothing is started
 	program string
-	start   bool
+	start   bool // start a daemon if none runs
 }
 
+// newFinder applies the environment to the options.
 func newFinder(opts Options) *finder {
 	return &finder{
 		socket:  cmp.Or(opts.Socket, os.Getenv("MEMSIDECAR_SOCKET")),
-		program: cmp.Or(opts.Program, os.Getenv("MEMSIDECAR_PROGRAM"), "memsidecar"),
-		start:   !opts.NoStart,
+		program: cmp.Or(opts.Program, os.Getenv("MEMSIDECAR_PROGRAM"), "memsidecar"), start: !opts.NoStart,
 	}
 }
 
-// find returns the socket of a daemon. A daemon that was stopped on purpose is not started: that is an error.
+// find returns the path of the daemon's socket. It does not start a daemon that was stopped with
+// `memsidecar daemon stop`;
+// that is an error with code Unavailable.
 func (f *finder) find(ctx context.Context) (string, error) {
 	if f.socket != "" {
 		return f.socket, nil
 	}
-	args := []string{"socket", "--json"}
+	args := []string{"daemon", "socket", "--json"}
 	if !f.start {
 		args = append(args, "--no-start")
 	}
@@ -45,18 +47,22 @@ func (f *finder) find(ctx context.Context) (string, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("%w: %w; install it, or set MEMSIDECAR_PROGRAM or Options.Socket", ErrNoProgram, err)
+			return "", fmt.Errorf(
+				"%w: %w; install it, or set MEMSIDECAR_PROGRAM or Options.Socket", ErrNoProgram, err,
+			)
 		}
 		return "", unavailable(strings.TrimSpace(cmp.Or(stderr.String(), err.Error())))
 	}
 	var answer struct{ Socket string }
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || answer.Socket == "" {
-		return "", fmt.Errorf("%w: %s does not say where the daemon listens; is it of another version?", ErrNoProgram, f.program)
+		return "", fmt.Errorf(
+			"%w: %s did not print a socket; check that it has the same version", ErrNoProgram, f.program,
+		)
 	}
 	return answer.Socket, nil
 }
 
-// restart starts the daemon again when nobody answers any more and starting is wanted. What goes wrong shows in the next try.
+// restart starts the daemon if the options allow it. An error is ignored: the next attempt of the call reports it.
 func (f *finder) restart(ctx context.Context) {
 	if f.socket == "" && f.start {
 		_, _ = f.find(ctx)

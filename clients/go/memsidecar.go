@@ -1,5 +1,5 @@
-// Package memsidecar is the Go client of the memsidecar daemon: it finds the daemon, starts it when none runs, repeats calls
-// where repeating is safe, and says what went wrong in words and in codes.
+// Package memsidecar is the Go client of the memsidecar daemon. It finds the daemon, starts it if none runs, retries
+// calls where that is safe, and returns errors with a code, a reason and a message.
 //
 //	c, err := memsidecar.Connect(ctx, memsidecar.Options{})
 //	if err != nil { … }
@@ -7,8 +7,7 @@
 //	saved, err := c.Remember(ctx, "We deploy with make release", memsidecar.InCategory("facts"))
 //	hits, err := c.Search(ctx, "how do we deploy", 5)
 //
-// Everything the daemon can do is reached by the generated clients in [Client]; the methods beside them are the calls that
-// agents make all the time.
+// The generated clients in [Client] have the whole API; the methods of Client are the calls that agents make most.
 package memsidecar
 
 import (
@@ -20,47 +19,48 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
-// DefaultPatience is how long a call goes on trying to reach a daemon, unless Options say otherwise.
+// DefaultPatience is how long a call tries to reach a daemon if Options do not say.
 const DefaultPatience = 10 * time.Second
 
-// Options say which daemon to talk to. The zero value is the user's own, with its default space.
+// Options select the daemon. The zero value is the user's own daemon and its default space.
 type Options struct {
-	// Socket is the path of the daemon's socket; default $MEMSIDECAR_SOCKET, else what the memsidecar program says. A daemon
-	// at a socket that is given here is not started.
+	// Socket is the path of the daemon's socket. The default is $MEMSIDECAR_SOCKET, then what the program prints. The
+	// client does not start a daemon for a given socket.
 	Socket string
-	// Program is the memsidecar program; default $MEMSIDECAR_PROGRAM, else memsidecar from PATH.
+	// Program is the memsidecar program. The default is $MEMSIDECAR_PROGRAM, then memsidecar in PATH.
 	Program string
-	// NoStart leaves a daemon that does not run alone.
+	// NoStart prevents the client from starting a daemon.
 	NoStart bool
-	// Space is where the methods of Client work; default the default space.
+	// Space is the space for the methods of Client; "" is the default space.
 	Space string
-	// Patience is how long a call goes on trying to reach a daemon; default DefaultPatience, negative means a single try.
+	// Patience is how long a call tries to reach a daemon; 0 is DefaultPatience, negative means a single attempt.
 	Patience time.Duration
 }
 
-// Client is a connection to a daemon. It may be used by several goroutines.
+// Client is a connection to a daemon. It is safe for concurrent use.
 //
-// Its fields are the generated clients. Calls made by them are repeated while no daemon answers, within the patience of
-// Options, when repeating is safe: reading calls are; a write with an idempotency key is, and one without is given one; and
-// messages are that carry sequence numbers. Their errors are *Error.
+// Its fields are the generated clients. While no daemon answers, their calls are retried within Options.Patience
+// where that is safe: calls that only read, writes with an idempotency key (one without gets a key), and messages
+// with sequence numbers. Their errors are *Error.
 type Client struct {
 	Memory     pb.MemoryServiceClient
 	Searches   pb.SearchServiceClient
 	Sessions   pb.SessionServiceClient
 	Logs       pb.LogServiceClient
 	Operations pb.OperationServiceClient
+	Files      pb.FileServiceClient
 	Admin      pb.AdminServiceClient
 
 	space string
 	conn  *grpc.ClientConn
 }
 
-// Connect finds the daemon, starting it when that is wanted and needed, and makes sure that it answers. A daemon that runs as
-// another user is refused. Errors: *Error with code Unavailable when no daemon answers; ErrNoProgram when it was to be started
-// and cannot be.
+// Connect finds the daemon, starts it if necessary, and checks that it answers. It rejects a daemon that runs as
+// another user. Errors: *Error with code Unavailable if no daemon answers; ErrNoProgram if the program is needed
+// and cannot be run.
 func Connect(ctx context.Context, opts Options) (*Client, error) {
 	if opts.Patience == 0 {
 		opts.Patience = DefaultPatience
@@ -74,10 +74,12 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to memsidecar: %w", err)
 	}
-	p := &patient{conn: conn, finder: f, patience: max(opts.Patience, 0)}
+	p := &retrier{conn: conn, finder: f, patience: max(opts.Patience, 0)}
 	c := &Client{
-		Memory: pb.NewMemoryServiceClient(p), Searches: pb.NewSearchServiceClient(p), Sessions: pb.NewSessionServiceClient(p),
-		Logs: pb.NewLogServiceClient(p), Operations: pb.NewOperationServiceClient(p), Admin: pb.NewAdminServiceClient(p),
+		Memory: pb.NewMemoryServiceClient(p), Searches: pb.NewSearchServiceClient(p),
+		Sessions: pb.NewSessionServiceClient(p),
+		Logs:     pb.NewLogServiceClient(p), Operations: pb.NewOperationServiceClient(p),
+		Files: pb.NewFileServiceClient(p), Admin: pb.NewAdminServiceClient(p),
 		space: opts.Space, conn: conn,
 	}
 	if _, err := c.Admin.Info(ctx, &pb.AdminServiceInfoRequest{}); err != nil {
@@ -86,38 +88,38 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connection; the daemon goes on.
+// Close closes the connection. The daemon keeps running.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Saved is what became of something that was to be remembered. It is durable.
+// Saved is the outcome of Remember. The memory is durable.
 type Saved struct {
-	// ID is that of the memory, also when it was known already.
+	// ID is the id of the memory, new or existing.
 	ID string
-	// Operation is what undoes it; 0 when nothing had to be written.
-	Operation int64
-	// Duplicate says that the same was known already.
+	// Operation is the id of the operation, for Undo; empty if nothing was written.
+	Operation string
+	// Duplicate reports whether the same memory existed already.
 	Duplicate bool
-	// Reason says what is to be known of it, such as REDACTED; may be empty.
+	// Reason is a remark such as REDACTED; it may be empty.
 	Reason string
 }
 
-// Detail adds something to a memory that is to be saved.
+// Detail sets an optional field of a memory to save.
 type Detail func(*pb.NewMemory)
 
 // InCategory puts a memory into a category; the default is general.
 func InCategory(name string) Detail { return func(m *pb.NewMemory) { m.Category = name } }
 
-// WithSalience says how important a memory is, 0 to 1; the default is 0.5.
+// WithSalience sets the importance of a memory, 0 to 1; the default is 0.5.
 func WithSalience(s float64) Detail { return func(m *pb.NewMemory) { m.Salience = &s } }
 
 // WithTitle names a memory.
 func WithTitle(title string) Detail { return func(m *pb.NewMemory) { m.Title = title } }
 
-// WithTags marks a memory.
+// WithTags sets the tags of a memory.
 func WithTags(tags ...string) Detail { return func(m *pb.NewMemory) { m.Tags = tags } }
 
-// Remember saves a memory as it is, durably. Errors: *Error, with a violation per field that is not valid; a text that was
-// rejected is an *Error too.
+// Remember saves a memory without changing its text, durably. Errors: *Error, with a violation for each invalid
+// field; a rejected memory is an *Error too.
 func (c *Client) Remember(ctx context.Context, content string, details ...Detail) (Saved, error) {
 	item := &pb.NewMemory{Content: content}
 	for _, d := range details {
@@ -132,39 +134,43 @@ func (c *Client) Remember(ctx context.Context, content string, details ...Detail
 		return Saved{}, rejected(o)
 	}
 	return Saved{
-		ID: o.GetId(), Operation: resp.GetResult().GetOperation(), Reason: o.GetReason(),
+		ID: o.GetId(), Operation: resp.GetResult().GetOperationId(), Reason: o.GetReason(),
 		Duplicate: o.GetStatus() == pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE,
 	}, nil
 }
 
-// Forget retires a memory and keeps its value from being learnt again. It can be undone by the operation's number.
-func (c *Client) Forget(ctx context.Context, id string) (operation int64, err error) {
+// Forget retires a memory and returns the id of the operation. The daemon does not learn its text again. Undo restores it.
+func (c *Client) Forget(ctx context.Context, id string) (operation string, err error) {
 	resp, err := c.Memory.Delete(ctx, &pb.MemoryServiceDeleteRequest{Space: c.space, Ids: []string{id}})
-	return resp.GetResult().GetOperation(), err
+	return resp.GetResult().GetOperationId(), err
 }
 
-// Undo takes an operation back, and returns the number of the one that did.
-func (c *Client) Undo(ctx context.Context, operation int64) (int64, error) {
-	resp, err := c.Operations.Undo(ctx, &pb.OperationServiceUndoRequest{Number: operation})
-	return resp.GetResult().GetOperation(), err
+// Undo undoes an operation, by its id, and returns the id of the new operation that did so.
+func (c *Client) Undo(ctx context.Context, operation string) (string, error) {
+	resp, err := c.Operations.Undo(ctx, &pb.OperationServiceUndoRequest{Id: operation})
+	return resp.GetResult().GetOperationId(), err
 }
 
-// Search returns at most k memories (1 to 200; 0 means 10) that fit a query, best first, or none.
-func (c *Client) Search(ctx context.Context, query string, k int) ([]*pb.SearchHit, error) {
-	resp, err := c.Searches.Search(ctx, &pb.SearchServiceSearchRequest{Spaces: c.spaces(), Query: query, K: int32(k)})
+// Search returns at most limit memories (1 to 200; 0 means 10) for a query, best first; none if nothing is relevant.
+func (c *Client) Search(ctx context.Context, query string, limit int) ([]*pb.SearchHit, error) {
+	resp, err := c.Searches.Search(ctx, &pb.SearchServiceSearchRequest{Spaces: c.spaces(), Query: query, Limit: int32(limit)})
 	return resp.GetHits(), err
 }
 
-// Recall returns what to put beside a prompt, fenced as data, or nothing when nothing fits.
+// Recall returns memories to add to a prompt, fenced as data; "" if none is relevant.
 func (c *Client) Recall(ctx context.Context, prompt string) (string, error) {
 	return c.recall(ctx, prompt, "")
 }
 
+// recall is Recall for a session; "" is none.
 func (c *Client) recall(ctx context.Context, prompt, session string) (string, error) {
-	resp, err := c.Searches.Recall(ctx, &pb.SearchServiceRecallRequest{Spaces: c.spaces(), SessionId: session, Text: prompt})
+	resp, err := c.Searches.Recall(
+		ctx, &pb.SearchServiceRecallRequest{Spaces: c.spaces(), SessionId: session, Text: prompt},
+	)
 	return resp.GetBlock(), err
 }
 
+// spaces is the space as a list; nil is the default space.
 func (c *Client) spaces() []string {
 	if c.space == "" {
 		return nil

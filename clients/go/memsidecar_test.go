@@ -52,7 +52,7 @@ func home(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	t.Cleanup(func() { run(t, "stop") })
+	t.Cleanup(func() { run(t, "daemon", "stop") })
 }
 
 func run(t *testing.T, args ...string) {
@@ -76,16 +76,21 @@ func connect(t *testing.T) *memsidecar.Client {
 func TestClient(t *testing.T) {
 	c := connect(t)
 	ctx := t.Context()
-	saved, err := c.Remember(ctx, "We deploy with make release", memsidecar.InCategory("facts"), memsidecar.WithSalience(0.9),
-		memsidecar.WithTags("deploy"), memsidecar.WithTitle("deploy"))
-	if err != nil || saved.ID == "" || saved.Operation == 0 || saved.Duplicate {
+	saved, err := c.Remember(
+		ctx, "We deploy with make release", memsidecar.InCategory("facts"), memsidecar.WithSalience(0.9),
+		memsidecar.WithTags("deploy"), memsidecar.WithTitle("deploy"),
+	)
+	if err != nil || saved.ID == "" || saved.Operation == "" || saved.Duplicate {
 		t.Fatalf("saved %+v, error %v", saved, err)
 	}
-	if again, err := c.Remember(ctx, "We deploy with make release", memsidecar.InCategory("facts")); err != nil || !again.Duplicate || again.ID != saved.ID {
+	if again, err := c.Remember(ctx, "We deploy with make release", memsidecar.InCategory("facts")); err != nil ||
+		!again.Duplicate ||
+		again.ID != saved.ID {
 		t.Errorf("saved again %+v, error %v", again, err)
 	}
 	hits, err := c.Search(ctx, "how do we deploy", 5)
-	if err != nil || len(hits) != 1 || hits[0].GetMemory().GetId() != saved.ID || hits[0].GetMemory().GetSalience() != 0.9 {
+	if err != nil || len(hits) != 1 || hits[0].GetMemory().GetId() != saved.ID ||
+		hits[0].GetMemory().GetSalience() != 0.9 {
 		t.Fatalf("hits %v, error %v", hits, err)
 	}
 	block, err := c.Recall(ctx, "how do we deploy?")
@@ -107,7 +112,8 @@ func TestClient(t *testing.T) {
 	}
 	_, err = c.Remember(ctx, "", memsidecar.WithSalience(3))
 	var e *memsidecar.Error
-	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || len(e.Violations) != 2 || status.Code(err) != codes.InvalidArgument {
+	if !errors.As(err, &e) || e.Code != codes.InvalidArgument || len(e.Violations) != 2 ||
+		status.Code(err) != codes.InvalidArgument {
 		t.Errorf("error is %#v, want two violations", err)
 	}
 }
@@ -122,7 +128,7 @@ func TestSession(t *testing.T) {
 	if err := s.Say(ctx, "user", "Please remember that the staging server is staging.example.com"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Append(ctx, &pb.SessionMessage{Role: "user", Content: "下次不要直接推送到 main 分支"}); err != nil {
+	if err := s.Append(ctx, &pb.SessionMessage{Role: pb.Role_ROLE_USER, Content: "下次不要直接推送到 main 分支"}); err != nil {
 		t.Fatal(err)
 	}
 	// Another process goes on where this one was.
@@ -141,7 +147,8 @@ func TestSession(t *testing.T) {
 	if err != nil || !strings.Contains(next.Context, "staging.example.com") {
 		t.Fatalf("context %q, error %v", next.Context, err)
 	}
-	if block, err := next.Recall(ctx, "which server is staging?"); err != nil || !strings.Contains(block, "staging.example.com") {
+	if block, err := next.Recall(ctx, "which server is staging?"); err != nil ||
+		!strings.Contains(block, "staging.example.com") {
 		t.Errorf("block %q, error %v", block, err)
 	}
 	if err := next.End(ctx); err != nil {
@@ -173,9 +180,9 @@ func TestKilled(t *testing.T) {
 
 func TestStopped(t *testing.T) {
 	c := connect(t)
-	run(t, "stop")
+	run(t, "daemon", "stop")
 	_, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
-	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "memsidecar start") {
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "memsidecar daemon start") {
 		t.Errorf("error is %v, want one that says how to start it", err)
 	}
 	if err := c.Close(); err != nil {

@@ -1,4 +1,4 @@
-//! Makes the client code from the API's definition, without any program beside the compiler.
+//! Generates the client code from the API's definition. It needs no program besides the compiler.
 
 use std::{env, fs, path::PathBuf};
 

@@ -14,11 +14,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
 	"github.com/memsidecar/memsidecar/internal/daemon"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
-// client is a connection to a daemon.
+// client is a connection to a daemon, with a stub for each service.
 type client struct {
 	conn    *grpc.ClientConn
 	info    *pb.AdminServiceInfoResponse
@@ -26,18 +27,14 @@ type client struct {
 	memory  pb.MemoryServiceClient
 	search  pb.SearchServiceClient
 	session pb.SessionServiceClient
-	working pb.WorkingMemoryServiceClient
 	logs    pb.LogServiceClient
 	ops     pb.OperationServiceClient
+	files   pb.FileServiceClient
 	admin   pb.AdminServiceClient
-
-	procedure pb.ProcedureServiceClient
-	review    pb.ReviewServiceClient
-	learning  pb.LearningServiceClient
-	view      pb.ViewServiceClient
+	view    pbalpha.ViewServiceClient
 }
 
-// dial makes a client; it connects with the first call.
+// dial returns a client. The first call connects.
 func dial(socket string) (*client, error) {
 	conn, err := unixsock.Dial(socket)
 	if err != nil {
@@ -49,27 +46,25 @@ func dial(socket string) (*client, error) {
 		memory:  pb.NewMemoryServiceClient(conn),
 		search:  pb.NewSearchServiceClient(conn),
 		session: pb.NewSessionServiceClient(conn),
-		working: pb.NewWorkingMemoryServiceClient(conn),
 		logs:    pb.NewLogServiceClient(conn),
 		ops:     pb.NewOperationServiceClient(conn),
+		files:   pb.NewFileServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),
-
-		procedure: pb.NewProcedureServiceClient(conn),
-		review:    pb.NewReviewServiceClient(conn),
-		learning:  pb.NewLearningServiceClient(conn),
-		view:      pb.NewViewServiceClient(conn),
+		view:    pbalpha.NewViewServiceClient(conn),
 	}, nil
 }
 
+// close closes the connection; calls in progress fail.
 func (c *client) close() { _ = c.conn.Close() }
 
-// serving reports whether the daemon takes calls. The error is that of the call; see unreachable.
+// serving reports whether the daemon serves requests. The error is that of the health check; see unreachable.
 func (c *client) serving(ctx context.Context) (bool, error) {
 	resp, err := c.health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	return resp.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING, err
 }
 
-// unreachable reports whether nobody answers at the socket, unlike a daemon that answers that it cannot serve.
+// unreachable reports whether no daemon listens on the socket. A daemon that refuses to serve is reachable; its errors
+// carry an ErrorInfo.
 func unreachable(err error) bool {
 	st, ok := status.FromError(err)
 	if !ok || st.Code() != codes.Unavailable {
@@ -83,7 +78,7 @@ func unreachable(err error) bool {
 	return true
 }
 
-// load reads the configuration, once all flags are known.
+// load reads the configuration. Call it after flags are parsed.
 func (a *app) load() (daemon.Config, error) {
 	flags := map[string]string{}
 	if a.flags.data != "" {
@@ -95,13 +90,14 @@ func (a *app) load() (daemon.Config, error) {
 	cfg, err := daemon.LoadConfig(flags, a.env, a.flags.config)
 	if err != nil {
 		return cfg, &cliError{what: "the configuration is not valid:\n" + err.Error(), code: exitUsage, cause: err,
-			hint: "\"memsidecar config --help\" lists the settings."}
+			hint: "\"memsidecar config --help\" describes the settings."}
 	}
 	return cfg, nil
 }
 
-// withClient is the body of a command that talks to the daemon, which is started when none answers.
-func (a *app) withClient(fn func(ctx context.Context, c *client, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+// withClient wraps the body of a command that calls the daemon. It starts a daemon if none is running.
+func (a *app) withClient(fn func(ctx context.Context, c *client, cmd *cobra.Command, args []string) error) func(
+	*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := a.load()
 		if err != nil {
@@ -118,7 +114,7 @@ func (a *app) withClient(fn func(ctx context.Context, c *client, cmd *cobra.Comm
 	}
 }
 
-// deadline gives a call its time.
+// deadline applies --timeout.
 func (a *app) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.flags.timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -126,7 +122,7 @@ func (a *app) deadline(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, a.flags.timeout)
 }
 
-// connect finds the daemon, or starts it unless that is not wanted.
+// connect connects to the daemon, and starts one if none is running, unless --no-start or an explicit stop forbids it.
 func (a *app) connect(ctx context.Context, cfg daemon.Config) (*client, error) {
 	c, err := a.find(ctx, cfg)
 	if err == nil || !unreachable(err) {
@@ -137,12 +133,12 @@ func (a *app) connect(ctx context.Context, cfg daemon.Config) (*client, error) {
 		return nil, err
 	}
 	if in.stoppedOnPurpose() {
-		return nil, &cliError{what: "the daemon was stopped with `memsidecar stop`", code: exitUnreachable,
-			hint: "Start it with `memsidecar start`."}
+		return nil, &cliError{what: "the daemon was stopped with `memsidecar daemon stop`", code: exitUnreachable,
+			hint: "Start it with `memsidecar daemon start`."}
 	}
 	if a.flags.noStart {
-		return nil, &cliError{what: "no daemon answers at " + cfg.Socket, code: exitUnreachable,
-			hint: "Start it with `memsidecar start`, or leave out --no-start."}
+		return nil, &cliError{what: "no daemon is running at " + cfg.Socket, code: exitUnreachable,
+			hint: "Start it with `memsidecar daemon start`, or omit --no-start."}
 	}
 	if err := in.start(ctx); err != nil {
 		return nil, err
@@ -150,7 +146,7 @@ func (a *app) connect(ctx context.Context, cfg daemon.Config) (*client, error) {
 	return a.find(ctx, cfg)
 }
 
-// find connects to a daemon that runs, and says so when it is older than this program.
+// find connects to a running daemon, and notes on standard error if that daemon is older than this program.
 func (a *app) find(ctx context.Context, cfg daemon.Config) (*client, error) {
 	c, err := dial(cfg.Socket)
 	if err != nil {
@@ -164,29 +160,32 @@ func (a *app) find(ctx context.Context, cfg daemon.Config) (*client, error) {
 		return nil, err
 	}
 	if own := programVersion(); newer(own, c.info.GetVersion()) {
-		a.out.note("the daemon is version %s, this program %s; replace it with `memsidecar restart`", c.info.GetVersion(), own)
+		a.out.note("the daemon is version %s, this program is %s; run `memsidecar daemon restart`", c.info.GetVersion(),
+			own)
 	}
 	if dir := c.info.GetDataDir(); a.flags.data != "" && !samePath(dir, cfg.Data) {
 		c.close()
 		return nil, &cliError{what: "the daemon at " + cfg.Socket + " serves " + dir + ", not " + cfg.Data,
-			hint: "Leave out --socket or --data."}
+			hint: "Omit --socket or --data."}
 	}
 	return c, nil
 }
 
-// running connects like find, for commands that do not start a daemon: the error says that none answers.
+// running is find for commands that never start a daemon. It returns errNotRunning if none is running.
 func (a *app) running(ctx context.Context, cfg daemon.Config) (*client, error) {
 	c, err := a.find(ctx, cfg)
 	if err != nil && unreachable(err) {
-		return nil, &cliError{what: "no daemon answers at " + cfg.Socket, code: exitUnreachable, cause: errNotRunning,
-			hint: "Start it with `memsidecar start`."}
+		return nil, &cliError{what: "no daemon is running at " + cfg.Socket, code: exitUnreachable,
+			cause: errNotRunning,
+			hint:  "Start it with `memsidecar daemon start`."}
 	}
 	return c, err
 }
 
+// errNotRunning marks an error that means that no daemon is running.
 var errNotRunning = errors.New("daemon is not running")
 
-// newer reports whether version a is a later release than b. Versions that are not releases compare as equal.
+// newer reports whether release a is later than release b. Versions that are not releases are never newer.
 func newer(a, b string) bool {
 	va, ok := parseVersion(a)
 	vb, ok2 := parseVersion(b)
@@ -201,7 +200,7 @@ func newer(a, b string) bool {
 	return false
 }
 
-// parseVersion takes "v1.2.3"; what follows a hyphen or plus is a build between releases, which counts as none.
+// parseVersion parses "v1.2.3". Prereleases and builds ("v1.2.3-rc1") are not releases.
 func parseVersion(s string) (v [3]int, ok bool) {
 	s, found := strings.CutPrefix(s, "v")
 	parts := strings.Split(s, ".")
@@ -216,4 +215,15 @@ func parseVersion(s string) (v [3]int, ok bool) {
 		v[i] = n
 	}
 	return v, true
+}
+
+// eachPage calls fetch with the token of each page, first with "", until fetch returns no next token.
+func eachPage(fetch func(token string) (next string, err error)) error {
+	for token := ""; ; {
+		next, err := fetch(token)
+		if err != nil || next == "" {
+			return err
+		}
+		token = next
+	}
 }

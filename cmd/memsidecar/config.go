@@ -6,59 +6,62 @@ import (
 	"github.com/memsidecar/memsidecar/internal/daemon"
 )
 
-const configLong = `Print every setting as it is in effect, and where it comes from. A source overrides the ones before it: default, file
-(config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environment, command line.
+const configLong = `Print every setting in effect and where it comes from. Later sources override earlier ones:
+default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environment, command line.
 
-  data                            directory of the memories
-  socket                          socket of the daemon
-  http_listen                     also serve HTTP and the panel there, such as 127.0.0.1:8765; none unless set
+  data                            data directory
+  socket                          Unix socket of the daemon
+  http_listen                     address for HTTP and the panel, such as 127.0.0.1:8765; off by default
   log_level                       debug, info, warn or error
-  metrics_listen                  where metrics are served: path of a Unix socket, or 127.0.0.1:PORT
-  history_days                    how long operations can be listed and undone
-  session_idle                    silence after which a session has ended, such as 30m
-  timezone                        decides which day it is: local, UTC or a name such as Asia/Shanghai
+  metrics_listen                  address for metrics: path of a Unix socket, or 127.0.0.1:PORT
+  history_days                    days for which operations can be listed and undone
+  session_idle                    idle time after which a session ends, such as 30m
+  timezone                        time zone of daily logs: local, UTC or a name such as Asia/Shanghai
   memory_session_reflect_enabled  learn from sessions when they end
-  memory_consolidation_enabled    compare what agents save with what is known
-  memory_implicit_recall_enabled  tell agents of their memories for each prompt
-  memory_implicit_recall_top_k    most memories that are told then, 1 to 5
-  memory_implicit_recall_meaning  go by what prompts mean, too, and not by their words alone: a few milliseconds each
-  memory_model_selection_enabled  have the language model choose more memories for each prompt
-  memory_max_prompt_tokens        tokens of what they are told at the start of a session
-  memory_archive_days             age at which a daily log is archived
-  memory_delete_days              age at which an archived log is deleted
-  memory_decay_lambda             how fast age counts, per day
-  llm_provider                    language model to ask: none, openai (any compatible server) or anthropic
-  llm_base_url                    address of its server, such as http://localhost:11434/v1
+  memory_consolidation_enabled    compare saved texts with existing memories
+  memory_implicit_recall_enabled  inject memories into each prompt
+  memory_implicit_recall_top_k    maximum number of memories per prompt, 1 to 5
+  memory_implicit_recall_meaning  use vector search for prompts, not only keywords; adds a few milliseconds
+  memory_model_selection_enabled  let the language model select more memories for each prompt
+  memory_max_prompt_tokens        token budget of the start context of a session
+  memory_archive_days             age in days at which a daily log is archived
+  memory_delete_days              age in days at which an archived log is deleted
+  memory_decay_lambda             decay rate of scores per day
+  llm_provider                    language model API: none, openai (any compatible server) or anthropic
+  llm_base_url                    base URL of the server, such as http://localhost:11434/v1
   llm_model                       name of the model
-  llm_api_key_env                 name of the environment variable that holds the key
-  llm_api_key_file                file that holds the key, mode 0600
-  llm_headers                     added to requests: "Name: value; Other: value"
-  llm_allow_http                  permit plain http to other machines
-  llm_timeout                     bound on one question with its retries
-  llm_idle_timeout                bound on the time in which the server sends nothing
-  llm_daily_tokens                bound on what a day may use, or unlimited
-  llm_max_output_tokens           bound on one reply
-  llm_concurrency                 questions asked at once
-  embeddings_inside               have the model in the program tell what English texts mean
-  embeddings_base_url             address of a server with /v1/embeddings that does so instead, such as http://localhost:11434/v1
-  embeddings_model                name of its model
-  embeddings_api_key_env          name of the environment variable that holds the key
-  embeddings_api_key_file         file that holds the key, mode 0600
-  embeddings_query_prefix         put before what is searched for, as some models want it
-  embeddings_text_prefix          put before what is stored, as some models want it
-  embeddings_allow_http           permit plain http to other machines
+  llm_api_key_env                 environment variable with the API key
+  llm_api_key_file                file with the API key, mode 0600
+  llm_headers                     extra request headers: "Name: value; Other: value"
+  llm_allow_http                  allow plain HTTP to other machines
+  llm_timeout                     time limit of one request with its retries
+  llm_idle_timeout                time limit while the server sends nothing
+  llm_daily_tokens                token limit per day, or unlimited
+  llm_max_output_tokens           token limit of one reply
+  llm_concurrency                 maximum number of concurrent requests
+  embeddings_inside               use the built-in English embedding model
+  embeddings_base_url             base URL of an embeddings server to use instead, such as http://localhost:11434/v1
+  embeddings_model                name of the embedding model
+  embeddings_api_key_env          environment variable with the API key
+  embeddings_api_key_file         file with the API key, mode 0600
+  embeddings_query_prefix         prefix for queries, for models that need one
+  embeddings_text_prefix          prefix for stored texts, for models that need one
+  embeddings_allow_http           allow plain HTTP to other machines
 
-Keys are never shown, and neither are the values of headers. memsidecar llm test tries the language model.
+API keys and header values are never printed. "memsidecar config test-llm" tests the language model.
 
-In the environment: MEMSIDECAR_DATA, MEMSIDECAR_LOG_LEVEL and so on; what begins with memory_ also as MEMORY_ARCHIVE_DAYS.
-The daemon reads its settings when it starts: memsidecar restart`
+Environment variables are MEMSIDECAR_DATA, MEMSIDECAR_LOG_LEVEL and so on; settings that start with memory_ are also
+read from MEMORY_ARCHIVE_DAYS and so on. The daemon reads its settings at start; run "memsidecar daemon restart"
+after a change.`
 
+// configCommand is "config". It reads the configuration itself, so that it also works when no daemon can start.
 func (a *app) configCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "config",
-		Short: "Print the settings in effect and where each comes from",
-		Long:  configLong,
-		Args:  cobra.NoArgs,
+	cmd := &cobra.Command{
+		Use:     "config",
+		Short:   "Print the settings in effect and where each comes from",
+		Long:    configLong,
+		Example: "  memsidecar config\n  memsidecar config --json\n  memsidecar config test-llm",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := a.load()
 			if err != nil {
@@ -75,8 +78,11 @@ func (a *app) configCommand() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.AddCommand(a.testLLMCommand())
+	return cmd
 }
 
+// settingRows are the table rows of all settings.
 func settingRows(cfg daemon.Config) [][]string {
 	var rows [][]string
 	for _, s := range cfg.Settings() {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
 // demoSession is a recorded session between a developer and an agent, in English and Chinese.
@@ -23,18 +23,19 @@ import (
 //go:embed testdata/session.jsonl
 var demoSession []byte
 
-// demoLimit is how long the whole demonstration may take.
+// demoLimit is the time limit of the whole demonstration.
 const demoLimit = time.Minute
 
+// demoCommand is "demo".
 func (a *app) demoCommand() *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show in a few seconds what memsidecar does, with a real daemon in a temporary directory",
-		Long: `Show what memsidecar does, with a real daemon in a temporary directory: a recorded session is replayed and learnt from,
-memories are found in English and Chinese, a secret is nowhere to be found, a change is taken back, an old log is archived, and
-the daemon is killed in the middle of writes without losing anything acknowledged. Each step is verified; the exit
-code is not 0 if one is not as said. Your own memories are not touched.`,
+		Short: "Run a short demonstration in a temporary directory",
+		Long: `Run a short demonstration with a real daemon in a temporary directory. It replays a recorded session
+and learns from it, searches in English and Chinese, checks that secrets were redacted, undoes a change, archives an
+old log, and kills the daemon during writes without losing acknowledged data. Each step is verified; the exit code
+is 1 if one fails. Your own memories are not touched.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), demoLimit)
@@ -47,27 +48,28 @@ code is not 0 if one is not as said. Your own memories are not touched.`,
 			return errors.Join(err, d.cleanUp(keep))
 		},
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the temporary directory")
 	return cmd
 }
 
 // demo is one run of the demonstration.
 type demo struct {
 	app     *app
-	dir     string // holds everything, and is removed
+	dir     string // contains all files; removed at the end
 	data    string
 	socket  string
 	exe     string
 	began   time.Time
 	daemon  *exec.Cmd
-	output  bytes.Buffer // of all daemons
+	output  bytes.Buffer // output of all daemons
 	c       *client
-	figures object
+	results object
 
-	learnt  map[string]string // content by id of what the reflection learnt
+	learned map[string]string // content by id of the learned memories
 	session string
 }
 
+// newDemo creates the temporary directory.
 func (a *app) newDemo() (*demo, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -75,30 +77,34 @@ func (a *app) newDemo() (*demo, error) {
 	}
 	dir, err := os.MkdirTemp("", "memsidecar-demo-")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary directory: %w", err)
+		return nil, fmt.Errorf("create temporary directory: %w", err)
 	}
-	d := &demo{app: a, dir: dir, data: filepath.Join(dir, "data"), socket: filepath.Join(dir, "demo.sock"), exe: exe, began: a.now(), session: "demo-session"}
+	d := &demo{app: a, dir: dir, data: filepath.Join(dir, "data"), socket: filepath.Join(dir, "demo.sock"), exe: exe,
+		began: a.now(), session: "demo-session"}
 	if err := unixsock.CheckPath(d.socket); err != nil {
-		return nil, errors.Join(&cliError{what: err.Error(), hint: "Set TMPDIR to a shorter directory."}, os.RemoveAll(dir))
+		return nil, errors.Join(&cliError{what: err.Error(), hint: "Set TMPDIR to a shorter directory."},
+			os.RemoveAll(dir))
 	}
 	return d, nil
 }
 
-// step is one thing shown. It returns what was seen, in a sentence.
+// step is one step of the demonstration. do verifies the step and returns a sentence about it.
 type step struct {
 	name string
 	why  string
 	do   func(ctx context.Context) (string, error)
 }
 
+// run runs all steps and stops at the first that fails.
 func (d *demo) run(ctx context.Context) error {
 	d.say("memsidecar %s, everything in %s\n", programVersion(), d.dir)
 	for _, s := range d.steps() {
 		text, err := s.do(ctx)
 		if err != nil {
 			d.say("%s %s\n", d.app.out.colour(red, "✗"), s.name)
-			return &cliError{what: "the demonstration failed at \"" + s.name + "\": " + asCLIError(err).what, cause: err,
-				hint: strings.TrimSpace("Run it with --keep to look at its files.\n" + d.tail())}
+			return &cliError{what: "the demonstration failed at step \"" + s.name + "\": " + asCLIError(err).what,
+				cause: err,
+				hint:  strings.TrimSpace("Run it with --keep to inspect its files.\n" + d.tail())}
 		}
 		d.say("%s %s: %s\n", d.app.out.colour(green, "✓"), s.name, text)
 		if s.why != "" {
@@ -106,27 +112,28 @@ func (d *demo) run(ctx context.Context) error {
 		}
 	}
 	took := d.app.now().Sub(d.began)
-	d.figure("seconds", took.Seconds())
-	d.say("All as said, in %s.\n", short(took))
+	d.record("seconds", took.Seconds())
+	d.say("All steps passed in %s.\n", short(took))
 	if d.app.out.json {
-		return d.app.out.object(d.figures)
+		return d.app.out.object(d.results)
 	}
 	return nil
 }
 
-// say narrates; programs only get the figures.
+// say prints progress for people; --json prints only the results.
 func (d *demo) say(format string, args ...any) {
 	if !d.app.out.json {
 		d.app.out.printf(format, args...)
 	}
 }
 
-func (d *demo) figure(name string, value any) { d.figures = append(d.figures, member{name, value}) }
+// record keeps a value for the JSON output.
+func (d *demo) record(name string, value any) { d.results = append(d.results, member{name, value}) }
 
-// start runs a daemon on the demonstration's directory and waits until it serves.
+// start runs a daemon in the temporary directory and waits until it serves.
 func (d *demo) start(ctx context.Context) (time.Duration, error) {
 	began := d.app.now()
-	cmd := exec.Command(d.exe, "serve", "--data", d.data, "--socket", d.socket)
+	cmd := exec.Command(d.exe, "daemon", "serve", "--data", d.data, "--socket", d.socket)
 	cmd.Env = d.environment()
 	cmd.Dir = d.dir
 	cmd.Stdout, cmd.Stderr = &d.output, &d.output
@@ -143,8 +150,8 @@ func (d *demo) start(ctx context.Context) (time.Duration, error) {
 		if ok, _ := c.serving(ctx); ok {
 			return d.app.now().Sub(began), nil
 		}
-		if gone(cmd.Process.Pid) {
-			return 0, errors.New("the daemon ended")
+		if processEnded(cmd.Process.Pid) {
+			return 0, errors.New("the daemon exited")
 		}
 		if !pause(ctx, 5*time.Millisecond) {
 			return 0, errors.New("the daemon does not serve")
@@ -153,7 +160,7 @@ func (d *demo) start(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// environment is that of this process without any setting of memsidecar, and with directories of its own.
+// environment is the environment of this process without memsidecar settings and with temporary XDG directories.
 func (d *demo) environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -167,7 +174,7 @@ func (d *demo) environment() []string {
 	return env
 }
 
-// end sends a signal to the daemon and waits until it is gone.
+// end sends a signal to the daemon and waits until the process has ended.
 func (d *demo) end(sig syscall.Signal) error {
 	if d.daemon == nil {
 		return nil
@@ -175,7 +182,7 @@ func (d *demo) end(sig syscall.Signal) error {
 	cmd := d.daemon
 	d.daemon = nil
 	d.c.close()
-	_ = cmd.Process.Signal(sig) // it may be gone already
+	_ = cmd.Process.Signal(sig) // the process may have ended already
 	force := time.AfterFunc(stopWait, func() { _ = cmd.Process.Kill() })
 	defer force.Stop()
 	if err := cmd.Wait(); err != nil && sig != syscall.SIGKILL {
@@ -184,7 +191,7 @@ func (d *demo) end(sig syscall.Signal) error {
 	return nil
 }
 
-// tail is the last lines that the daemon printed. The daemon must have ended.
+// tail stops the daemon and returns its last lines of output.
 func (d *demo) tail() string {
 	if d.daemon != nil {
 		_ = d.end(syscall.SIGTERM)
@@ -193,10 +200,11 @@ func (d *demo) tail() string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
+// cleanUp stops the daemon and removes the directory unless keep is set.
 func (d *demo) cleanUp(keep bool) error {
 	err := d.end(syscall.SIGTERM)
 	if keep {
-		d.say("Kept in %s; look at it with: memsidecar --data %s list\n", d.dir, d.data)
+		d.say("Kept %s; to inspect it: memsidecar --data %s list\n", d.dir, d.data)
 		return err
 	}
 	if rmErr := os.RemoveAll(d.dir); rmErr != nil {

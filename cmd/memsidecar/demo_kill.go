@@ -18,7 +18,8 @@ const (
 	demoWrites  = 400 // acknowledged before the daemon is killed
 )
 
-// writers adds memories from several clients at once until the daemon is gone, and returns what was acknowledged.
+// writers adds memories from several clients at once until the daemon ends. It returns the ids of acknowledged writes
+// and the number of failed ones.
 func (d *demo) writers(ctx context.Context, kill func() error) (acked []string, refused int, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -42,7 +43,7 @@ func (d *demo) writers(ctx context.Context, kill func() error) (acked []string, 
 					mu.Unlock()
 					return
 				}
-				if resp.GetResult().GetOperation() > 0 {
+				if resp.GetResult().GetOperationId() != "" {
 					acked = append(acked, id)
 				}
 				mu.Unlock()
@@ -58,12 +59,13 @@ func (d *demo) writers(ctx context.Context, kill func() error) (acked []string, 
 	case <-enough:
 		err = kill()
 	case <-ended:
-		err = fmt.Errorf("the writers ended after %d writes, before the daemon was killed", total.Load())
+		err = fmt.Errorf("the writers stopped after %d writes, before the daemon was killed", total.Load())
 	}
 	<-ended
 	return acked, refused, err
 }
 
+// stepKill kills the daemon during writes, restarts it, and checks that no acknowledged write is lost.
 func (d *demo) stepKill(ctx context.Context) (string, error) {
 	began := d.app.now()
 	acked, cut, err := d.writers(ctx, func() error { return d.end(syscall.SIGKILL) })
@@ -82,21 +84,24 @@ func (d *demo) stepKill(ctx context.Context) (string, error) {
 	if len(lost) > 0 {
 		return "", fmt.Errorf("%d of %d acknowledged memories are lost, such as %s", len(lost), len(acked), lost[0])
 	}
-	lost, err = d.missing(ctx, slices.Collect(maps.Keys(d.learnt)))
+	lost, err = d.missing(ctx, slices.Collect(maps.Keys(d.learned)))
 	if err != nil {
 		return "", err
 	}
 	if len(lost) > 0 {
-		return "", fmt.Errorf("%d of the memories learnt before are lost", len(lost))
+		return "", fmt.Errorf("%d of the memories learned before are lost", len(lost))
 	}
-	d.figure("acknowledged", len(acked))
-	d.figure("lost", len(lost))
-	d.figure("restart_ms", millis(took))
-	return fmt.Sprintf("%d writers had %d writes acknowledged in %s, %s cut short; after a restart of %s all %d are there",
-		demoWriters, len(acked), short(wrote), plural(int64(cut), "write was", "writes were"), short(took), len(acked)), nil
+	d.record("acknowledged", len(acked))
+	d.record("lost", len(lost))
+	d.record("restart_ms", millis(took))
+	return fmt.Sprintf("%d writers had %d writes acknowledged in %s, %s interrupted; after a restart in %s all %d "+
+			"are present",
+			demoWriters, len(acked), short(wrote), plural(int64(cut), "write was", "writes were"), short(took),
+			len(acked)),
+		nil
 }
 
-// missing returns those of the ids that the daemon does not know.
+// missing returns the ids that the daemon does not have.
 func (d *demo) missing(ctx context.Context, ids []string) ([]string, error) {
 	var out []string
 	for part := range slices.Chunk(ids, memory.MaxBatch) {
@@ -104,7 +109,7 @@ func (d *demo) missing(ctx context.Context, ids []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, resp.GetMissing()...)
+		out = append(out, resp.GetMissingIds()...)
 	}
 	return out, nil
 }

@@ -9,14 +9,16 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
-// stepContext opens another session and shows what its agent is told, twice.
+// stepContext starts another session twice and compares the start contexts.
 func (d *demo) stepContext(ctx context.Context) (string, error) {
-	req := &pb.SessionServiceStartRequest{SessionId: d.session + "-next", Context: &pb.ContextOptions{MaxTokens: 400, Language: "en"}}
+	req := &pb.SessionServiceStartRequest{SessionId: d.session + "-next",
+		Context: &pb.ContextOptions{TokenBudget: 400, Language: pb.Language_LANGUAGE_EN}}
 	first, err := d.c.session.Start(ctx, req)
 	if err != nil {
 		return "", err
 	}
-	if _, err := d.c.memory.Add(ctx, &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Content: "Was told after the session had begun"}}}); err != nil {
+	if _, err := d.c.memory.Add(ctx, &pb.MemoryServiceAddRequest{
+		Items: []*pb.NewMemory{{Content: "Added after the session started"}}}); err != nil {
 		return "", err
 	}
 	second, err := d.c.session.Start(ctx, req)
@@ -24,12 +26,12 @@ func (d *demo) stepContext(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if first.GetContext() != second.GetContext() || !strings.Contains(first.GetContext(), "# USER MEMORY") {
-		return "", errors.New("the context of a session has changed or says nothing")
+		return "", errors.New("the context of the session changed or is empty")
 	}
-	return "the same byte for byte whenever it is asked for" + shown(first.GetContext(), 9), nil
+	return "later calls print the same bytes" + excerpt(first.GetContext(), 9), nil
 }
 
-// stepRecall asks what a prompt of that session should be told, twice.
+// stepRecall recalls memories for the same prompt twice.
 func (d *demo) stepRecall(ctx context.Context) (string, error) {
 	req := &pb.SearchServiceRecallRequest{Text: "Run the migrations on staging, please", SessionId: d.session + "-next"}
 	began := d.app.now()
@@ -38,24 +40,25 @@ func (d *demo) stepRecall(ctx context.Context) (string, error) {
 		return "", err
 	}
 	took := d.app.now().Sub(began)
-	d.figure("recall_ms", millis(took))
+	d.record("recall_ms", millis(took))
 	second, err := d.c.search.Recall(ctx, req)
 	if err != nil {
 		return "", err
 	}
 	if len(first.GetItems()) == 0 {
-		return "", errors.New("nothing was told")
+		return "", errors.New("nothing was recalled")
 	}
 	for _, it := range second.GetItems() {
 		if strings.Contains(first.GetBlock(), it.GetText()) {
-			return "", fmt.Errorf("%q was told twice", it.GetText())
+			return "", fmt.Errorf("%q was recalled twice", it.GetText())
 		}
 	}
-	return fmt.Sprintf("“%s” in %s, %d tokens; nothing is told twice", req.GetText(), short(took), first.GetTokens()) + shown(first.GetBlock(), 9), nil
+	return fmt.Sprintf("“%s” in %s, %d tokens; a second recall repeats nothing", req.GetText(), short(took),
+		first.GetTokens()) + excerpt(first.GetBlock(), 9), nil
 }
 
-// shown is the beginning of a block, indented.
-func shown(block string, most int) string {
+// excerpt returns the first lines of a block, indented and clipped.
+func excerpt(block string, most int) string {
 	lines := strings.Split(strings.TrimSpace(block), "\n")
 	if len(lines) > most {
 		lines = append(lines[:most-1:most-1], "…")

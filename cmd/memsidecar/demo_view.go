@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/client/view"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/view"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// stepView keeps the memories as Markdown in a directory, edits that by hand, and takes the edit back.
+// stepView syncs the memories with Markdown files, edits a file by hand, and undoes the edit.
 func (d *demo) stepView(ctx context.Context) (string, error) {
 	dir := filepath.Join(d.dir, "view")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -27,10 +27,11 @@ func (d *demo) stepView(ctx context.Context) (string, error) {
 	}
 	defer root.Close()
 	v := view.New(view.Config{
-		Store: &viewStore{c: d.c, space: memory.DefaultSpace, limit: d.app.deadline}, FS: durable.Dir(root), Format: view.Nanobot,
-		Space: memory.DefaultSpace, Now: d.app.now, Logger: slog.New(slog.DiscardHandler),
+		Store: &viewStore{c: d.c, space: memory.DefaultSpace, limit: d.app.deadline}, FS: durable.Dir(root),
+		Format: view.Nanobot,
+		Space:  memory.DefaultSpace, Now: d.app.now, Logger: slog.New(slog.DiscardHandler),
 	})
-	first, err := v.Settle(ctx, view.Options{})
+	first, err := v.SyncUntilQuiet(ctx, view.Options{})
 	if err != nil {
 		return "", err
 	}
@@ -46,32 +47,35 @@ func (d *demo) stepView(ctx context.Context) (string, error) {
 		}
 	}
 	if line == "" {
-		return "", errors.New("the view does not hold what was learnt")
+		return "", errors.New("the view does not contain the learned memory")
 	}
 	if err := os.WriteFile(file, []byte(strings.Replace(string(was), "small commits", edited, 1)), 0o600); err != nil {
 		return "", err
 	}
-	second, err := v.Settle(ctx, view.Options{})
+	second, err := v.SyncUntilQuiet(ctx, view.Options{})
 	if err != nil {
 		return "", err
 	}
-	if err := d.embedded(ctx); err != nil {
+	if err := d.waitEmbedded(ctx); err != nil {
 		return "", err
 	}
-	if got, err := d.find(ctx, "how big should commits be"); err != nil || !strings.Contains(got, edited) || len(second.Operations) != 1 {
+	if got, err := d.find(ctx, "how big should commits be"); err != nil || !strings.Contains(got, edited) ||
+		len(second.Operations) != 1 {
 		return "", errors.Join(err, fmt.Errorf("after an edit of the view the search found %q", got))
 	}
 	op := second.Operations[0]
-	if _, err := d.c.ops.Undo(ctx, &pb.OperationServiceUndoRequest{Number: op}); err != nil {
+	if _, err := d.c.ops.Undo(ctx, &pb.OperationServiceUndoRequest{Id: op}); err != nil {
 		return "", err
 	}
-	if _, err := v.Settle(ctx, view.Options{}); err != nil {
+	if _, err := v.SyncUntilQuiet(ctx, view.Options{}); err != nil {
 		return "", err
 	}
-	if now, err := os.ReadFile(file); err != nil || !strings.Contains(string(now), line) || strings.Contains(string(now), edited) {
-		return "", errors.Join(err, errors.New("the undo does not show in the view"))
+	if now, err := os.ReadFile(file); err != nil || !strings.Contains(string(now), line) ||
+		strings.Contains(string(now), edited) {
+		return "", errors.Join(err, errors.New("the view does not show the undo"))
 	}
-	d.figure("view_files", len(first.Written))
-	return fmt.Sprintf("%s of Markdown hold %s\n    %s\n    edited there by hand: operation %d, found by the search, and taken back", plural(int64(len(first.Written)), "file", "files"),
+	d.record("view_files", len(first.Written))
+	return fmt.Sprintf("%s of Markdown with %s\n    %s\n    edited by hand: operation %s, found by a search, then "+
+		"undone", plural(int64(len(first.Written)), "file", "files"),
 		plural(int64(first.Memories), "memory", "memories"), oneLine(line), op), nil
 }

@@ -8,25 +8,28 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// doctorCommand is "doctor": AdminService.Doctor, and the state of the hooks, which only this process can see.
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for anything that needs attention, and say what to do",
-		Args:  cobra.NoArgs,
+		Short: "Find problems and suggest fixes",
+		Long: `Find problems and suggest fixes: storage, published files, clock, language model, embeddings, hooks.
+The exit code is 1 if a check fails.`,
+		Args: cobra.NoArgs,
 		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
 			resp, err := c.admin.Doctor(ctx, &pb.AdminServiceDoctorRequest{})
 			if err != nil {
 				return err
 			}
 			resp.Findings = append(resp.Findings, a.hookFindings()...)
-			bad := false
+			anyFailed := false
 			for _, f := range resp.GetFindings() {
-				bad = bad || f.GetLevel() == pb.FindingLevel_FINDING_LEVEL_FAIL
+				anyFailed = anyFailed || f.GetLevel() == pb.FindingLevel_FINDING_LEVEL_FAIL
 			}
 			if err := a.out.result(resp, func() { a.printFindings(resp.GetFindings()) }); err != nil {
 				return err
 			}
-			if bad {
+			if anyFailed {
 				return failed(exitError)
 			}
 			return nil
@@ -34,6 +37,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	}
 }
 
+// printFindings prints findings with a mark for their level, and their remedies.
 func (a *app) printFindings(findings []*pb.Finding) {
 	for _, f := range findings {
 		sign := a.out.colour(green, "✓")

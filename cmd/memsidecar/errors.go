@@ -19,21 +19,22 @@ import (
 const (
 	exitOK          = 0
 	exitError       = 1
-	exitUsage       = 2 // the command line or the request is wrong
-	exitUnreachable = 3 // no daemon answers
+	exitUsage       = 2 // invalid command line or request
+	exitUnreachable = 3 // no daemon is running
 	exitLocked      = 4 // another daemon holds the data directory
-	exitCorrupt     = 5 // data on the disk is damaged
+	exitCorrupt     = 5 // stored data is damaged
 	exitInterrupted = 130
 )
 
-// cliError says what happened to what, and what to do about it.
+// cliError is an error for a person: what happened, to what, and what to do.
 type cliError struct {
 	what  string
-	hint  string // what to do; may be empty or several lines
+	hint  string // what to do; empty or several lines
 	code  int    // exit code; 0 is exitError
 	cause error
 }
 
+// Error is the text and the hint.
 func (e *cliError) Error() string {
 	if e.hint == "" {
 		return e.what
@@ -41,8 +42,10 @@ func (e *cliError) Error() string {
 	return e.what + "\n" + e.hint
 }
 
+// Unwrap is the cause.
 func (e *cliError) Unwrap() error { return e.cause }
 
+// exitCode is the exit code; the default is exitError.
 func (e *cliError) exitCode() int {
 	if e.code == 0 {
 		return exitError
@@ -50,21 +53,22 @@ func (e *cliError) exitCode() int {
 	return e.code
 }
 
+// usagef is an error of the command line.
 func usagef(format string, args ...any) error {
 	return &cliError{what: fmt.Sprintf(format, args...), code: exitUsage}
 }
 
-// usageErrorOf marks an error of the command line and says where its help is.
+// usageErrorOf turns err into a usage error that points to the help of cmd.
 func usageErrorOf(cmd *cobra.Command, err error) error {
 	e := asCLIError(err)
 	e.code = exitUsage
 	what, _, _ := strings.Cut(e.what, "\n\nRun ")
 	e.what = strings.TrimSpace(what)
-	e.hint = fmt.Sprintf("Run \"%s --help\" for how to use it.", cmd.CommandPath())
+	e.hint = fmt.Sprintf("Run \"%s --help\" for usage.", cmd.CommandPath())
 	return e
 }
 
-// asCLIError translates whatever a command failed with.
+// asCLIError translates any error of a command.
 func asCLIError(err error) *cliError {
 	if e, ok := errors.AsType[*cliError](err); ok {
 		return e
@@ -75,17 +79,18 @@ func asCLIError(err error) *cliError {
 	}
 	switch {
 	case errors.Is(err, memory.ErrNewerVersion):
-		e.hint = "Use the newer memsidecar; this one does not touch the data."
+		e.hint = "Use the newer memsidecar. This version does not change the data."
 	case errors.Is(err, memory.ErrCorrupt):
-		e.hint = "Look at it with \"memsidecar check\"; \"memsidecar repair\" puts the damaged part aside and goes on."
+		e.hint = "\"memsidecar check\" shows the damage; \"memsidecar daemon repair\" quarantines it."
 	case errors.Is(err, memory.ErrIncomplete):
-		e.hint = "Nothing else touches this directory until then. To give the restore up, remove the directory."
+		e.hint = "No other command uses this directory until then. To abandon the restore, remove the directory."
 	case errors.Is(err, memory.ErrUnsupportedFS):
 		e.hint = "Choose a directory on a local disk with --data."
 	}
 	return e
 }
 
+// codeOf is the exit code for an error of a local package.
 func codeOf(err error) int {
 	switch {
 	case errors.Is(err, memory.ErrLocked):
@@ -96,7 +101,7 @@ func codeOf(err error) int {
 	return exitError
 }
 
-// translate says for people what a daemon answered: every violation, and what to do.
+// translate turns a gRPC status into an error for a person, with every field violation.
 func translate(st *status.Status) *cliError {
 	e := &cliError{what: st.Message(), code: exitError, cause: st.Err()}
 	var reason string
@@ -121,23 +126,24 @@ func translate(st *status.Status) *cliError {
 	case codes.Unavailable:
 		e.code = exitUnreachable
 		if reason == "" {
-			e.what, e.hint = "the daemon does not answer: "+e.what, "Look at \"memsidecar status\" and \"memsidecar doctor\"."
+			e.what, e.hint = "the daemon does not answer: "+e.what,
+				"See \"memsidecar status\" and \"memsidecar doctor\"."
 		}
 	case codes.DataLoss:
 		e.code = exitCorrupt
-		e.hint = "Stop the daemon, then look at it with \"memsidecar check\"; \"memsidecar repair\" puts the damaged part aside."
+		e.hint = "Stop the daemon. \"memsidecar check\" shows the damage; \"memsidecar daemon repair\" quarantines it."
 	case codes.DeadlineExceeded:
-		e.what, e.hint = "the daemon did not answer in time", "Allow more time with --timeout; \"memsidecar status\" says how it does."
+		e.what, e.hint = "the daemon did not answer in time", "Increase --timeout, or see \"memsidecar status\"."
 	case codes.Canceled:
 		e.code, e.what, e.cause = exitInterrupted, "interrupted", context.Canceled
 	case codes.NotFound:
 		e.hint = lists[meta["type"]]
 	case codes.Internal:
-		e.hint = "The daemon's log says more; \"memsidecar status\" names it."
+		e.hint = "See the daemon's log; \"memsidecar status\" prints its path."
 	case codes.PermissionDenied:
-		e.hint = "The daemon belongs to another user. Use your own, or another socket with --socket."
+		e.hint = "The daemon belongs to another user. Use your own daemon, or choose another --socket."
 	case codes.Unimplemented:
-		e.hint = "This daemon is of another version: memsidecar restart"
+		e.hint = "The daemon has another version. Run `memsidecar daemon restart`."
 	}
 	if hint := hints[reason]; hint != "" {
 		e.hint = hint
@@ -148,31 +154,33 @@ func translate(st *status.Status) *cliError {
 	return e
 }
 
-// hints say what to do, by the reason of the daemon's error.
+// hints say what to do, by the reason code of the error.
 var hints = map[string]string{
-	"STALE_REVISION":         "Read it again (memsidecar get), then repeat with --expect and the revision it has now.",
-	"IDEMPOTENCY_KEY_REUSED": "Use another --key for another request.",
-	"READ_ONLY":              "Reading goes on. See \"memsidecar doctor\", then \"memsidecar restart\".",
-	"DISK_FULL":              "Reading goes on. Free some space; writing works again by itself.",
-	"PAUSED":                 "Go on with \"memsidecar resume\".",
-	"EPOCH_CHANGED":          "A backup was restored. Begin anew: memsidecar watch --from 1",
-	"NOT_UNDOABLE":           "See what it did: memsidecar ops show",
-	"HISTORY_TRIMMED":        "History is kept for history_days; see \"memsidecar config\".",
+	"STALE_REVISION": "Read the memory again (memsidecar get), then repeat with --expect and its current " +
+		"revision.",
+	"IDEMPOTENCY_KEY_REUSED": "Use a new --key for a different request.",
+	"READ_ONLY":              "Reads still work. See \"memsidecar doctor\", then run \"memsidecar daemon restart\".",
+	"DISK_FULL":              "Reads still work. Free some disk space; writes resume automatically.",
+	"PAUSED":                 "Resume with \"memsidecar daemon resume\".",
+	"EPOCH_CHANGED":          "A backup was restored. Read the operations again: memsidecar ops watch --after 0",
+	"NOT_UNDOABLE":           "See its changes: memsidecar ops show",
+	"HISTORY_TRIMMED":        "Operations are kept for history_days; see \"memsidecar config\".",
 	"BUSY":                   "Try again in a moment.",
-	"SHUTTING_DOWN":          "Try again in a moment, or: memsidecar start",
-	"ALREADY_EXISTS":         "Choose another id, or change the one that is there.",
-	"EDIT_REFUSED":           "Mend the file, and it is taken over by itself; or discard the edit. See \"memsidecar edits\".",
+	"SHUTTING_DOWN":          "Try again in a moment, or run: memsidecar daemon start",
+	"ALREADY_EXISTS":         "Choose another id, or update the existing one.",
+	"EDIT_REFUSED":           "Fix the file and the daemon adopts it, or reject the edit. See \"memsidecar edits\".",
 	"REQUEST_TOO_LARGE":      "Send it in several parts.",
 }
 
-// lists say where to look for what was not found, by its type.
+// lists are the hints of NOT_FOUND errors, by type.
 var lists = map[string]string{
-	"memory":    "Look for it with \"memsidecar list --all\" or \"memsidecar search\"; spaces are separate, see --space.",
-	"session":   "\"memsidecar session list\" shows the sessions; spaces are separate, see --space.",
+	"memory":    "Find it with \"memsidecar list --all\" or \"memsidecar search\"; use --space for another space.",
+	"session":   "\"memsidecar session list\" lists sessions; use --space for another space.",
 	"operation": "\"memsidecar ops --all\" lists the operations.",
-	"space":     "\"memsidecar status\" counts the spaces; one begins with the first thing that is put into it.",
-	"edit":      "\"memsidecar edits\" lists those that wait.",
-	"log":       "\"memsidecar log list\" shows the days that have a log; spaces are separate, see --space.",
+	"space":     "\"memsidecar memory stats\" lists the spaces. The first write to a space creates it.",
+	"edit":      "\"memsidecar edits\" lists pending edits.",
+	"log":       "\"memsidecar log list\" lists the daily logs; use --space for another space.",
 }
 
+// quote quotes a text for a message.
 func quote(s string) string { return strconv.Quote(s) }

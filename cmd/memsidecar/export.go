@@ -12,20 +12,24 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// exportFormats are the formats by their name on the command line.
 var exportFormats = map[string]pb.ExportFormat{
 	"jsonl": pb.ExportFormat_EXPORT_FORMAT_JSONL, "memory.json": pb.ExportFormat_EXPORT_FORMAT_MEMORY_JSON,
 }
 
+// exportCommand is "export": AdminService.Export.
 func (a *app) exportCommand() *cobra.Command {
 	format := "jsonl"
 	cmd := &cobra.Command{
 		Use:   "export [FILE|-]",
-		Short: "Write what spaces hold, for other programs",
-		Long: `Write everything that spaces hold (all of them, or those of --space), one thing a line: memories of every status, daily logs, sessions, rolling
-summaries and forgotten values. Or, with --format memory.json, the memory.json of one space. To FILE, which must not exist yet, or to standard output.
+		Short: "Export memories, logs and sessions",
+		Long: `Export all spaces, or those of --space, as JSON lines: memories of every status, daily logs,
+sessions, rolling summaries and forgotten values. With --format memory.json, export the memory.json of one space.
+The output is FILE, which must not exist, or standard output.
 
-It is not a backup: it holds no history. "memsidecar import" reads it.`,
-		Args: cobra.MaximumNArgs(1),
+An export contains no history, so it is not a backup. "memsidecar import" reads it.`,
+		Example: "  memsidecar export memories.jsonl\n  memsidecar export --format memory.json > memory.json",
+		Args:    cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&format, "format", format, "jsonl or memory.json")
 	cmd.RunE = a.withClient(func(_ context.Context, c *client, cmd *cobra.Command, args []string) error {
@@ -58,6 +62,7 @@ It is not a backup: it holds no history. "memsidecar import" reads it.`,
 	return cmd
 }
 
+// receiveExport streams an export to w.
 func receiveExport(ctx context.Context, c *client, req *pb.AdminServiceExportRequest, w io.Writer) error {
 	stream, err := c.admin.Export(ctx, req)
 	if err != nil {
@@ -77,25 +82,31 @@ func receiveExport(ctx context.Context, c *client, req *pb.AdminServiceExportReq
 	}
 }
 
+// importCommand is "import": AdminService.Import. Sources of other systems are read here and sent in the export
+// format.
 func (a *app) importCommand() *cobra.Command {
 	var dry bool
 	var format string
 	cmd := &cobra.Command{
 		Use:   "import PATH|-",
-		Short: "Take in an export, a memory.json, or what another memory system keeps",
-		Long: `Take in what "memsidecar export" wrote, or a memory.json of version 2, whichever it is. Ids, times, sources and evidence are kept; secrets are taken
-out. What is there already is not taken twice, something else with the same id is left as it is, and what was forgotten does not come back.
+		Short: "Import an export, a memory.json, or memories from another system",
+		Long: `Import an export of memsidecar or a memory.json of version 2. Ids, times, sources and evidence are
+kept, and secrets are redacted. Items that already exist are skipped, a different item with the same id is not
+overwritten, and forgotten values are not imported.
 
-Or take in what another system keeps or exports: a file, a directory, or a zip archive, which is read where it is. The format is found out, or named with --from:
+Or import memories from another system: a file, a directory or a zip archive. The format is detected, or given with
+--from:
 
 ` + formatsHelp() + `
-What another memory says already, word for word or nearly, is merged into that. What cannot be taken over is named, with its place.
+A memory that repeats an existing one, exactly or nearly, is merged into it. Items that cannot be imported are listed
+with their place in the source.
 
-It may be repeated after any interruption, and taken back with "memsidecar undo".`,
-		Args: cobra.ExactArgs(1),
+You can repeat an import after an interruption, and undo it with "memsidecar undo".`,
+		Example: "  memsidecar import memories.jsonl --dry-run\n  memsidecar import ~/.claude/memory --from claude",
+		Args:    cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
-	cmd.Flags().StringVar(&format, "from", "", "what PATH is of; else it is found out")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show what would be imported")
+	cmd.Flags().StringVar(&format, "from", "", "source format (default: detected)")
 	cmd.RunE = a.withClient(func(_ context.Context, c *client, cmd *cobra.Command, args []string) error {
 		source, err := openForeign(args[0], format)
 		if err != nil {
@@ -114,7 +125,8 @@ It may be repeated after any interruption, and taken back with "memsidecar undo"
 			defer f.Close()
 			from = f
 		}
-		resp, err := sendImport(cmd.Context(), c, from, &pb.AdminServiceImportRequest{Space: a.flags.space, DryRun: dry})
+		resp, err := sendImport(cmd.Context(), c, from,
+			&pb.AdminServiceImportRequest{Space: a.flags.space, DryRun: dry})
 		if err != nil {
 			return err
 		}
@@ -123,10 +135,11 @@ It may be repeated after any interruption, and taken back with "memsidecar undo"
 	return cmd
 }
 
-// sendImport sends first, and behind it all that from holds.
-func sendImport(ctx context.Context, c *client, from io.Reader, first *pb.AdminServiceImportRequest) (*pb.AdminServiceImportResponse, error) {
+// sendImport streams the request first, then the bytes of from in chunks.
+func sendImport(ctx context.Context, c *client, from io.Reader,
+	first *pb.AdminServiceImportRequest) (*pb.AdminServiceImportResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // when reading fails, the daemon must not take the end for the end of the file
+	defer cancel() // after a failed read, the daemon must not mistake the end of the stream for the end of the file
 	stream, err := c.admin.Import(ctx)
 	if err != nil {
 		return nil, err
@@ -144,43 +157,48 @@ func sendImport(ctx context.Context, c *client, from io.Reader, first *pb.AdminS
 			return nil, fmt.Errorf("read the import: %w", readErr)
 		}
 	}
-	// An error of sending says only that the daemon has answered already; this is the answer.
+	// A send error only says that the daemon has already replied; CloseAndRecv returns the reply.
 	resp, err := stream.CloseAndRecv()
 	if err != nil && unreachable(err) && ctx.Err() == nil {
-		return nil, &cliError{what: "the daemon has ended in the middle of the import", code: exitUnreachable, cause: err,
-			hint: "Run it again: what is there already is not taken twice."}
+		return nil, &cliError{what: "the daemon stopped during the import", code: exitUnreachable, cause: err,
+			hint: "Run the import again; items that already exist are skipped."}
 	}
 	return resp, err
 }
 
+// printImport reports an import of one of our own formats.
 func (a *app) printImport(resp *pb.AdminServiceImportResponse, dry bool) {
 	var rows [][]string
 	for _, c := range resp.GetCounts() {
-		rows = append(rows, []string{c.GetSpace(), c.GetKind(), itoa(c.GetAdded()), itoa(c.GetSame()), itoa(c.GetSkipped())})
+		rows = append(rows, []string{c.GetSpace(), optionalWord(c.GetKind()), itoa(c.GetAdded()),
+			itoa(c.GetUnchanged()),
+			itoa(c.GetSkipped())})
 	}
 	if len(rows) == 0 {
-		a.out.printf("There is nothing in it.\n")
+		a.out.printf("The source is empty.\n")
 		return
 	}
-	a.out.table([]string{"SPACE", "KIND", "ADDED", "THERE ALREADY", "LEFT OUT"}, rows)
+	a.out.table([]string{"SPACE", "KIND", "ADDED", "EXISTING", "SKIPPED"}, rows)
 	for _, k := range resp.GetSkipped() {
 		where := ""
 		if k.GetLine() > 0 {
 			where = "line " + itoa(k.GetLine()) + ": "
 		}
-		a.out.printf("%s%s %s left out, %s: %s\n", where, k.GetKind(), oneLine(k.GetId()), k.GetReason(), oneLine(k.GetDetail()))
+		a.out.printf("%s%s %s skipped, %s: %s\n", where, optionalWord(k.GetKind()), oneLine(k.GetId()), k.GetReason(),
+			oneLine(k.GetDetail()))
 	}
-	a.printUndo(resp.GetOperations(), dry)
+	a.printUndo(resp.GetOperationIds(), dry)
 }
 
-// printUndo says how to take an import back.
-func (a *app) printUndo(ops []int64, dry bool) {
+// printUndo says how to undo an import.
+func (a *app) printUndo(ops []string, dry bool) {
 	switch {
 	case dry:
-		a.out.printf("Nothing was written: this was a dry run.\n")
+		a.out.printf("Dry run; nothing was written.\n")
 	case len(ops) == 1:
-		a.out.printf("Take it back with: memsidecar undo %d\n", ops[0])
+		a.out.printf("To undo: memsidecar undo %s\n", ops[0])
 	case len(ops) > 1:
-		a.out.printf("Take it back with memsidecar undo and, last first, each of %d operations: %d to %d.\n", len(ops), ops[0], ops[len(ops)-1])
+		a.out.printf("To undo, run memsidecar undo for each of %d operations, last first: %s to %s.\n", len(ops),
+			ops[0], ops[len(ops)-1])
 	}
 }

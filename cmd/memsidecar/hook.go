@@ -14,30 +14,35 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memsidecar/memsidecar/internal/client/hook"
 	"github.com/memsidecar/memsidecar/internal/daemon"
-	"github.com/memsidecar/memsidecar/internal/hook"
 )
 
-// Times of a hook. The agent waits for it.
+// Time limits of a hook. The agent waits for it.
 const (
-	hookPatience = 40 * time.Millisecond // for a daemon that does not answer, and for all of an event in the middle of a turn; with the process some 50
-	hookWork     = 2 * time.Second       // for an event at the edge of a turn, once the daemon has shown that it is well
-	hookSweep    = 300 * time.Millisecond
-	spawnEvery   = 10 * time.Second // at most; for a daemon that does not come up
-	maxHookInput = 32 << 20
-	maxHookLog   = 1 << 20
+	// for a daemon that does not answer, and for a whole event within a turn; the process adds about 10 ms
+	hookTimeLimit = 40 * time.Millisecond
+	// for an event at the edge of a turn, once the daemon has answered a health check
+	hookEdgeLimit    = 2 * time.Second
+	hookRecoverLimit = 300 * time.Millisecond
+	spawnEvery       = 10 * time.Second // minimum interval, for a daemon that fails to start
+	maxHookInput     = 32 << 20
+	maxHookLog       = 1 << 20
 )
 
-const hookLong = `Tell the daemon of an event of an agent's session: what the host program of the agent calls by itself once "memsidecar install" has
-registered it. The host's JSON is read from standard input, and what the agent is to be told is written in the host's format.
+const hookLong = `Handle one event of an agent's session. Host programs call this command after "memsidecar
+install". It reads the event as the host's JSON from standard input, and writes text for the agent in the host's
+format.
 
-It never fails and never makes the agent wait: when something is wrong, the answer is empty, the exit code is 0 and the reason stands in
-hooks/hook.log in the state directory. When no daemon runs, one is started and not waited for. An event in the middle of a turn has 40 ms
-in all, unless --timeout says otherwise.
+The command never fails and never blocks the agent. On any error the output is empty, the exit code is 0, and
+hooks/hook.log in the state directory has the reason. If no daemon is running, one is started in the background. An
+event within a turn takes at most 40 ms, or --timeout.
 
 Hosts: %s
+
 Events: session-start, prompt, pre-tool, post-tool, tool-failure, reply, pre-compact, stop, session-end`
 
+// hookCommand is "hook".
 func (a *app) hookCommand() *cobra.Command {
 	var host string
 	var names []string
@@ -46,28 +51,29 @@ func (a *app) hookCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "hook --host HOST EVENT",
-		Short:   "Tell the daemon of an event of an agent's session; hosts call this",
+		Hidden:  true,
+		Short:   "Handle an event of an agent's session; hosts call this",
 		Long:    fmt.Sprintf(hookLong, strings.Join(names, ", ")),
 		Example: "  memsidecar hook --host claude-code prompt < event.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h := hook.ByName(host)
 			if h == nil {
-				return usagef("there is no host %q; there are %s", host, strings.Join(names, ", "))
+				return usagef("unknown host %q; known hosts are %s", host, strings.Join(names, ", "))
 			}
-			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), patience: hookPatience}
+			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), timeLimit: hookTimeLimit}
 			if cmd.Flags().Changed("timeout") {
-				c.patience = a.flags.timeout
+				c.timeLimit = a.flags.timeout
 			}
 			return c.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&host, "host", "", "the agent's host program")
+	cmd.Flags().StringVar(&host, "host", "", "host program of the agent")
 	return cmd
 }
 
-// runHook is the whole program for a hook. Its exit code is always 0: to some hosts another one means that what the agent does is to be
-// stopped. It builds none of the other commands, because the agent waits.
+// runHook is the program for "memsidecar hook". Its exit code is always 0, because for some hosts another code blocks
+// the agent's action. It does not build the other commands, to start faster.
 func runHook(ctx context.Context, a *app, args []string) int {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,20 +88,20 @@ func runHook(ctx context.Context, a *app, args []string) int {
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.hookLog("%s: %v", strings.Join(args, " "), err)
-		_, _ = fmt.Fprintln(a.stdout, "{}") // the host is told nothing in any case
+		_, _ = fmt.Fprintln(a.stdout, "{}") // an empty answer in every host's format
 	}
 	return exitOK
 }
 
-// hookCall is one call of a hook.
+// hookCall handles one event.
 type hookCall struct {
-	app      *app
-	host     *hook.Host
-	kind     hook.Kind
-	patience time.Duration
+	app       *app
+	host      *hook.Host
+	kind      hook.Kind
+	timeLimit time.Duration
 }
 
-// run reads the event, carries it out and writes the answer. What goes wrong behind the reading of the event is for the log only.
+// run reads the event, handles it and writes the answer. Errors after reading go to the log only.
 func (c *hookCall) run(ctx context.Context) error {
 	data, err := io.ReadAll(io.LimitReader(c.app.stdin, maxHookInput))
 	if err != nil {
@@ -112,17 +118,17 @@ func (c *hookCall) run(ctx context.Context) error {
 	text := ""
 	ev, err := c.host.Decode(c.kind, data)
 	if err == nil {
-		text, err = c.carryOut(ctx, cfg, dir, ev)
+		text, err = c.handle(ctx, cfg, dir, ev)
 	}
 	_, writeErr := c.app.stdout.Write(c.host.Encode(c.kind, text))
-	c.mark(dir, err)
+	c.recordCall(dir, err)
 	if err != nil {
 		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, oneLine(err.Error()))
 	}
 	return writeErr
 }
 
-// hookDir is where the hooks of a daemon keep what they remember: below the state directory, beside those of other daemons.
+// hookDir is the directory for the state of hooks, one for each daemon, below the state directory.
 func hookDir(cfg daemon.Config, env func(string) string) (string, error) {
 	state, err := daemon.StateDir(env)
 	if err != nil {
@@ -138,7 +144,9 @@ func hookDir(cfg daemon.Config, env func(string) string) (string, error) {
 	return filepath.Join(state, "hooks"+name), nil
 }
 
-func (c *hookCall) carryOut(ctx context.Context, cfg daemon.Config, dir string, ev hook.Event) (string, error) {
+// handle sends the event to the daemon and returns the text for the agent. If no daemon is running, it starts one
+// for the next event.
+func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev hook.Event) (string, error) {
 	conn, err := dial(cfg.Socket)
 	if err != nil {
 		return "", err
@@ -155,27 +163,27 @@ func (c *hookCall) carryOut(ctx context.Context, cfg daemon.Config, dir string, 
 		return text, errors.Join(err, c.startDaemon(cfg, dir))
 	}
 	if err == nil && ev.Kind == hook.SessionStart {
-		ctx, cancel := context.WithTimeout(ctx, hookSweep)
+		ctx, cancel := context.WithTimeout(ctx, hookRecoverLimit)
 		defer cancel()
-		err = r.Sweep(ctx, ev.Session)
+		err = r.RecoverOrphans(ctx, ev.Session)
 	}
 	return text, err
 }
 
-// bound gives an event its time. At the edges of a turn there is more to do, and it may take longer, if the daemon is well.
+// bound limits the time of an event. An event at the edge of a turn may take longer if the daemon is healthy.
 func (c *hookCall) bound(ctx context.Context, conn *client) (context.Context, context.CancelFunc) {
 	switch c.kind {
 	case hook.SessionStart, hook.PreCompact, hook.Stop, hook.SessionEnd:
 	default:
-		return context.WithTimeout(ctx, c.patience)
+		return context.WithTimeout(ctx, c.timeLimit)
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(hookWork, c.patience))
+	ctx, cancel := context.WithTimeout(ctx, max(hookEdgeLimit, c.timeLimit))
 	probed := make(chan struct{})
 	go func() {
 		defer close(probed)
-		probe, stop := context.WithTimeout(ctx, c.patience)
+		probe, stop := context.WithTimeout(ctx, c.timeLimit)
 		defer stop()
-		// Where nobody listens, the call itself says so at once.
+		// If no daemon listens, the call itself fails at once.
 		if ok, err := conn.serving(probe); !ok && !(err != nil && unreachable(err)) {
 			cancel()
 		}
@@ -186,7 +194,7 @@ func (c *hookCall) bound(ctx context.Context, conn *client) (context.Context, co
 	}
 }
 
-// startDaemon starts one for the next event, unless that was done a moment ago or is not wanted.
+// startDaemon starts a daemon for the next event, unless a hook just did or it is not allowed.
 func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 	in, err := c.app.instance(cfg)
 	if err != nil || in.stoppedOnPurpose() || c.app.flags.noStart {
@@ -197,7 +205,7 @@ func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the directory of hooks: %w", err)
+		return fmt.Errorf("create hook directory: %w", err)
 	}
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		return fmt.Errorf("start the daemon: %w", err)
@@ -206,8 +214,8 @@ func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 	return err
 }
 
-// mark notes that the hook was called, and how that ended. It is not synced: it proves nothing that would be worth the wait.
-func (c *hookCall) mark(dir string, err error) {
+// recordCall records the time and outcome of the call for "install status". It is not synced: losing it does no harm.
+func (c *hookCall) recordCall(dir string, err error) {
 	text := outcomeOf(err) + "\n"
 	path := filepath.Join(dir, "fired", c.host.Name+"."+string(c.kind))
 	if os.WriteFile(path, []byte(text), 0o600) == nil {
@@ -218,13 +226,14 @@ func (c *hookCall) mark(dir string, err error) {
 	}
 }
 
-// How a hook ended, in short; the log has all of it.
+// Outcomes of a hook; the log has the details.
 const (
 	hookOK       = "ok"
-	hookNoDaemon = "no daemon answered"
-	hookGaveUp   = "gave up waiting"
+	hookNoDaemon = "no daemon was running"
+	hookTimeout  = "timed out"
 )
 
+// outcomeOf is the outcome to record for an error.
 func outcomeOf(err error) string {
 	switch {
 	case err == nil:
@@ -232,12 +241,12 @@ func outcomeOf(err error) string {
 	case unreachable(err):
 		return hookNoDaemon
 	case strings.Contains(err.Error(), "DeadlineExceeded"), strings.Contains(err.Error(), "context canceled"):
-		return hookGaveUp
+		return hookTimeout
 	}
 	return oneLine(err.Error())
 }
 
-// hookLog writes a line to the log of hooks, which never holds what was said in a session.
+// hookLog appends a line to the hook log, which never contains session text.
 func (a *app) hookLog(format string, args ...any) {
 	state, err := daemon.StateDir(a.env)
 	if err != nil {
@@ -258,8 +267,9 @@ func (a *app) hookLog(format string, args ...any) {
 	_, _ = fmt.Fprintf(f, "%s %s\n", a.now().Format(time.RFC3339), fmt.Sprintf(format, args...))
 }
 
+// hookNonce is a random number for the fence around injected text.
 func hookNonce() string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
 	return hex.EncodeToString(b[:])
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// maxText bounds what is read as one text; the daemon's own limits are lower and named.
+// maxText limits one text from standard input, in bytes. The limits of the daemon are lower and have their own errors.
 const maxText = 1 << 20
 
-// text is an argument, or standard input for "-".
+// text returns arg, or standard input for "-".
 func (a *app) text(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil
@@ -35,10 +35,11 @@ func (a *app) text(arg string) (string, error) {
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// timeLayouts are the forms of a time on the command line; without an offset it is in the configured time zone.
-var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+// timeLayouts are the accepted formats of a time. A time without an offset is in the configured time zone.
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04",
+	time.DateOnly}
 
-// instant reads a time; empty is absent.
+// instant parses the time of a flag; an empty text is nil.
 func (a *app) instant(flag, s string) (*timestamppb.Timestamp, error) {
 	if s == "" {
 		return nil, nil
@@ -52,10 +53,11 @@ func (a *app) instant(flag, s string) (*timestamppb.Timestamp, error) {
 			return timestamppb.New(t), nil
 		}
 	}
-	return nil, usagef("--%s is %q; it must be a time such as 2026-02-21, \"2026-02-21 14:30\" or 2026-02-21T14:30:00Z", flag, s)
+	return nil, usagef("--%s is %q; it must be a time such as 2026-02-21, \"2026-02-21 14:30\" or 2026-02-21T14:30:00Z",
+		flag, s)
 }
 
-// given returns a pointer to a flag's value if it was on the command line, else nil.
+// given returns v if the flag was given, else nil.
 func given[T any](f *pflag.FlagSet, name string, v *T) *T {
 	if f.Changed(name) {
 		return v
@@ -63,7 +65,7 @@ func given[T any](f *pflag.FlagSet, name string, v *T) *T {
 	return nil
 }
 
-// spaces splits --space where several are allowed.
+// spaces splits --space for commands that accept several spaces.
 func (a *app) spaces() []string {
 	if a.flags.space == "" {
 		return nil
@@ -71,7 +73,7 @@ func (a *app) spaces() []string {
 	return strings.Split(a.flags.space, ",")
 }
 
-// messages reads a transcript: a JSON object a line, in the form of memory.Message.
+// messages reads a transcript with one memory.Message as JSON per line; "-" is standard input.
 func (a *app) messages(file string) ([]*pb.SessionMessage, error) {
 	name, r := "standard input", a.stdin
 	if file != "-" {
@@ -85,6 +87,7 @@ func (a *app) messages(file string) ([]*pb.SessionMessage, error) {
 	return readMessages(name, r)
 }
 
+// readMessages reads a transcript; name is for errors. A line may have memory.MaxMessage bytes.
 func readMessages(name string, r io.Reader) ([]*pb.SessionMessage, error) {
 	var out []*pb.SessionMessage
 	sc := bufio.NewScanner(r)
@@ -97,7 +100,8 @@ func readMessages(name string, r io.Reader) ([]*pb.SessionMessage, error) {
 		dec.DisallowUnknownFields()
 		var m memory.Message
 		if err := dec.Decode(&m); err != nil {
-			return nil, usagef("%s:%d: not a message: %v\nA line is {\"role\":\"user\",\"content\":\"…\"}; at, seq and tool are optional.", name, n, err)
+			return nil, usagef("%s:%d: not a message: %v\nExpected a line like "+
+				"{\"role\":\"user\",\"content\":\"…\"}; at, seq and tool are optional.", name, n, err)
 		}
 		out = append(out, messageProto(m))
 	}
@@ -105,18 +109,37 @@ func readMessages(name string, r io.Reader) ([]*pb.SessionMessage, error) {
 		return nil, fmt.Errorf("read transcript %s: %w", name, err)
 	}
 	if len(out) == 0 {
-		return nil, usagef("%s holds no messages", name)
+		return nil, usagef("%s contains no messages", name)
 	}
 	return out, nil
 }
 
+// roleOf is the enum value of a role; an unknown role is ROLE_UNSPECIFIED, which the daemon rejects.
+func roleOf(role string) pb.Role {
+	r, err := parseWord[pb.Role]("role", role)
+	if err != nil {
+		return pb.Role_ROLE_UNSPECIFIED
+	}
+	return r
+}
+
+// messageProto converts a message for the API.
 func messageProto(m memory.Message) *pb.SessionMessage {
-	out := &pb.SessionMessage{Seq: m.Seq, Role: m.Role, Content: m.Content}
+	out := &pb.SessionMessage{Seq: m.Seq, Role: roleOf(m.Role), Content: m.Content}
 	if !m.At.IsZero() {
 		out.At = timestamppb.New(m.At)
 	}
 	if t := m.Tool; t != nil {
-		out.Tool = &pb.ToolCall{Name: t.Name, Arguments: t.Arguments, Result: t.Result, Error: t.Error, Failed: t.Failed}
+		out.Tool = &pb.ToolCall{Name: t.Name, Arguments: t.Arguments, Result: t.Result, Error: t.Error,
+			Failed: t.Failed}
 	}
 	return out
+}
+
+// addWriteFlags adds the flags that every command which writes has; reason may be nil.
+func addWriteFlags(f *pflag.FlagSet, key, reason *string) {
+	f.StringVar(key, "key", "", "idempotency key: a repeated request within 24 hours has no effect")
+	if reason != nil {
+		f.StringVar(reason, "reason", "", "reason to record with the operation")
+	}
 }

@@ -10,25 +10,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memsidecar/memsidecar/internal/hook"
-	"github.com/memsidecar/memsidecar/internal/install"
+	"github.com/memsidecar/memsidecar/internal/client/hook"
+	"github.com/memsidecar/memsidecar/internal/client/install"
 )
 
-const installLong = `Register memsidecar's hooks in the configuration of an agent's host program: %s.
+const installLong = `Register memsidecar's hooks in the configuration of a host program:
+%s.
 
-The file is edited in place: comments, order and other entries stay as they are, and what was there is kept as FILE.memsidecar.bak. Doing it
-again changes nothing. A file that cannot be read is refused. No setting of the host is changed, also not that of a memory of its own.
+The file is edited in place: comments, order and other entries are kept, and the previous file is saved as
+FILE.memsidecar.bak. Installing again changes nothing. An invalid file is not changed. No other setting of the host
+is changed, including its own memory.
 
-With --scope project the configuration of the project in this directory is edited, and hooks call memsidecar by its name alone, so that the
-file can be shared. --data, --socket, --space and --config are passed on to the hooks.`
+With --scope project, the configuration of the project in this directory is edited. Its hooks call memsidecar by
+name, so the file can be shared. --data, --socket, --space and --config are passed to the hooks.`
 
-// installer is what install and uninstall have in common.
+// installer holds the flags of install and uninstall.
 type installer struct {
 	app    *app
 	scope  string
 	dryRun bool
 }
 
+// hostNames lists the known hosts for help and errors.
 func hostNames() string {
 	var names []string
 	for _, h := range hook.Hosts() {
@@ -37,44 +40,52 @@ func hostNames() string {
 	return strings.Join(names, ", ")
 }
 
+// installCommand is "install".
 func (a *app) installCommand() *cobra.Command {
 	in := &installer{app: a}
 	cmd := &cobra.Command{
-		Use:     "install HOST",
-		Short:   "Register memsidecar's hooks with an agent's host program",
-		Long:    fmt.Sprintf(installLong, hostNames()),
-		Example: "  memsidecar install claude-code --dry-run\n  memsidecar install gemini --scope project\n  memsidecar install status",
-		Args:    cobra.ExactArgs(1),
-		RunE:    in.run((*install.Target).Install, "Installed"),
+		Use:   "install HOST",
+		Short: "Register memsidecar's hooks in a host program",
+		Long:  fmt.Sprintf(installLong, hostNames()),
+		Example: "  memsidecar install claude-code --dry-run\n  memsidecar install gemini --scope project\n  " +
+			"memsidecar install status",
+		Args: cobra.ExactArgs(1),
+		RunE: in.run((*install.Target).Install, "Installed"),
 	}
 	in.flags(cmd)
 	cmd.AddCommand(a.installStatus())
 	return cmd
 }
 
+// uninstallCommand is "uninstall".
 func (a *app) uninstallCommand() *cobra.Command {
 	in := &installer{app: a}
 	cmd := &cobra.Command{
 		Use:   "uninstall HOST",
-		Short: "Take memsidecar's hooks out of a host's configuration",
-		Long:  "Take memsidecar's hooks out of a host's configuration. What is left is byte for byte what it was without them.",
-		Args:  cobra.ExactArgs(1),
-		RunE:  in.run((*install.Target).Uninstall, "Uninstalled"),
+		Short: "Remove memsidecar's hooks from a host program",
+		Long: "Remove memsidecar's hooks from the configuration of a host program. The rest of the file stays " +
+			"byte for byte the same.",
+		Example: "  memsidecar uninstall claude-code --dry-run",
+		Args:    cobra.ExactArgs(1),
+		RunE:    in.run((*install.Target).Uninstall, "Uninstalled"),
 	}
 	in.flags(cmd)
 	return cmd
 }
 
+// flags adds the flags that both commands have.
 func (in *installer) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.scope, "scope", "user", "user or project")
-	cmd.Flags().BoolVar(&in.dryRun, "dry-run", false, "only show what would be changed")
+	cmd.Flags().BoolVar(&in.dryRun, "dry-run", false, "only show the changes")
 }
 
-func (in *installer) run(plan func(*install.Target) (*install.Change, error), done string) func(*cobra.Command, []string) error {
+// run plans the change of the configuration of a host, writes it unless --dry-run is given, and reports it.
+func (in *installer) run(plan func(*install.Target) (*install.Change, error), done string) func(*cobra.Command,
+	[]string) error {
 	return func(_ *cobra.Command, args []string) error {
 		h := hook.ByName(args[0])
 		if h == nil {
-			return usagef("there is no host %q; there are %s", args[0], hostNames())
+			return usagef("unknown host %q; known hosts are %s", args[0], hostNames())
 		}
 		scope := install.Scope(in.scope)
 		if scope != install.User && scope != install.Project {
@@ -86,7 +97,9 @@ func (in *installer) run(plan func(*install.Target) (*install.Change, error), do
 		}
 		c, err := plan(t)
 		if err != nil {
-			return &cliError{what: err.Error(), hint: "Nothing was changed. Mend the file, or add the hooks by hand: docs/hooks.md says how they look.", cause: err}
+			return &cliError{what: err.Error(),
+				hint:  "Nothing was changed. Fix the file, or add the hooks by hand as described in docs/hooks.md.",
+				cause: err}
 		}
 		backup := ""
 		if !in.dryRun {
@@ -98,12 +111,14 @@ func (in *installer) run(plan func(*install.Target) (*install.Change, error), do
 	}
 }
 
+// noScope explains that a host has no configuration in this scope.
 func noScope(h *hook.Host, err error) error {
 	if !errors.Is(err, install.ErrNoScope) {
 		return err
 	}
-	return &cliError{what: h.Title + " has no file of its own for the hooks of a user", code: exitUsage, cause: err,
-		hint: "It reads those of Claude Code: \"memsidecar install claude-code\" serves both. Or take --scope project."}
+	return &cliError{what: h.Title + " has no user-level file for hooks", code: exitUsage, cause: err,
+		hint: "It reads the hooks of Claude Code: run \"memsidecar install claude-code\" for both, or use --scope " +
+			"project."}
 }
 
 // target finds the configuration of a host.
@@ -120,16 +135,18 @@ func (a *app) target(h *hook.Host, scope install.Scope) (*install.Target, error)
 	}
 	home := a.env("HOME")
 	if !filepath.IsAbs(home) && scope == install.User {
-		return nil, &cliError{what: "cannot find your configuration: HOME is not set to an absolute path", code: exitUsage}
+		return nil, &cliError{what: "cannot find the configuration: HOME is not set to an absolute path",
+			code: exitUsage}
 	}
 	return install.NewTarget(h, scope, install.Env{Home: home, Dir: dir, Getenv: a.env}, program, a.passedOn())
 }
 
-// passedOn are the global flags that hooks need too.
+// passedOn are the global flags that the installed hooks need.
 func (a *app) passedOn() []string {
 	var out []string
 	for _, f := range []struct{ name, value string }{
-		{"--data", a.flags.data}, {"--socket", a.flags.socket}, {"--config", a.flags.config}, {"--space", a.flags.space},
+		{"--data", a.flags.data}, {"--socket", a.flags.socket}, {"--config", a.flags.config},
+		{"--space", a.flags.space},
 	} {
 		if f.value == "" {
 			continue
@@ -142,16 +159,18 @@ func (a *app) passedOn() []string {
 	return out
 }
 
+// report prints the diff, the backup, and further steps for the host.
 func (in *installer) report(t *install.Target, c *install.Change, backup, done string) error {
 	out := in.app.out
 	if out.json {
 		return out.object(object{
-			{"host", t.Host.Name}, {"scope", string(t.Scope)}, {"path", c.Path}, {"changed", !c.Same() && !in.dryRun}, {"dry_run", in.dryRun},
+			{"host", t.Host.Name}, {"scope", string(t.Scope)}, {"path", c.Path}, {"changed", !c.Same() && !in.dryRun},
+			{"dry_run", in.dryRun},
 			{"backup", backup}, {"diff", c.Diff()},
 		})
 	}
 	if c.Same() {
-		out.printf("Nothing to do: %s is as it should be.\n", c.Path)
+		out.printf("Nothing to do: %s is up to date.\n", c.Path)
 		return nil
 	}
 	out.printf("%s\n", c.Path)
@@ -164,12 +183,13 @@ func (in *installer) report(t *install.Target, c *install.Change, backup, done s
 		out.printf("Nothing was changed.\n")
 		return nil
 	case backup != "":
-		out.printf("%s; what was there is kept as %s.\n", done, backup)
+		out.printf("%s; the previous file is %s.\n", done, backup)
 	default:
 		out.printf("%s.\n", done)
 	}
 	if done == "Installed" && t.Scope == install.User && strings.HasPrefix(t.Program, os.TempDir()) {
-		out.note("the hooks call %s, which lies in a temporary directory: install the program, and then the hooks again", t.Program)
+		out.note("the hooks call %s in a temporary directory; install the program elsewhere, then install the hooks "+
+			"again", t.Program)
 	}
 	if note := notes[t.Host.Name]; note != "" && done == "Installed" {
 		out.printf("%s\n", note)
@@ -177,17 +197,21 @@ func (in *installer) report(t *install.Target, c *install.Change, backup, done s
 	return nil
 }
 
-// notes are what else a person has to do or to know.
+// notes are further steps and limits of a host, printed after an installation.
 var notes = map[string]string{
-	"claude-code": "New sessions call the hooks. VS Code and Cursor can read this file too; an event that comes twice is recorded once.",
-	"codex":       "Codex runs hooks only once you trust them: start it and open /hooks. In versions before 0.139 they also need codex_hooks = true under [features].",
-	"gemini":      "New sessions call the hooks.",
-	"cursor":      "Cursor gives its agent what a hook says at the start of a session, not at a prompt: there it records only.",
-	"copilot":     "Copilot CLI gives its agent nothing of what a hook says: the hooks record only.",
-	"vscode":      "VS Code gives its agent what a hook says at the start of a session and before a tool, not at a prompt.",
-	"opencode":    "OpenCode loads the plugin when it starts.",
+	"claude-code": "New sessions call the hooks. VS Code and Cursor may read this file too; duplicate events are " +
+		"recorded once.",
+	"codex": "Codex runs hooks only after you trust them: start it and open /hooks. Versions before 0.139 also " +
+		"need codex_hooks = true under [features].",
+	"gemini": "New sessions call the hooks.",
+	"cursor": "Cursor passes hook output to the agent at session start, but not at prompts; there the hooks " +
+		"only record.",
+	"copilot":  "Copilot CLI does not pass hook output to the agent; the hooks only record.",
+	"vscode":   "VS Code passes hook output to the agent at session start and before a tool, but not at prompts.",
+	"opencode": "OpenCode loads the plugin when it starts.",
 }
 
+// installStatus is "install status".
 func (a *app) installStatus() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
@@ -206,7 +230,7 @@ func (a *app) installStatus() *cobra.Command {
 				return a.out.object(object{{"hooks", list}})
 			}
 			if len(states) == 0 {
-				a.out.printf("No hooks are registered. \"memsidecar install HOST\" does; the hosts are %s.\n", hostNames())
+				a.out.printf("No hooks are registered. Run \"memsidecar install HOST\"; hosts: %s.\n", hostNames())
 				return nil
 			}
 			var rows [][]string
@@ -223,7 +247,7 @@ func (a *app) installStatus() *cobra.Command {
 	}
 }
 
-// spawnable reports whether a program that hooks call is there.
+// spawnable returns an error if the program that hooks call cannot be found.
 func spawnable(program string) error {
 	_, err := exec.LookPath(program)
 	return err

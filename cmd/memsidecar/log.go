@@ -9,35 +9,40 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// logCommand groups the commands on daily logs.
 func (a *app) logCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Daily logs: add, get, list, restore",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  a.groupRun,
+		Short: "Write, read and archive daily logs",
+		Example: `  memsidecar log add "Finished the API docs"
+  memsidecar log get
+  memsidecar log archive --dry-run`,
+		Args: cobra.ArbitraryArgs,
+		RunE: a.groupRun,
 	}
-	cmd.AddCommand(a.logAdd(), a.logGet(), a.logList(), a.logRestore())
+	cmd.AddCommand(a.logAdd(), a.logGet(), a.logList(), a.logRestore(), a.archiveCommand())
 	return cmd
 }
 
+// logAdd is "log add": LogService.Append.
 func (a *app) logAdd() *cobra.Command {
 	e := &pb.NewLogEntry{}
 	req := &pb.LogServiceAppendRequest{Entries: []*pb.NewLogEntry{e}}
 	var at string
 	cmd := &cobra.Command{
 		Use:     "add TEXT|-",
-		Short:   "Write an entry into the log of its day",
+		Short:   "Add an entry to a daily log",
 		Example: `  memsidecar log add "Finished the API docs" --at "2026-02-21 14:30"`,
 		Args:    cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&at, "at", "", "when it happened (default now)")
+	f.StringVar(&at, "at", "", "time of the event (default now)")
 	f.StringVar(&e.Type, "type", "", "event, reflection, tool_failure, correction or another slug (default \"event\")")
-	f.StringVar(&e.Category, "category", "", "a category")
-	f.StringVar(&e.Tool, "tool", "", "name of the tool concerned")
-	f.StringVar(&e.Error, "error", "", "what went wrong")
-	f.StringVar(&req.Session, "session", "", "session that it belongs to")
-	f.StringVar(&req.IdempotencyKey, "key", "", "idempotency key")
+	f.StringVar(&e.Category, "category", "", "category")
+	f.StringVar(&e.Tool, "tool", "", "name of the tool")
+	f.StringVar(&e.Error, "error", "", "error message")
+	f.StringVar(&req.SessionId, "session", "", "session to record with the entry")
+	addWriteFlags(f, &req.IdempotencyKey, nil)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if e.Content, err = a.text(args[0]); err != nil {
 			return err
@@ -50,19 +55,20 @@ func (a *app) logAdd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.written(resp, resp.GetResult(), "Logged", "Logged already:")
+		return a.written(resp, resp.GetResult(), "Logged", "Already logged:")
 	})
 	return cmd
 }
 
+// logGet is "log get": LogService.Get. It also has the name show.
 func (a *app) logGet() *cobra.Command {
 	return &cobra.Command{
 		Use:     "get [DATE]",
 		Aliases: []string{"show"},
-		Short:   "Show the log of a day, or what is left of it; without a date of today",
+		Short:   "Show the log of a day (default today)",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-			resp, err := c.logs.Get(ctx, &pb.LogServiceGetRequest{Space: a.flags.space, Date: strings.Join(args, "")})
+			resp, err := getLog(ctx, c, a.flags.space, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -71,6 +77,28 @@ func (a *app) logGet() *cobra.Command {
 	}
 }
 
+// getLog reads all pages of the log of a day; an empty date is today.
+func getLog(ctx context.Context, c *client, space, date string) (*pb.LogServiceGetResponse, error) {
+	var all *pb.LogServiceGetResponse
+	err := eachPage(func(token string) (string, error) {
+		page, err := c.logs.Get(ctx, &pb.LogServiceGetRequest{Space: space, Date: date, PageToken: token})
+		switch {
+		case err != nil:
+			return "", err
+		case all == nil:
+			all = page
+		default:
+			all.Entries = append(all.Entries, page.GetEntries()...)
+		}
+		return page.GetNextPageToken(), nil
+	})
+	if all != nil {
+		all.NextPageToken = ""
+	}
+	return all, err
+}
+
+// printLog prints a day with its entries, or what remains of an archived and deleted log.
 func (a *app) printLog(r *pb.LogServiceGetResponse) {
 	d := r.GetDay()
 	head := d.GetDate()
@@ -88,11 +116,11 @@ func (a *app) printLog(r *pb.LogServiceGetResponse) {
 	}
 	a.printArchived(records)
 	if deleted {
-		a.out.printf("Bring it back: memsidecar log restore %s\n", d.GetDate())
+		a.out.printf("Restore it: memsidecar log restore %s\n", d.GetDate())
 		return
 	}
 	if len(r.GetEntries()) == 0 {
-		a.out.printf("No entries. Write one: memsidecar log add \"What happened\"\n")
+		a.out.printf("No entries. Add one: memsidecar log add \"What happened\"\n")
 		return
 	}
 	for _, e := range r.GetEntries() {
@@ -107,17 +135,18 @@ func (a *app) printLog(r *pb.LogServiceGetResponse) {
 	}
 }
 
+// logList is "log list": LogService.List.
 func (a *app) logList() *cobra.Command {
 	req := &pb.LogServiceListRequest{IncludeDeleted: true}
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the days that have or had a log, newest first",
+		Short: "List daily logs, including deleted ones, newest first",
 		Args:  cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&req.From, "from", "", "oldest date")
-	cmd.Flags().StringVar(&req.To, "to", "", "newest date")
-	cmd.Flags().IntVar(&limit, "limit", 50, "most days; 0 is all")
+	cmd.Flags().StringVar(&req.StartDate, "from", "", "oldest date")
+	cmd.Flags().StringVar(&req.EndDate, "to", "", "newest date")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of days; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
 		req.Space = a.flags.space
 		all := &pb.LogServiceListResponse{}
@@ -139,9 +168,10 @@ func (a *app) logList() *cobra.Command {
 	return cmd
 }
 
+// printDays prints days as a table.
 func (a *app) printDays(r *pb.LogServiceListResponse) {
 	if len(r.GetDays()) == 0 {
-		a.out.printf("No logs yet%s. Write an entry: memsidecar log add \"What happened\"\n", a.inSpace())
+		a.out.printf("No logs yet%s. Add an entry: memsidecar log add \"What happened\"\n", a.inSpace())
 		return
 	}
 	var rows [][]string
@@ -157,6 +187,6 @@ func (a *app) printDays(r *pb.LogServiceListResponse) {
 	}
 	a.out.table([]string{"DATE", "ENTRIES", "ARCHIVED", "SUMMARY"}, rows)
 	if r.GetNextPageToken() != "" {
-		a.out.printf("There are more; --limit 0 shows all.\n")
+		a.out.printf("More logs exist; --limit 0 shows all.\n")
 	}
 }

@@ -1,8 +1,8 @@
-// Memsidecar owns an agent's long-term memory and serves it on a Unix socket. This program is the daemon
-// (memsidecar serve) and the command line that talks to it.
+// Memsidecar owns an agent's long-term memory and serves it on a Unix socket. This program contains the daemon
+// (memsidecar daemon serve) and the command line that talks to it.
 //
-// Each command stands in a file of its own and is thin: it turns flags into one request and the response into
-// lines. Nothing is decided here that the daemon should decide.
+// Files are named after the noun of their command: memory_add.go, daemon_start.go. A command is thin: it builds one
+// request from flags and prints the response. Decisions belong to the daemon.
 package main
 
 import (
@@ -17,13 +17,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// main runs the program and exits with its code.
 func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run is the whole program but for the process around it. The result is the exit code.
+// run is the program without its process, for tests. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// From the first signal on the default is back: a second one ends the process at once.
+	// After the first signal the default handler is back, so a second signal ends the process at once.
 	defer context.AfterFunc(ctx, stop)()
 
 	a := newApp(stdin, stdout, stderr, os.Getenv)
@@ -31,6 +32,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return runHook(ctx, a, args)
 	}
 	root := a.rootCommand()
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:len(args):len(args)], "--help")
+	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -45,14 +49,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return a.out.fail(err)
 }
 
-// globals are the flags that every command has.
+// globals are the flags that every command accepts.
 type globals struct {
 	socket, data, space, config string
 	json, noStart               bool
 	timeout                     time.Duration
 }
 
-// app is what commands share: the streams, the environment and the global flags.
+// app holds what all commands share: streams, environment and global flags.
 type app struct {
 	stdin  io.Reader
 	stdout io.Writer
@@ -61,36 +65,45 @@ type app struct {
 	now    func() time.Time
 	flags  globals
 	out    *output
-	ran    bool // the command line was understood
+	ran    bool // the command line was parsed; errors from here on are not usage errors
 }
 
+// newApp returns an app without parsed flags.
 func newApp(stdin io.Reader, stdout, stderr io.Writer, env func(string) string) *app {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, now: time.Now}
 	a.out = newOutput(stdout, stderr, env, a.now)
 	return a
 }
 
-const rootLong = `Memsidecar owns an agent's long-term memory: it stores memories and daily logs durably, finds
-them again, learns from sessions, and can list and undo every change.
+const rootLong = `Memsidecar is a local daemon for the long-term memory of AI agents. It stores memories and daily
+logs durably, searches them, learns from sessions, and lists and undoes every change.
 
-A daemon holds the data and is started when a command needs it. Everything stays on this machine,
-unless you name a language model elsewhere.`
+Commands start the daemon when they need it. All data stays on this machine unless you configure a remote language
+model.`
 
 const rootExample = `  memsidecar add "Prefers small commits" --category preferences
   memsidecar search "how do I like my commits"
-  memsidecar ops && memsidecar undo 12
+  memsidecar ops
+  memsidecar undo 12
   memsidecar demo`
 
+// rootCommand builds the tree of all commands.
 func (a *app) rootCommand() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           "memsidecar",
-		Short:         "A local daemon for an agent's long-term memory",
+		Short:         "Long-term memory for AI agents, in a local daemon",
 		Long:          rootLong,
 		Example:       rootExample,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          a.groupRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if version && len(args) == 0 {
+				return a.printVersion()
+			}
+			return a.groupRun(cmd, args)
+		},
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.ran = true
 			a.out.json = a.flags.json
@@ -99,40 +112,45 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.CompletionOptions.HiddenDefaultCmd = true // "completion SHELL" is typed once
 	a.addGlobals(root)
+	root.Flags().BoolVar(&version, "version", false, "print the version of this program")
+	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // run turns "help X" into "X --help"
 	root.AddGroup(
 		&cobra.Group{ID: "memories", Title: "Memories:"},
 		&cobra.Group{ID: "sessions", Title: "Sessions and logs:"},
 		&cobra.Group{ID: "changes", Title: "Changes:"},
 		&cobra.Group{ID: "agents", Title: "Agents:"},
-		&cobra.Group{ID: "daemon", Title: "The daemon:"},
-		&cobra.Group{ID: "files", Title: "The files:"},
+		&cobra.Group{ID: "daemon", Title: "Daemon:"},
+		&cobra.Group{ID: "files", Title: "Files:"},
 	)
-	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.updateCommand(), a.forgetCommand(),
-		a.restoreCommand(), a.purgeCommand(), a.searchCommand(), a.recallCommand(), a.hintCommand(), a.skillCommand(), a.consolidateCommand(), a.saveCommand(), a.summaryCommand(), a.statsCommand())
-	addGroup(root, "sessions", a.sessionCommand(), a.contextCommand(), a.reflectCommand(), a.hookCommand(), a.logCommand(), a.archiveCommand(), a.compressCommand())
-	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.watchCommand(), a.editsCommand(), a.reviewCommand())
-	addGroup(root, "daemon", a.serveCommand(), a.startCommand(), a.stopCommand(), a.restartCommand(), a.statusCommand(), a.socketCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.healthcheckCommand(), a.doctorCommand(), a.uiCommand(), a.configCommand(), a.llmCommand(), a.installCommand(), a.uninstallCommand(), a.serviceCommand())
-	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand(), a.checkpointCommand(), a.checkCommand(), a.dumpCommand(), a.repairCommand())
-	addGroup(root, "agents", a.mcpCommand())
-	root.AddCommand(a.demoCommand(), a.manCommand(), a.versionCommand())
+	addGroup(root, "memories", a.addCommand(), a.getCommand(), a.listCommand(), a.searchCommand(), a.updateCommand(),
+		a.forgetCommand(), a.restoreCommand(), a.memoryCommand())
+	addGroup(root, "sessions", a.sessionCommand(), a.logCommand())
+	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.editsCommand(), a.reviewCommand())
+	addGroup(root, "agents", a.installCommand(), a.uninstallCommand(), a.mcpCommand(), a.recallCommand(),
+		a.hookCommand())
+	addGroup(root, "daemon", a.daemonCommand(), a.statusCommand(), a.doctorCommand(), a.checkCommand(),
+		a.configCommand(), a.uiCommand())
+	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand())
+	root.AddCommand(a.demoCommand(), a.manCommand())
 	return root
 }
 
+// addGlobals adds the flags that every command has.
 func (a *app) addGlobals(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.SortFlags = false
-	f.StringVar(&a.flags.data, "data", "", "directory of the memories (default: see \"memsidecar config\")")
-	f.StringVar(&a.flags.socket, "socket", "", "socket of the daemon (default: the one that belongs to the directory)")
-	f.StringVar(&a.flags.space, "space", "", "space to work in (default \"default\")")
+	f.StringVar(&a.flags.data, "data", "", "data directory (default: see \"memsidecar config\")")
+	f.StringVar(&a.flags.socket, "socket", "", "Unix socket of the daemon (default: derived from the data directory)")
+	f.StringVar(&a.flags.space, "space", "", "memory space (default \"default\")")
 	f.StringVar(&a.flags.config, "config", "", "configuration file")
-	f.BoolVar(&a.flags.json, "json", false, "print JSON for programs")
-	f.BoolVar(&a.flags.noStart, "no-start", false, "do not start the daemon when none answers")
-	f.DurationVar(&a.flags.timeout, "timeout", 30*time.Second, "how long a call may take; 0 is without end")
+	f.BoolVar(&a.flags.json, "json", false, "print JSON")
+	f.BoolVar(&a.flags.noStart, "no-start", false, "do not start a daemon if none is running")
+	f.DurationVar(&a.flags.timeout, "timeout", 30*time.Second, "request timeout; 0 disables it")
 }
 
+// addGroup adds commands under one heading of the help.
 func addGroup(root *cobra.Command, id string, cmds ...*cobra.Command) {
 	for _, c := range cmds {
 		c.GroupID = id
@@ -140,10 +158,11 @@ func addGroup(root *cobra.Command, id string, cmds ...*cobra.Command) {
 	}
 }
 
-// groupRun is the body of a command that only holds others: help without arguments, an error with an unknown one.
+// groupRun runs a command that only groups others: it prints help, or rejects an unknown subcommand.
 func (a *app) groupRun(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageErrorOf(cmd, &cliError{what: "unknown command " + quote(args[0]) + " for " + quote(cmd.CommandPath())})
+		return usageErrorOf(cmd, &cliError{what: "unknown command " + quote(args[0]) + " for " +
+			quote(cmd.CommandPath())})
 	}
 	return cmd.Help()
 }

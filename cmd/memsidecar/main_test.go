@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/memsidecar/memsidecar/internal/encoder"
+	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 )
 
 func TestMain(m *testing.M) {
@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 //	await PATTERN CMD…   runs a command until its output matches, for at most ten seconds
 //	fakellm NAME HOW     starts a model server that behaves as one of fakes, and sets a variable to its address
 //	asked URL TIMES      fails unless that model server was asked so often, and the daemon's ledger of tokens agrees
+//	examples             runs the harmless examples of help, README.md and docs
 //	flip FILE NEW        copies a file with one bit in its middle turned
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -40,13 +41,14 @@ func TestScripts(t *testing.T) {
 			if name != "model" {
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
-			_, err := encoder.New()
+			_, err := bert.NewMiniLM()
 			return err == nil, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait, "log": cmdLog,
+			"value": cmdValue, "daysago": cmdDaysAgo, "lacks": cmdLacks, "damage": cmdDamage, "await": cmdAwait,
+			"log":            cmdLog,
 			"fakellm":        cmdFakeLLM,
-			"fakeembeddings": cmdFakeEmbeddings, "asked": cmdAsked, "flip": cmdFlip,
+			"fakeembeddings": cmdFakeEmbeddings, "asked": cmdAsked, "flip": cmdFlip, "examples": cmdExamples,
 		},
 	})
 }
@@ -66,7 +68,7 @@ func setup(env *testscript.Env) error {
 	env.Defer(func() {
 		// A script that failed has left its daemon behind.
 		program := filepath.Join(filepath.SplitList(env.Getenv("PATH"))[0], "memsidecar")
-		stop := exec.Command(program, "stop", "--timeout", "5s")
+		stop := exec.Command(program, "daemon", "stop", "--timeout", "5s")
 		stop.Env = env.Vars
 		_ = stop.Run()
 		_ = os.RemoveAll(runtime)
@@ -168,7 +170,8 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: log FILE DATE TEXT")
 	}
-	text := fmt.Sprintf(`{"date": %q, "entries": [{"time": "10:00:00", "type": "event", "content": %q}], "summary": null, "archived": false}`, args[1], args[2])
+	text := fmt.Sprintf(`{"date": %q, "entries": [{"time": "10:00:00", "type": "event", "content": %q}], "summary": `+
+		`null, "archived": false}`, args[1], args[2])
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 

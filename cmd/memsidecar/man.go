@@ -12,19 +12,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const manLong = `Print the manual page of this program, or of one of its commands, or write the pages of all of them into a directory. They say what --help says.
+const manLong = `Print the manual page of this program or of one command, or write all pages into a directory. They
+contain the text of --help.
 
   memsidecar man | man -l -
   memsidecar man search
   memsidecar man --dir ~/.local/share/man/man1`
 
+// manCommand is "man".
 func (a *app) manCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "man [COMMAND]…",
-		Short: "Print or write manual pages",
-		Long:  manLong,
-		Args:  cobra.ArbitraryArgs,
+		Use:    "man [COMMAND]…",
+		Hidden: true,
+		Short:  "Print or write manual pages",
+		Long:   manLong,
+		Args:   cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			if dir == "" {
@@ -35,7 +38,7 @@ func (a *app) manCommand() *cobra.Command {
 				return manPage(a.stdout, page)
 			}
 			if len(args) > 0 {
-				return usagef("--dir writes the pages of all commands; leave out %s", quote(strings.Join(args, " ")))
+				return usagef("--dir writes the pages of all commands; omit %s", quote(strings.Join(args, " ")))
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return fmt.Errorf("write manual pages: %w", err)
@@ -76,23 +79,26 @@ func writePages(dir string, cmd *cobra.Command) (n int, err error) {
 	return n, nil
 }
 
-// listed are the commands below cmd that its help lists.
+// listed are the commands below cmd that have a manual page. Two of them are hidden in --help: hosts call hook, and
+// packagers call man.
 func listed(cmd *cobra.Command) (out []*cobra.Command) {
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
+		if c.IsAvailableCommand() || c.Name() == "hook" || c.Name() == "man" {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
+// pageName is the name of a manual page, such as memsidecar-ops-show.
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage writes the page of one command in the man macros of roff. It has no date: the same program makes the same page.
+// manPage writes the page of one command with the man macros of roff. It has no date, so that builds are reproducible.
 func manPage(w io.Writer, cmd *cobra.Command) error {
 	cmd.InitDefaultHelpFlag()
 	p := &page{}
-	p.line(".TH %s 1 \"\" \"memsidecar %s\" \"memsidecar\"", strings.ToUpper(roff(pageName(cmd))), roff(programVersion()))
+	p.line(".TH %s 1 \"\" \"memsidecar %s\" \"memsidecar\"", strings.ToUpper(roff(pageName(cmd))),
+		roff(programVersion()))
 	p.section("NAME")
 	p.line("%s \\- %s", roff(pageName(cmd)), roff(cmd.Short))
 	p.section("SYNOPSIS")
@@ -121,7 +127,8 @@ func manPage(w io.Writer, cmd *cobra.Command) error {
 	p.flags("OPTIONS", cmd.NonInheritedFlags())
 	p.flags("GLOBAL OPTIONS", cmd.InheritedFlags())
 	p.section("EXIT STATUS")
-	p.line("0 success, 1 error, %d wrong usage, %d no daemon answers, %d another daemon holds the data, %d the data is damaged, %d interrupted.",
+	p.line("0 success, 1 error, %d usage error, %d no daemon is running, %d another daemon uses the data, %d the "+
+		"data is damaged, %d interrupted.",
 		exitUsage, exitUnreachable, exitLocked, exitCorrupt, exitInterrupted)
 	if cmd.HasParent() {
 		p.section("SEE ALSO")
@@ -134,11 +141,13 @@ func manPage(w io.Writer, cmd *cobra.Command) error {
 // page is a page being written.
 type page struct{ strings.Builder }
 
+// line writes one line.
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
+// section starts a section.
 func (p *page) section(title string) { p.line(".SH %s", title) }
 
-// text writes paragraphs; lines that are indented stay as they are.
+// text writes paragraphs; indented lines are preformatted.
 func (p *page) text(s string) {
 	plain := true
 	for line := range strings.SplitSeq(s, "\n") {
@@ -160,6 +169,7 @@ func (p *page) text(s string) {
 	}
 }
 
+// flags writes a section with the flags of a set, if it has any.
 func (p *page) flags(title string, set *pflag.FlagSet) {
 	if !set.HasAvailableFlags() {
 		return
@@ -178,14 +188,15 @@ func (p *page) flags(title string, set *pflag.FlagSet) {
 			text += " \\fI" + roff(name) + "\\fR"
 		}
 		p.line(".TP\n%s", text)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && !strings.Contains(usage, "default") {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" &&
+			!strings.Contains(usage, "default") {
 			usage += " (default " + f.DefValue + ")"
 		}
 		p.line("%s", roffLine(usage))
 	})
 }
 
-// roff writes a text so that it is taken as it is, also by programs that know ASCII only.
+// roff escapes a text, as ASCII.
 func roff(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -205,7 +216,7 @@ func roff(s string) string {
 	return b.String()
 }
 
-// roffLine also keeps what begins a line from being a request.
+// roffLine escapes a line, also a leading control character.
 func roffLine(s string) string {
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		return `\&` + roff(s)

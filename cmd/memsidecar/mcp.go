@@ -11,32 +11,34 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
-	"github.com/memsidecar/memsidecar/internal/mcpserver"
+	"github.com/memsidecar/memsidecar/internal/client/mcpserver"
 )
 
-const mcpLong = `Serve an agent over the Model Context Protocol, on standard input and output. Agents start this program
-themselves; in their configuration it is the command "memsidecar" with the argument "mcp". The daemon is started when it is needed.
+const mcpLong = `Run the MCP server (Model Context Protocol) on standard input and output. Agents start it:
+configure the command "memsidecar" with the argument "mcp". The server starts the daemon when it needs it.
 
-The tools search, save, read, list, change and forget memories, take changes back, and learn from a session; the
-session's context and the daily logs are resources. With --space they work in that space.
+The tools search, save, read, list, update and forget memories, undo operations, and reflect a session. The context
+of the session and the daily logs are resources. --space selects the space.
 
-With --compat the tools have the names and arguments that another memory has, so that prompts written for it go on
-working with this store:
+With --compat, the tools have the names and arguments of another memory system, so that prompts written for it work
+with this store:
   server-memory  create_entities, create_relations, add_observations, delete_entities, delete_observations,
                  delete_relations, read_graph, search_nodes, open_nodes
   remember       remember, with the actions save, recall and forget
   memory-tools   MemorySearch, MemorySave, MemoryDelete, MemoryList`
 
+// mcpCommand is "mcp".
 func (a *app) mcpCommand() *cobra.Command {
 	var set string
 	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve an agent over the Model Context Protocol",
-		Long:  mcpLong,
-		Args:  cobra.NoArgs,
+		Use:     "mcp",
+		Short:   "Run the MCP server on standard input and output",
+		Long:    mcpLong,
+		Example: "  memsidecar mcp --space work\n  memsidecar mcp --compat server-memory",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if strings.Contains(a.flags.space, ",") {
-				return usagef("--space names several spaces; an agent works in one")
+				return usagef("--space has several spaces; the MCP server uses one")
 			}
 			cfg, err := a.load()
 			if err != nil {
@@ -44,7 +46,7 @@ func (a *app) mcpCommand() *cobra.Command {
 			}
 			cwd, err := os.Getwd()
 			if err != nil {
-				cwd = "" // removed under our feet: then there is no project
+				cwd = "" // the directory was removed: there is no project
 			}
 			server, err := mcpserver.New(mcpserver.Config{
 				Connect: func(ctx context.Context) (*grpc.ClientConn, error) {
@@ -54,22 +56,25 @@ func (a *app) mcpCommand() *cobra.Command {
 					}
 					return c.conn, nil
 				},
-				// An agent's host shows or keeps what stands on standard error: trouble only, and no texts.
+				// Hosts show or store standard error, so it gets warnings only and no memory text.
 				Logger:  slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 				Now:     a.now,
-				Version: programVersion(), Space: a.flags.space, Set: set, Cwd: cwd, HostPID: os.Getppid(), Timeout: a.flags.timeout,
+				Version: programVersion(), Space: a.flags.space, Set: set, Cwd: cwd, HostPID: os.Getppid(),
+				Timeout: a.flags.timeout,
 			})
 			if err != nil {
 				return usagef("--compat: %v", err)
 			}
-			return server.Run(cmd.Context(), &mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: unclosed{a.stdout}})
+			return server.Run(cmd.Context(),
+				&mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: unclosed{a.stdout}})
 		},
 	}
-	cmd.Flags().StringVar(&set, "compat", "", "serve the tools of another memory: "+strings.Join(mcpserver.Sets(), ", "))
+	cmd.Flags().StringVar(&set, "compat", "", "tool set of another memory system: "+
+		strings.Join(mcpserver.Sets(), ", "))
 	return cmd
 }
 
-// unclosed is a writer that is not the transport's to close.
+// unclosed is a writer whose Close does nothing: the transport does not own standard output.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

@@ -2,72 +2,89 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// opsCommand groups the commands on operations; without a subcommand it lists them.
 func (a *app) opsCommand() *cobra.Command {
 	req := &pb.OperationServiceListRequest{}
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "ops",
-		Short: "List what changed, newest first; ops show N shows one operation",
-		Args:  cobra.NoArgs,
+		Short: "List operations, newest first; show or watch them",
+		Long: `List operations, newest first. Every change is an operation: it can be listed, shown and undone for
+as long as the history is kept (history_days).`,
+		Example: `  memsidecar ops
+  memsidecar ops show 12
+  memsidecar ops watch`,
+		Args: cobra.NoArgs,
+		RunE: a.opsList(req, &limit),
 	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "most operations; 0 is all")
-	cmd.Flags().BoolVar(&req.IncludeAll, "all", false, "also the counting of accesses and the messages of sessions")
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
+	list := &cobra.Command{Use: "list", Short: "List operations, newest first", Args: cobra.NoArgs,
+		RunE: a.opsList(req, &limit)}
+	for _, c := range []*cobra.Command{cmd, list} {
+		c.Flags().IntVar(&limit, "limit", 20, "maximum number of operations; 0 for all")
+		c.Flags().BoolVar(&req.IncludeBookkeeping, "all", false, "include access counts and session messages")
+	}
+	cmd.AddCommand(list, a.opsShow(), a.watchCommand())
+	return cmd
+}
+
+// opsList is "ops list": OperationService.List.
+func (a *app) opsList(req *pb.OperationServiceListRequest, limit *int) func(*cobra.Command, []string) error {
+	return a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
 		req.Spaces = a.spaces()
 		all := &pb.OperationServiceListResponse{}
 		for {
-			req.PageSize = pageSize(limit, len(all.GetOperations()))
+			req.PageSize = pageSize(*limit, len(all.GetOperations()))
 			page, err := c.ops.List(ctx, req)
 			if err != nil {
 				return err
 			}
 			all.Operations = append(all.Operations, page.GetOperations()...)
 			all.NextPageToken = page.GetNextPageToken()
-			if all.NextPageToken == "" || limit > 0 && len(all.Operations) >= limit {
+			if all.NextPageToken == "" || *limit > 0 && len(all.Operations) >= *limit {
 				break
 			}
 			req.PageToken = all.NextPageToken
 		}
 		return a.out.result(all, func() { a.printOperations(all) })
 	})
-	cmd.AddCommand(a.opsShow())
-	return cmd
 }
 
+// printOperations prints operations as a table.
 func (a *app) printOperations(r *pb.OperationServiceListResponse) {
 	if len(r.GetOperations()) == 0 {
-		a.out.printf("Nothing was changed yet%s. Add a memory: memsidecar add \"…\"\n", a.inSpace())
+		a.out.printf("No operations yet%s. Add a memory: memsidecar add \"…\"\n", a.inSpace())
 		return
 	}
 	var rows [][]string
 	for _, op := range r.GetOperations() {
-		rows = append(rows, []string{itoa(op.GetNumber()), a.out.age(op.GetAt().AsTime()), op.GetSpace(), op.GetActor(), itoa(int64(op.GetChangeCount())), why(op)})
+		rows = append(rows, []string{op.GetId(), a.out.age(op.GetAt().AsTime()), op.GetSpace(), word(op.GetActor()),
+			itoa(int64(op.GetChangeCount())), why(op)})
 	}
 	a.out.table([]string{"OPERATION", "WHEN", "SPACE", "BY", "CHANGES", "WHY"}, rows)
 	if r.GetNextPageToken() != "" {
-		a.out.printf("There are more; --limit 0 shows all.\n")
+		a.out.printf("More operations exist; --limit 0 shows all.\n")
 	}
 }
 
-// why is the reason of an operation, with what it took back.
+// why is the reason of an operation, with the operation that it undoes and its session.
 func why(op *pb.Operation) string {
 	text := oneLine(op.GetReason())
-	if op.GetUndoes() > 0 && text == "" {
-		text = "undo of operation " + itoa(op.GetUndoes())
+	if op.GetUndoesOperationId() != "" && text == "" {
+		text = "undo of operation " + op.GetUndoesOperationId()
 	}
-	if op.GetSession() != "" {
-		text += prefixed(" ", "(session "+op.GetSession()+")")
+	if op.GetSessionId() != "" {
+		text += prefixed(" ", "(session "+op.GetSessionId()+")")
 	}
 	return text
 }
 
+// prefixed is prefix and s, or empty if s is empty.
 func prefixed(prefix, s string) string {
 	if s == "" {
 		return ""
@@ -75,60 +92,58 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-// operationNumber reads an argument.
-func operationNumber(arg string) (int64, error) {
-	n, err := strconv.ParseInt(arg, 10, 64)
-	if err != nil || n < 1 {
-		return 0, usagef("%q is not the number of an operation; \"memsidecar ops\" lists them", arg)
-	}
-	return n, nil
-}
-
+// opsShow is "ops show": OperationService.Get.
 func (a *app) opsShow() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show N",
-		Short: "Show what an operation changed",
-		Args:  cobra.ExactArgs(1),
+		Use:     "show ID",
+		Short:   "Show the changes of an operation",
+		Long:    "Show the changes of an operation. ID is an operation id, such as 1234-k3f9, or its number.",
+		Example: "  memsidecar ops show 12",
+		Args:    cobra.ExactArgs(1),
 		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-			n, err := operationNumber(args[0])
+			all := &pb.OperationServiceGetResponse{}
+			err := eachPage(func(token string) (string, error) {
+				page, err := c.ops.Get(ctx, &pb.OperationServiceGetRequest{Id: args[0], PageToken: token})
+				if all.Operation == nil {
+					all.Operation = page.GetOperation()
+				} else {
+					all.Operation.Changes = append(all.Operation.Changes, page.GetOperation().GetChanges()...)
+				}
+				return page.GetNextPageToken(), err
+			})
 			if err != nil {
 				return err
 			}
-			resp, err := c.ops.Get(ctx, &pb.OperationServiceGetRequest{Number: n})
-			if err != nil {
-				return err
-			}
-			return a.out.result(resp, func() { a.printOperation(resp.GetOperation()) })
+			return a.out.result(all, func() { a.printOperation(all.GetOperation()) })
 		}),
 	}
 }
 
+// undoCommand is "undo": OperationService.Undo.
 func (a *app) undoCommand() *cobra.Command {
 	req := &pb.OperationServiceUndoRequest{}
 	cmd := &cobra.Command{
-		Use:   "undo N",
-		Short: "Take an operation back, as an operation of its own",
-		Long: `Take an operation back. What something later changed is left alone and named. An undo is an operation itself and can be
-taken back in turn.`,
-		Args: cobra.ExactArgs(1),
+		Use:   "undo ID",
+		Short: "Undo an operation (recorded as a new operation)",
+		Long: `Undo an operation. Changes that a later operation overwrote are kept and listed. An undo is itself an
+operation, so you can undo it. ID is an operation id, such as 1234-k3f9, or its number.`,
+		Example: "  memsidecar undo 12",
+		Args:    cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "idempotency key")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the list of operations")
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
-		if req.Number, err = operationNumber(args[0]); err != nil {
-			return err
-		}
+	addWriteFlags(cmd.Flags(), &req.IdempotencyKey, &req.Reason)
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		req.Id = args[0]
 		resp, err := c.ops.Undo(ctx, req)
 		if err != nil {
 			return err
 		}
-		return a.undone(resp, req.Number)
+		return a.undone(resp, req.GetId())
 	})
 	return cmd
 }
 
-// undone says what was taken back, and names what was left alone.
-func (a *app) undone(resp *pb.OperationServiceUndoResponse, number int64) error {
+// undone reports the reverted changes, and lists those that were not reverted.
+func (a *app) undone(resp *pb.OperationServiceUndoResponse, id string) error {
 	r := resp.GetResult()
 	var left []*pb.Outcome
 	for _, o := range r.GetOutcomes() {
@@ -137,13 +152,14 @@ func (a *app) undone(resp *pb.OperationServiceUndoResponse, number int64) error 
 		}
 	}
 	err := a.out.result(resp, func() {
-		if r.GetOperation() > 0 {
-			a.out.printf("Took back %s of operation %d%s.\n", plural(int64(len(r.GetOutcomes())-len(left)), "change", "changes"), number, operation(r))
+		if r.GetOperationId() != "" {
+			a.out.printf("Reverted %s of operation %s%s.\n",
+				plural(int64(len(r.GetOutcomes())-len(left)), "change", "changes"), id, operation(r))
 		} else {
-			a.out.printf("Nothing of operation %d was taken back.\n", number)
+			a.out.printf("No change of operation %s was reverted.\n", id)
 		}
 		for _, o := range left {
-			a.out.printf("%s\n", a.out.colour(amber, "Left alone "+o.GetId()+": "+reasonWords(o.GetReason())+"."))
+			a.out.printf("%s\n", a.out.colour(amber, "Not reverted: "+o.GetId()+": "+reasonWords(o.GetReason())+"."))
 		}
 	})
 	if err == nil && len(left) > 0 {
@@ -152,23 +168,31 @@ func (a *app) undone(resp *pb.OperationServiceUndoResponse, number int64) error 
 	return err
 }
 
+// historyCommand is "history": MemoryService.History.
 func (a *app) historyCommand() *cobra.Command {
 	req := &pb.MemoryServiceHistoryRequest{}
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "history ID",
-		Short: "Show what happened to a memory, newest first",
+		Short: "Show the operations on a memory, newest first",
 		Args:  cobra.ExactArgs(1),
 	}
-	cmd.Flags().Int32Var(&req.Limit, "limit", 20, "most operations, 1 to 1000")
+	cmd.Flags().IntVar(&limit, "limit", 20, "maximum number of operations; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space, req.Id = a.flags.space, args[0]
-		resp, err := c.memory.History(ctx, req)
+		resp := &pb.MemoryServiceHistoryResponse{}
+		err := eachPage(func(token string) (string, error) {
+			req.PageToken, req.PageSize = token, pageSize(limit, len(resp.GetOperations()))
+			page, err := c.memory.History(ctx, req)
+			resp.Operations = append(resp.Operations, page.GetOperations()...)
+			return nextPage(limit, len(resp.GetOperations()), page.GetNextPageToken()), err
+		})
 		if err != nil {
 			return err
 		}
 		return a.out.result(resp, func() {
 			if len(resp.GetOperations()) == 0 {
-				a.out.printf("Its history is no longer kept; see history_days in \"memsidecar config\".\n")
+				a.out.printf("The history of this memory has expired; see history_days in \"memsidecar config\".\n")
 			}
 			for i, op := range resp.GetOperations() {
 				if i > 0 {

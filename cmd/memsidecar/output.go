@@ -14,19 +14,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Rules of output. Results go to stdout, everything else to stderr. People get aligned tables and short sentences,
-// programs (--json) one JSON object, or one a line for streams. Colours and clipping happen on a terminal only, and no
-// colours where NO_COLOR is set. An empty result says so, and what to do next. An error says what happened, to what,
+// output prints results and errors. Results go to stdout, everything else to stderr. People get aligned tables and
+// short sentences; --json prints one JSON object, or one per line for streams. Colours and clipping are for terminals
+// only, and NO_COLOR turns colours off. An empty result suggests a next step. An error says what happened, to what,
 // and what to do.
 type output struct {
 	w, err  io.Writer
 	json    bool
 	now     func() time.Time
-	width   int  // columns of the terminal, 0 when stdout is none
+	width   int  // columns of the terminal, 0 if stdout is no terminal
 	colours bool // on stdout
 	errTerm bool // stderr is a terminal
 }
 
+// newOutput returns an output for w and err; colours depend on the terminal, NO_COLOR and TERM.
 func newOutput(w, err io.Writer, env func(string) string, now func() time.Time) *output {
 	o := &output{w: w, err: err, now: now, width: columns(w), errTerm: columns(err) > 0}
 	o.colours = o.width > 0 && env("NO_COLOR") == "" && env("TERM") != "dumb"
@@ -46,7 +47,7 @@ func columns(w io.Writer) int {
 	return max(int(size.Col), 40)
 }
 
-// terminal reports whether somebody can answer at r.
+// terminal reports whether r is a terminal, so that a person can answer.
 func terminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {
@@ -59,12 +60,12 @@ func terminal(r io.Reader) bool {
 // printf prints a result for people.
 func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
 
-// note tells something that is not the result.
+// note prints a remark to stderr.
 func (o *output) note(format string, args ...any) {
 	fmt.Fprintf(o.err, "memsidecar: "+format+"\n", args...)
 }
 
-// result prints a message as JSON, or calls people.
+// result prints m as JSON for --json, else calls people.
 func (o *output) result(m proto.Message, people func()) error {
 	if !o.json {
 		people()
@@ -109,10 +110,10 @@ func (o *output) fail(err error) int {
 	return e.exitCode()
 }
 
-// errSilent marks an error of which everything was said already.
+// errSilent marks an error that was already reported.
 var errSilent = errors.New("already reported")
 
-// failed is the error of a command that has said what went wrong in its result.
+// failed is the error of a command whose output already explains the failure.
 func failed(code int) error { return &cliError{what: "failed", code: code, cause: errSilent} }
 
 const (
@@ -123,6 +124,7 @@ const (
 	amber = "33"
 )
 
+// colour wraps s in an escape sequence if colours are on.
 func (o *output) colour(code, s string) string {
 	if !o.colours || s == "" {
 		return s
@@ -130,7 +132,7 @@ func (o *output) colour(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// table prints rows under a heading, aligned. On a terminal the last column is clipped to what is left of the line.
+// table prints aligned rows under a heading. On a terminal the last column is clipped to the line.
 func (o *output) table(heading []string, rows [][]string) {
 	widths := make([]int, len(heading))
 	for _, row := range append([][]string{heading}, rows...) {
@@ -158,7 +160,7 @@ func (o *output) table(heading []string, rows [][]string) {
 	}
 }
 
-// fields prints names and values, aligned; those with an empty value are left out.
+// fields prints aligned names and values, without empty values.
 func (o *output) fields(pairs [][2]string) {
 	width := 0
 	for _, p := range pairs {
@@ -182,6 +184,7 @@ func displayWidth(s string) int {
 	return n
 }
 
+// runeWidth is the width of one rune in columns.
 func runeWidth(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -212,12 +215,13 @@ func clip(s string, width int) string {
 	return b.String() + "…"
 }
 
-// oneLine puts a text on one line and takes the control characters out, which could speak to the terminal.
+// oneLine joins the lines of a text and removes control characters, which a terminal would interpret.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
+		" ")
 }
 
-// printable keeps the lines of a text, but no other control characters.
+// printable keeps line breaks and tabs of a text and replaces all other control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -227,7 +231,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// age says how long ago something was.
+// age formats how long ago t was.
 func (o *output) age(t time.Time) string {
 	if t.IsZero() {
 		return "never"

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/client/jsonout"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plainjson"
 )
 
 var noon = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
@@ -37,8 +37,10 @@ func TestTable(t *testing.T) {
 		rows  [][]string
 		want  string
 	}{
-		{"aligned with wide characters", 0, [][]string{{"偏好", "x"}, {"facts", "长的内容不会被截断"}}, "A      B\n偏好   x\nfacts  长的内容不会被截断\n"},
-		{"clipped on a terminal", 28, [][]string{{"facts", strings.Repeat("中", 20)}}, "A      B\nfacts  " + strings.Repeat("中", 10) + "…\n"},
+		{"aligned with wide characters", 0, [][]string{{"偏好", "x"}, {"facts", "长的内容不会被截断"}},
+			"A      B\n偏好   x\nfacts  长的内容不会被截断\n"},
+		{"clipped on a terminal", 28, [][]string{{"facts", strings.Repeat("中", 20)}}, "A      B\nfacts  " +
+			strings.Repeat("中", 10) + "…\n"},
 		{"empty cells", 0, [][]string{{"a", ""}}, "A  B\na\n"},
 	}
 	for _, tt := range tests {
@@ -80,7 +82,8 @@ func TestAge(t *testing.T) {
 		want string
 	}{
 		{0, "just now"}, {59 * time.Second, "just now"}, {time.Minute, "1 min ago"}, {time.Hour, "1 h ago"},
-		{24 * time.Hour, "yesterday"}, {48 * time.Hour, "2 days ago"}, {47 * 24 * time.Hour, "47 days ago"}, {-time.Hour, "in the future"},
+		{24 * time.Hour, "yesterday"}, {48 * time.Hour, "2 days ago"}, {47 * 24 * time.Hour, "47 days ago"},
+		{-time.Hour, "in the future"},
 	}
 	for _, tt := range tests {
 		if got := o.age(noon.Add(-tt.ago)); got != tt.want {
@@ -102,15 +105,19 @@ func TestMessageJSON(t *testing.T) {
 			messageJSON((&pb.Outcome{Id: "a", Status: pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE}).ProtoReflect()),
 			`{"id":"a","status":"duplicate","reason":""}`},
 		{"nested, large numbers",
-			messageJSON((&pb.MemoryServiceAddResponse{Result: &pb.WriteResult{Operation: 1 << 40}}).ProtoReflect()),
-			`{"result":{"operation":1099511627776,"replayed":false,"outcomes":[]}}`},
+			messageJSON((&pb.SessionServiceAppendResponse{
+				Result: &pb.WriteResult{OperationId: "7-k3f9"}, NextSeq: 1 << 40}).ProtoReflect()),
+			`{"result":{"operation_id":"7-k3f9","replayed":false,"outcomes":[]},"next_seq":1099511627776,"redacted":0}`},
 		{"absent messages are left out", messageJSON((&pb.MemoryServiceAddResponse{}).ProtoReflect()), `{}`},
-		{"times and durations", messageJSON((&pb.MethodLatency{Method: "<m>", P50: durationpb.New(1500 * time.Microsecond)}).ProtoReflect()),
+		{"times and durations", messageJSON(
+			(&pb.MethodLatency{Method: "<m>", P50: durationpb.New(1500 * time.Microsecond)}).ProtoReflect()),
 			`{"method":"<m>","count":0,"p50":0.0015}`},
-		{"optional fields only when set", messageJSON((&pb.Relation{Type: "supports", Strength: new(0.0)}).ProtoReflect()),
-			`{"type":"supports","target":"","strength":0}`},
+		{"optional fields only when set", messageJSON(
+			(&pb.Relation{Type: "supports", Strength: new(0.0)}).ProtoReflect()),
+			`{"type":"supports","target_id":"","strength":0}`},
 		{"zero enum", messageJSON((&pb.Outcome{}).ProtoReflect()), `{"id":"","status":"unspecified","reason":""}`},
-		{"maps", messageJSON((&pb.MemoryServiceStatsResponse{ByCategory: map[string]int64{"b": 1, "a": 2}}).ProtoReflect()).(plainjson.Object)[1:2],
+		{"maps", messageJSON((&pb.MemoryServiceStatsResponse{
+			ByCategory: map[string]int64{"b": 1, "a": 2}}).ProtoReflect()).(jsonout.Object)[4:5],
 			`{"by_category":{"a":2,"b":1}}`},
 	}
 	for _, tt := range tests {
@@ -135,7 +142,8 @@ func TestParseWord(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	_, err = parseWord[pb.RankingProfile]("profile", "best")
-	if err == nil || !strings.Contains(err.Error(), `--profile is "best"; it must be one of balanced, product, weighted, overlap, recent`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`--profile is "best"; it must be one of balanced, product, weighted, overlap, recent`) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := parseWord[pb.RankingProfile]("profile", "unspecified"); err == nil {
@@ -144,9 +152,11 @@ func TestParseWord(t *testing.T) {
 }
 
 // answer is an error as the daemon sends it.
-func answer(t *testing.T, code codes.Code, message, reason string, violations ...*errdetails.BadRequest_FieldViolation) error {
+func answer(t *testing.T, code codes.Code, message, reason string,
+	violations ...*errdetails.BadRequest_FieldViolation) error {
 	t.Helper()
-	st, err := status.New(code, message).WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "memsidecar.v1"}, &errdetails.BadRequest{FieldViolations: violations})
+	st, err := status.New(code, message).WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "memsidecar.v1"},
+		&errdetails.BadRequest{FieldViolations: violations})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,16 +171,23 @@ func TestErrors(t *testing.T) {
 		want []string
 	}{
 		{"all violations", answer(t, codes.InvalidArgument, "invalid request", "INVALID_REQUEST",
-			&errdetails.BadRequest_FieldViolation{Field: "items[0].salience", Description: "must be a number from 0 to 1"},
-			&errdetails.BadRequest_FieldViolation{Field: "items[0].category", Description: "must be lower-case"}), exitUsage,
+			&errdetails.BadRequest_FieldViolation{Field: "items[0].salience",
+				Description: "must be a number from 0 to 1"},
+			&errdetails.BadRequest_FieldViolation{Field: "items[0].category", Description: "must be lower-case"}),
+			exitUsage,
 			[]string{"items[0].salience must be a number from 0 to 1", "items[0].category must be lower-case"}},
-		{"stale", answer(t, codes.FailedPrecondition, `memory "a" is at revision 3`, "STALE_REVISION"), exitError, []string{"revision 3", "--expect"}},
-		{"shutting down", answer(t, codes.Unavailable, "daemon is shutting down", "SHUTTING_DOWN"), exitUnreachable, []string{"shutting down", "Try again"}},
-		{"nobody answers", status.Error(codes.Unavailable, "connection refused"), exitUnreachable, []string{"does not answer", "memsidecar status"}},
-		{"corrupt", answer(t, codes.DataLoss, "line 3 is damaged", "CORRUPT"), exitCorrupt, []string{"line 3", "memsidecar repair"}},
-		{"timeout", status.FromContextError(context.DeadlineExceeded).Err(), exitError, []string{"in time", "--timeout"}},
+		{"stale", answer(t, codes.FailedPrecondition, `memory "a" is at revision 3`, "STALE_REVISION"), exitError,
+			[]string{"revision 3", "--expect"}},
+		{"shutting down", answer(t, codes.Unavailable, "daemon is shutting down", "SHUTTING_DOWN"), exitUnreachable,
+			[]string{"shutting down", "Try again"}},
+		{"nobody answers", status.Error(codes.Unavailable, "connection refused"), exitUnreachable,
+			[]string{"does not answer", "memsidecar status"}},
+		{"corrupt", answer(t, codes.DataLoss, "line 3 is damaged", "CORRUPT"), exitCorrupt,
+			[]string{"line 3", "memsidecar daemon repair"}},
+		{"timeout", status.FromContextError(context.DeadlineExceeded).Err(), exitError,
+			[]string{"in time", "--timeout"}},
 		{"locked", memory.ErrLocked, exitLocked, []string{"in use"}},
-		{"corrupt at start", memory.ErrCorrupt, exitCorrupt, []string{"memsidecar repair"}},
+		{"corrupt at start", memory.ErrCorrupt, exitCorrupt, []string{"memsidecar daemon repair"}},
 		{"newer", memory.ErrNewerVersion, exitError, []string{"newer version", "Use the newer memsidecar"}},
 		{"other", errors.New("odd"), exitError, []string{"memsidecar: odd"}},
 	}
@@ -207,7 +224,8 @@ func TestNewer(t *testing.T) {
 		want bool
 	}{
 		{"v1.2.3", "v1.2.2", true}, {"v1.10.0", "v1.9.9", true}, {"v2.0.0", "v1.99.99", true},
-		{"v1.2.3", "v1.2.3", false}, {"v1.2.2", "v1.2.3", false}, {"devel", "v1.2.3", false}, {"v1.2.3", "devel", false},
+		{"v1.2.3", "v1.2.3", false}, {"v1.2.2", "v1.2.3", false}, {"devel", "v1.2.3", false},
+		{"v1.2.3", "devel", false},
 		{"v1.2.4-0.20260101-abc", "v1.2.3", false}, {"1.2.4", "v1.2.3", false}, {"v1.2", "v1.1.0", false},
 	}
 	for _, tt := range tests {
@@ -218,8 +236,10 @@ func TestNewer(t *testing.T) {
 }
 
 func TestReadMessages(t *testing.T) {
-	got, err := readMessages("x", strings.NewReader(`{"at":"2026-02-21T12:00:00Z","role":"tool","tool":{"name":"fetch","error":"timeout","failed":true}}`+"\n\n"+`{"role":"user","content":"hi"}`))
-	if err != nil || len(got) != 2 || !got[0].GetTool().GetFailed() || !got[0].GetAt().AsTime().Equal(noon) || got[1].GetContent() != "hi" {
+	got, err := readMessages("x", strings.NewReader(`{"at":"2026-02-21T12:00:00Z","role":"tool",`+
+		`"tool":{"name":"fetch","error":"timeout","failed":true}}`+"\n\n"+`{"role":"user","content":"hi"}`))
+	if err != nil || len(got) != 2 || !got[0].GetTool().GetFailed() || !got[0].GetAt().AsTime().Equal(noon) ||
+		got[1].GetContent() != "hi" {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for name, text := range map[string]string{
@@ -236,13 +256,18 @@ func TestPrintOperation(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	o, buf, _ := newTestOutput()
 	a := &app{out: o}
-	a.printOperation(&pb.Operation{Number: 7, At: timestamppb.New(noon), Space: "default", Actor: "client", Undoes: 5, Changes: []*pb.Change{
-		{Subject: &pb.Change_Memory{Memory: &pb.MemoryChange{Id: "m1",
-			Before: &pb.Memory{Id: "m1", Content: "old", Salience: 0.5, Revision: 3}, After: &pb.Memory{Id: "m1", Content: "new\nlines", Salience: 0.5, Revision: 7}}}},
-		{Subject: &pb.Change_Memory{Memory: &pb.MemoryChange{Id: "m2", After: &pb.Memory{Id: "m2", Content: "born", Tags: []string{"a"}}}}},
-		{Subject: &pb.Change_Memory{Memory: &pb.MemoryChange{Id: "m3", Before: &pb.Memory{Id: "m3", Content: "gone"}}}},
-		{Subject: &pb.Change_Summary{Summary: &pb.SummaryChange{After: "sum"}}},
-	}})
+	a.printOperation(&pb.Operation{Id: "7-k3f9", At: timestamppb.New(noon), Space: "default",
+		Actor: pb.Actor_ACTOR_CLIENT, UndoesOperationId: "5-k3f9",
+		Changes: []*pb.Change{
+			{Subject: &pb.Change_Memory{Memory: &pb.MemoryChange{Id: "m1",
+				Before: &pb.Memory{Id: "m1", Content: "old", Salience: 0.5, Revision: 3},
+				After:  &pb.Memory{Id: "m1", Content: "new\nlines", Salience: 0.5, Revision: 7}}}},
+			{Subject: &pb.Change_Memory{Memory: &pb.MemoryChange{Id: "m2",
+				After: &pb.Memory{Id: "m2", Content: "born", Tags: []string{"a"}}}}},
+			{Subject: &pb.Change_Memory{Memory: &pb.MemoryChange{Id: "m3",
+				Before: &pb.Memory{Id: "m3", Content: "gone"}}}},
+			{Subject: &pb.Change_Summary{Summary: &pb.SummaryChange{After: "sum"}}},
+		}})
 	_, got, _ := strings.Cut(buf.String(), "\n") // the first line has the reader's time zone
 	want := `  ~ memory m1
     - content: old
@@ -321,7 +346,8 @@ func TestHelp(t *testing.T) {
 		t.Fatalf("only %d commands", len(paths))
 	}
 	for _, p := range paths {
-		if code, out, errOut := runCLI(t, append(p, "--help")...); code != 0 || !strings.Contains(out, "Usage:") || errOut != "" {
+		if code, out, errOut := runCLI(t, append(p, "--help")...); code != 0 || !strings.Contains(out, "Usage:") ||
+			errOut != "" {
 			t.Errorf("%v: exit code %d, stderr %q", p, code, errOut)
 		}
 	}

@@ -11,36 +11,41 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// recallCommand is "recall": SearchService.Recall.
 func (a *app) recallCommand() *cobra.Command {
 	req := &pb.SearchServiceRecallRequest{}
 	var orNothing, project bool
 	cmd := &cobra.Command{
 		Use:   "recall [TEXT|-]",
-		Short: "Show what an agent is told of its memories for a prompt",
-		Long: `Show what an agent is told of its memories for a prompt: up to three that fit, and rules about the tools that it names or
-that are in use, as one block within a budget. Nothing is a usual answer; --json says why.
+		Short: "Show the memories that would be injected for a prompt",
+		Long: `Show the memories that would be injected for a prompt: up to three relevant memories, and rules about
+the tools that the prompt names or that are in use, as one block within a token budget. The output is often empty;
+--json gives the reason.
 
-In a session nothing is shown twice, unless it has changed since. With --explicit the agent itself asks: more memories, more
-text of each, and also those that were shown before.
+With --session, a memory is shown once per session unless it changes. With --explicit, the request comes from the
+agent itself: it gets more memories, longer texts, and also memories that were shown before.
 
-With --or-nothing a prompt never waits and never fails: when the daemon does not run, is being restarted, was stopped or takes too long (30 ms, or
---timeout), nothing is printed, the exit code is 0, and the daemon's log says why. One that does not run is started meanwhile.`,
+With --or-nothing, the command never fails and never blocks a prompt. If the daemon is not running or does not
+answer within 30 ms (or --timeout), the output is empty, the exit code is 0, and the daemon's log has the reason. A
+daemon that is not running is started in the background.`,
 		Example: `  memsidecar recall "how do we deploy?" --session 7f3c…
   memsidecar recall 注释用什么语言 --explicit
   memsidecar recall traces --session 7f3c…`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&req.SessionId, "session", "", "session of the host, in which nothing is shown twice")
-	f.Int32Var(&req.MaxTokens, "tokens", 0, "budget in tokens, 50 to 8000 (default 1500; 8000 with --explicit)")
-	f.Int32VarP(&req.MaxItems, "items", "k", 0, "most memories that fit, 1 to 5 (default as configured; 5 with --explicit)")
-	f.BoolVar(&req.Explicit, "explicit", false, "the agent itself asks")
-	f.StringSliceVar(&req.WorkingTools, "tool", nil, "tools in use")
-	f.StringSliceVar(&req.FilesRead, "read", nil, "files that the agent has just read; what was taken from them is left out")
-	f.BoolVar(&project, "project", false, "look in the space of this directory's project too")
-	f.StringVar(&req.ProjectDirectory, "cwd", "", "the same for the project of another directory")
-	f.BoolVar(&orNothing, "or-nothing", false, "for the hook of a prompt: whatever happens, end well and soon, with nothing if need be; the log says why")
-	asked := a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+	f.StringVar(&req.SessionId, "session", "", "session id of the host; a memory is shown once per session")
+	f.Int32Var(&req.TokenBudget, "tokens", 0, "token budget, 50 to 8000 (default 1500; 8000 with --explicit)")
+	f.Int32VarP(&req.Limit, "limit", "k", 0,
+		"maximum number of memories, 1 to 5 (default: as configured; 5 with --explicit)")
+	f.BoolVar(&req.Explicit, "explicit", false, "the request comes from the agent itself")
+	f.StringSliceVar(&req.WorkingTools, "tool", nil, "tools in use (repeatable)")
+	f.StringSliceVar(&req.FilesRead, "read", nil,
+		"files that the agent has just read; memories taken from them are omitted")
+	f.BoolVar(&project, "project", false, "also search the space of the project in this directory")
+	f.StringVar(&req.ProjectDirectory, "cwd", "", "also search the space of the project in this other directory")
+	f.BoolVar(&orNothing, "or-nothing", false, "for prompt hooks: never fail or block; print nothing on any error")
+	recall := a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Text, err = a.text(strings.Join(args, " ")); err != nil {
 			return err
 		}
@@ -62,7 +67,7 @@ With --or-nothing a prompt never waits and never fails: when the daemon does not
 			return err
 		}
 		if !orNothing {
-			return asked(cmd, args)
+			return recall(cmd, args)
 		}
 		limit := promptWait
 		if cmd.Flags().Changed("timeout") && a.flags.timeout > 0 {
@@ -70,28 +75,36 @@ With --or-nothing a prompt never waits and never fails: when the daemon does not
 		}
 		return a.recallOrNothing(cmd.Context(), req, strings.Join(args, " "), limit)
 	}
-	cmd.AddCommand(a.recallTraces())
+	cmd.AddCommand(a.hintCommand(), a.recallTraces())
 	return cmd
 }
 
+// recallTraces is "recall traces": SearchService.ListRecalls.
 func (a *app) recallTraces() *cobra.Command {
 	req := &pb.SearchServiceListRecallsRequest{}
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "traces",
-		Short: "List which prompts brought up which memories, since the start of the daemon",
+		Short: "List recent recalls: prompts and the memories injected for them",
 		Args:  cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&req.SessionId, "session", "", "only those for this session")
-	cmd.Flags().StringVar(&req.MemoryId, "memory", "", "only those that showed this memory")
-	cmd.Flags().Int32Var(&req.MaxResults, "limit", 50, "most recalls, 1 to 1000")
+	cmd.Flags().StringVar(&req.SessionId, "session", "", "only recalls of this session")
+	cmd.Flags().StringVar(&req.MemoryId, "memory", "", "only recalls of this memory")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of recalls; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
-		resp, err := c.search.ListRecalls(ctx, req)
+		resp := &pb.SearchServiceListRecallsResponse{}
+		err := eachPage(func(token string) (string, error) {
+			req.PageToken, req.PageSize = token, pageSize(limit, len(resp.GetRecalls()))
+			page, err := c.search.ListRecalls(ctx, req)
+			resp.Recalls = append(resp.Recalls, page.GetRecalls()...)
+			return nextPage(limit, len(resp.GetRecalls()), page.GetNextPageToken()), err
+		})
 		if err != nil {
 			return err
 		}
 		return a.out.result(resp, func() {
 			if len(resp.GetRecalls()) == 0 {
-				a.out.printf("Nothing was recalled since the daemon was started.\n")
+				a.out.printf("No recalls since the daemon started.\n")
 				return
 			}
 			var rows [][]string
@@ -100,7 +113,8 @@ func (a *app) recallTraces() *cobra.Command {
 				for _, m := range r.GetMemories() {
 					ids = append(ids, m.GetId())
 				}
-				rows = append(rows, []string{a.out.age(r.GetAt().AsTime()), r.GetSessionId(), strings.Join(ids, " "), oneLine(r.GetQuery())})
+				rows = append(rows, []string{a.out.age(r.GetAt().AsTime()), r.GetSessionId(), strings.Join(ids, " "),
+					oneLine(r.GetQuery())})
 			}
 			a.out.table([]string{"WHEN", "SESSION", "MEMORIES", "PROMPT"}, rows)
 		})

@@ -13,22 +13,31 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
+// sessionCommand groups the commands on sessions.
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Record sessions: start, append, end, get, list, working, path",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  a.groupRun,
+		Short: "Record sessions and learn from them",
+		Long: `Record sessions of agents and learn from them. Hosts do this with hooks (memsidecar install); these
+commands are for other agents and for a look at what was recorded.`,
+		Example: `  memsidecar session append demo --role user "Please use tabs"
+  memsidecar session reflect demo
+  memsidecar session list`,
+		Args: cobra.ArbitraryArgs,
+		RunE: a.groupRun,
 	}
-	cmd.AddCommand(a.sessionStart(), a.sessionAppend(), a.sessionEnd(), a.sessionGet(), a.sessionList(), a.sessionWorking(), a.sessionPath())
+	cmd.AddCommand(a.sessionStart(), a.sessionAppend(), a.sessionEnd(), a.sessionGet(), a.sessionList(),
+		a.sessionWorking(), a.sessionPath(),
+		a.contextCommand(), a.reflectCommand())
 	return cmd
 }
 
+// sessionStart is "session start": SessionService.Start.
 func (a *app) sessionStart() *cobra.Command {
 	req := &pb.SessionServiceStartRequest{}
 	cmd := &cobra.Command{
 		Use:   "start [SESSION]",
-		Short: "Open a session; without an id it gets a new one",
+		Short: "Start a session; without an id, generate one",
 		Args:  cobra.MaximumNArgs(1),
 	}
 	addStartFlags(cmd.Flags(), req)
@@ -41,11 +50,11 @@ func (a *app) sessionStart() *cobra.Command {
 		return a.out.result(resp, func() {
 			verb := "Started"
 			if n := resp.GetSession().GetMessageCount(); n > 0 {
-				verb = "Open, with " + plural(n, "message", "messages") + ":"
+				verb = "Already open, with " + plural(n, "message", "messages") + ":"
 			}
 			a.out.printf("%s %s\n", verb, resp.GetSession().GetId())
 			if req.ProjectSpace {
-				a.out.printf("It works in --space %s\n", resp.GetSpace())
+				a.out.printf("Its space is %s; pass it with --space.\n", resp.GetSpace())
 			}
 			a.out.printf("%s", resp.GetRecall().GetBlock())
 		})
@@ -53,20 +62,23 @@ func (a *app) sessionStart() *cobra.Command {
 	return cmd
 }
 
+// sessionAppend is "session append": SessionService.Append, in batches.
 func (a *app) sessionAppend() *cobra.Command {
 	var role, file, summary string
 	cmd := &cobra.Command{
 		Use:   "append SESSION [TEXT|-]",
-		Short: "Add messages: one text, or a transcript with --file",
-		Long: `Add messages to a session, which is started when it is not known. They are durable when the command ends. A transcript is a
-JSON object a line; messages without seq are appended, those with a known seq are left out.`,
+		Short: "Append messages: one text, or a transcript with --file",
+		Long: `Append messages to a session. A session that does not exist is started. The messages are durable when
+the command returns. A transcript has one JSON object per line. Messages without seq are appended; a message with
+the seq of a stored one is skipped.`,
 		Example: `  memsidecar session append 7f3c… --role user "Please use tabs"
   memsidecar session append 7f3c… --file transcript.jsonl`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	cmd.Flags().StringVar(&role, "role", "user", "user, assistant or system")
 	cmd.Flags().StringVar(&file, "file", "", "transcript to read; - is standard input")
-	cmd.Flags().StringVar(&summary, "context-summary", "", "what the host made of the context when it compacted it; what was said so far is learnt from")
+	cmd.Flags().StringVar(&summary, "context-summary", "",
+		"summary that the host made when it compacted the context; messages so far are reflected")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		if summary != "" && len(args) == 1 && file == "" {
 			return a.appendSummary(ctx, c, args[0], summary)
@@ -77,7 +89,8 @@ JSON object a line; messages without seq are appended, those with a known seq ar
 		}
 		last, err := appendMessages(ctx, c, a.flags.space, args[0], messages)
 		if err == nil && summary != "" {
-			_, err = c.session.Append(ctx, &pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: args[0], ContextSummary: summary})
+			_, err = c.session.Append(ctx,
+				&pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: args[0], ContextSummary: summary})
 		}
 		if err != nil {
 			return err
@@ -94,46 +107,55 @@ JSON object a line; messages without seq are appended, those with a known seq ar
 		if !a.out.json {
 			note := ""
 			if known > 0 {
-				note = fmt.Sprintf(", %d of them known already", known)
+				note = fmt.Sprintf(", %d of them already stored", known)
 			}
 			if n := last.GetRedacted(); n > 0 {
-				note += ", " + plural(int64(n), "secret", "secrets") + " taken out"
+				note += ", " + plural(int64(n), "secret", "secrets") + " redacted"
 			}
-			a.out.printf("Appended %s%s; the next one is number %d.\n", plural(int64(len(messages)), "message", "messages"), note, last.GetNextSeq())
+			a.out.printf("Appended %s%s; the next sequence number is %d.\n",
+				plural(int64(len(messages)), "message", "messages"), note, last.GetNextSeq())
 		}
 		return nil
 	})
 	return cmd
 }
 
-// appendSummary hands in the summary of a context alone.
+// appendSummary sends the summary of a compacted context without messages.
 func (a *app) appendSummary(ctx context.Context, c *client, id, summary string) error {
-	resp, err := c.session.Append(ctx, &pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: id, ContextSummary: summary})
+	resp, err := c.session.Append(ctx, &pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: id,
+		ContextSummary: summary})
 	if err != nil {
 		return err
 	}
 	return a.out.result(resp, func() {
-		if resp.GetResult().GetOperation() == 0 {
-			a.out.printf("That summary is known already.\n")
+		if resp.GetResult().GetOperationId() == "" {
+			a.out.printf("This summary is already stored.\n")
 			return
 		}
-		a.out.printf("Kept the summary%s; what was said so far is learnt from in the background.\n", operation(resp.GetResult()))
+		a.out.printf("Stored the summary%s; the messages so far are reflected in the background.\n",
+			operation(resp.GetResult()))
 	})
 }
 
+// appended are the messages that the arguments and flags of "session append" describe.
 func (a *app) appended(texts []string, role, file string) ([]*pb.SessionMessage, error) {
 	if (len(texts) == 1) == (file != "") {
-		return nil, usagef("give either a text or --file")
+		return nil, usagef("give either TEXT or --file")
 	}
 	if file != "" {
 		return a.messages(file)
 	}
+	r, err := parseWord[pb.Role]("role", role)
+	if err != nil {
+		return nil, err
+	}
 	text, err := a.text(texts[0])
-	return []*pb.SessionMessage{{Role: role, Content: text}}, err
+	return []*pb.SessionMessage{{Role: r, Content: text}}, err
 }
 
-// appendMessages sends the messages in batches. The result is that of all of them.
-func appendMessages(ctx context.Context, c *client, space, id string, messages []*pb.SessionMessage) (*pb.SessionServiceAppendResponse, error) {
+// appendMessages sends messages in batches and merges the responses.
+func appendMessages(ctx context.Context, c *client, space, id string,
+	messages []*pb.SessionMessage) (*pb.SessionServiceAppendResponse, error) {
 	all := &pb.SessionServiceAppendResponse{Result: &pb.WriteResult{}}
 	for part := range slices.Chunk(messages, memory.MaxBatch) {
 		resp, err := c.session.Append(ctx, &pb.SessionServiceAppendRequest{Space: space, SessionId: id, Messages: part})
@@ -141,20 +163,21 @@ func appendMessages(ctx context.Context, c *client, space, id string, messages [
 			return nil, err
 		}
 		all.Redacted += resp.GetRedacted()
-		all.NextSeq, all.Result.Operation = resp.GetNextSeq(), resp.GetResult().GetOperation()
+		all.NextSeq, all.Result.OperationId = resp.GetNextSeq(), resp.GetResult().GetOperationId()
 		all.Result.Outcomes = append(all.Result.Outcomes, resp.GetResult().GetOutcomes()...)
 	}
 	return all, nil
 }
 
+// sessionEnd is "session end": SessionService.End.
 func (a *app) sessionEnd() *cobra.Command {
 	req := &pb.SessionServiceEndRequest{}
 	cmd := &cobra.Command{
 		Use:   "end SESSION",
-		Short: "End a session; it is reflected in the background",
+		Short: "End a session; the daemon reflects it in the background",
 		Args:  cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "how it ended, a slug (default \"host_exit\")")
+	cmd.Flags().StringVar(&req.EndReason, "reason", "", "reason for the end, a slug (default \"host_exit\")")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space, req.SessionId = a.flags.space, args[0]
 		resp, err := c.session.End(ctx, req)
@@ -168,44 +191,86 @@ func (a *app) sessionEnd() *cobra.Command {
 	return cmd
 }
 
+// sessionGet is "session get": SessionService.Get, and ListMessages with --messages.
 func (a *app) sessionGet() *cobra.Command {
 	req := &pb.SessionServiceGetRequest{}
+	var messages bool
+	var firstSeq int64
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "get SESSION",
 		Short: "Show a session",
 		Args:  cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&req.IncludeMessages, "messages", false, "show the messages too")
-	cmd.Flags().Int64Var(&req.FromSeq, "from", 0, "smallest number of the messages shown")
-	cmd.Flags().Int32Var(&req.MaxMessages, "limit", 0, "most messages shown, 1 to 1000 (default 1000)")
+	cmd.Flags().BoolVar(&messages, "messages", false, "also show the messages")
+	cmd.Flags().Int64Var(&firstSeq, "from", 1, "first sequence number to show")
+	cmd.Flags().IntVar(&limit, "limit", 1000, "maximum number of messages; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space, req.SessionId = a.flags.space, args[0]
 		resp, err := c.session.Get(ctx, req)
 		if err != nil {
 			return err
 		}
-		return a.out.result(resp, func() { a.printSession(resp) })
+		if !messages {
+			return a.out.result(resp, func() { a.printSession(resp) })
+		}
+		list, err := sessionMessages(ctx, c, &pb.SessionServiceListMessagesRequest{
+			Space: req.GetSpace(), SessionId: req.GetSessionId(), FirstSeq: firstSeq,
+		}, limit)
+		if err != nil {
+			return err
+		}
+		if a.out.json {
+			all := []any{}
+			for _, m := range list {
+				all = append(all, messageJSON(m.ProtoReflect()))
+			}
+			return a.out.object(object{{"session", messageJSON(resp.GetSession().ProtoReflect())},
+				{"context_summary", resp.GetContextSummary()}, {"messages", all}})
+		}
+		a.printSession(resp)
+		a.printMessages(list)
+		return nil
 	})
 	return cmd
 }
 
+// sessionMessages reads messages page by page, at most limit; limit 0 reads all.
+func sessionMessages(ctx context.Context, c *client, req *pb.SessionServiceListMessagesRequest,
+	limit int) ([]*pb.SessionMessage, error) {
+	var out []*pb.SessionMessage
+	err := eachPage(func(token string) (string, error) {
+		req.PageToken, req.PageSize = token, pageSize(limit, len(out))
+		page, err := c.session.ListMessages(ctx, req)
+		out = append(out, page.GetMessages()...)
+		return nextPage(limit, len(out), page.GetNextPageToken()), err
+	})
+	return out, err
+}
+
+// printSession prints the fields of a session.
 func (a *app) printSession(r *pb.SessionServiceGetResponse) {
 	s := r.GetSession()
 	reflected := ""
-	if s.GetReflectedOperation() > 0 {
-		reflected = fmt.Sprintf("up to message %d, operation %d", s.GetReflectedSeq()-1, s.GetReflectedOperation())
+	if s.GetReflectedOperationId() != "" {
+		reflected = fmt.Sprintf("up to message %d, operation %s", s.GetReflectedSeq()-1, s.GetReflectedOperationId())
 	}
 	ended := a.when(s.GetEndedAt())
 	if s.GetEndReason() != "" {
 		ended += ", " + s.GetEndReason()
 	}
 	a.out.fields([][2]string{
-		{"session", s.GetId()}, {"state", word(s.GetState())}, {"host", oneLine(s.GetHost())}, {"directory", oneLine(s.GetCwd())},
+		{"session", s.GetId()}, {"state", word(s.GetState())}, {"host", oneLine(s.GetHost())},
+		{"directory", oneLine(s.GetCwd())},
 		{"started", a.when(s.GetStartedAt())}, {"newest", a.when(s.GetLastAt())}, {"ended", ended},
 		{"messages", itoa(s.GetMessageCount())}, {"reflected", reflected}, {"summary", oneLine(s.GetSummary())},
 		{"context", oneLine(r.GetContextSummary())},
 	})
-	for _, m := range r.GetMessages() {
+}
+
+// printMessages prints messages, one a line.
+func (a *app) printMessages(messages []*pb.SessionMessage) {
+	for _, m := range messages {
 		text := printable(m.GetContent())
 		if t := m.GetTool(); t != nil {
 			text = strings.TrimSpace(text + " " + oneLine(t.GetName()+" "+t.GetArguments()))
@@ -213,10 +278,11 @@ func (a *app) printSession(r *pb.SessionServiceGetResponse) {
 				text += a.out.colour(red, " failed: ") + oneLine(t.GetError())
 			}
 		}
-		a.out.printf("%4d  %s  %s: %s\n", m.GetSeq(), clock(m.GetAt()), a.out.colour(bold, m.GetRole()), text)
+		a.out.printf("%4d  %s  %s: %s\n", m.GetSeq(), clock(m.GetAt()), a.out.colour(bold, word(m.GetRole())), text)
 	}
 }
 
+// clock formats the local time of day, or as many spaces for nil.
 func clock(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "        "
@@ -224,6 +290,7 @@ func clock(t *timestamppb.Timestamp) string {
 	return t.AsTime().Local().Format("15:04:05")
 }
 
+// sessionList is "session list": SessionService.List.
 func (a *app) sessionList() *cobra.Command {
 	req := &pb.SessionServiceListRequest{}
 	var states []string
@@ -233,8 +300,8 @@ func (a *app) sessionList() *cobra.Command {
 		Short: "List sessions, newest first",
 		Args:  cobra.NoArgs,
 	}
-	cmd.Flags().StringSliceVar(&states, "state", nil, "any of open, ended, reflected")
-	cmd.Flags().IntVar(&limit, "limit", 50, "most sessions; 0 is all")
+	cmd.Flags().StringSliceVar(&states, "state", nil, "only these states: open, ended, reflected")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of sessions; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
 		for _, s := range states {
 			state, err := parseWord[pb.SessionState]("state", s)
@@ -263,17 +330,20 @@ func (a *app) sessionList() *cobra.Command {
 	return cmd
 }
 
+// printSessions prints sessions as a table.
 func (a *app) printSessions(r *pb.SessionServiceListResponse) {
 	if len(r.GetSessions()) == 0 {
-		a.out.printf("No sessions%s. An agent's hooks record them, or: memsidecar session append SESSION --file transcript.jsonl\n", a.inSpace())
+		a.out.printf("No sessions%s. Hooks record them (memsidecar install), or: memsidecar session append SESSION "+
+			"--file transcript.jsonl\n", a.inSpace())
 		return
 	}
 	var rows [][]string
 	for _, s := range r.GetSessions() {
-		rows = append(rows, []string{s.GetId(), word(s.GetState()), itoa(s.GetMessageCount()), a.out.age(s.GetLastAt().AsTime()), s.GetHost(), oneLine(s.GetSummary())})
+		rows = append(rows, []string{s.GetId(), word(s.GetState()), itoa(s.GetMessageCount()),
+			a.out.age(s.GetLastAt().AsTime()), s.GetHost(), oneLine(s.GetSummary())})
 	}
 	a.out.table([]string{"SESSION", "STATE", "MESSAGES", "NEWEST", "HOST", "SUMMARY"}, rows)
 	if r.GetNextPageToken() != "" {
-		a.out.printf("There are more; --limit 0 shows all.\n")
+		a.out.printf("More sessions exist; --limit 0 shows all.\n")
 	}
 }

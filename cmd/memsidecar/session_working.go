@@ -11,29 +11,32 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
+// sessionWorking is "session working": SessionService.UpdateWorkingMemory if a flag changes something, else
+// GetWorkingMemory.
 func (a *app) sessionWorking() *cobra.Command {
-	req := &pb.WorkingMemoryServiceUpdateRequest{}
+	req := &pb.SessionServiceUpdateWorkingMemoryRequest{}
 	var dir, summary string
 	var block bool
 	cmd := &cobra.Command{
 		Use:   "working SESSION",
-		Short: "Show or change what an agent has at hand: run directory, tools, files read, its summary",
-		Long: `Show what an agent has at hand during a session, or note what is new. What stands in the tool messages of the session is known already.
+		Short: "Show or update the working memory of a session",
+		Long: `Show or update the working memory of a session: run directory, tools used, files read, and the
+agent's own summary. The daemon already takes tools and files from the tool messages of the session.
 
-The summary is what the agent writes down for itself. It outlives a compaction of the agent's context: noted with --compacted, it comes with
-the next recall for this session; it also stands behind the context that "memsidecar context" prints again.`,
+The summary survives a compaction of the agent's context. With --compacted, the next recall of this session contains
+it. "memsidecar session context" also prints it after the context.`,
 		Example: `  memsidecar session working 7f3c…
   memsidecar session working 7f3c… --summary - --compacted < summary.md
   memsidecar session working 7f3c… --read internal/fetch.go --tool Bash`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&dir, "dir", "", "new run directory, to which relative paths belong")
-	f.StringVar(&summary, "summary", "", "replace the summary; - is standard input, an empty text removes it")
-	f.BoolVar(&req.Compacted, "compacted", false, "the agent's context was compacted, or is about to be")
-	f.StringSliceVar(&req.FilesRead, "read", nil, "files that the agent has read")
-	f.StringSliceVar(&req.ToolsUsed, "tool", nil, "tools that it has used")
-	f.BoolVar(&block, "block", false, "print only the summary, as a block to put into a context")
+	f.StringVar(&dir, "dir", "", "run directory, the base of relative paths")
+	f.StringVar(&summary, "summary", "", "replace the summary; - reads standard input, an empty text removes it")
+	f.BoolVar(&req.Compacted, "compacted", false, "the agent's context was compacted or is about to be")
+	f.StringSliceVar(&req.FilesRead, "read", nil, "files that the agent has read (repeatable)")
+	f.StringSliceVar(&req.ToolsUsed, "tool", nil, "tools that the agent has used (repeatable)")
+	f.BoolVar(&block, "block", false, "print only the summary, as a context block")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, cmd *cobra.Command, args []string) (err error) {
 		if cmd.Flags().Changed("summary") {
 			if summary != "" {
@@ -51,13 +54,17 @@ the next recall for this session; it also stands behind the context that "memsid
 		}
 		req.Space, req.SessionId = a.flags.space, args[0]
 		if req.Summary != nil || req.RunDirectory != nil || req.Compacted || len(req.FilesRead)+len(req.ToolsUsed) > 0 {
-			resp, err := c.working.Update(ctx, req)
+			resp, err := c.session.UpdateWorkingMemory(ctx, req)
 			if err != nil {
 				return err
 			}
-			return a.out.result(resp, func() { a.out.printf("Noted, operation %d.\n", resp.GetResult().GetOperation()) })
+			return a.out.result(resp, func() {
+				a.out.printf("Updated%s.\n", operation(resp.GetResult()))
+			})
 		}
-		resp, err := c.working.Get(ctx, &pb.WorkingMemoryServiceGetRequest{Space: req.Space, SessionId: req.SessionId})
+		resp, err := c.session.GetWorkingMemory(ctx, &pb.SessionServiceGetWorkingMemoryRequest{
+			Space: req.GetSpace(), SessionId: req.GetSessionId(),
+		})
 		if err != nil {
 			return err
 		}
@@ -72,6 +79,7 @@ the next recall for this session; it also stands behind the context that "memsid
 	return cmd
 }
 
+// printWorking prints the working memory of a session.
 func (a *app) printWorking(w *pb.WorkingMemory) {
 	var tools, files []string
 	for _, t := range w.GetTools() {
@@ -85,26 +93,30 @@ func (a *app) printWorking(w *pb.WorkingMemory) {
 		files = append(files, oneLine(f))
 	}
 	a.out.fields([][2]string{
-		{"directory", oneLine(w.GetRunDirectory())}, {"tools", strings.Join(tools, ", ")}, {"in use", oneLine(strings.Join(w.GetRecentTools(), ", "))},
+		{"directory", oneLine(w.GetRunDirectory())}, {"tools", strings.Join(tools, ", ")},
+		{"recent tools", oneLine(strings.Join(w.GetRecentTools(), ", "))},
 		{"files read", strings.Join(files, ", ")}, {"compactions", itoa(int64(w.GetCompactions()))},
-		{"summary of", a.when(w.GetSummaryAt())},
+		{"summarised", a.when(w.GetSummaryAt())},
 	})
 	if w.GetSummary() != "" {
 		a.out.printf("%s\n", printable(w.GetSummary()))
 	}
 }
 
+// sessionPath is "session path": SessionService.ResolvePath.
 func (a *app) sessionPath() *cobra.Command {
-	req := &pb.WorkingMemoryServiceResolvePathRequest{}
+	req := &pb.SessionServiceResolvePathRequest{}
 	cmd := &cobra.Command{
 		Use:   "path SESSION PATH",
-		Short: "Say which file a path means in a session; one outside its run directory is refused",
-		Args:  cobra.ExactArgs(2),
+		Short: "Resolve a path against the run directory of a session",
+		Long: "Resolve a path against the run directory of a session. A path outside of it is rejected unless " +
+			"--outside is given.",
+		Args: cobra.ExactArgs(2),
 	}
-	cmd.Flags().BoolVar(&req.AllowOutside, "outside", false, "the path may lead out of the run directory")
+	cmd.Flags().BoolVar(&req.AllowOutside, "outside", false, "allow a path outside the run directory")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space, req.SessionId, req.Path = a.flags.space, args[0], args[1]
-		resp, err := c.working.ResolvePath(ctx, req)
+		resp, err := c.session.ResolvePath(ctx, req)
 		if err != nil {
 			return err
 		}

@@ -18,26 +18,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memsidecar/memsidecar/internal/client/web"
 	"github.com/memsidecar/memsidecar/internal/daemon"
-	"github.com/memsidecar/memsidecar/internal/web"
 )
 
-const uiLong = `Open the panel in the browser: the memories and their history, searches with the reasons for their order, operations and their undo,
-daily logs, sessions, the rolling summary, and how the daemon does.
+const uiLong = `Open the panel in the browser: memories with their history, searches with explained scores,
+operations and undo, daily logs, sessions, the rolling summary, and daemon status.
 
-The address that is printed lets one browser in, once, within a minute. Where the daemon serves HTTP (http_listen in the
-configuration) it leads there. Else this command serves the panel itself, on a port of this machine that nobody else's pages can use, until it is
-interrupted.
+The printed address admits one browser, once, within a minute. If the daemon serves HTTP (http_listen in the
+configuration), the address points there. Otherwise this command serves the panel on a free loopback port until it
+is interrupted.
 
-With --token the address for programs is printed, and the file that holds the token which they must send.`
+With --token, print the HTTP address for programs, and the file with the bearer token that they must send.`
 
+// uiCommand is "ui".
 func (a *app) uiCommand() *cobra.Command {
 	var token, noOpen bool
 	cmd := &cobra.Command{
-		Use:   "ui",
-		Short: "Open the panel in the browser",
-		Long:  uiLong,
-		Args:  cobra.NoArgs,
+		Use:     "ui",
+		Short:   "Open the panel in the browser",
+		Long:    uiLong,
+		Example: "  memsidecar ui\n  memsidecar ui --token",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.load()
 			if err != nil {
@@ -48,12 +50,13 @@ func (a *app) uiCommand() *cobra.Command {
 				return err
 			}
 			defer c.close()
-			files := web.FilesFor(c.info.GetSocket())
+			files := web.FilesFor(c.info.GetSocketPath())
 			secret, at, err := files.Read()
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && token:
 				return &cliError{what: "the daemon does not serve HTTP", cause: err,
-					hint: "Set http_listen, such as 127.0.0.1:8765, in the configuration, and `memsidecar restart`."}
+					hint: "Set http_listen in the configuration, such as 127.0.0.1:8765, then run `memsidecar daemon " +
+						"restart`."}
 			case errors.Is(err, fs.ErrNotExist) || err == nil && !token && strings.HasPrefix(at, "unix:"):
 				return a.serveUI(cmd.Context(), cfg, c, noOpen)
 			case err != nil:
@@ -63,16 +66,18 @@ func (a *app) uiCommand() *cobra.Command {
 			}
 			code, err := newLoginCode(cmd.Context(), at, secret)
 			if err != nil {
-				return &cliError{what: "the daemon does not let this program in at " + at + ": " + err.Error(), cause: err, hint: "`memsidecar restart` makes a new token."}
+				return &cliError{what: "the daemon at " + at + " rejects the token: " + err.Error(), cause: err,
+					hint: "`memsidecar daemon restart` creates a new token."}
 			}
-			return a.openUI(c.info.GetSocket(), at, code, noOpen)
+			return a.openUI(c.info.GetSocketPath(), at, code, noOpen)
 		},
 	}
-	cmd.Flags().BoolVar(&token, "token", false, "say where programs find HTTP and its token")
+	cmd.Flags().BoolVar(&token, "token", false, "print the HTTP address and the token file for programs")
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "only print the address")
 	return cmd
 }
 
+// printHTTP prints the address and the token file for programs.
 func (a *app) printHTTP(at string, files web.Files) error {
 	if a.out.json {
 		return a.out.object(object{{"url", at}, {"token_file", files.Token}})
@@ -81,14 +86,14 @@ func (a *app) printHTTP(at string, files web.Files) error {
 	return nil
 }
 
-// newLoginCode asks the daemon for a code.
+// newLoginCode requests a login code from the daemon.
 func newLoginCode(ctx context.Context, at, token string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at+"/api/login-codes", bytes.NewReader(nil))
 	if err != nil {
 		return "", err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	// No proxy stands between two programs of one machine, whatever the environment says.
+	// Never use a proxy between two programs on one machine.
 	res, err := (&http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		return "", err
@@ -99,7 +104,7 @@ func newLoginCode(ctx context.Context, at, token string) (string, error) {
 		return "", errors.New(res.Status)
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, 4<<10)).Decode(&out); err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
+		return "", fmt.Errorf("read the response: %w", err)
 	}
 	return out.Code, nil
 }
@@ -110,15 +115,17 @@ func (a *app) serveUI(ctx context.Context, cfg daemon.Config, c *client, noOpen 
 	if err != nil {
 		return fmt.Errorf("serve the panel: %w", err)
 	}
-	server := web.New(web.Config{Conn: c.conn, Logger: newLogger(a.stderr, max(cfg.LogLevel, slog.LevelWarn)), Now: a.now})
-	if err := a.openUI(c.info.GetSocket(), web.URL(listener.Addr()), server.Login(), noOpen); err != nil {
+	server := web.New(web.Config{Conn: c.conn, Logger: newLogger(a.stderr, max(cfg.LogLevel, slog.LevelWarn)),
+		Now: a.now})
+	if err := a.openUI(c.info.GetSocketPath(), web.URL(listener.Addr()), server.Login(), noOpen); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.out.note("serving the panel; interrupt to end")
+	a.out.note("serving the panel; stop with Ctrl-C")
 	return server.Serve(ctx, listener)
 }
 
-// openUI prints the one-time address and leads the browser there. The code stands behind the #, which browsers keep for themselves.
+// openUI prints the one-time address and opens it in the browser. Browsers do not send the fragment after "#", so the
+// code reaches no server log.
 func (a *app) openUI(socket, at, code string, noOpen bool) error {
 	address := at + "/#code=" + code
 	if a.out.json {
@@ -135,18 +142,19 @@ func (a *app) openUI(socket, at, code string, noOpen bool) error {
 	if runtime.GOOS == "darwin" {
 		program = "open"
 	}
-	page, err := leadingPage(filepath.Dir(socket), address)
+	page, err := redirectPage(filepath.Dir(socket), address)
 	if err == nil {
 		err = exec.Command(program, page).Run()
 	}
 	if err != nil {
-		a.out.note("no browser could be opened; open the address above")
+		a.out.note("cannot start a browser; open the address above")
 	}
 	return nil
 }
 
-// leadingPage writes a page for the user alone that leads to the address. On a command line every user could read the code, and be faster.
-func leadingPage(dir, address string) (string, error) {
+// redirectPage writes a page, readable by the user only, that redirects to the address. A code in the arguments of the
+// browser would be visible to every user of the machine.
+func redirectPage(dir, address string) (string, error) {
 	name := filepath.Join(dir, "memsidecar.ui.html")
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -155,6 +163,7 @@ func leadingPage(dir, address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0; url=%s\"><a href=\"%s\">memsidecar</a>\n", address, address)
+	_, err = fmt.Fprintf(f, "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0; url=%s\"><a "+
+		"href=\"%s\">memsidecar</a>\n", address, address)
 	return name, errors.Join(err, f.Close())
 }

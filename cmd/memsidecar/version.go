@@ -3,8 +3,6 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
 // version is set by the linker in a release: -ldflags "-X main.version=v1.2.3".
@@ -22,17 +20,13 @@ func programVersion() string {
 	return info.Main.Version
 }
 
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.out.json {
-				return a.out.object(object{{"version", programVersion()}, {"go", runtime.Version()}, {"os", runtime.GOOS}, {"arch", runtime.GOARCH}})
-			}
-			a.out.printf("memsidecar %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
-		},
+// printVersion prints the version of this program, of the Go toolchain that built it, and the platform.
+func (a *app) printVersion() error {
+	if a.out.json {
+		return a.out.object(object{
+			{"version", programVersion()}, {"go", runtime.Version()}, {"os", runtime.GOOS}, {"arch", runtime.GOARCH},
+		})
 	}
+	a.out.printf("memsidecar %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
 }

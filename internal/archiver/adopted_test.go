@@ -6,27 +6,30 @@ import (
 	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/erase"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
 
-// TestAdoptedLogsHaveGrace: old logs of another tool are archived at once and deleted no sooner than a log of ours would be after that.
+// TestAdoptedLogsHaveGrace: old logs of another tool are archived at once and deleted no sooner than a log of ours
+// would be after that.
 func TestAdoptedLogsHaveGrace(t *testing.T) {
 	b := newBench(t)
 	old := b.date(200)
 	_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorAdopt}, func(tx *store.Tx) error {
-		return tx.AppendEntry(old, &memory.Entry{Time: "09:00:00", Type: memory.EntryEvent, Content: "deployed the new scheduler"})
+		return tx.AppendEntry(old, &memory.Entry{Time: "09:00:00", Type: memory.EntryEvent,
+			Content: "deployed the new scheduler"})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	report := b.run(archiver.Options{})
-	if report.Count(archiver.Archive) != 1 || report.Count(archiver.Postponed) != 1 || report.Count(archiver.Delete) != 0 {
+	if report.Count(archiver.Archive) != 1 || report.Count(archiver.Postponed) != 1 ||
+		report.Count(archiver.Delete) != 0 {
 		t.Errorf("at the first start: %v", actions(report))
 	}
 	b.now = noon.AddDate(0, 0, 29)
@@ -45,15 +48,20 @@ func TestOldestLogsHaveGrace(t *testing.T) {
 	fs := crashfs.New()
 	b.store = b.open(fs)
 	for name, text := range map[string]string{
-		"logs/" + b.date(200) + ".md":   "# " + b.date(200) + "\n- [14:30:05] deployed the new scheduler\n",
-		"logs/" + b.date(199) + ".json": `{"date": "` + b.date(199) + `", "entries": [{"time": "10:00:00", "content": "moved"}], "archived": true, "summary": "moved"}`,
-		"logs/archive.json": `{"version": 1, "logs": [{"id": "` + b.date(199) + `", "date": "` + b.date(199) + `", "entries": 1, "archived_at": "` + b.date(160) +
+		"logs/" + b.date(200) + ".md": "# " + b.date(200) + "\n- [14:30:05] deployed the new scheduler\n",
+		"logs/" + b.date(199) + ".json": `{"date": "` + b.date(199) +
+			`", "entries": [{"time": "10:00:00", "content": "moved"}], "archived": true, "summary": "moved"}`,
+		"logs/archive.json": `{"version": 1, "logs": [{"id": "` + b.date(199) + `", "date": "` + b.date(199) +
+			`", "entries": 1, "archived_at": "` + b.date(160) +
 			`T10:00:00Z", "archive_operation": 7}]}`,
 	} {
 		if err := fs.MkdirAll("logs"); err != nil {
 			t.Fatal(err)
 		}
-		if err := durable.WriteFile(fs, name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		if err := durable.WriteFile(fs, name, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +73,8 @@ func TestOldestLogsHaveGrace(t *testing.T) {
 	}
 	for _, days := range []int{0, 29} {
 		b.now = noon.AddDate(0, 0, days)
-		if report := b.run(archiver.Options{}); report.Count(archiver.Delete) != 0 || report.Count(archiver.Postponed) != 2 {
+		if report := b.run(archiver.Options{}); report.Count(archiver.Delete) != 0 ||
+			report.Count(archiver.Postponed) != 2 {
 			t.Errorf("after %d days: %v", days, actions(report))
 		}
 	}
@@ -83,13 +92,14 @@ func TestOldestLogsHaveGrace(t *testing.T) {
 // TestPurgedEntries tell nothing: they become neither memories nor a part of a summary.
 func TestPurgedEntries(t *testing.T) {
 	b := newBench(t)
-	b.log(b.date(40), memory.Entry{Type: memory.EntryEvent, Category: memory.Preferences, Content: erase.Mark + "."},
+	b.log(b.date(40), memory.Entry{Type: memory.EntryEvent, Category: memory.Preferences, Content: textscrub.Placeholder +
+		"."},
 		memory.Entry{Type: memory.EntryEvent, Content: "moved the timetable service"})
 	if report := b.run(archiver.Options{}); report.Count(archiver.Archive) != 1 || len(b.promoted(report)) > 0 {
 		t.Errorf("%v, promoted %v", actions(report), b.promoted(report))
 	}
 	for _, m := range b.store.Space("").Memories() {
-		if strings.Contains(m.Content, erase.Mark) {
+		if strings.Contains(m.Content, textscrub.Placeholder) {
 			t.Errorf("a memory says %q", m.Content)
 		}
 	}
@@ -105,7 +115,8 @@ func TestImportedLogsHaveGrace(t *testing.T) {
 			if archived {
 				tx.SetDay(&memory.Day{Date: old, Summary: "deployed", Archived: true})
 			}
-			return tx.AppendEntry(old, &memory.Entry{Time: "09:00:00", Type: memory.EntryEvent, Content: "deployed the new scheduler"})
+			return tx.AppendEntry(old, &memory.Entry{Time: "09:00:00", Type: memory.EntryEvent,
+				Content: "deployed the new scheduler"})
 		})
 		if err != nil {
 			t.Fatal(err)

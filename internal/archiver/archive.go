@@ -12,94 +12,98 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const (
-	// markField is the extra field of an archived log that says which entries were archived.
+	// markField is the extra field of an archived log that identifies the archived entries.
 	markField = "archived_entries"
-	// replans bounds how often a log that changes while being planned is planned again.
-	replans = 3
-	// batchDays and batchBytes bound what is summed up at a time, and with it what a run holds in memory.
-	batchDays  = 7
-	batchBytes = 1 << 20
-	// summarySalience keeps the summary of a log findable without pushing aside what was learnt from it.
+	// maxReplans limits the attempts at a log with concurrent changes.
+	maxReplans = 3
+	// maxBatchDays and maxBatchBytes limit the logs that are summarised together, and so the memory of a run.
+	maxBatchDays  = 7
+	maxBatchBytes = 1 << 20
+	// summarySalience ranks the summary of a log below the memories made of its entries.
 	summarySalience = 0.3
 )
 
 var (
-	// errDryRun ends a transaction that was only tried.
+	// errDryRun rolls back the transaction of a dry run.
 	errDryRun = errors.New("dry run")
-	// errNoSummary leaves a log for a later run.
-	errNoSummary = errors.New("the log could not be summed up")
+	// errNoSummary postpones a log to a later run.
+	errNoSummary = errors.New("the log could not be summarised")
 )
 
-// mark says what an archived log held, so that entries which came later are noticed before it is deleted.
-type mark struct {
+// archiveMark identifies the entries of an archived log, so that later entries are noticed before the log is deleted.
+type archiveMark struct {
 	Count  int    `json:"count"`
 	Digest string `json:"sha256"`
 }
 
-func markOf(entries []*memory.Entry) mark {
+// archiveMarkOf returns the mark of entries, in order.
+func archiveMarkOf(entries []*memory.Entry) archiveMark {
 	h := sha256.New()
 	for _, e := range entries {
-		// Lengths are written along, so that no two lists of entries give the same bytes.
+		// Lengths are included, so that different entries cannot produce the same input.
 		for _, s := range []string{e.Type, e.Content, e.Category, e.Tool, e.Error} {
 			fmt.Fprintf(h, "%d:%s", len(s), s)
 		}
 	}
-	return mark{Count: len(entries), Digest: hex.EncodeToString(h.Sum(nil)[:16])}
+	return archiveMark{Count: len(entries), Digest: hex.EncodeToString(h.Sum(nil)[:16])}
 }
 
-// readMark is false for a log not archived by this package.
-func readMark(d *memory.Day) (mark, bool) {
-	var m mark
+// readArchiveMark returns the mark of a log; ok is false if this package did not archive it.
+func readArchiveMark(d *memory.Day) (archiveMark, bool) {
+	var m archiveMark
 	raw, ok := d.Extra[markField]
 	return m, ok && json.Unmarshal(raw, &m) == nil
 }
 
-// grown reports whether an archived log has got entries since, as far as its header tells.
-func grown(d *memory.Day) bool {
-	m, ok := readMark(d)
+// hasNewEntries reports whether the number of entries changed since a log was archived.
+func hasNewEntries(d *memory.Day) bool {
+	m, ok := readArchiveMark(d)
 	return ok && m.Count != d.Entries
 }
 
-// settled reports whether every entry of a log went through archiving here. A log that another tool archived did not.
-func settled(d *memory.Day, entries []*memory.Entry) bool {
-	m, ok := readMark(d)
-	return d.Archived && ok && m == markOf(entries)
+// isFullyArchived reports whether this package archived all entries of a log. It is false for logs archived by other
+// tools.
+func isFullyArchived(d *memory.Day, entries []*memory.Entry) bool {
+	m, ok := readArchiveMark(d)
+	return d.Archived && ok && m == archiveMarkOf(entries)
 }
 
-// archive archives a log. It returns nil when that was done before.
+// archive archives a log. It returns nil if the log is archived already.
 func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 	for attempt := 1; ; attempt++ {
-		p := r.prepared[out.Date]
+		p := r.plans[out.Date]
 		if p == nil {
 			return nil, nil
 		}
 		if p.summary == "" && len(p.log.Entries) > 0 {
-			delete(r.prepared, out.Date)
+			delete(r.plans, out.Date)
 			return nil, errNoSummary
 		}
-		if p.found == nil {
-			p.found = candidates(out.Date, p.telling)
+		if p.candidates == nil {
+			p.candidates = findCandidates(out.Date, p.unscrubbed)
 		}
-		p.pick, p.skip = choose(p.found, r.known.index)
+		p.promoted, p.skipped = selectCandidates(p.candidates, r.index.texts)
 		done, err := r.apply(ctx, p, out)
 		if err == nil {
-			for _, c := range p.pick {
-				r.known.index.add(c.content, c.context)
+			for _, c := range p.promoted {
+				r.index.texts.add(c.content, c.context)
 			}
 		}
-		if !errors.Is(err, memory.ErrStale) || attempt == replans {
-			delete(r.prepared, out.Date)
+		if !errors.Is(err, memory.ErrStale) || attempt == maxReplans {
+			delete(r.plans, out.Date)
 			return done, err
 		}
-		// What made the plan stale may not be durable yet, and so not be seen by the next one. A transaction that
-		// changes nothing returns when it is.
-		if _, err := r.a.store.Update(ctx, store.Meta{Space: out.Space}, func(*store.Tx) error { return nil }); err != nil {
+		// The change that made the plan stale may not be durable yet, and readers see durable state only. An empty
+		// transaction returns when it is.
+		if _, err := r.a.store.Update(ctx, store.Meta{Space: out.Space}, func(*store.Tx) error {
+			return nil
+		}); err != nil {
 			return nil, err
 		}
 		if err := r.prepare(ctx, out.Space, []string{out.Date}); err != nil {
@@ -108,14 +112,15 @@ func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 	}
 }
 
+// logTitle is the title of the memory with a log's summary.
 func logTitle(date string) string { return "Log " + date }
 
-// isLogSummary reports whether a memory holds the summary of a daily log.
+// isLogSummary reports whether a memory contains the summary of a daily log.
 func isLogSummary(m *memory.Memory) bool {
 	return m.Source == memory.SourceArchive && strings.HasPrefix(m.Title, logTitle(""))
 }
 
-// entryTime is when an entry was written; of one without an instant, the wall clock of its day.
+// entryTime returns the time of an entry. Entries without an instant have a wall clock time in loc.
 func entryTime(date string, e *memory.Entry, loc *time.Location) time.Time {
 	if !e.At.IsZero() {
 		return e.At
@@ -127,8 +132,8 @@ func entryTime(date string, e *memory.Entry, loc *time.Location) time.Time {
 	return t
 }
 
-// apply carries a plan out as one operation: the memories, the summary and the mark are there together or not at all.
-// memory.ErrStale says that the log is not the one that was planned for.
+// apply applies a plan as one operation, so memories, summary and mark exist together or not at all. The error is
+// memory.ErrStale if the log changed since the plan.
 func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
 	out.Action, out.Entries = Archive, p.mark.Count
 	meta := store.Meta{Space: p.space, Actor: journal.ActorArchive, Reason: "archive log " + p.day.Date}
@@ -140,15 +145,16 @@ func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
 		if now.Revision != p.day.Revision {
 			return &memory.StaleError{Kind: "log", Name: p.day.Date, Expected: p.day.Revision, Current: now.Revision}
 		}
-		for _, e := range p.log.Entries { // forgotten since it was summed up
+		for _, e := range p.log.Entries { // forgotten since the summary was made
 			if tx.IsForgotten(e.Content) {
-				return &memory.StaleError{Kind: "log", Name: p.day.Date, Expected: p.day.Revision, Current: now.Revision}
+				return &memory.StaleError{Kind: "log", Name: p.day.Date, Expected: p.day.Revision,
+					Current: now.Revision}
 			}
 		}
 		if err := p.promote(tx, &out, r.a.loc); err != nil {
 			return err
 		}
-		if err := p.sumUp(tx, now, &out, r.a.loc); err != nil {
+		if err := p.archiveLog(tx, now, &out, r.a.loc); err != nil {
 			return err
 		}
 		if r.opts.DryRun {
@@ -168,44 +174,47 @@ func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
 	return &out, nil
 }
 
-// promote makes memories of the chosen entries.
+// promote adds the memories of the selected entries.
 func (p *plan) promote(tx *store.Tx, out *Day, loc *time.Location) error {
-	out.Promoted, out.Skipped = nil, slices.Clone(p.skip)
-	for _, c := range p.pick {
+	out.Promoted, out.Skipped = nil, slices.Clone(p.skipped)
+	for _, c := range p.promoted {
 		skip := func(reason string) {
-			out.Skipped = append(out.Skipped, Skipped{Entry: c.at.ID, Category: c.category, Content: c.content, Reason: reason})
+			out.Skipped = append(out.Skipped,
+				Skipped{Entry: c.entry.ID, Category: c.category, Content: c.content, Reason: reason})
 		}
-		if p.forgotten(tx, c) {
+		if p.isForgotten(tx, c) {
 			skip("FORGOTTEN")
 			continue
 		}
 		if tx.Equal(c.category, c.content) != nil {
-			skip("DUPLICATE")
+			skip("EXACT_DUPLICATE")
 			continue
 		}
-		m := c.memory(p.day.Date, entryTime(p.day.Date, c.at, loc))
+		m := c.memory(p.day.Date, entryTime(p.day.Date, c.entry, loc))
 		err := tx.Put(m)
 		if _, invalid := errors.AsType[*memory.InvalidError](err); invalid {
-			skip("INVALID") // a log edited by hand may hold anything; the entry stays in the log's before-image
+			skip("INVALID") // a hand-edited entry can be invalid; it stays in the journal's before-image of the log
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		out.Promoted = append(out.Promoted, Promoted{ID: m.ID, Entry: c.at.ID, Category: c.category, Content: c.content})
+		out.Promoted = append(out.Promoted,
+			Promoted{ID: m.ID, Entry: c.entry.ID, Category: c.category, Content: c.content})
 	}
 	return nil
 }
 
-func (p *plan) forgotten(tx *store.Tx, c candidate) bool {
-	return tx.IsForgotten(c.content) || tx.IsForgotten(c.at.Content)
+// isForgotten reports whether the text or the entry of a candidate was forgotten.
+func (p *plan) isForgotten(tx *store.Tx, c candidate) bool {
+	return tx.IsForgotten(c.content) || tx.IsForgotten(c.entry.Content)
 }
 
-// sumUp writes the summary into the log and beside it as a memory, which outlives the log.
-func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location) error {
+// archiveLog marks the log as archived and stores its summary, in the log and as a memory that outlives the log.
+func (p *plan) archiveLog(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location) error {
 	out.Summary, out.Note = p.summary, p.note
 	if p.summary != "" {
-		if err := p.putLog(tx, p.summary, out, loc); err != nil {
+		if err := p.putLogSummary(tx, p.summary, out, loc); err != nil {
 			return err
 		}
 	}
@@ -213,7 +222,7 @@ func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location
 	day.Summary, day.Archived = p.summary, true
 	raw, err := json.Marshal(p.mark)
 	if err != nil {
-		return fmt.Errorf("encode the mark of an archived log: %w", err)
+		return fmt.Errorf("encode the archive mark of a log: %w", err)
 	}
 	if day.Extra = maps.Clone(now.Extra); day.Extra == nil {
 		day.Extra = map[string]json.RawMessage{}
@@ -228,25 +237,27 @@ func (p *plan) sumUp(tx *store.Tx, now *memory.Day, out *Day, loc *time.Location
 	return nil
 }
 
-// begin is when the first entry of the log was written, which does not depend on the zone that the daemon is in now.
-func (p *plan) begin(loc *time.Location) time.Time {
+// firstEntryTime returns the time of the log's first entry. Unlike the start of the day it does not depend on the
+// current time zone.
+func (p *plan) firstEntryTime(loc *time.Location) time.Time {
 	if len(p.log.Entries) == 0 {
 		return entryTime(p.day.Date, &memory.Entry{}, loc)
 	}
 	return entryTime(p.day.Date, p.log.Entries[0], loc)
 }
 
-// putLog creates the memory that holds a log's summary, or renews the one of an earlier archiving unless somebody
-// changed or removed it since.
-func (p *plan) putLog(tx *store.Tx, summary string, out *Day, loc *time.Location) error {
+// putLogSummary adds the memory with a log's summary. It updates the memory of an earlier archiving, unless that was
+// edited or retired since.
+func (p *plan) putLogSummary(tx *store.Tx, summary string, out *Day, loc *time.Location) error {
 	content := clip(summary, memory.MaxContent)
 	if tx.IsForgotten(content) {
 		return nil
 	}
 	var m *memory.Memory
-	if p.knownLog != nil {
-		old := tx.Memory(p.knownLog.ID)
-		if old == nil || !old.IsActive() || old.Content == content || old.Content != clip(p.day.Summary, memory.MaxContent) {
+	if p.summaryMemory != nil {
+		old := tx.Memory(p.summaryMemory.ID)
+		if old == nil || !old.IsActive() || old.Content == content ||
+			old.Content != clip(p.day.Summary, memory.MaxContent) {
 			return nil
 		}
 		m = old.Clone()
@@ -258,7 +269,7 @@ func (p *plan) putLog(tx *store.Tx, summary string, out *Day, loc *time.Location
 		m = &memory.Memory{
 			ID: store.NewID(), Category: memory.General, Title: logTitle(p.day.Date), Content: content,
 			Salience: summarySalience, Confidence: 1, Status: memory.Active, Source: memory.SourceArchive,
-			CreatedAt: p.begin(loc),
+			CreatedAt: p.firstEntryTime(loc),
 			Evidence:  []memory.Evidence{{Log: p.day.Date}},
 		}
 	}

@@ -1,7 +1,10 @@
-// Package archiver does what age does to logs and memories: a log of a month is summed up and its lasting entries become memories; a log of two
-// months is deleted, its summary staying answerable; old memories that are alike become one; expired ones retire. It decides by rules, in English
-// and Chinese; only the words of a summary may be a model's. Every step is one operation that can be listed and undone. It does not decide when it
-// runs, nor whether the clock is right.
+// Package archiver is the retention of logs and memories. After ArchiveDays a daily log is summarised and its lasting
+// entries become memories; after DeleteDays the log is deleted, and the summary remains as a memory. Old, similar
+// memories are merged (Compress), and expired ones are retired (Expire).
+//
+// Rules decide what is kept, in English and Chinese; only the text of a summary may come from a model, and
+// source_check.go checks it against the entries. Every step is one store operation that can be undone. The package
+// neither schedules its runs nor judges the clock; the store does the latter.
 package archiver
 
 import (
@@ -24,20 +27,24 @@ const (
 	DefaultMaxDays     = 60
 )
 
-// Config of an Archiver. Store, Location and Logger are required. The store's clock is the one that counts.
+// Config configures an Archiver. Store, Location and Logger are required. Ages are measured by the store's clock.
 type Config struct {
-	Store    *store.Store
-	Location *time.Location // decides when a day ends; the zone the logs are dated in
+	Store *store.Store
+	// time zone of the logs' dates
+	Location *time.Location
 	Logger   *slog.Logger
 
-	// Summarise sums up logs; nil is by rules, ByModel is by a model. While it fails, logs are neither archived nor, unless they were before, deleted.
-	Summarise   Summarise
-	ArchiveDays int // for Options that name none; 0 is DefaultArchiveDays
-	DeleteDays  int // for Options that name none; 0 is DefaultDeleteDays
+	// Summarise makes the summaries of logs; nil means by rules, see also ByModel. While it fails, logs are not
+	// archived, and only archived logs are deleted.
+	Summarise Summarise
+	// default of Options.ArchiveDays; 0 means DefaultArchiveDays
+	ArchiveDays int
+	// default of Options.DeleteDays; 0 means DefaultDeleteDays
+	DeleteDays int
 }
 
-// Archiver archives and deletes daily logs. It is safe for concurrent use: of two runs at a time, each day is archived and
-// deleted by one.
+// Archiver archives, deletes, merges and expires. It is safe for concurrent use: of two concurrent runs, only one
+// archives or deletes a log.
 type Archiver struct {
 	store  *store.Store
 	loc    *time.Location
@@ -47,10 +54,10 @@ type Archiver struct {
 	archiveDays, deleteDays int
 }
 
-// New returns an Archiver.
+// New returns an Archiver. It starts nothing.
 func New(c Config) *Archiver {
 	if c.Summarise == nil {
-		c.Summarise = byRules
+		c.Summarise = summariseByRules
 	}
 	return &Archiver{
 		summarise: c.Summarise,
@@ -59,15 +66,20 @@ func New(c Config) *Archiver {
 	}
 }
 
-// Options of one run. The zero value archives all spaces with the defaults.
+// Options of one Run. The zero value handles all spaces with the defaults.
 type Options struct {
-	Space       string // "" is every space
-	ArchiveDays int    // age in days at which a log is archived, from 1; 0 is as configured
-	DeleteDays  int    // age at which an archived log is deleted, not below ArchiveDays; 0 is as configured
-	MaxDays     int    // logs changed at most in one run, oldest first; 0 is DefaultMaxDays
-	DryRun      bool   // report exactly what would happen and change nothing
+	Space string // "" means all spaces
+	// age in days from which a log is archived, at least 1; 0 means Config.ArchiveDays
+	ArchiveDays int
+	// age in days from which an archived log is deleted, at least ArchiveDays; 0 means Config.DeleteDays
+	DeleteDays int
+	// maximum number of logs changed per run, oldest first; 0 means DefaultMaxDays
+	MaxDays int
+	// report the exact result without changing anything
+	DryRun bool
 }
 
+// fill sets defaults and validates.
 func (o *Options) fill(archiveDays, deleteDays int) error {
 	o.ArchiveDays = cmp.Or(o.ArchiveDays, archiveDays)
 	o.DeleteDays = cmp.Or(o.DeleteDays, max(deleteDays, o.ArchiveDays))
@@ -83,14 +95,14 @@ func (o *Options) fill(archiveDays, deleteDays int) error {
 		c.Add("delete_days", "OUT_OF_RANGE", "must not be below archive_days")
 	}
 	if o.MaxDays < 1 {
-		c.Add("max_days", "OUT_OF_RANGE", "must be at least 1")
+		c.Add("limit", "OUT_OF_RANGE", "must be at least 1")
 	}
 	return c.Err()
 }
 
-// Run archives and deletes what is due. The report tells all that was done, also beside an error. Days that cannot be
-// handled are postponed, their errors are joined, and the others go on; only a store that takes no writes and the end of
-// ctx stop a run early. Logs that wait for the model are no error: see Report.Waiting. Durable on return.
+// Run archives and deletes the logs that are due. The report is complete even with an error. A log that fails is
+// postponed and its error joined to the result; only a store that refuses writes and the end of ctx stop a run early.
+// Logs that wait for the model are no error; see Report.Waiting. Durable on return.
 func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	if err := opts.fill(a.archiveDays, a.deleteDays); err != nil {
 		return Report{}, err
@@ -100,7 +112,9 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 		return Report{}, err
 	}
 	now = now.In(a.loc)
-	run := &run{a: a, opts: opts, today: dateOf(now), left: opts.MaxDays, postpone: doubt, imports: imports{}}
+	run := &run{a: a, opts: opts, today: dateOf(now), changesLeft: opts.MaxDays, postponeReason: doubt,
+		imports: imports{}}
+	// Ages are counted in calendar days of the logs' time zone.
 	run.report = Report{Today: now.Format(memory.DateLayout), DryRun: opts.DryRun}
 	if at := a.store.Restored(); !at.IsZero() {
 		run.restored = dateOf(at.In(a.loc))
@@ -123,53 +137,62 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	if r.Count(Archive)+r.Count(Delete) == 0 {
 		level = slog.LevelDebug // most runs find nothing to do
 	}
-	a.logger.Log(ctx, level, "daily logs archived", "archived", r.Count(Archive), "deleted", r.Count(Delete),
+	a.logger.Log(ctx, level, "archive run finished", "archived", r.Count(Archive), "deleted", r.Count(Delete),
 		"postponed", r.Count(Postponed), "kept", r.Count(Keep), "dry_run", r.DryRun)
 	return run.report, errors.Join(run.errs...)
 }
 
 // run is the state of one Run.
 type run struct {
-	a        *Archiver
-	opts     Options
-	today    time.Time
-	left     int              // logs that may yet be changed
-	postpone string           // when set, why nothing may be changed
-	adopted  time.Time        // day on which the directory was taken over; zero when it was not, or that is forgotten
-	restored time.Time        // day on which a backup was restored; zero when none was
-	imports  imports          // looked up in this run
-	known    *known           // of the space being handled; nil until needed
-	prepared map[string]*plan // of logs to be archived, by date
-	looked   map[string]bool  // dates of the logs that are, or need not be, in prepared
-	down     bool             // summing up failed
-	report   Report
-	errs     []error
+	a     *Archiver
+	opts  Options
+	today time.Time
+	// number of logs that may still be changed
+	changesLeft int
+	// why nothing may be changed; "" if it may
+	postponeReason string
+	// day on which the directory was adopted; zero if it was not, or the journal was trimmed since
+	adopted time.Time
+	// day on which a backup was restored; zero if none was
+	restored time.Time
+	imports  imports // cache of this run
+	// of the current space; built when needed
+	index *spaceIndex
+	// plans of logs to archive, by date
+	plans map[string]*plan
+	// dates of logs that were planned or need no plan
+	planned map[string]bool
+	// Summarise failed in this run
+	summariserDown bool
+	report         Report
+	errs           []error
 }
 
-// space handles all logs of a space. It returns only errors that end the run.
+// space handles all logs of a space. Only errors that end the run are returned.
 func (r *run) space(ctx context.Context, name string) error {
-	r.known, r.prepared, r.looked = nil, map[string]*plan{}, map[string]bool{}
+	r.index, r.plans, r.planned = nil, map[string]*plan{}, map[string]bool{}
 	var days []Day
 	for _, d := range r.a.store.Space(name).Days() {
-		days = append(days, r.decide(ctx, name, d))
+		days = append(days, r.classifyDay(ctx, name, d))
 	}
 	for i := range days {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.day(ctx, days[i:]); err != nil {
+		if err := r.processDay(ctx, days[i:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// due is the action of a day that is not decided by looking at it.
+// due is the action of a day whose log must be read to decide.
 const due Action = ""
 
-// decide says what is to be done about a log, as far as its header tells.
-func (r *run) decide(ctx context.Context, space string, d *memory.Day) Day {
-	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep, revision: d.Revision, archived: d.Archived && !grown(d)}
+// classifyDay decides about a log by its header.
+func (r *run) classifyDay(ctx context.Context, space string, d *memory.Day) Day {
+	out := Day{Space: space, Date: d.Date, Entries: d.Entries, Action: Keep, revision: d.Revision,
+		archived: d.Archived && !hasNewEntries(d)}
 	date, ok := parseDate(d.Date)
 	if !ok {
 		out.Reason = "its name is not a date"
@@ -179,11 +202,11 @@ func (r *run) decide(ctx context.Context, space string, d *memory.Day) Day {
 	if out.Reason = r.notDue(d, out.Age); out.Reason != "" {
 		return out
 	}
-	if out.Action, out.Reason = Postponed, r.postpone; out.Reason != "" {
+	if out.Action, out.Reason = Postponed, r.postponeReason; out.Reason != "" {
 		return out
 	}
-	if _, ours := readMark(d); ours && out.archived {
-		reason, err := r.inGrace(ctx, d.Date, d.Revision)
+	if _, ours := readArchiveMark(d); ours && out.archived {
+		reason, err := r.graceReason(ctx, d.Date, d.Revision)
 		if err != nil && ctx.Err() == nil {
 			r.errs = append(r.errs, err)
 			reason = err.Error()
@@ -196,18 +219,18 @@ func (r *run) decide(ctx context.Context, space string, d *memory.Day) Day {
 	return out
 }
 
-// batch lists the dates of the next logs that are to be archived or deleted, as many as are summed up together. Those whose archiving was undone
-// are kept from here on.
-func (r *run) batch(ctx context.Context, coming []Day) (dates []string, err error) {
+// nextBatch returns the dates of the next due logs, as many as are summarised together. Logs whose archiving was
+// undone are marked as kept.
+func (r *run) nextBatch(ctx context.Context, coming []Day) (dates []string, err error) {
 	for i := range coming {
 		d := &coming[i]
 		if d.Action != due {
 			continue
 		}
-		if len(dates) == min(batchDays, r.left) {
+		if len(dates) == min(maxBatchDays, r.changesLeft) {
 			break
 		}
-		undone, err := r.a.undone(ctx, d.revision)
+		undone, err := r.a.undoneBy(ctx, d.revision)
 		if err != nil {
 			return nil, err
 		}
@@ -220,117 +243,121 @@ func (r *run) batch(ctx context.Context, coming []Day) (dates []string, err erro
 	return dates, nil
 }
 
-// day does what is due about the first of the coming logs. Those after it are summed up together with it.
-func (r *run) day(ctx context.Context, coming []Day) error {
+// processDay handles the first of the coming logs. The next ones may be summarised in the same batch.
+func (r *run) processDay(ctx context.Context, coming []Day) error {
 	out := coming[0]
 	if out.Action != due {
-		return r.done(out)
+		return r.addDay(out)
 	}
-	if r.down && !out.archived {
-		return r.failed(out, errNoSummary)
+	if r.summariserDown && !out.archived {
+		return r.postponeDay(out, errNoSummary)
 	}
-	if r.left == 0 {
-		out.Action, out.Reason = Postponed, fmt.Sprintf("%d logs were changed in this run already", r.opts.MaxDays)
-		return r.done(out)
+	if r.changesLeft == 0 {
+		out.Action, out.Reason = Postponed,
+			fmt.Sprintf("the limit of %d changed logs per run is reached", r.opts.MaxDays)
+		return r.addDay(out)
 	}
-	if r.known == nil {
-		r.known = knownOf(r.a.store.Space(out.Space).Memories())
+	if r.index == nil {
+		r.index = newSpaceIndex(r.a.store.Space(out.Space).Memories())
 	}
-	if !r.looked[out.Date] {
-		dates, err := r.batch(ctx, coming)
+	if !r.planned[out.Date] {
+		dates, err := r.nextBatch(ctx, coming)
 		if err == nil {
 			err = r.prepare(ctx, out.Space, dates)
 		}
 		if err != nil {
-			return r.failed(out, err)
+			return r.postponeDay(out, err)
 		}
 		if out = coming[0]; out.Action != due {
-			return r.done(out)
+			return r.addDay(out)
 		}
 	}
 	before := len(r.report.Days)
-	err := r.settle(ctx, out)
-	if slices.ContainsFunc(r.report.Days[before:], func(d Day) bool { return d.Action == Archive || d.Action == Delete }) {
-		r.left--
+	err := r.archiveAndDelete(ctx, out)
+	if slices.ContainsFunc(r.report.Days[before:], func(d Day) bool {
+		return d.Action == Archive || d.Action == Delete
+	}) {
+		r.changesLeft--
 	}
 	return err
 }
 
-// notDue says why nothing is to be done about a log, "" when something is.
+// notDue returns why a log is not due, "" if it is.
 func (r *run) notDue(d *memory.Day, age int) string {
 	switch {
 	case age < 0:
 		return "it is dated in the future"
 	case age < r.opts.ArchiveDays:
 		return fmt.Sprintf("younger than %d days", r.opts.ArchiveDays)
-	case age < r.opts.DeleteDays && d.Archived && !grown(d):
+	case age < r.opts.DeleteDays && d.Archived && !hasNewEntries(d):
 		return fmt.Sprintf("archived, and younger than %d days", r.opts.DeleteDays)
 	}
 	return ""
 }
 
-// settle archives a log that is not archived, and deletes one old enough: two operations, so that a crash in between
-// leaves an archived log, as on any other day.
-func (r *run) settle(ctx context.Context, out Day) error {
+// archiveAndDelete archives a log unless that was done, and deletes it if it is old enough. These are two operations:
+// a crash between them leaves a normal archived log.
+func (r *run) archiveAndDelete(ctx context.Context, out Day) error {
 	old := out.Age >= r.opts.DeleteDays
 	archived, err := r.archive(ctx, out)
 	if err != nil {
-		return r.failed(out, fmt.Errorf("archive log %s: %w", out.Date, err))
+		return r.postponeDay(out, fmt.Errorf("archive log %s: %w", out.Date, err))
 	}
 	if archived != nil {
 		r.report.Days = append(r.report.Days, *archived)
 	}
 	if !old {
-		if archived == nil { // another run was faster
+		if archived == nil { // a concurrent run archived it
 			out.Action, out.Reason = Keep, "archived"
-			return r.done(out)
+			return r.addDay(out)
 		}
 		return nil
 	}
-	reason, err := r.inGrace(ctx, out.Date, out.revision)
+	reason, err := r.graceReason(ctx, out.Date, out.revision)
 	if err == nil && reason == "" {
-		reason, err = r.asksPerson(out.Space, out.Date)
+		reason, err = r.pendingReviewReason(out.Space, out.Date)
 	}
 	if err != nil {
-		return r.failed(out, err)
+		return r.postponeDay(out, err)
 	}
 	if reason != "" {
 		out.Action, out.Reason = Postponed, reason
-		return r.done(out)
+		return r.addDay(out)
 	}
 	deleted, err := r.delete(ctx, out)
 	if err != nil {
-		return r.failed(out, fmt.Errorf("delete log %s: %w", out.Date, err))
+		return r.postponeDay(out, fmt.Errorf("delete log %s: %w", out.Date, err))
 	}
-	return r.done(deleted)
+	return r.addDay(deleted)
 }
 
-// done reports a day that is decided, and lets the run go on.
-func (r *run) done(d Day) error {
+// addDay adds a decided day to the report.
+func (r *run) addDay(d Day) error {
 	r.report.Days = append(r.report.Days, d)
 	return nil
 }
 
-// failed reports a day as postponed. It returns the error when there is no point in going on.
-func (r *run) failed(d Day, err error) error {
+// postponeDay reports a day as postponed because of err. It returns err only if the run cannot continue.
+func (r *run) postponeDay(d Day, err error) error {
 	if errors.Is(err, memory.ErrNotFound) {
-		d.Action, d.Reason = Keep, "it was deleted meanwhile"
-		return r.done(d)
+		d.Action, d.Reason = Keep, "it was deleted concurrently"
+		return r.addDay(d)
 	}
 	if errors.Is(err, errNoSummary) {
-		d.Action, d.Reason = Postponed, "it could not be summed up; it will be tried again"
+		d.Action, d.Reason = Postponed, "it could not be summarised; the next run retries it"
 		if r.report.Waiting != nil {
-			d.Reason = "it waits for the language model; it will be tried again"
+			d.Reason = "it waits for the language model; the next run retries it"
 		}
-		return r.done(d)
+		return r.addDay(d)
 	}
 	if errors.Is(err, memory.ErrStale) {
-		d.Action, d.Reason = Postponed, "it is being changed right now"
-		return r.done(d)
+		d.Action, d.Reason = Postponed, "it is being changed concurrently"
+		return r.addDay(d)
 	}
 	d.Action, d.Reason = Postponed, err.Error()
 	r.report.Days = append(r.report.Days, d)
-	for _, fatal := range []error{memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrShuttingDown, context.Canceled, context.DeadlineExceeded} {
+	for _, fatal := range []error{memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrShuttingDown, context.Canceled,
+		context.DeadlineExceeded} {
 		if errors.Is(err, fatal) {
 			return err
 		}

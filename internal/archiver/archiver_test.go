@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 var shanghai = time.FixedZone("Asia/Shanghai", 8*60*60)
@@ -122,7 +122,8 @@ func TestAges(t *testing.T) {
 	for _, ago := range []int{61, 60, 31, 30, 29, 0} {
 		b.log(b.date(ago), event("wrote the API guide"))
 	}
-	want := []string{"61 archive", "61 delete", "60 archive", "60 delete", "31 archive", "30 archive", "29 keep", "0 keep"}
+	want := []string{"61 archive", "61 delete", "60 archive", "60 delete", "31 archive", "30 archive", "29 keep",
+		"0 keep"}
 
 	dry := b.run(archiver.Options{DryRun: true})
 	if diff := cmp.Diff(want, actions(dry)); diff != "" {
@@ -137,7 +138,8 @@ func TestAges(t *testing.T) {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
 	ignore := cmp.Options{
-		cmpopts.IgnoreUnexported(archiver.Day{}), cmpopts.IgnoreFields(archiver.Day{}, "Op"), cmpopts.IgnoreFields(archiver.Promoted{}, "ID"), cmpopts.IgnoreFields(archiver.Report{}, "DryRun"),
+		cmpopts.IgnoreUnexported(archiver.Day{}), cmpopts.IgnoreFields(archiver.Day{}, "Op"),
+		cmpopts.IgnoreFields(archiver.Promoted{}, "ID"), cmpopts.IgnoreFields(archiver.Report{}, "DryRun"),
 	}
 	if diff := cmp.Diff(dry, real, ignore); diff != "" {
 		t.Errorf("the dry run did not foretell the run (-dry +real):\n%s", diff)
@@ -146,7 +148,8 @@ func TestAges(t *testing.T) {
 	for _, d := range b.store.Space("").Days() {
 		dates = append(dates, fmt.Sprintf("%s %v %d", d.Date, d.Archived, d.Entries))
 	}
-	if diff := cmp.Diff([]string{b.date(31) + " true 1", b.date(30) + " true 1", b.date(29) + " false 1", b.date(0) + " false 1"}, dates); diff != "" {
+	if diff := cmp.Diff([]string{b.date(31) + " true 1", b.date(30) + " true 1", b.date(29) + " false 1", b.date(0) +
+		" false 1"}, dates); diff != "" {
 		t.Errorf("logs left (-want +got):\n%s", diff)
 	}
 	// The deleted logs stay answerable, and the operations that deleted them hold the summary.
@@ -158,13 +161,15 @@ func TestAges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rec.Actor != journal.ActorArchive || !strings.Contains(fmt.Sprint(dayBefore(rec).Summary), "wrote the API guide") {
+	if rec.Actor != journal.ActorArchive ||
+		!strings.Contains(fmt.Sprint(dayBefore(rec).Summary), "wrote the API guide") {
 		t.Errorf("operation %+v does not hold the summary", rec)
 	}
 
 	lsn = b.store.LSN()
 	again := b.run(archiver.Options{})
-	if diff := cmp.Diff([]string{"31 keep", "30 keep", "29 keep", "0 keep"}, actions(again)); diff != "" || b.store.LSN() != lsn {
+	if diff := cmp.Diff([]string{"31 keep", "30 keep", "29 keep", "0 keep"}, actions(again)); diff != "" ||
+		b.store.LSN() != lsn {
 		t.Errorf("a second run is not without effect, LSN %d → %d (-want +got):\n%s", lsn, b.store.LSN(), diff)
 	}
 }
@@ -218,7 +223,8 @@ func TestUndo(t *testing.T) {
 	}
 	// A log that goes on growing is handled like any other.
 	b.log(b.date(40), event("another thing"))
-	if diff := cmp.Diff([]string{"100 keep", "70 archive", "70 delete"}, actions(b.run(archiver.Options{}))); diff != "" {
+	if diff := cmp.Diff([]string{"100 keep", "70 archive", "70 delete"},
+		actions(b.run(archiver.Options{}))); diff != "" {
 		t.Errorf("run after a new entry (-want +got):\n%s", diff)
 	}
 }
@@ -229,38 +235,51 @@ func TestPromotion(t *testing.T) {
 		entries []memory.Entry
 		want    []string
 	}{
-		{"nothing lasting", []memory.Entry{event("finished the API documentation"), event("吃了午饭"), {Type: memory.EntrySessionSummary, Content: "We decided much."}}, nil},
+		{"nothing lasting", []memory.Entry{event("finished the API documentation"), event("吃了午饭"),
+			{Type: memory.EntrySessionSummary, Content: "We decided much."}}, nil},
 		{"by category", []memory.Entry{
 			{Type: "auto_extract", Content: "用户喜欢在下午3点开会", Category: "preferences"},
 			{Type: "event", Content: "the API is at api.example.com", Category: "facts"},
 			{Type: "event", Content: "buy milk", Category: "tasks"},
 			{Type: "event", Content: "note to self", Category: "general"},
 			{Type: "event", Content: "ship on Friday", Category: "release-rules"},
-		}, []string{"preferences: 用户喜欢在下午3点开会", "facts: the API is at api.example.com", "release-rules: ship on Friday"}},
+		}, []string{"preferences: 用户喜欢在下午3点开会", "facts: the API is at api.example.com",
+			"release-rules: ship on Friday"}},
 		{"correction first", []memory.Entry{
 			event("we decided to use PostgreSQL"), {Type: "correction", Content: "use tabs, not spaces"},
 		}, []string{"procedural: use tabs, not spaces", "facts: we decided to use PostgreSQL"}},
 		{"English cues", []memory.Entry{
-			event("User prefers short answers"), event("Never push to main on Friday"), event("it looks like rain"), event("should we always use tabs?"),
+			event("User prefers short answers"), event("Never push to main on Friday"), event("it looks like rain"),
+			event("should we always use tabs?"),
 		}, []string{"procedural: Never push to main on Friday", "preferences: User prefers short answers"}},
 		{"Chinese cues", []memory.Entry{
 			event("下次不要直接改生产库"), event("用户偏好东方航空"), event("团队决定采用 PostgreSQL"), event("以后要不要改用 MySQL？"), event("开了三个会"),
 		}, []string{"procedural: 下次不要直接改生产库", "preferences: 用户偏好东方航空", "facts: 团队决定采用 PostgreSQL"}},
-		{"a failure once is chance", []memory.Entry{{Type: "tool_failure", Content: "fetch_url returned nothing", Tool: "fetch_url", Error: "empty_content"}}, nil},
+		{"a failure once is chance", []memory.Entry{{Type: "tool_failure", Content: "fetch_url returned nothing",
+			Tool: "fetch_url", Error: "empty_content"}}, nil},
 		{"a failure twice is a rule", []memory.Entry{
 			{Type: "tool_failure", Content: "page 1 is empty", Tool: "fetch_url", Error: "timeout after 30 s"},
 			{Type: "reflection", Content: "page 2 is empty", Tool: "fetch_url", Error: "timeout after 45 s"},
 			{Type: "tool_failure", Content: "no such file", Tool: "terminal", Error: "exit 1"},
 		}, []string{"procedural: fetch_url failed 2 times on 2026-04-22: page 1 is empty"}},
-		{"the same twice", []memory.Entry{event("User prefers tea."), event("user  prefers tea"), event("user does not prefer tea")}, []string{
+		{"the same twice", []memory.Entry{event("User prefers tea."), event("user  prefers tea"),
+			event("user does not prefer tea")}, []string{
 			"preferences: User prefers tea.", "preferences: user does not prefer tea",
 		}},
 		{"numbers make a difference", []memory.Entry{
-			{Type: "event", Category: "facts", Content: "the new staging server that belongs to our web team in Berlin always listens on the TCP port 8080"},
-			{Type: "event", Category: "facts", Content: "the new staging server that belongs to our web team in Berlin always listens on the TCP port 8081"},
-			{Type: "event", Category: "facts", Content: "The new staging server that belongs to our web team in Berlin always listens on TCP port 8080!"},
+			{Type: "event", Category: "facts",
+				Content: "the new staging server that belongs to our web team in Berlin always listens on the TCP " +
+					"port 8080"},
+			{Type: "event", Category: "facts",
+				Content: "the new staging server that belongs to our web team in Berlin always listens on the TCP " +
+					"port 8081"},
+			{Type: "event", Category: "facts",
+				Content: "The new staging server that belongs to our web team in Berlin always listens on TCP port " +
+					"8080!"},
 		}, []string{
-			"facts: the new staging server that belongs to our web team in Berlin always listens on the TCP port 8080", "facts: the new staging server that belongs to our web team in Berlin always listens on the TCP port 8081",
+			"facts: the new staging server that belongs to our web team in Berlin always listens on the TCP port 8080",
+			"facts: the new staging server that belongs to our web team in Berlin always listens on the TCP port " +
+				"8081",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,16 +294,19 @@ func TestPromotion(t *testing.T) {
 
 func TestPromotedMemory(t *testing.T) {
 	b := newBench(t)
-	b.log("2026-04-22", memory.Entry{ID: "e1", Time: "14:30:00", Type: "event", Content: "User prefers tea", Session: "s1"})
+	b.log("2026-04-22", memory.Entry{ID: "e1", Time: "14:30:00", Type: "event", Content: "User prefers tea",
+		Session: "s1"})
 	r := b.run(archiver.Options{})
 	got, err := b.store.Space("").Get(r.Days[0].Promoted[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &memory.Memory{
-		ID: got.ID, Category: memory.Preferences, Content: "User prefers tea", Salience: 0.7, Confidence: 1, Status: memory.Active,
+		ID: got.ID, Category: memory.Preferences, Content: "User prefers tea", Salience: 0.7, Confidence: 1,
+		Status: memory.Active,
 		Source: memory.SourceArchive, CreatedAt: time.Date(2026, 4, 22, 14, 30, 0, 0, shanghai),
-		UpdatedAt: noon, Revision: r.Days[0].Op, Evidence: []memory.Evidence{{Log: "2026-04-22", Entry: "e1", Session: "s1"}},
+		UpdatedAt: noon, Revision: r.Days[0].Op,
+		Evidence: []memory.Evidence{{Log: "2026-04-22", Entry: "e1", Session: "s1"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
@@ -295,13 +317,14 @@ func TestNotPromotedTwice(t *testing.T) {
 	b := newBench(t)
 	put := func(id, category, content string, status memory.Status) {
 		b.update("", func(tx *store.Tx) error {
-			return tx.Put(&memory.Memory{ID: id, Category: category, Content: content, Status: status, Confidence: 1, Source: memory.SourceUser})
+			return tx.Put(&memory.Memory{ID: id, Category: category, Content: content, Status: status, Confidence: 1,
+				Source: memory.SourceUser})
 		})
 	}
 	put("m1", memory.Preferences, "User prefers tea", memory.Active)
 	put("m2", memory.General, "we decided to use PostgreSQL for the new billing service", memory.Active)
 	put("m3", memory.Facts, "decision: the office is in Berlin", memory.Superseded)
-	b.update("", func(tx *store.Tx) error { tx.Forget("user likes Bob's ex-wife", false); return nil })
+	b.update("", func(tx *store.Tx) error { tx.Forget("user likes Bob's ex-wife"); return nil })
 	b.log(b.date(40),
 		memory.Entry{ID: "exact", Type: "event", Content: "user prefers TEA."},
 		memory.Entry{ID: "near", Type: "event", Content: "We decided to use PostgreSQL for the new billing service!!"},
@@ -317,7 +340,8 @@ func TestNotPromotedTwice(t *testing.T) {
 	for _, s := range r.Days[0].Skipped {
 		got[s.Entry] = s.Reason
 	}
-	if diff := cmp.Diff(map[string]string{"exact": "DUPLICATE", "near": "DUPLICATE", "outdated": "DUPLICATE", "forgotten": "FORGOTTEN"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"exact": "NEAR_DUPLICATE", "near": "NEAR_DUPLICATE", "outdated": "NEAR_DUPLICATE",
+		"forgotten": "FORGOTTEN"}, got); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
 	for _, m := range b.store.Space("").Memories() {
@@ -333,7 +357,8 @@ func TestNotPromotedTwice(t *testing.T) {
 func TestSummary(t *testing.T) {
 	b := newBench(t)
 	long := strings.Repeat("very ", 100) + "long"
-	b.log("2026-04-20", event(long), memory.Entry{Type: "tool_failure", Tool: "x", Content: "x failed"}, event("decided to go"), event(long))
+	b.log("2026-04-20", event(long), memory.Entry{Type: "tool_failure", Tool: "x", Content: "x failed"},
+		event("decided to go"), event(long))
 	b.log("2026-04-21", event("完成了项目 API 文档编写"), memory.Entry{Type: "reflection", Content: "先写测试"})
 	var many []memory.Entry
 	for i := range 300 {
@@ -344,7 +369,8 @@ func TestSummary(t *testing.T) {
 	b.update("", func(tx *store.Tx) error { tx.SetDay(&memory.Day{Date: "2026-04-23"}); return nil })
 	r := b.run(archiver.Options{})
 	want := []string{
-		"2026-04-20: 4 entries (event 3, tool failure 1)\n- " + strings.Repeat("very ", 31) + "very…\n- x failed\n- decided to go",
+		"2026-04-20: 4 entries (event 3, tool failure 1)\n- " + strings.Repeat("very ", 31) +
+			"very…\n- x failed\n- decided to go",
 		"2026-04-21 共 2 条记录（事件 1、反思 1）\n- 完成了项目 API 文档编写\n- 先写测试",
 	}
 	for i, w := range want {

@@ -14,11 +14,11 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // fill writes logs of n days, the newest of them from days ago, with so many entries each.
@@ -28,7 +28,8 @@ func fill(t testing.TB, st *store.Store, n, from, entries int) {
 		date := noon.AddDate(0, 0, -from-day).Format(memory.DateLayout)
 		_, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
 			for i := range entries {
-				text := fmt.Sprintf("looked at file %d of the timetable service and moved on to the next one, as on day %d", i, day)
+				text := fmt.Sprintf("looked at file %d of the timetable service and moved on to the next one, as on "+
+					"day %d", i, day)
 				if i == 7 {
 					text = fmt.Sprintf("We decided to use berth %d for line %d", day, i)
 				}
@@ -66,7 +67,8 @@ func TestStartReadsNoLogs(t *testing.T) {
 		t.Helper()
 		now := func() time.Time { return noon }
 		p := dailylog.NewPublisher(dailylog.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler)})
-		st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{p}})
+		st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
+			Projections: []store.Projection{p}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,13 +88,15 @@ func TestStartReadsNoLogs(t *testing.T) {
 	}
 	watched := &counting{FS: fsys, part: "log"} // logs/DATE.json and snapshots/SPACE.log-DATE…
 	st, _ = open(watched)
-	if n := watched.n.Load(); n > 1 { // what was published is remembered in a file of that name
-		t.Errorf("%d files of logs were opened at the start", n)
+	// The manifest of published logs has such a name: the publisher reads it, and the check of the journal's end.
+	atStart := watched.n.Load()
+	if atStart > 2 {
+		t.Errorf("%d files of logs were opened at the start", atStart)
 	}
 	if n := len(st.Space("").Days()); n != 100 {
 		t.Errorf("%d logs", n)
 	}
-	if _, _, err := st.Space("").Log(noon.Format(memory.DateLayout)); err != nil || watched.n.Load() == 1 {
+	if _, _, err := st.Space("").Log(noon.Format(memory.DateLayout)); err != nil || watched.n.Load() == atStart {
 		t.Errorf("a log was read without its file: %v", err)
 	}
 	if err := st.Close(t.Context()); err != nil {
@@ -114,7 +118,8 @@ func adds(ctx context.Context, b *testing.B, st *store.Store) (took []time.Durat
 	for i := 0; ctx.Err() == nil; i++ {
 		began := time.Now()
 		_, err := st.Update(b.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
-			return tx.Put(&memory.Memory{ID: store.NewID(), Category: memory.Facts, Content: fmt.Sprint("a fact numbered ", i), Source: memory.SourceUser, Confidence: 1})
+			return tx.Put(&memory.Memory{ID: store.NewID(), Category: memory.Facts,
+				Content: fmt.Sprint("a fact numbered ", i), Source: memory.SourceUser, Confidence: 1})
 		})
 		if err != nil {
 			b.Error(err)
@@ -134,8 +139,9 @@ func report(b *testing.B, name string, took []time.Duration) {
 	b.ReportMetric(ms(took[len(took)-1]), name+"-max-ms")
 }
 
-// BenchmarkRetention opens a store of 3,650 logs of 200 entries each, archives 300 of them, and deletes them, while somebody adds memories. It
-// reports the start, the runs, the growth of the heap during them, and what an Add took beside them and alone. Run it with -benchtime 1x.
+// BenchmarkRetention opens a store of 3,650 logs of 200 entries each, archives 300 of them, and deletes them, while
+// somebody adds memories. It reports the start, the runs, the growth of the heap during them, and what an Add took
+// beside them and alone. Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
 	const logs, due, entries = 3650, 300, 200
 	root, err := os.OpenRoot(b.TempDir())
@@ -214,10 +220,12 @@ func BenchmarkCompress(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	subjects, verbs := []string{"ferry", "crane", "tug", "pilot", "berth", "buoy", "gate"}, []string{"leaves", "waits", "turns", "was repaired", "is closed"}
+	subjects, verbs := []string{"ferry", "crane", "tug", "pilot", "berth", "buoy", "gate"},
+		[]string{"leaves", "waits", "turns", "was repaired", "is closed"}
 	_, err = st.Update(b.Context(), store.Meta{}, func(tx *store.Tx) error {
 		for i := range 5000 {
-			m := old(fmt.Sprint("m", i), fmt.Sprintf("The %s of the %s harbour %s in the morning, says the %s from house %d",
+			m := old(fmt.Sprint("m", i), fmt.Sprintf("The %s of the %s harbour %s in the morning, says the %s from "+
+				"house %d",
 				subjects[i%7], subjects[i/7%7], verbs[i%5], subjects[i/49%7], i%300))
 			if err := tx.Put(m); err != nil {
 				return err

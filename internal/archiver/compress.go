@@ -9,33 +9,37 @@ import (
 	"slices"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const (
-	// DefaultCompressDays is the age in days from which memories are compressed, unless CompressOptions say otherwise.
+	// DefaultCompressDays is the default age in days from which memories are compressed.
 	DefaultCompressDays = 90
-	// DefaultMaxGroups bounds the groups merged in one run.
+	// DefaultMaxGroups is the default maximum number of groups merged per run.
 	DefaultMaxGroups = 50
-	// hardlyUsed is the access count from which a memory is left alone.
-	hardlyUsed = 5
-	// maxCandidates bounds the memories of one category that are compared with each other in one run, the oldest first.
+	// maxAccessCount is the access count from which a memory is not merged.
+	maxAccessCount = 5
+	// maxCandidates is the maximum number of memories of one mergeKey that are compared per run, oldest first.
 	maxCandidates = 5000
 )
 
-// CompressOptions of one run. The zero value compresses all spaces with the defaults.
+// CompressOptions of one run. The zero value handles all spaces with the defaults.
 type CompressOptions struct {
-	Space     string // "" is every space
-	Days      int    // only memories created and changed at least this many days ago; 0 is DefaultCompressDays
-	MaxGroups int    // merged at most in one run; 0 is DefaultMaxGroups
-	DryRun    bool   // report exactly what would happen and change nothing
-	// Unasked is a run that no person asked for: what came with an adopted directory, an import or a restored backup it leaves alone for as long as old logs
-	// that came so wait to be deleted.
-	Unasked bool
+	Space string // "" is every space
+	// minimum age in days since creation and last change; 0 means DefaultCompressDays
+	Days int
+	// maximum number of groups merged; 0 means DefaultMaxGroups
+	MaxGroups int
+	// report exactly what would happen and change nothing
+	DryRun bool
+	// Scheduled is true for runs that no person requested. They skip memories of a recently adopted directory, import
+	// or restored backup, for the same grace period as Run does for deletions.
+	Scheduled bool
 }
 
+// fill sets defaults and validates.
 func (o *CompressOptions) fill() error {
 	o.Days = cmp.Or(o.Days, DefaultCompressDays)
 	o.MaxGroups = cmp.Or(o.MaxGroups, DefaultMaxGroups)
@@ -47,17 +51,20 @@ func (o *CompressOptions) fill() error {
 		c.Add("days", "OUT_OF_RANGE", "must be at least 1")
 	}
 	if o.MaxGroups < 1 {
-		c.Add("max_groups", "OUT_OF_RANGE", "must be at least 1")
+		c.Add("limit", "OUT_OF_RANGE", "must be at least 1")
 	}
 	return c.Err()
 }
 
-// CompressReport says what a run did, or would do.
+// CompressReport is the result of a run, or of a dry run.
 type CompressReport struct {
-	Groups     []Group // by space and category
-	Candidates int     // memories old enough and used little enough
-	Postponed  string  // why nothing was looked at, "" when it was
-	DryRun     bool
+	// by space and category
+	Groups []Group
+	// number of memories that were old and little used enough
+	Candidates int
+	// why the run did nothing; "" if it ran
+	Postponed string
+	DryRun    bool
 }
 
 // Merged counts the groups that were merged.
@@ -70,26 +77,32 @@ func (r *CompressReport) Merged() (n int) {
 	return n
 }
 
-// Group is some memories that became fewer.
+// Group is a cluster of similar memories that was merged or skipped.
 type Group struct {
 	Space, Category string
-	Originals       []string // ids, that of the memory whose text was kept whole first
-	Results         []Merged // one to three, fewer than there were originals
-	Reason          string   // why it was left alone, "" when it was not
-	Op              int64    // the operation; 0 in a dry run and when nothing was changed
+	// ids of the merged memories; the first one's text is kept completely
+	Originals []string
+	// one to three memories, fewer than Originals
+	Results []Merged
+	// why it was skipped; "" if it was merged
+	Reason string
+	// the operation; 0 in a dry run or if nothing changed
+	Op int64
 }
 
-// Merged is a memory that took the place of others.
+// Merged is a memory that replaces others.
 type Merged struct {
-	ID         string // empty in a dry run
+	// "" in a dry run
+	ID         string
 	Content    string
 	Supersedes []string
 }
 
-// Compress merges memories that are old, hardly used and alike: three or more of one category become one to three. Every sentence of them is
-// kept. The originals are superseded, name their successor, and can be restored. Each group is one operation. Memories that are pinned, have a
-// title, an expiry, structured data or fields of other programs are left alone, and so are those that differ in a number or a negation where
-// they otherwise say the same. Durable on return. Errors: *memory.InvalidError, those of the store.
+// Compress merges memories that are old, rarely accessed and similar: three or more of one category become one to
+// three. Every distinct sentence is kept. The originals become superseded, name their successor, and can be restored.
+// Each group is one operation. Pinned memories and those with a title, an expiry, structured data or unknown fields
+// are not merged; neither are memories that contradict each other in a number or a negation. Durable on return.
+// Errors: *memory.InvalidError, those of the store.
 func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (CompressReport, error) {
 	if err := opts.fill(); err != nil {
 		return CompressReport{}, err
@@ -99,8 +112,8 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 	if report.Postponed = doubt; err != nil || doubt != "" {
 		return report, err
 	}
-	if opts.Unasked {
-		if report.Postponed, err = a.compressionWaits(ctx, now); err != nil || report.Postponed != "" {
+	if opts.Scheduled {
+		if report.Postponed, err = a.compressPostponed(ctx, now); err != nil || report.Postponed != "" {
 			return report, err
 		}
 	}
@@ -117,43 +130,47 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 	if report.Merged() == 0 {
 		level = slog.LevelDebug
 	}
-	a.logger.Log(ctx, level, "memories compressed", "candidates", report.Candidates, "groups", report.Merged(), "dry_run", opts.DryRun)
+	a.logger.Log(ctx, level, "memories compressed", "candidates", report.Candidates, "groups", report.Merged(),
+		"dry_run", opts.DryRun)
 	return report, nil
 }
 
-func (a *Archiver) compressSpace(ctx context.Context, space string, now time.Time, opts CompressOptions, report *CompressReport) error {
+// compressSpace merges the groups of one space and adds them to the report.
+func (a *Archiver) compressSpace(ctx context.Context, space string, now time.Time, opts CompressOptions,
+	report *CompressReport) error {
 	before := now.AddDate(0, 0, -opts.Days)
-	kinds := map[kind][]*memory.Memory{}
+	kinds := map[mergeKey][]*memory.Memory{}
 	for _, m := range a.store.Space(space).Memories() {
 		if compressible(m, before) {
-			kinds[kindOf(m)] = append(kinds[kindOf(m)], m)
+			kinds[mergeKeyOf(m)] = append(kinds[mergeKeyOf(m)], m)
 			report.Candidates++
 		}
 	}
-	order := make([]kind, 0, len(kinds))
+	order := make([]mergeKey, 0, len(kinds))
 	for k := range kinds {
 		order = append(order, k)
 	}
-	slices.SortFunc(order, func(a, b kind) int {
-		return cmp.Or(cmp.Compare(a.category, b.category), cmp.Compare(a.tool, b.tool), cmp.Compare(a.class, b.class), cmp.Compare(a.signature, b.signature))
+	slices.SortFunc(order, func(a, b mergeKey) int {
+		return cmp.Or(cmp.Compare(a.category, b.category), cmp.Compare(a.tool, b.tool), cmp.Compare(a.class, b.class),
+			cmp.Compare(a.signature, b.signature))
 	})
 	for _, k := range order {
 		of := kinds[k]
 		slices.SortStableFunc(of, func(a, b *memory.Memory) int { return a.CreatedAt.Compare(b.CreatedAt) })
-		for _, members := range groups(of[:min(len(of), maxCandidates)]) {
+		for _, members := range findClusters(of[:min(len(of), maxCandidates)]) {
 			if report.Merged() == opts.MaxGroups {
 				return nil
 			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if opts.Unasked {
-				reason, err := a.importedLately(ctx, members, now)
+			if opts.Scheduled {
+				reason, err := a.recentImportReason(ctx, members, now)
 				if err != nil {
 					return err
 				}
 				if reason != "" {
-					report.Groups = append(report.Groups, leftAlone(space, members, reason))
+					report.Groups = append(report.Groups, skippedGroup(space, members, reason))
 					continue
 				}
 			}
@@ -167,31 +184,34 @@ func (a *Archiver) compressSpace(ctx context.Context, space string, now time.Tim
 	return nil
 }
 
-// kind divides the memories: only those of one kind are merged.
-type kind struct{ category, tool, class, signature string }
+// mergeKey partitions the memories: only memories with equal keys are merged.
+type mergeKey struct{ category, tool, class, signature string }
 
-func kindOf(m *memory.Memory) kind {
-	k := kind{category: m.Category}
+// mergeKeyOf returns the key of a memory.
+func mergeKeyOf(m *memory.Memory) mergeKey {
+	k := mergeKey{category: m.Category}
 	if m.Context != nil {
 		k.tool, k.class, k.signature = m.Context.Tool, m.Context.ErrorType, m.Context.Signature
 	}
 	return k
 }
 
-// compressible reports whether nothing but its text and its numbers would have to survive of m. The summary of a log is not merged: it speaks
-// for a day, and is made of entries only.
+// compressible reports whether a merge would lose nothing of m. Summaries of logs are not merged: each stands for its
+// day.
 func compressible(m *memory.Memory, before time.Time) bool {
-	return m.IsActive() && !m.Pinned && m.AccessCount < hardlyUsed && m.CreatedAt.Before(before) && m.UpdatedAt.Before(before) &&
+	return m.IsActive() && !m.Pinned && m.AccessCount < maxAccessCount && m.CreatedAt.Before(before) &&
+		m.UpdatedAt.Before(before) &&
 		m.ExpiresAt.IsZero() && m.Title == "" && len(m.StructuredData) == 0 && len(m.Extra) == 0 &&
 		(m.Context == nil || len(m.Context.Extra) == 0) && !isLogSummary(m)
 }
 
-// merge carries a group out as one operation, unless one of its memories changed meanwhile.
+// merge merges a group as one operation. If a member changed concurrently, the group is skipped with a reason.
 func (a *Archiver) merge(ctx context.Context, space string, members []*memory.Memory, dry bool) (Group, error) {
 	g := Group{Space: space, Category: members[0].Category}
-	parts, _ := join(members)
+	parts, _ := joinMemories(members)
 	meta := store.Meta{
-		Space: space, Actor: journal.ActorArchive, Reason: fmt.Sprintf("compress %d memories of category %s to %d", len(members), g.Category, len(parts)),
+		Space: space, Actor: journal.ActorArchive,
+		Reason: fmt.Sprintf("compress %d memories of category %s to %d", len(members), g.Category, len(parts)),
 	}
 	for _, m := range members {
 		g.Originals = append(g.Originals, m.ID)
@@ -221,11 +241,11 @@ func (a *Archiver) merge(ctx context.Context, space string, members []*memory.Me
 	return g, nil
 }
 
-// put replaces the members of a part by the memory they become.
-func (p *part) put(tx *store.Tx, g *Group) error {
+// put supersedes the members of a part and adds the merged memory.
+func (p *mergedPart) put(tx *store.Tx, g *Group) error {
 	for _, m := range p.members {
 		now := tx.Memory(m.ID)
-		if now == nil || now.Revision != m.Revision || now.AccessCount >= hardlyUsed {
+		if now == nil || now.Revision != m.Revision || now.AccessCount >= maxAccessCount {
 			return &memory.StaleError{Kind: "memory", Name: m.ID, Expected: m.Revision}
 		}
 		c := now.Clone()

@@ -4,45 +4,46 @@ import (
 	"context"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// compressionWaits says why nothing is to be compressed unasked yet, "" when it may be: the whole store came from elsewhere not long ago.
-func (a *Archiver) compressionWaits(ctx context.Context, now time.Time) (string, error) {
+// compressPostponed returns why a scheduled compression must wait, "" if it need not: the whole store was recently
+// adopted or restored.
+func (a *Archiver) compressPostponed(ctx context.Context, now time.Time) (string, error) {
 	adopted, err := a.adoptedOn(ctx)
 	if err != nil {
 		return "", err
 	}
 	if until := a.compressedFrom(adopted, now); until != "" {
-		return "the directory was taken over; its memories are compressed from " + until + " on", nil
+		return "the directory was adopted; its memories are compressed from " + until, nil
 	}
 	if at := a.store.Restored(); !at.IsZero() {
 		if until := a.compressedFrom(dateOf(at.In(a.loc)), now); until != "" {
-			return "a backup was restored; its memories are compressed from " + until + " on", nil
+			return "a backup was restored; its memories are compressed from " + until, nil
 		}
 	}
 	return "", nil
 }
 
-// compressedFrom is the date from which on what came on a day is compressed; "" when that has come.
+// compressedFrom returns the date from which memories that came on a day are compressed; "" if it is past.
 func (a *Archiver) compressedFrom(came, now time.Time) string {
-	grace := a.grace(came, a.archiveDays, a.deleteDays)
+	grace := a.graceEnd(came, a.archiveDays, a.deleteDays)
 	if !dateOf(now.In(a.loc)).Before(grace) {
 		return ""
 	}
 	return grace.Format(memory.DateLayout)
 }
 
-// importedLately says why memories must not be merged unasked yet, "" when they may be. An imported memory keeps the times it came with, so its
-// age says nothing of how long anybody could have looked at it here.
-func (a *Archiver) importedLately(ctx context.Context, members []*memory.Memory, now time.Time) (string, error) {
+// recentImportReason returns why a scheduled run must not merge memories, "" if it may. Imported memories keep their
+// original times, so their age does not show how long they could be reviewed here.
+func (a *Archiver) recentImportReason(ctx context.Context, members []*memory.Memory, now time.Time) (string, error) {
 	seen := map[int64]bool{}
 	for _, m := range members {
 		if m.Revision == 0 || seen[m.Revision] {
 			continue
 		}
-		seen[m.Revision] = true // one import brings many
+		seen[m.Revision] = true // many memories share one import
 		rec, err := a.operation(ctx, m.Revision)
 		if err != nil {
 			return "", err
@@ -51,13 +52,14 @@ func (a *Archiver) importedLately(ctx context.Context, members []*memory.Memory,
 			continue
 		}
 		if until := a.compressedFrom(dateOf(rec.At.In(a.loc)), now); until != "" {
-			return "imported; compressed from " + until + " on", nil
+			return "imported; compressed from " + until, nil
 		}
 	}
 	return "", nil
 }
 
-func leftAlone(space string, members []*memory.Memory, reason string) Group {
+// skippedGroup reports a group that was not merged.
+func skippedGroup(space string, members []*memory.Memory, reason string) Group {
 	g := Group{Space: space, Category: members[0].Category, Reason: reason}
 	for _, m := range members {
 		g.Originals = append(g.Originals, m.ID)

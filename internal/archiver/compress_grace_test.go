@@ -8,25 +8,25 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/backup"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/backup"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // compressUnasked is the daily job.
 func (b *bench) compressUnasked() archiver.CompressReport {
 	b.Helper()
 	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
-	r, err := a.Compress(b.Context(), archiver.CompressOptions{Unasked: true})
+	r, err := a.Compress(b.Context(), archiver.CompressOptions{Scheduled: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return r
 }
 
-// TestImportedMemoriesHaveGrace: old memories that were imported are not merged by themselves for 30 days, those beside them are, and whoever asks for it
-// has it at once.
+// TestImportedMemoriesHaveGrace: old memories that were imported are not merged by themselves for 30 days, those
+// beside them are, and whoever asks for it has it at once.
 func TestImportedMemoriesHaveGrace(t *testing.T) {
 	fill := func(b *bench) {
 		_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorImport}, func(tx *store.Tx) error {
@@ -40,7 +40,8 @@ func TestImportedMemoriesHaveGrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, text := range []string{"The lighthouse keeper counts the ships at dawn", "The lighthouse keeper counts the ships at dusk", "The lighthouse keeper counts the ships at noon"} {
+		for i, text := range []string{"The lighthouse keeper counts the ships at dawn",
+			"The lighthouse keeper counts the ships at dusk", "The lighthouse keeper counts the ships at noon"} {
 			b.put(old("light"+string(rune('a'+i)), text))
 		}
 	}
@@ -75,11 +76,13 @@ func TestRestoredMemoriesHaveGrace(t *testing.T) {
 	b.store = b.open(from)
 	b.put(harbour()...)
 	var archive bytes.Buffer
-	if _, err := (&backup.Source{Store: b.store, FS: from, Now: b.clock}).Write(t.Context(), &archive); err != nil {
+	if _, err := (&backup.Source{Store: b.store, FS: from, Published: publishedFiles, Now: b.clock}).Write(t.Context(),
+		&archive); err != nil {
 		t.Fatal(err)
 	}
 	to := crashfs.New()
-	if _, err := backup.Restore(t.Context(), to, &archive, backup.Options{Fresh: "fresh", Now: noon, Remedy: "again"}); err != nil {
+	if _, err := backup.Restore(t.Context(), to, &archive,
+		backup.Options{Published: publishedFiles, EpochSuffix: "fresh", Now: noon, Remedy: "again"}); err != nil {
 		t.Fatal(err)
 	}
 	b.store = b.open(to)

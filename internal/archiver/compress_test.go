@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -20,7 +20,8 @@ import (
 func old(id, content string) *memory.Memory {
 	at := noon.AddDate(0, 0, -91)
 	return &memory.Memory{
-		ID: id, Category: memory.Facts, Content: content, Source: memory.SourceReflection, Salience: 0.5, Confidence: 1, CreatedAt: at, UpdatedAt: at,
+		ID: id, Category: memory.Facts, Content: content, Source: memory.SourceReflection, Salience: 0.5, Confidence: 1,
+		CreatedAt: at, UpdatedAt: at,
 	}
 }
 
@@ -63,7 +64,9 @@ func TestCompress(t *testing.T) {
 	}
 	long := func(n int) (out []*memory.Memory) {
 		for i := range n {
-			out = append(out, old(fmt.Sprintf("m%02d", i), strings.Repeat("the ferry of line A leaves from the old berth in the morning ", 60)+strings.Repeat("x", i+1)))
+			out = append(out, old(fmt.Sprintf("m%02d", i),
+				strings.Repeat("the ferry of line A leaves from the old berth in the morning ", 60)+strings.Repeat("x",
+					i+1)))
 		}
 		return out
 	}
@@ -74,7 +77,8 @@ func TestCompress(t *testing.T) {
 		want   []string // contents of the results
 	}{
 		{"three that are alike", harbour(), 1, []string{
-			"The ferry of line A leaves from berth 4 in the morning.\nIt is never late.\nThe ferry of line A leaves from berth 4 in the morning, says Mei Lin.",
+			"The ferry of line A leaves from berth 4 in the morning.\nIt is never late.\nThe ferry of line A leaves " +
+				"from berth 4 in the morning, says Mei Lin.",
 		}},
 		{"Chinese", []*memory.Memory{
 			old("m1", "用户的渡轮每天早上从四号泊位出发。"), old("m2", "用户的渡轮每天早上从四号泊位出发！美琳说的。"), old("m3", "用户的渡轮每天早上从四号泊位出发"),
@@ -84,7 +88,8 @@ func TestCompress(t *testing.T) {
 		{"changed lately", change(func(m *memory.Memory) { m.UpdatedAt = noon.AddDate(0, 0, -89) }), 0, nil},
 		{"found often", change(func(m *memory.Memory) { m.AccessCount = 5 }), 0, nil},
 		{"found four times", change(func(m *memory.Memory) { m.AccessCount = 4 }), 1, []string{
-			"the ferry of line A leaves from berth 4 in the morning. It is never late.\nThe ferry of line A leaves from berth 4 in the morning, says Mei Lin.",
+			"the ferry of line A leaves from berth 4 in the morning. It is never late.\nThe ferry of line A leaves " +
+				"from berth 4 in the morning, says Mei Lin.",
 		}},
 		{"pinned", change(func(m *memory.Memory) { m.Pinned = true }), 0, nil},
 		{"another category", change(func(m *memory.Memory) { m.Category = memory.Tasks }), 0, nil},
@@ -92,16 +97,26 @@ func TestCompress(t *testing.T) {
 		{"an expiry", change(func(m *memory.Memory) { m.ExpiresAt = noon.AddDate(1, 0, 0) }), 0, nil},
 		{"retired", change(func(m *memory.Memory) { m.Status = memory.Retired }), 0, nil},
 		{"data", change(func(m *memory.Memory) { m.StructuredData = []byte(`{"a":1}`) }), 0, nil},
-		{"another number", change(func(m *memory.Memory) { m.Content = "The ferry of line A leaves from berth 5 in the morning." }), 0, nil},
-		{"a negation", change(func(m *memory.Memory) { m.Content = "The ferry of line A never leaves from berth 4 in the morning." }), 0, nil},
-		{"another subject", change(func(m *memory.Memory) { m.Content = "The crane is repaired by a company from Ningbo." }), 0, nil},
+		{"another number", change(func(m *memory.Memory) {
+			m.Content = "The ferry of line A leaves from berth 5 in the morning."
+		}), 0, nil},
+		{"a negation", change(func(m *memory.Memory) {
+			m.Content = "The ferry of line A never leaves from berth 4 in the morning."
+		}), 0, nil},
+		{"another subject", change(func(m *memory.Memory) {
+			m.Content = "The crane is repaired by a company from Ningbo."
+		}), 0, nil},
 		{"another name is another sentence", []*memory.Memory{
-			old("m1", "Mei prefers tea in the morning"), old("m2", "Bob prefers tea in the morning"), old("m3", "Ann prefers tea in the morning"),
+			old("m1", "Mei prefers tea in the morning"), old("m2", "Bob prefers tea in the morning"),
+			old("m3", "Ann prefers tea in the morning"),
 		}, 1, []string{"Mei prefers tea in the morning\nBob prefers tea in the morning\nAnn prefers tea in the morning"}},
 		{"summaries of logs", []*memory.Memory{
-			{ID: "m1", Title: "Log 2026-01-01", Source: memory.SourceArchive, Category: memory.General, Content: "the same", CreatedAt: noon.AddDate(-1, 0, 0), UpdatedAt: noon.AddDate(-1, 0, 0)},
-			{ID: "m2", Title: "Log 2026-01-02", Source: memory.SourceArchive, Category: memory.General, Content: "the same", CreatedAt: noon.AddDate(-1, 0, 0), UpdatedAt: noon.AddDate(-1, 0, 0)},
-			{ID: "m3", Title: "Log 2026-01-03", Source: memory.SourceArchive, Category: memory.General, Content: "the same", CreatedAt: noon.AddDate(-1, 0, 0), UpdatedAt: noon.AddDate(-1, 0, 0)},
+			{ID: "m1", Title: "Log 2026-01-01", Source: memory.SourceArchive, Category: memory.General,
+				Content: "the same", CreatedAt: noon.AddDate(-1, 0, 0), UpdatedAt: noon.AddDate(-1, 0, 0)},
+			{ID: "m2", Title: "Log 2026-01-02", Source: memory.SourceArchive, Category: memory.General,
+				Content: "the same", CreatedAt: noon.AddDate(-1, 0, 0), UpdatedAt: noon.AddDate(-1, 0, 0)},
+			{ID: "m3", Title: "Log 2026-01-03", Source: memory.SourceArchive, Category: memory.General,
+				Content: "the same", CreatedAt: noon.AddDate(-1, 0, 0), UpdatedAt: noon.AddDate(-1, 0, 0)},
 		}, 0, nil},
 		// 3,600 characters each: two fit one result, six fit three.
 		{"a large group becomes three", long(6), 1, nil},
@@ -143,7 +158,8 @@ func TestCompress(t *testing.T) {
 			}
 			b.undo(g.Op)
 			for _, m := range tt.put {
-				if got, err := b.store.Space("").Get(m.ID); err != nil || !got.IsActive() || got.Content != m.Content || got.SupersededBy != "" {
+				if got, err := b.store.Space("").Get(m.ID); err != nil || !got.IsActive() || got.Content != m.Content ||
+					got.SupersededBy != "" {
 					t.Errorf("after the undo: %+v, %v", got, err)
 				}
 			}
@@ -184,7 +200,8 @@ func (b *bench) checkMerged(g archiver.Group, before []*memory.Memory) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if utf8.RuneCountInString(m.Content) > memory.MaxContent || !m.IsActive() || !slices.Equal(m.Supersedes, r.Supersedes) {
+		if utf8.RuneCountInString(m.Content) > memory.MaxContent || !m.IsActive() ||
+			!slices.Equal(m.Supersedes, r.Supersedes) {
 			b.Errorf("result %+v", m)
 		}
 		for _, id := range r.Supersedes {
@@ -198,7 +215,9 @@ func (b *bench) checkMerged(g archiver.Group, before []*memory.Memory) {
 		if !slices.Contains(g.Originals, m.ID) {
 			continue
 		}
-		for _, word := range strings.FieldsFunc(m.Content, func(r rune) bool { return strings.ContainsRune(" .,。！", r) }) {
+		for _, word := range strings.FieldsFunc(m.Content, func(r rune) bool {
+			return strings.ContainsRune(" .,。！", r)
+		}) {
 			if !strings.Contains(strings.ToLower(all.String()), strings.ToLower(word)) {
 				b.Errorf("%q of %s is lost", word, m.ID)
 			}
@@ -210,7 +229,7 @@ func TestRestoreMerged(t *testing.T) {
 	b := newBench(t)
 	b.put(harbour()...)
 	g := b.compress(archiver.CompressOptions{}).Groups[0]
-	s := memories.New(b.store, b.clock)
+	s := memorysvc.New(b.store, b.clock)
 	if _, err := s.Restore(t.Context(), store.Meta{}, []string{"m3"}); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +244,8 @@ func TestRestoreMerged(t *testing.T) {
 
 func TestCompressLimits(t *testing.T) {
 	b := newBench(t)
-	for n, text := range []string{"The ferry leaves every morning.", "Timetables come from the port authority.", "Mei repairs engines herself."} {
+	for n, text := range []string{"The ferry leaves every morning.", "Timetables come from the port authority.",
+		"Mei repairs engines herself."} {
 		for i, more := range []string{"", " It is so.", " They say so."} {
 			m := old(fmt.Sprint(n, ".", i), text+more)
 			b.put(m)
@@ -238,7 +258,8 @@ func TestCompressLimits(t *testing.T) {
 		t.Errorf("then %d groups", r.Merged())
 	}
 	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
-	if _, err := a.Compress(t.Context(), archiver.CompressOptions{Space: "No Slug", Days: -1, MaxGroups: -1}); err == nil {
+	if _, err := a.Compress(t.Context(), archiver.CompressOptions{Space: "No Slug", Days: -1,
+		MaxGroups: -1}); err == nil {
 		t.Error("bad options accepted")
 	}
 }
@@ -260,9 +281,12 @@ func TestMergedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &memory.Memory{
-		ID: got.ID, Category: memory.Facts, Content: got.Content, Salience: 0.9, Confidence: 0.5, AccessCount: 3, Status: memory.Active,
-		Source: memory.SourceConsolidation, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed, UpdatedAt: noon, Revision: r.Groups[0].Op,
-		Tags: []string{"ferry", "line"}, Evidence: list[2].Evidence, Relations: list[2].Relations, Supersedes: got.Supersedes,
+		ID: got.ID, Category: memory.Facts, Content: got.Content, Salience: 0.9, Confidence: 0.5, AccessCount: 3,
+		Status: memory.Active,
+		Source: memory.SourceConsolidation, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed,
+		UpdatedAt: noon, Revision: r.Groups[0].Op,
+		Tags: []string{"ferry", "line"}, Evidence: list[2].Evidence, Relations: list[2].Relations,
+		Supersedes: got.Supersedes,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

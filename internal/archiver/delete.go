@@ -3,13 +3,13 @@ package archiver
 import (
 	"context"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// delete removes an archived log as one operation, which holds all that was in it. Nothing is deleted of which not every
-// entry was archived; in a dry run, the archiving that would come first is taken as done.
+// delete removes an archived log as one operation, whose journal record keeps the entries. A log with entries that
+// were not archived is not deleted. A dry run assumes that the preceding archiving succeeded.
 func (r *run) delete(ctx context.Context, out Day) (Day, error) {
 	out.Action = Delete
 	if r.opts.DryRun {
@@ -19,7 +19,7 @@ func (r *run) delete(ctx context.Context, out Day) (Day, error) {
 	if err != nil {
 		return out, err
 	}
-	if !settled(day, entries) {
+	if !isFullyArchived(day, entries) {
 		return out, &memory.StaleError{Kind: "log", Name: out.Date, Expected: day.Revision, Current: day.Revision}
 	}
 	out.Entries = len(entries)

@@ -5,34 +5,37 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// maxExpired bounds the memories of one space that one run retires, in one operation.
+// maxExpired is the maximum number of memories per space that one run retires, in one operation.
 const maxExpired = 1000
 
-// ExpireOptions of one run. The zero value is all spaces.
+// ExpireOptions of one run. The zero value handles all spaces.
 type ExpireOptions struct {
-	Space  string // "" is every space
-	DryRun bool   // report exactly what would happen and change nothing
+	Space string // "" is every space
+	// report exactly what would happen and change nothing
+	DryRun bool
 }
 
-// ExpireReport says what a run did, or would do.
+// ExpireReport is the result of a run, or of a dry run.
 type ExpireReport struct {
-	Expired   []Expired
-	Postponed string // why nothing was looked at, "" when it was
+	Expired []Expired
+	// why nothing was looked at, "" when it was
+	Postponed string
 }
 
-// Expired is a memory whose time had come.
+// Expired is a retired memory whose expiry has passed.
 type Expired struct {
 	Space, ID, Category string
-	Op                  int64 // the operation; 0 in a dry run
+	// the operation; 0 in a dry run
+	Op int64
 }
 
-// Expire retires the memories whose expiry has passed, those of a space in one operation; searches leave them out from the moment itself. What a
-// person took back is left alone. Durable on return.
+// Expire retires the memories whose expiry has passed, one operation per space. Searches exclude them from the moment
+// of expiry. A memory whose retirement was undone is not retired again. Durable on return.
 func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report ExpireReport, err error) {
 	now, doubt, err := a.store.TrustedNow(ctx)
 	if report.Postponed = doubt; err != nil || doubt != "" {
@@ -52,6 +55,7 @@ func (a *Archiver) Expire(ctx context.Context, opts ExpireOptions) (report Expir
 	return report, nil
 }
 
+// expireSpace retires the expired memories of one space.
 func (a *Archiver) expireSpace(ctx context.Context, space string, now time.Time, dry bool) (out []Expired, err error) {
 	for _, m := range a.store.Space(space).Memories() {
 		if !m.IsActive() || !m.Expired(now) || len(out) == maxExpired {
@@ -69,21 +73,22 @@ func (a *Archiver) expireSpace(ctx context.Context, space string, now time.Time,
 		return out, nil
 	}
 	var done []Expired
-	res, err := a.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorArchive, Reason: "expired"}, func(tx *store.Tx) error {
-		for _, e := range out {
-			m := tx.Memory(e.ID)
-			if m == nil || !m.IsActive() || !m.Expired(now) {
-				continue
+	res, err := a.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorArchive, Reason: "expired"},
+		func(tx *store.Tx) error {
+			for _, e := range out {
+				m := tx.Memory(e.ID)
+				if m == nil || !m.IsActive() || !m.Expired(now) {
+					continue
+				}
+				c := m.Clone()
+				c.Status = memory.Retired
+				if err := tx.Put(c); err != nil {
+					return err
+				}
+				done = append(done, e)
 			}
-			c := m.Clone()
-			c.Status = memory.Retired
-			if err := tx.Put(c); err != nil {
-				return err
-			}
-			done = append(done, e)
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
 package archiver
 
-// Near returns, for each text, the ordinals of those near to it: as they are found, and as comparing with every one finds them.
+// Near returns, for each text, the ordinals of those near to it: as they are found, and as comparing with every one
+// finds them.
 func Near(texts []string, least float64) (found, all [][]int32) {
-	index := newSimilar(nil)
+	index := newTextIndex(nil)
 	for _, t := range texts {
 		index.add(t, nil)
 	}
@@ -13,10 +14,10 @@ func Near(texts []string, least float64) (found, all [][]int32) {
 				near = append(near, int32(i))
 			}
 		}
-		found, all = append(found, index.near(a, least)), append(all, near)
+		found, all = append(found, index.similarTo(a, least)), append(all, near)
 	}
 	return found, all
 }
 
-// Prompts are what a model is told of logs, in English and Chinese.
-var Prompts = []string{systemEn, systemZh}
+// Prompts are the system prompts about logs, by the name of their file.
+var Prompts = map[string]string{"prompts/system_en.txt": systemEn, "prompts/system_zh.txt": systemZh}

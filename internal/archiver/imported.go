@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// imports are the days of the operations that were imports, the zero time for those that were not. One import brings many logs.
+// imports caches the day of an import by its operation, the zero time for other operations. Many logs share one import.
 type imports map[int64]time.Time
 
-// importedOn returns the day on which a log, as it was at a revision, came in by an import; the zero time when it did not, changed otherwise since, or
-// the journal has forgotten. That it was archived in the meantime does not count as a change.
+// importedOn returns the day on which a log, as of a revision, was imported; the zero time if it was not, changed
+// since, or the journal was trimmed. Archiving does not count as a change.
 func (r *run) importedOn(ctx context.Context, date string, revision int64) (time.Time, error) {
 	for revision != 0 {
 		if came, known := r.imports[revision]; known {

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// alike is the share of common words from which memories are merged.
-	alike = 0.5
-	// leastGroup is the size from which a group is worth it.
-	leastGroup = 3
-	// maxParts bounds what a group becomes.
+	// mergeOverlap is the word overlap from which memories are merged.
+	mergeOverlap = 0.5
+	// minClusterSize is the minimum size of a merged cluster.
+	minClusterSize = 3
+	// maxParts is the maximum number of memories that a cluster becomes.
 	maxParts = 3
 )
 
-// member is a memory with what comparison needs of it.
+// member is a memory prepared for comparison.
 type member struct {
 	*memory.Memory
-	text      text
-	sentences []text
+	text      wordSet
+	sentences []wordSet
 }
 
-// groups finds the memories of one kind that are alike: each of a group is like the first one, which matters most, and contradicts none of it.
-// Those with the oldest memories come first.
-func groups(kind []*memory.Memory) [][]*memory.Memory {
-	index := newSimilar(nil)
+// findClusters clusters similar memories greedily around leaders, in the order of importance (leader clustering):
+// each member is similar to its leader and contradicts no other member. Clusters with the oldest memories come first.
+func findClusters(kind []*memory.Memory) [][]*memory.Memory {
+	index := newTextIndex(nil)
 	all := make([]member, len(kind))
 	for i, m := range kind {
 		index.add(m.Content, nil)
 		all[i] = member{Memory: m, text: index.texts[i]}
 		for _, s := range sentences(m.Content) {
-			all[i].sentences = append(all[i].sentences, textOf(s))
+			all[i].sentences = append(all[i].sentences, wordSetOf(s))
 		}
 	}
 	leaders := make([]int32, len(all))
@@ -45,7 +45,8 @@ func groups(kind []*memory.Memory) [][]*memory.Memory {
 	}
 	slices.SortStableFunc(leaders, func(a, b int32) int {
 		x, y := all[a], all[b]
-		return cmp.Or(cmp.Compare(y.Salience, x.Salience), cmp.Compare(y.AccessCount, x.AccessCount), y.CreatedAt.Compare(x.CreatedAt))
+		return cmp.Or(cmp.Compare(y.Salience, x.Salience), cmp.Compare(y.AccessCount, x.AccessCount),
+			y.CreatedAt.Compare(x.CreatedAt))
 	})
 	taken := make([]bool, len(all))
 	var out [][]*memory.Memory
@@ -53,38 +54,43 @@ func groups(kind []*memory.Memory) [][]*memory.Memory {
 		if taken[leader] {
 			continue
 		}
-		group := gather(all, index, taken, leader)
-		if members := fit(group, all); len(members) >= leastGroup {
+		group := gatherCluster(all, index, taken, leader)
+		if members := trimToFit(group, all); len(members) >= minClusterSize {
 			for _, i := range group[:len(members)] {
 				taken[i] = true
 			}
 			out = append(out, members)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b []*memory.Memory) int { return oldest(a).CreatedAt.Compare(oldest(b).CreatedAt) })
+	slices.SortStableFunc(out, func(a, b []*memory.Memory) int {
+		return oldest(a).CreatedAt.Compare(oldest(b).CreatedAt)
+	})
 	return out
 }
 
+// oldest returns the memory that was created first.
 func oldest(group []*memory.Memory) *memory.Memory {
 	return slices.MinFunc(group, func(a, b *memory.Memory) int { return a.CreatedAt.Compare(b.CreatedAt) })
 }
 
-// gather lists the memories that may join a leader, itself first, the others from the oldest on.
-func gather(all []member, index *similar, taken []bool, leader int32) []int32 {
+// gatherCluster returns the ordinals of a leader and the unclustered memories similar to it, oldest first.
+func gatherCluster(all []member, index *textIndex, taken []bool, leader int32) []int32 {
 	group := []int32{leader}
-	for _, i := range index.near(all[leader].text, alike) {
-		if i != leader && !taken[i] && !slices.ContainsFunc(group, func(j int32) bool { return contradict(&all[i], &all[j]) }) {
+	for _, i := range index.similarTo(all[leader].text, mergeOverlap) {
+		if i != leader && !taken[i] && !slices.ContainsFunc(group, func(j int32) bool {
+			return contradict(&all[i], &all[j])
+		}) {
 			group = append(group, i)
 		}
 	}
 	return group
 }
 
-// contradict reports whether two memories say much the same with another number or negation.
+// contradict reports whether two memories have similar sentences with another number or negation.
 func contradict(a, b *member) bool {
 	for _, x := range a.sentences {
 		for _, y := range b.sentences {
-			if x.strict != y.strict && x.overlap(y) >= alike {
+			if x.exactTokens != y.exactTokens && x.overlap(y) >= mergeOverlap {
 				return true
 			}
 		}
@@ -92,29 +98,30 @@ func contradict(a, b *member) bool {
 	return false
 }
 
-// fit cuts a group to what fits the parts it may become; nil when it would not become fewer.
-func fit(group []int32, all []member) []*memory.Memory {
+// trimToFit cuts a cluster to the members that fit into maxParts; nil if the merge would not reduce their number.
+func trimToFit(group []int32, all []member) []*memory.Memory {
 	members := make([]*memory.Memory, len(group))
 	for n, i := range group {
 		members[n] = all[i].Memory
 	}
-	parts, n := join(members)
+	parts, n := joinMemories(members)
 	if len(parts) >= n {
 		return nil
 	}
 	return members[:n]
 }
 
-// part is one memory that a group becomes, and the members that it takes the place of.
-type part struct {
-	members []*memory.Memory
-	merged  *memory.Memory
-	said    map[string]bool // sentences, without what does not matter
+// mergedPart is a merged memory and the members that it replaces.
+type mergedPart struct {
+	members      []*memory.Memory
+	merged       *memory.Memory
+	sentenceKeys map[string]bool // by sentenceKey
 }
 
-// join makes of memories as few as can hold all of what they say. The first text of each part is kept as it stands; of the others, the sentences
-// that were not said before. It stops where more than maxParts would be needed, and says how many memories are in the parts.
-func join(members []*memory.Memory) (parts []*part, n int) {
+// joinMemories merges memories into as few parts as the size limits allow. The text of a part's first member is kept
+// literally; other members add their new sentences. It stops when more than maxParts would be needed; n is the number
+// of merged memories.
+func joinMemories(members []*memory.Memory) (parts []*mergedPart, n int) {
 	for n, m := range members {
 		if len(parts) > 0 && parts[len(parts)-1].add(m) {
 			continue
@@ -122,23 +129,23 @@ func join(members []*memory.Memory) (parts []*part, n int) {
 		if len(parts) == maxParts {
 			return parts, n
 		}
-		p := &part{members: []*memory.Memory{m}, said: map[string]bool{}, merged: m.Clone()}
+		p := &mergedPart{members: []*memory.Memory{m}, sentenceKeys: map[string]bool{}, merged: m.Clone()}
 		p.merged.ID, p.merged.Source = store.NewID(), memory.SourceConsolidation
 		p.merged.Supersedes, p.merged.SupersededBy, p.merged.Revision = []string{m.ID}, "", 0
-		p.merged.UpdatedAt = time.Time{} // the store sets it: what was merged is left alone until it is old again
+		p.merged.UpdatedAt = time.Time{} // the store sets it, so a merged memory must age again before the next merge
 		for _, s := range sentences(m.Content) {
-			p.said[saying(s)] = true
+			p.sentenceKeys[sentenceKey(s)] = true
 		}
 		parts = append(parts, p)
 	}
 	return parts, len(members)
 }
 
-// add joins a memory to the part; false when it does not fit, and then nothing has changed.
-func (p *part) add(m *memory.Memory) bool {
+// add adds a member to the part. It returns false and changes nothing if the limits of a memory would be exceeded.
+func (p *mergedPart) add(m *memory.Memory) bool {
 	var news []string
 	for _, s := range sentences(m.Content) {
-		if !p.said[saying(s)] {
+		if !p.sentenceKeys[sentenceKey(s)] {
 			news = append(news, s)
 		}
 	}
@@ -167,12 +174,13 @@ func (p *part) add(m *memory.Memory) bool {
 		next.Context.Occurrences += m.Context.Occurrences
 	}
 	for _, s := range news {
-		p.said[saying(s)] = true
+		p.sentenceKeys[sentenceKey(s)] = true
 	}
 	p.merged, p.members = next, append(p.members, m)
 	return true
 }
 
+// union appends the elements of b that a lacks.
 func union[T comparable](a, b []T) []T {
 	for _, x := range b {
 		if !slices.Contains(a, x) {
@@ -182,7 +190,8 @@ func union[T comparable](a, b []T) []T {
 	return a
 }
 
-// sentences cuts a text at the ends of its sentences. A text of several lines is one piece: its lines may depend on each other.
+// sentences splits a text into sentences. A text of several lines stays whole, because its lines may depend on each
+// other.
 func sentences(s string) []string {
 	s = strings.TrimSpace(s)
 	if strings.Contains(s, "\n") {
@@ -204,9 +213,8 @@ func sentences(s string) []string {
 	return out
 }
 
-// saying is what two sentences that say the same have in common: their words in their order. Letter case, articles and punctuation around words
-// do not count.
-func saying(s string) string {
+// sentenceKey is equal for sentences with the same words in the same order, ignoring case, articles and punctuation.
+func sentenceKey(s string) string {
 	var b strings.Builder
 	for w := range strings.FieldsSeq(strings.ToLower(s)) {
 		w = strings.TrimLeft(strings.TrimRight(w, `.,;:!?"'“”‘’)。，；：！？）」`), `"'“‘(（「`)

@@ -7,50 +7,60 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memsidecar/memsidecar/internal/erase"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
 
-// plan is what archiving a log comes to, made on a snapshot.
+// plan is the planned archiving of a log, based on a snapshot.
 type plan struct {
-	space    string
-	day      *memory.Day // the snapshot's header
-	mark     mark
-	log      Log             // what is summed up
-	summary  string          // of the log
-	note     string          // on the summary
-	telling  []*memory.Entry // those of the log that a purge left
-	found    []candidate     // entries worth a memory; looked for when there is a summary
-	pick     []candidate     // of them, those to promote, best first
-	skip     []Skipped       // of them, the others
-	knownLog *memory.Memory
+	space string
+	// header of the snapshot
+	day  *memory.Day
+	mark archiveMark
+	// input of the summary
+	log     Log
+	summary string // the log's summary
+	// note about the summary
+	note string
+	// entries that a purge did not blank
+	unscrubbed []*memory.Entry
+	// entries worth a memory; nil until there is a summary
+	candidates []candidate
+	// candidates that become memories, best first
+	promoted []candidate
+	// the other candidates
+	skipped       []Skipped
+	summaryMemory *memory.Memory
 }
 
-// known is what a space knew when a run came to it, and what the run adds.
-type known struct {
-	index *similar
-	logs  map[string]*memory.Memory // memories that hold the summary of a log, in whatever state, by title
+// spaceIndex indexes the memories of a space, including those that the run adds.
+type spaceIndex struct {
+	texts *textIndex
+	// memories with the summary of a log, in any state, by title
+	logSummaries map[string]*memory.Memory
 }
 
-func knownOf(memories []*memory.Memory) *known {
-	k := &known{index: newSimilar(memories), logs: map[string]*memory.Memory{}}
+// newSpaceIndex indexes memories in any state.
+func newSpaceIndex(memories []*memory.Memory) *spaceIndex {
+	k := &spaceIndex{texts: newTextIndex(memories), logSummaries: map[string]*memory.Memory{}}
 	for _, m := range memories {
 		if isLogSummary(m) {
-			k.logs[m.Title] = m
+			k.logSummaries[m.Title] = m
 		}
 	}
 	return k
 }
 
-// prepare plans the archiving of logs, and has them summed up together. Logs that are archived already get no plan. It takes no lock for longer
-// than a look and reads only what was durable. When the logs could not be summed up, they get plans without a summary.
+// prepare plans the archiving of logs and summarises them together. Logs that are archived already get no plan; logs
+// that could not be summarised get a plan without a summary. It reads durable state only and holds no lock while it
+// summarises.
 func (r *run) prepare(ctx context.Context, space string, dates []string) error {
 	var wanting []*plan
 	size := 0
 	for _, date := range dates {
-		delete(r.prepared, date)
-		r.looked[date] = true
+		delete(r.plans, date)
+		r.planned[date] = true
 		day, entries, err := r.a.store.Space(space).Log(date)
 		if errors.Is(err, memory.ErrNotFound) {
 			continue
@@ -58,30 +68,30 @@ func (r *run) prepare(ctx context.Context, space string, dates []string) error {
 		if err != nil {
 			return err
 		}
-		if settled(day, entries) {
+		if isFullyArchived(day, entries) {
 			continue
 		}
 		p, err := r.plan(ctx, space, day, entries)
 		if err != nil {
 			return err
 		}
-		r.prepared[date] = p
+		r.plans[date] = p
 		if p.summary == "" && len(p.log.Entries) > 0 {
 			wanting = append(wanting, p)
 		}
 		for _, e := range p.log.Entries {
 			size += len(e.Content)
 		}
-		if size > batchBytes {
+		if size > maxBatchBytes {
 			break
 		}
 	}
 	return r.summarise(ctx, wanting)
 }
 
-// summarise sums up the logs of plans, unless that failed in this run before.
+// summarise summarises the logs of plans, unless that failed before in this run.
 func (r *run) summarise(ctx context.Context, plans []*plan) error {
-	if len(plans) == 0 || r.down {
+	if len(plans) == 0 || r.summariserDown {
 		return nil
 	}
 	logs := make([]Log, len(plans))
@@ -96,11 +106,11 @@ func (r *run) summarise(ctx context.Context, plans []*plan) error {
 		err = fmt.Errorf("%d summaries of %d logs", len(summaries), len(logs))
 	}
 	if waits, ok := errors.AsType[*WaitError](err); ok {
-		r.down, r.report.Waiting = true, waits
+		r.summariserDown, r.report.Waiting = true, waits
 		return nil
 	}
 	if err != nil {
-		r.down = true
+		r.summariserDown = true
 		r.errs = append(r.errs, fmt.Errorf("sum up logs: %w", err))
 		return nil
 	}
@@ -110,18 +120,21 @@ func (r *run) summarise(ctx context.Context, plans []*plan) error {
 	return nil
 }
 
-// plan decides what archiving would do, but for the summary.
+// plan plans the archiving of a log, except for a new summary.
 func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries []*memory.Entry) (*plan, error) {
-	telling := slices.DeleteFunc(slices.Clone(entries), func(e *memory.Entry) bool { return erase.Blank(e.Content) }) // a purge left nothing of the others
-	p := &plan{space: space, day: day, mark: markOf(entries), log: Log{Date: day.Date}, telling: telling}
-	if _, ours := readMark(day); day.Archived && !ours {
-		p.summary = day.Summary // somebody else's words are kept
+	// a purge blanked the others
+	telling := slices.DeleteFunc(slices.Clone(entries), func(e *memory.Entry) bool {
+		return textscrub.OnlyPlaceholders(e.Content)
+	})
+	p := &plan{space: space, day: day, mark: archiveMarkOf(entries), log: Log{Date: day.Date}, unscrubbed: telling}
+	if _, ours := readArchiveMark(day); day.Archived && !ours {
+		p.summary = day.Summary // keep the summary of another tool
 	}
 	records := r.a.store.Space(space).ArchivedOn(day.Date)
 	if n := len(records); n == 0 || !records[n-1].Deleted() {
-		p.knownLog = r.known.logs[logTitle(day.Date)]
+		p.summaryMemory = r.index.logSummaries[logTitle(day.Date)]
 	}
-	// A look into the newest state; nothing is changed by it.
+	// An empty transaction, to see forgotten values that are not durable yet.
 	_, err := r.a.store.Update(ctx, store.Meta{Space: space}, func(tx *store.Tx) error {
 		for _, e := range telling {
 			if !tx.IsForgotten(e.Content) {

@@ -21,7 +21,8 @@ type utterance struct {
 type quality struct{ wanted, found, promoted, right int }
 
 func (q quality) String() string {
-	return fmt.Sprintf("precision %d/%d = %.2f, recall %d/%d = %.2f", q.right, q.promoted, q.precision(), q.found, q.wanted, q.recall())
+	return fmt.Sprintf("precision %d/%d = %.2f, recall %d/%d = %.2f", q.right, q.promoted, q.precision(), q.found,
+		q.wanted, q.recall())
 }
 func (q quality) precision() float64 { return float64(q.right) / float64(q.promoted) }
 func (q quality) recall() float64    { return float64(q.found) / float64(q.wanted) }
@@ -63,8 +64,8 @@ func (q quality) check(t *testing.T, name string) {
 	}
 }
 
-// TestQualityOnSentences: the sentences that the reflection is tested with, as entries of old logs. They are labelled by hand; tasks are left out,
-// for of those a month old log has none worth keeping.
+// TestQualityOnSentences: the sentences that the reflection is tested with, as entries of old logs. They are labelled
+// by hand; tasks are left out, for of those a month old log has none worth keeping.
 func TestQualityOnSentences(t *testing.T) {
 	for _, name := range []string{"sentences", "heldout"} {
 		raw, err := os.ReadFile("../reflector/testdata/" + name + ".txt")
@@ -77,7 +78,8 @@ func TestQualityOnSentences(t *testing.T) {
 			if text, ok := strings.CutPrefix(line, "- "); ok {
 				corpus = append(corpus, utterance{entry: event(text)})
 			}
-			if parts := strings.Split(strings.TrimPrefix(line, "+ "), " | "); len(parts) == 3 && parts[0] != memory.Tasks {
+			if parts := strings.Split(strings.TrimPrefix(line, "+ "), " | "); len(parts) == 3 &&
+				parts[0] != memory.Tasks {
 				corpus = append(corpus, utterance{entry: event(parts[1]), words: strings.Split(parts[2], "; ")})
 			}
 		}
@@ -120,7 +122,8 @@ func TestQualityOnSession(t *testing.T) {
 		case m.Role == "user":
 			corpus = append(corpus, utterance{entry: event(m.Content)})
 		case m.Tool != nil && m.Tool.Failed:
-			corpus = append(corpus, utterance{entry: memory.Entry{Type: memory.EntryToolFailure, Content: m.Tool.Name + " " + m.Tool.Arguments + ": " + m.Tool.Error, Tool: m.Tool.Name, Error: m.Tool.Error}})
+			corpus = append(corpus, utterance{entry: memory.Entry{Type: memory.EntryToolFailure, Content: m.Tool.Name +
+				" " + m.Tool.Arguments + ": " + m.Tool.Error, Tool: m.Tool.Name, Error: m.Tool.Error}})
 		}
 	}
 	var want struct {

@@ -10,25 +10,26 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/realllm"
 )
 
-// TestRealModel has a real server sum up a log, whatever its model is worth: the summary says only what the log said, or rules made it. While the server
-// is not there, the log waits.
+// TestRealModel has a real server sum up a log, whatever its model is worth: the summary says only what the log said,
+// or rules made it. While the server is not there, the log waits.
 func TestRealModel(t *testing.T) {
 	const said = "The crane of the old harbour was repaired."
 	s := realllm.Start(t)
-	for i, rung := range []llm.Rung{llm.RungSchema, llm.RungObject, llm.RungPlain} {
-		t.Run(string(rung), func(t *testing.T) {
+	for i, mode := range []llm.OutputMode{llm.OutputSchema, llm.OutputJSON, llm.OutputPlain} {
+		t.Run(string(mode), func(t *testing.T) {
 			b := newBench(t)
 			b.log(b.date(61), event(said), event("the ferry was late"))
 			p := realllm.NewProxy(t, s)
 			p.Refuse([]string{"json_schema", "json_object"}[:i]...)
 			r, ledger := realRun(b, p.URL, s.Model)
-			day, book := r.Days[0], p.Book()
+			day, book := r.Days[0], p.Exchanges()
 			t.Logf("%v: %q, %q; %d requests, %+v", actions(r), day.Summary, day.Note, len(book), ledger.Today())
 			for _, x := range book {
-				text, finish, _, _ := x.Said()
+				text, finish, _, _ := x.Reply()
 				t.Logf("%s, status %d, ended with %q: %.200s", x.Format, x.Status, finish, text)
 			}
-			if len(book) == 0 || ledger.Today().Requests != int64(len(book)) || r.Waiting != nil || r.Count(archiver.Delete) != 1 {
+			if len(book) == 0 || ledger.Today().Requests != int64(len(book)) || r.Waiting != nil ||
+				r.Count(archiver.Delete) != 1 {
 				t.Errorf("%d requests, ledger %+v, waits %v", len(book), ledger.Today(), r.Waiting)
 			}
 			if !s.Own() {
@@ -46,9 +47,10 @@ func TestRealModel(t *testing.T) {
 		b.log(b.date(61), event("the ferry was late"))
 		p := realllm.NewProxy(t, s)
 		r, _ := realRun(b, p.URL, s.Model)
-		book := p.Book()
+		book := p.Exchanges()
 		t.Logf("%v: %q, %q; %d requests", actions(r), r.Days[0].Summary, r.Days[0].Note, len(book))
-		if strings.Contains(r.Days[0].Summary, "crane") || r.Days[0].Note == "" || len(book) != 2 || !strings.Contains(string(book[1].Request), "could not be used") {
+		if strings.Contains(r.Days[0].Summary, "crane") || r.Days[0].Note == "" || len(book) != 2 ||
+			!strings.Contains(string(book[1].Request), "could not be used") {
 			t.Errorf("a crane of which the log says nothing: %q, %q", r.Days[0].Summary, r.Days[0].Note)
 		}
 	})
@@ -59,7 +61,8 @@ func TestRealModel(t *testing.T) {
 		s.Stop()
 		r, _ := realRun(b, s.URL, s.Model)
 		t.Log(r.Waiting)
-		if r.Waiting == nil || r.Count(archiver.Postponed) != 1 || r.Count(archiver.Delete)+r.Count(archiver.Archive) != 0 {
+		if r.Waiting == nil || r.Count(archiver.Postponed) != 1 ||
+			r.Count(archiver.Delete)+r.Count(archiver.Archive) != 0 {
 			t.Errorf("%v, waits %v", actions(r), r.Waiting)
 		}
 		s.Restart()
@@ -76,7 +79,8 @@ func realRun(b *bench, url, model string) (archiver.Report, *llm.Ledger) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	client, err := llm.New(llm.Config{Provider: llm.OpenAI, BaseURL: url + "/v1", Model: model, Now: time.Now, Ledger: ledger, MaxOutputTokens: 1024})
+	client, err := llm.New(llm.Config{Provider: llm.OpenAI, BaseURL: url + "/v1", Model: model, Now: time.Now,
+		Ledger: ledger, MaxOutputTokens: 1024})
 	if err != nil {
 		b.Fatal(err)
 	}

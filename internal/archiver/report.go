@@ -1,22 +1,26 @@
 package archiver
 
-// Action is what became of a log.
+// Action is what a run did with a log.
 type Action string
 
 // The actions. A log that is both archived and deleted in one run is reported twice, in that order.
 const (
-	Archive   Action = "archive"
-	Delete    Action = "delete"
-	Keep      Action = "keep"      // nothing is due
-	Postponed Action = "postponed" // something is due, and Reason says why it has to wait
+	Archive Action = "archive"
+	Delete  Action = "delete"
+	Keep    Action = "keep" // not due
+	// due, but Reason says why it must wait
+	Postponed Action = "postponed"
 )
 
-// Report of a run, or of what a run would do.
+// Report is the result of a run, or of a dry run.
 type Report struct {
-	Today  string // the local date all ages were counted from
+	// local date from which ages are counted
+	Today  string
 	DryRun bool
-	Days   []Day // by space, oldest first
-	// Waiting says why logs wait for the model, nil when they do not. They are among the postponed Days; it is no error of Run.
+	// by space, oldest first
+	Days []Day
+	// Waiting says why logs wait for the model; nil if they do not. They are among the postponed Days, and no error
+	// of Run.
 	Waiting *WaitError
 }
 
@@ -31,7 +35,7 @@ func (r *Report) Count(a Action) int {
 	return n
 }
 
-// Notes counts the days that were summed up by rules although there is a model, and returns one of the reasons.
+// Notes counts the days that were summarised by rules although a model is configured, and returns one of the reasons.
 func (r *Report) Notes() (n int, note string) {
 	for i := range r.Days {
 		if r.Days[i].Note != "" {
@@ -41,36 +45,48 @@ func (r *Report) Notes() (n int, note string) {
 	return n, note
 }
 
-// Day reports on one daily log.
+// Day is the result for one daily log.
 type Day struct {
-	Space    string
-	Date     string
-	Age      int // whole local days; negative for a log dated in the future
-	Action   Action
-	Reason   string // why it was kept or postponed; no memory text
-	Entries  int
-	Summary  string     // of a log being archived
-	Note     string     // why it was summed up by rules although there is a model; no memory text
-	Promoted []Promoted // entries that became memories
-	Skipped  []Skipped  // entries worth a memory that got none
-	Op       int64      // the operation; 0 in a dry run and when nothing was changed
+	Space string
+	Date  string
+	// age in local days; negative for a log dated in the future
+	Age    int
+	Action Action
+	// why it was kept or postponed; contains no memory text
+	Reason  string
+	Entries int
+	// summary of an archived log
+	Summary string
+	// why it was summarised by rules although a model is configured; contains no memory text
+	Note string
+	// entries that became memories
+	Promoted []Promoted
+	// entries worth a memory that became none
+	Skipped []Skipped
+	// the operation; 0 in a dry run and when nothing was changed
+	Op int64
 
-	revision int64 // of the log when it was looked at
-	archived bool  // everything in it is, as far as its header tells
+	// of the log when it was classified
+	revision int64
+	// all entries are archived, according to the header
+	archived bool
 }
 
 // Promoted is a log entry that became a memory.
 type Promoted struct {
-	ID       string // of the memory; empty in a dry run
-	Entry    string // id of the entry, the first one when several of a kind became one memory; empty for the log's summary
+	// id of the memory; "" in a dry run
+	ID string
+	// id of the entry, the first one of several equal failures; "" for the log's summary
+	Entry    string
 	Category string
 	Content  string
 }
 
-// Skipped is a log entry that was worth a memory and did not become one.
+// Skipped is a log entry that was worth a memory but did not become one.
 type Skipped struct {
 	Entry    string
 	Category string
 	Content  string
-	Reason   string // DUPLICATE, FORGOTTEN, LIMIT or INVALID
+	// EXACT_DUPLICATE, NEAR_DUPLICATE, FORGOTTEN, TOO_MANY or INVALID
+	Reason string
 }

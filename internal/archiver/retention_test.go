@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 // model is a summariser that can be down.
@@ -51,7 +51,8 @@ func summaries(texts ...string) []archiver.Summary {
 }
 
 func (b *bench) with(m *model) *archiver.Archiver {
-	return archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler), Summarise: m.summarise})
+	return archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler),
+		Summarise: m.summarise})
 }
 
 func TestSummariserIsDown(t *testing.T) {
@@ -60,7 +61,8 @@ func TestSummariserIsDown(t *testing.T) {
 		b.log(b.date(ago), event("user prefers tea number "+b.date(ago)))
 	}
 	m := &model{}
-	if _, err := b.with(m).Run(t.Context(), archiver.Options{ArchiveDays: 66, DeleteDays: 100}); err != nil { // the oldest is archived before
+	// the oldest is archived before
+	if _, err := b.with(m).Run(t.Context(), archiver.Options{ArchiveDays: 66, DeleteDays: 100}); err != nil {
 		t.Fatal(err)
 	}
 	m.down, m.calls = errors.New("connection refused"), nil
@@ -101,7 +103,8 @@ func TestSummariesInBatches(t *testing.T) {
 	if diff := cmp.Diff(want, m.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if _, err := b.with(m).Run(t.Context(), archiver.Options{}); err != nil || len(m.calls) != 3 || m.calls[2] != b.date(41) {
+	if _, err := b.with(m).Run(t.Context(), archiver.Options{}); err != nil || len(m.calls) != 3 ||
+		m.calls[2] != b.date(41) {
 		t.Errorf("then %q, %v", m.calls, err)
 	}
 }
@@ -110,7 +113,7 @@ func TestSummariesInBatches(t *testing.T) {
 func TestSummaryOfChangedLog(t *testing.T) {
 	b := newBench(t)
 	b.log(b.date(40), event("x"))
-	b.update("", func(tx *store.Tx) error { tx.Forget("the user's secret", false); return nil })
+	b.update("", func(tx *store.Tx) error { tx.Forget("the user's secret"); return nil })
 	m := &model{}
 	m.says = func(logs []archiver.Log) []string {
 		if len(m.calls) == 1 {
@@ -168,7 +171,8 @@ func TestRecords(t *testing.T) {
 	deleted := b.run(archiver.Options{}).Days[0]
 	wants("deleted", date+" 2 3 promoted, deleted true")
 	r := b.store.Space("").ArchivedOn(date)[0]
-	if r.DeletedOp != deleted.Op || !r.DeletedAt.Equal(noon) || !strings.Contains(r.Summary, "tea") || !strings.Contains(r.Summary, "coffee") {
+	if r.DeletedOp != deleted.Op || !r.DeletedAt.Equal(noon) || !strings.Contains(r.Summary, "tea") ||
+		!strings.Contains(r.Summary, "coffee") {
 		t.Errorf("record %+v", r)
 	}
 
@@ -264,7 +268,7 @@ func TestExpire(t *testing.T) {
 	if diff := cmp.Diff([]string{"comes"}, expire(false)); diff != "" {
 		t.Errorf("a day later (-want +got):\n%s", diff)
 	}
-	if _, err := memories.New(b.store, b.clock).Restore(t.Context(), store.Meta{}, []string{"comes"}); err != nil {
+	if _, err := memorysvc.New(b.store, b.clock).Restore(t.Context(), store.Meta{}, []string{"comes"}); err != nil {
 		t.Fatal(err)
 	}
 	if m, err := b.store.Space("").Get("comes"); err != nil || !m.IsActive() || !m.ExpiresAt.IsZero() {
@@ -275,8 +279,8 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestOnceAFortnight: a machine that is used for an hour every other week is never on for long enough to prove its clock. Its logs end all the same,
-// one visit later.
+// TestOnceAFortnight: a machine that is used for an hour every other week is never on for long enough to prove its
+// clock. Its logs end all the same, one visit later.
 func TestOnceAFortnight(t *testing.T) {
 	b := newBench(t)
 	fsys := crashfs.New()
@@ -304,8 +308,10 @@ func TestOnceAFortnight(t *testing.T) {
 			got = append(got, fmt.Sprint(i, " archived"))
 		}
 	}
-	// The last visit but one was 8 fortnights after the first: logs of then 112, 98, 84 and 70 days are gone, those of 56 and 42 archived.
-	if diff := cmp.Diff([]string{"0 deleted", "1 deleted", "2 deleted", "3 deleted", "4 archived", "5 archived"}, got); diff != "" {
+	// The last visit but one was 8 fortnights after the first: logs of then 112, 98, 84 and 70 days are gone, those
+	// of 56 and 42 archived.
+	if diff := cmp.Diff([]string{"0 deleted", "1 deleted", "2 deleted", "3 deleted", "4 archived", "5 archived"},
+		got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -13,55 +13,63 @@ import (
 )
 
 const (
-	maxSummary = 1000 // characters of a log's summary
-	maxLine    = 160  // characters of one line of it
+	// maximum characters of a summary
+	maxSummary = 1000
+	// maximum characters per line
+	maxLine = 160
 )
 
-// Log is a daily log to be summed up.
+// Log is a daily log to summarise.
 type Log struct {
-	Date    string
-	Entries []*memory.Entry // in order of time; those that the user asked to forget are left out
+	Date string
+	// in order of time, without forgotten ones
+	Entries []*memory.Entry
 }
 
-// Summary is what is to be left of a log.
+// Summary is the summary of a log.
 type Summary struct {
-	Text string // at most 1,000 characters
-	Note string // why it was made by rules although there is a model; "" when there is nothing to be said
+	// at most 1,000 characters
+	Text string
+	// why it was made by rules although a model is configured; else ""
+	Note string
 }
 
-// Summarise sums logs up, one summary for each log in their order. An error says that it cannot be done now: all of the logs are then left as they
-// are, until a later run; a *WaitError says so of a model that is down. It is given entries, never earlier summaries, so that nothing fades by being
-// summed up twice. See ByModel.
+// Summarise returns one summary per log, in order. On an error all of the logs wait for a later run; a *WaitError
+// means that the model is unavailable. The input is always entries, never earlier summaries, so details do not fade
+// by repeated summarising. See ByModel.
 type Summarise func(ctx context.Context, logs []Log) ([]Summary, error)
 
-// byRules is the Summarise that needs nothing.
-func byRules(_ context.Context, logs []Log) ([]Summary, error) {
+// summariseByRules is the Summarise without a model.
+func summariseByRules(_ context.Context, logs []Log) ([]Summary, error) {
 	out := make([]Summary, len(logs))
 	for i, l := range logs {
-		out[i].Text = digestOf(l.Date, l.Entries).compose()
+		out[i].Text = outlineOf(l.Date, l.Entries).compose()
 	}
 	return out, nil
 }
 
-// digest is what a summary is composed of.
-type digest struct {
-	head  string
-	lines []line // the most important first
+// summaryOutline is the material of a summary.
+type summaryOutline struct {
+	head string
+	// most important first
+	lines []line
 }
 
+// line is one entry as a line of the summary.
 type line struct {
-	text   string // one line
-	pos    int    // of the entry in its log
+	text string // one line
+	// position of the entry in its log
+	pos    int
 	weight float64
 }
 
-// digestOf weighs the entries of a log.
-func digestOf(date string, entries []*memory.Entry) digest {
+// outlineOf weighs the entries of a log.
+func outlineOf(date string, entries []*memory.Entry) summaryOutline {
 	if len(entries) == 0 {
-		return digest{}
+		return summaryOutline{}
 	}
 	chinese := mostlyChinese(entries)
-	d := digest{head: head(date, entries, chinese)}
+	d := summaryOutline{head: head(date, entries, chinese)}
 	seen := map[string]bool{}
 	for i, e := range entries {
 		text := clip(strings.Join(strings.Fields(e.Content), " "), maxLine)
@@ -70,14 +78,14 @@ func digestOf(date string, entries []*memory.Entry) digest {
 		} else {
 			seen[key] = true
 		}
-		d.lines = append(d.lines, line{text: text, pos: i, weight: weigh(e)})
+		d.lines = append(d.lines, line{text: text, pos: i, weight: entryWeight(e)})
 	}
 	slices.SortStableFunc(d.lines, func(a, b line) int { return cmp.Compare(b.weight, a.weight) })
 	return d
 }
 
-// compose writes the summary. The lines stand in the order of the day.
-func (d digest) compose() string {
+// compose returns the summary: the most important lines that fit, in the order of the day.
+func (d summaryOutline) compose() string {
 	if d.head == "" {
 		return ""
 	}
@@ -101,13 +109,14 @@ func (d digest) compose() string {
 	return b.String()
 }
 
-// typeNames are the Chinese names of the entry types the daemon writes.
+// typeNames are the Chinese names of the entry types that the daemon writes.
 var typeNames = map[string]string{
 	memory.EntryEvent: "事件", memory.EntryAutoExtract: "提取", memory.EntryReflection: "反思",
-	memory.EntryToolFailure: "工具失败", memory.EntryCorrection: "纠正", memory.EntrySessionSummary: "会话摘要", memory.EntrySkillRun: "成功的流程",
+	memory.EntryToolFailure: "工具失败", memory.EntryCorrection: "纠正", memory.EntrySessionSummary: "会话摘要",
+	memory.EntrySkillRun: "成功的流程",
 }
 
-// head counts the entries by type, in the language of the log.
+// head is the first line: the number of entries by type, in the language of the log.
 func head(date string, entries []*memory.Entry, chinese bool) string {
 	counts := map[string]int{}
 	for _, e := range entries {
@@ -120,7 +129,7 @@ func head(date string, entries []*memory.Entry, chinese bool) string {
 	slices.SortFunc(types, func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
-	const most = 8 // types named; a log with more of them is no ordinary one
+	const most = 8 // maximum number of listed types
 	types = types[:min(len(types), most)]
 	parts := make([]string, len(types))
 	for i, t := range types {
@@ -139,8 +148,8 @@ func head(date string, entries []*memory.Entry, chinese bool) string {
 	return fmt.Sprintf("%s: %d entries (%s)", date, len(entries), strings.Join(parts, ", "))
 }
 
-// mostlyChinese reports whether the entries are to be summed up in Chinese. A Han character says about as much as a
-// short word, and Chinese text is full of Latin names, so a third of the letters decides.
+// mostlyChinese reports whether the summary should be in Chinese: at least a third of the letters are Han characters.
+// A Han character says about as much as a short word, and Chinese text contains many Latin names.
 func mostlyChinese(entries []*memory.Entry) bool {
 	han, letters := 0, 0
 	for _, e := range entries {
@@ -156,7 +165,7 @@ func mostlyChinese(entries []*memory.Entry) bool {
 	return han*3 >= letters && han > 0
 }
 
-// clip cuts s to at most limit characters, the last one an ellipsis when something was cut.
+// clip cuts s to at most limit characters; a cut text ends with an ellipsis.
 func clip(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if utf8.RuneCountInString(s) <= limit {

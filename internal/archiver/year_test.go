@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const (
@@ -119,7 +119,8 @@ func (y *year) write(day int) {
 			}
 			date := at.Format(memory.DateLayout)
 			y.written[date]++
-			err := tx.AppendEntry(date, &memory.Entry{ID: fmt.Sprintf("e%d.%d.%d", day, at.Hour(), i), Time: at.Format(time.TimeOnly), At: at, Type: memory.EntryEvent, Content: text})
+			err := tx.AppendEntry(date, &memory.Entry{ID: fmt.Sprintf("e%d.%d.%d", day, at.Hour(), i),
+				Time: at.Format(time.TimeOnly), At: at, Type: memory.EntryEvent, Content: text})
 			if err != nil {
 				return err
 			}
@@ -128,8 +129,8 @@ func (y *year) write(day int) {
 	})
 }
 
-// Do is the model: it does not answer from day 150 to day 240, and invents things about days whose date ends in 3; when it is told so it
-// corrects itself, but not on the 13th.
+// Do is the model: it does not answer from day 150 to day 240, and invents things about days whose date ends in 3;
+// when it is told so it corrects itself, but not on the 13th.
 func (y *year) Do(_ context.Context, req llm.Request) (llm.Reply, error) {
 	y.questions++
 	if day := int(y.truth.Sub(y.start) / (24 * time.Hour)); y.faulty && day >= 150 && day < 240 {
@@ -159,9 +160,10 @@ func (y *year) Do(_ context.Context, req llm.Request) (llm.Reply, error) {
 // retain runs everything that goes by age.
 func (y *year) retain(compress bool) {
 	y.t.Helper()
-	a := archiver.New(archiver.Config{Store: y.store, Location: y.loc, Logger: slog.New(slog.DiscardHandler), Summarise: y.summarise})
+	a := archiver.New(archiver.Config{Store: y.store, Location: y.loc, Logger: slog.New(slog.DiscardHandler),
+		Summarise: y.summarise})
 	before := y.store.LSN()
-	if doubt, err := y.store.ClockDoubt(y.t.Context()); err != nil {
+	if doubt, err := y.store.ClockWarning(y.t.Context()); err != nil {
 		y.t.Fatal(err)
 	} else if doubt != "" {
 		y.doubts[strings.Fields(doubt)[0]]++
@@ -177,7 +179,7 @@ func (y *year) retain(compress bool) {
 	if y.fs.Crashed() {
 		y.crashes++
 		_ = y.store.Close(y.t.Context())
-		y.fs = y.fs.Crash([]crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn}[y.crashes%3], y.rng)
+		y.fs = y.fs.Crash([]crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn}[y.crashes%3], y.rng)
 		y.open()
 	} else {
 		y.fs.CrashAt(0)
@@ -257,7 +259,8 @@ func newYear(t *testing.T, faulty bool) *year {
 	y.open()
 	y.do(func(tx *store.Tx) error {
 		for _, m := range []*memory.Memory{
-			{ID: "pinned", Content: "the password of the harbour gate is with Mei", Pinned: true, ExpiresAt: start.AddDate(0, 0, 10)},
+			{ID: "pinned", Content: "the password of the harbour gate is with Mei", Pinned: true,
+				ExpiresAt: start.AddDate(0, 0, 10)},
 			{ID: "expires", Content: "the crane is out of order", ExpiresAt: start.AddDate(0, 0, 200)},
 			{ID: "stays", Content: "there are 12 berths"},
 		} {
@@ -273,15 +276,17 @@ func newYear(t *testing.T, faulty bool) *year {
 	return y
 }
 
-// state is what must not depend on what befell the daemon: all memories with their texts, states, evidence and instants of their own, the logs
-// that are left, and the records of the others. Ids, revisions, the numbers of operations and when they happened may differ.
+// state is what must not depend on what befell the daemon: all memories with their texts, states, evidence and
+// instants of their own, the logs that are left, and the records of the others. Ids, revisions, the numbers of
+// operations and when they happened may differ.
 func (y *year) state() []string {
 	v := y.store.Space("")
 	var out []string
 	texts := map[string]string{}
 	for _, m := range v.Memories() {
 		texts[m.ID] = m.Content
-		out = append(out, fmt.Sprint("memory ", m.Category, m.Title, m.Content, m.Status, m.Pinned, m.Salience, m.CreatedAt.UTC(), m.ExpiresAt.UTC(), m.Evidence))
+		out = append(out, fmt.Sprint("memory ", m.Category, m.Title, m.Content, m.Status, m.Pinned, m.Salience,
+			m.CreatedAt.UTC(), m.ExpiresAt.UTC(), m.Evidence))
 	}
 	for _, d := range v.Days() {
 		out = append(out, fmt.Sprint("log ", d.Date, d.Archived, d.Entries, d.Summary))
@@ -301,11 +306,11 @@ func (y *year) state() []string {
 func (y *year) check() {
 	y.t.Helper()
 	archived, deleted := map[string]int{}, map[string]int{}
-	for rec, err := range y.store.Operations(y.t.Context(), 1, y.store.LSN(), false, false) {
+	for rec, err := range y.store.Operations(y.t.Context(), 1, y.store.LSN()) {
 		if err != nil {
 			y.t.Fatal(err)
 		}
-		if rec.Actor != journal.ActorArchive {
+		if !store.Significant(rec) || rec.Actor != journal.ActorArchive {
 			continue
 		}
 		action, date, _ := strings.Cut(strings.Replace(rec.Reason, "delete archived log", "delete log", 1), " log ")
@@ -349,14 +354,16 @@ func (y *year) checkArchive(rec *journal.Record, date string) {
 		}
 	}
 	if summaries != 1 || entries != y.written[date] {
-		y.t.Errorf("operation %d archived %d of %d entries of %s with %d summaries", rec.Op, entries, y.written[date], date, summaries)
+		y.t.Errorf("operation %d archived %d of %d entries of %s with %d summaries", rec.Op, entries, y.written[date],
+			date, summaries)
 	}
 }
 
 // TestYear lives through a year twice, once without faults and once with all there are, and wants the same to be left.
 func TestYear(t *testing.T) {
 	if memtest.RaceDetector {
-		t.Skip("a year has one goroutine after the other, and takes half a minute with the race detector; make crash-short runs it without")
+		t.Skip("a year has one goroutine after the other, and takes half a minute with the race detector; make " +
+			"crash-short runs it without")
 	}
 	calm, rough := newYear(t, false), newYear(t, true)
 	calm.check()
@@ -386,9 +393,12 @@ func TestYear(t *testing.T) {
 	if rough.crashes < 50 || rough.doubts["the"] < 50 || rough.doubts["nothing"] < 5 {
 		t.Errorf("%d crashes, runs in doubt %v: the faults did not come about", rough.crashes, rough.doubts)
 	}
-	t.Logf("%d questions in the calm year, %d in the rough one, %d runs of which left logs waiting", calm.questions, rough.questions, rough.waited)
-	t.Logf("%d operations of %d entries in %d logs, %d things left; %d crashes in runs, runs in doubt: %d after a step, %d after an absence",
-		len(rough.trueAt), sum(rough.written), len(rough.written), len(rough.state()), rough.crashes, rough.doubts["the"], rough.doubts["nothing"])
+	t.Logf("%d questions in the calm year, %d in the rough one, %d runs of which left logs waiting", calm.questions,
+		rough.questions, rough.waited)
+	t.Logf("%d operations of %d entries in %d logs, %d things left; %d crashes in runs, runs in doubt: %d after a "+
+		"step, %d after an absence",
+		len(rough.trueAt), sum(rough.written), len(rough.written), len(rough.state()), rough.crashes,
+		rough.doubts["the"], rough.doubts["nothing"])
 }
 
 func sum(m map[string]int) (n int) {

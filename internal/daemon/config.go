@@ -10,31 +10,34 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/archiver"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
 	"github.com/memsidecar/memsidecar/internal/store"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
 )
 
-// Config is everything that can be set, and these comments are its reference. Each setting has a key, which is its name
-// in the configuration file. A source overrides the ones before it: default, file, environment, command line.
+// Config is everything that can be set, and these comments are its reference. Each setting has a key, which is its
+// name in the configuration file. A source overrides the ones before it: default, file, environment, command line.
 //
-// In the environment a key is written in capitals behind MEMSIDECAR_, such as MEMSIDECAR_LOG_LEVEL; the keys that begin with
-// memory_ are also known without that prefix: MEMORY_ARCHIVE_DAYS. Fields with the zero value stand for the default.
+// In the environment a key is written in capitals behind MEMSIDECAR_, such as MEMSIDECAR_LOG_LEVEL; the keys that
+// begin with memory_ are also known without that prefix: MEMORY_ARCHIVE_DAYS. Fields with the zero value stand for
+// the default.
 type Config struct {
 	// Data is the directory that holds the memories, an absolute path. Key data.
 	// Default $XDG_DATA_HOME/memsidecar, else ~/.local/share/memsidecar.
 	Data string
-	// Socket is the path that the daemon listens on. Key socket.
-	// Default memsidecar.sock in $XDG_RUNTIME_DIR/memsidecar for the default data directory, and a name of its own there
-	// for any other; see SocketFor.
+	// Socket is the path that the daemon listens on. Key socket. Default memsidecar.sock in
+	// $XDG_RUNTIME_DIR/memsidecar for the default data directory, and a name of its own there for any other; see
+	// SocketFor.
 	Socket string
-	// HTTPListen is where the API is served over HTTP too, with the panel: a numeric loopback address such as 127.0.0.1:8765, or the absolute path
-	// of a Unix socket. Key http_listen, default none: nothing is served over HTTP, and no port is open.
+	// HTTPListen is where the API is served over HTTP too, with the panel: a numeric loopback address such as
+	// 127.0.0.1:8765, or the absolute path of a Unix socket. Key http_listen, default none: nothing is served over
+	// HTTP, and no port is open.
 	HTTPListen string
 	// LogLevel is the least level that is logged: debug, info, warn or error. Key log_level, default info.
 	LogLevel slog.Level
-	// MetricsListen is where metrics and health are served over HTTP: the absolute path of a Unix socket, or a loopback address such as
-	// 127.0.0.1:9464. Key metrics_listen, default none.
+	// MetricsListen is where metrics and health are served over HTTP: the absolute path of a Unix socket, or a
+	// loopback address such as 127.0.0.1:9464. Key metrics_listen, default none.
 	MetricsListen string
 	// HistoryDays is for how many days operations can be listed and undone, 1 or more. Key history_days, default 90.
 	HistoryDays int
@@ -53,15 +56,16 @@ type Config struct {
 	// RecallDisabled recalls nothing for prompts; what an agent asks for itself it gets.
 	// Key memory_implicit_recall_enabled, the opposite, default true.
 	RecallDisabled bool
-	// RecallMeaning lets the model inside take part in what is recalled for a prompt, which costs a few milliseconds of it. Key
-	// memory_implicit_recall_meaning, default false.
-	RecallMeaning bool
-	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key memory_implicit_recall_top_k, default 3.
+	// RecallByWords recalls for prompts by words alone, which saves a few milliseconds of each. Key
+	// memory_implicit_recall_meaning, the opposite, default true.
+	RecallByWords bool
+	// RecallTopK is the number of memories that fit a prompt which are recalled, 1 to 5. Key
+	// memory_implicit_recall_top_k, default 3.
 	RecallTopK int
-	// RecallSelection has the language model choose more memories for each prompt, which come with the next one of the session. It costs a
-	// question for each prompt. Key memory_model_selection_enabled, default false.
+	// RecallSelection has the language model choose more memories for each prompt, which come with the next one of
+	// the session. It costs a question for each prompt. Key memory_model_selection_enabled, default false.
 	RecallSelection bool
-	// ContextTokens is the budget in tokens of what an agent is told at the start of a session, 50 to 8,000.
+	// ContextTokens is the token budget of the context at the start of a session, 50 to 8,000.
 	// Key memory_max_prompt_tokens, default 4000.
 	ContextTokens int
 	// ArchiveDays is the age in days at which a daily log is summarised and archived, 1 or more.
@@ -78,20 +82,19 @@ type Config struct {
 	// Embeddings says who tells what texts mean. Its keys begin with embeddings_.
 	Embeddings Embeddings
 
-	origins map[string]string // by key, where the value came from; empty for a default
+	// by key, where the value came from; empty for a default
+	origins map[string]string
 }
 
 // Defaults of Config.
 const (
 	DefaultSessionIdle = 30 * time.Minute
 	DefaultTimezone    = "local"
-	DefaultArchiveDays = 30
-	DefaultDeleteDays  = 60
 	DefaultDecayLambda = 0.05
 )
 
-// WithDefaults returns c with every field that has the zero value set to its default. The directories are taken from env.
-// Data is made absolute. Errors: no home directory, no possible socket path.
+// WithDefaults returns c with every field that has the zero value set to its default. The directories are taken from
+// env. Data is made absolute. Errors: no home directory, no possible socket path.
 func (c Config) WithDefaults(env func(string) string) (Config, error) {
 	var err error
 	if c.Data == "" {
@@ -115,13 +118,14 @@ func (c Config) WithDefaults(env func(string) string) (Config, error) {
 	setDefault(&c.Timezone, DefaultTimezone)
 	setDefault(&c.RecallTopK, recall.DefaultTopK)
 	setDefault(&c.ContextTokens, recall.DefaultContextTokens)
-	setDefault(&c.ArchiveDays, DefaultArchiveDays)
-	setDefault(&c.DeleteDays, DefaultDeleteDays)
+	setDefault(&c.ArchiveDays, archiver.DefaultArchiveDays)
+	setDefault(&c.DeleteDays, archiver.DefaultDeleteDays)
 	setDefault(&c.DecayLambda, DefaultDecayLambda)
 	c.LLM = c.LLM.withDefaults()
 	return c, nil
 }
 
+// setDefault sets a field to value if it is zero.
 func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -145,7 +149,8 @@ func (c Config) validate() error {
 		add("memory_implicit_recall_top_k", "is %d; it must be 1 to %d", c.RecallTopK, recall.MaxItems)
 	}
 	if c.ContextTokens < recall.MinTokens || c.ContextTokens > recall.MaxTokens {
-		add("memory_max_prompt_tokens", "is %d; it must be %d to %d", c.ContextTokens, recall.MinTokens, recall.MaxTokens)
+		add("memory_max_prompt_tokens", "is %d; it must be %d to %d", c.ContextTokens, recall.MinTokens,
+			recall.MaxTokens)
 	}
 	if _, err := c.location(); err != nil {
 		add("timezone", "%q is not known; use local, UTC or a name such as Asia/Shanghai", c.Timezone)
@@ -154,7 +159,8 @@ func (c Config) validate() error {
 		add("memory_archive_days", "is %d; it must be 1 or more", c.ArchiveDays)
 	}
 	if c.DeleteDays < c.ArchiveDays {
-		add("memory_delete_days", "is %d; it must not be less than memory_archive_days, which is %d", c.DeleteDays, c.ArchiveDays)
+		add("memory_delete_days", "is %d; it must not be less than memory_archive_days, which is %d", c.DeleteDays,
+			c.ArchiveDays)
 	}
 	if !(c.DecayLambda > 0 && c.DecayLambda <= 10) {
 		add("memory_decay_lambda", "is %v; it must be more than 0 and at most 10", c.DecayLambda)
@@ -177,6 +183,7 @@ func (c Config) Location() *time.Location {
 	return loc
 }
 
+// location parses Timezone; "local" is the zone of the machine.
 func (c Config) location() (*time.Location, error) {
 	if c.Timezone == "" || strings.EqualFold(c.Timezone, DefaultTimezone) {
 		return time.Local, nil
@@ -189,8 +196,8 @@ func DefaultData(env func(string) string) (string, error) {
 	return userDir(env, "XDG_DATA_HOME", ".local/share")
 }
 
-// StateDir is the directory for what belongs to the machine rather than to the memories: the log of a daemon that runs in
-// the background, and the mark that it was stopped on purpose.
+// StateDir is the directory for what belongs to the machine rather than to the memories: the log of a daemon that
+// runs in the background, and the mark that it was stopped on purpose.
 func StateDir(env func(string) string) (string, error) {
 	return userDir(env, "XDG_STATE_HOME", ".local/state")
 }

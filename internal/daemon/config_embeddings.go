@@ -7,40 +7,45 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/embed"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
 )
 
-// Embeddings says who tells what texts mean: the model inside, a server, or nobody. docs/embeddings.md tells more.
+// Embeddings selects what embeds texts: the models inside the program, a server, or nothing. See docs/embeddings.md.
 type Embeddings struct {
-	// BaseURL is the address of a server with OpenAI's /v1/embeddings, such as http://localhost:11434/v1; empty for none.
-	// Key embeddings_base_url, default none.
+	// BaseURL is the address of a server with OpenAI's /v1/embeddings, such as http://localhost:11434/v1; empty for
+	// none. Key embeddings_base_url, default none.
 	BaseURL string
-	// Model is the name the server knows the model by. Key embeddings_model, required with an address.
+	// Model is the model's name on the server. Key embeddings_model, required with an address.
 	Model string
 	// KeyEnv names the environment variable that holds the key. Key embeddings_api_key_env.
 	KeyEnv string
 	// KeyFile is a file that holds the key and has mode 0600 or stricter; only one of KeyEnv and KeyFile may be set.
 	// Key embeddings_api_key_file.
 	KeyFile string
-	// QueryPrefix is put before what is searched for: some models are trained that way. Key embeddings_query_prefix.
+	// QueryPrefix is put before queries, as some models need it. Key embeddings_query_prefix.
 	QueryPrefix string
-	// TextPrefix is put before what is stored. Key embeddings_text_prefix.
+	// TextPrefix is put before stored texts. Key embeddings_text_prefix.
 	TextPrefix string
 	// AllowHTTP permits plain http to other machines. Key embeddings_allow_http, default false.
 	AllowHTTP bool
-	// Off does without the model inside, where no server is named. Key embeddings_inside, default true, says the opposite.
+	// Off disables the models inside; they are not used with a server either. Key embeddings_inside, default true, is
+	// its opposite.
 	Off bool
 }
 
-// embeddingsSettings lists the keys of Embeddings, in the order they are shown.
+// embeddingsSettings lists the keys of Embeddings in the order in which they are shown.
 func embeddingsSettings() []setting {
 	text := func(key string, field func(*Config) *string) setting {
-		return setting{key, func(c *Config, v string) error { *field(c) = v; return nil }, func(c Config) string { return *field(&c) }}
+		return setting{key, func(c *Config, v string) error { *field(c) = v; return nil }, func(c Config) string {
+			return *field(&c)
+		}}
 	}
 	return []setting{
-		{"embeddings_inside", setEnabled(func(c *Config) *bool { return &c.Embeddings.Off }), func(c Config) string { return strconv.FormatBool(!c.Embeddings.Off) }},
+		{"embeddings_inside", setEnabled(func(c *Config) *bool { return &c.Embeddings.Off }), func(c Config) string {
+			return strconv.FormatBool(!c.Embeddings.Off)
+		}},
 		{"embeddings_base_url", func(c *Config, v string) error {
 			c.Embeddings.BaseURL = v
 			return llm.CheckBaseURL(v, true)
@@ -53,14 +58,15 @@ func embeddingsSettings() []setting {
 			c.Embeddings.KeyEnv = v
 			return nil
 		}, func(c Config) string { return c.Embeddings.KeyEnv }},
-		{"embeddings_api_key_file", setPath(func(c *Config) *string { return &c.Embeddings.KeyFile }), func(c Config) string { return c.Embeddings.KeyFile }},
+		{"embeddings_api_key_file", setPath(func(c *Config) *string { return &c.Embeddings.KeyFile }),
+			func(c Config) string { return c.Embeddings.KeyFile }},
 		text("embeddings_query_prefix", func(c *Config) *string { return &c.Embeddings.QueryPrefix }),
 		text("embeddings_text_prefix", func(c *Config) *string { return &c.Embeddings.TextPrefix }),
 		flag("embeddings_allow_http", func(c *Config) *bool { return &c.Embeddings.AllowHTTP }),
 	}
 }
 
-// validateEmbeddings reports everything that is wrong between settings. Without an address nothing is.
+// validateEmbeddings returns all contradictions between settings. Without an address there are none.
 func (c Config) validateEmbeddings() (errs []error) {
 	e := c.Embeddings
 	if e.BaseURL == "" {
@@ -68,24 +74,26 @@ func (c Config) validateEmbeddings() (errs []error) {
 	}
 	add := func(key, what string) { errs = append(errs, fmt.Errorf("%s (%s): %s", key, c.origin(key), what)) }
 	if !e.AllowHTTP && llm.CheckBaseURL(e.BaseURL, true) == nil && llm.CheckBaseURL(e.BaseURL, false) != nil {
-		add("embeddings_base_url", "is plain http to another machine, which everybody on the way can read; use https, or set embeddings_allow_http to true")
+		add("embeddings_base_url", "is plain http to another machine, which others on the network can read; use "+
+			"https, or set embeddings_allow_http to true")
 	}
 	if e.Model == "" {
-		add("embeddings_model", "is empty; name the model that the server is to be asked for")
+		add("embeddings_model", "is empty; set it to the name of a model on the server")
 	}
 	if e.KeyEnv != "" && e.KeyFile != "" {
-		add("embeddings_api_key_file", "is set, and embeddings_api_key_env too; set only one")
+		add("embeddings_api_key_file", "is set, and so is embeddings_api_key_env; set only one")
 	}
 	return errs
 }
 
-// client of the server, nil when there is none. What it is sent has no secrets in it.
-func (e Embeddings) client(env func(string) string, now func() time.Time, log *slog.Logger) *embed.Client {
+// client returns a client of the server, nil when none is configured. It removes secrets from what it sends.
+func (e Embeddings) client(env func(string) string, now func() time.Time, log *slog.Logger) *embedding.Client {
 	if e.BaseURL == "" {
 		return nil
 	}
-	cfg := embed.Config{
-		URL: e.BaseURL, Model: e.Model, QueryPrefix: e.QueryPrefix, TextPrefix: e.TextPrefix, HTTP: llm.HTTPClient(), Now: now, Logger: log,
+	cfg := embedding.Config{
+		URL: e.BaseURL, Model: e.Model, QueryPrefix: e.QueryPrefix, TextPrefix: e.TextPrefix, HTTP: llm.HTTPClient(),
+		Now: now, Logger: log,
 		Clean: func(s string) string { clean, _ := redact.Text(s); return clean },
 	}
 	switch {
@@ -94,5 +102,5 @@ func (e Embeddings) client(env func(string) string, now func() time.Time, log *s
 	case e.KeyFile != "":
 		cfg.Key = llm.KeyFromFile(e.KeyFile)
 	}
-	return embed.New(cfg)
+	return embedding.New(cfg)
 }

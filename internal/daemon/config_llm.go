@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/llm"
-	"github.com/memsidecar/memsidecar/internal/pattern"
 )
 
 // NoProvider is the provider of a daemon without a language model.
@@ -25,13 +25,16 @@ const Unlimited = -1
 
 // LLM says which language model is asked, and how much. docs/llm.md tells more.
 type LLM struct {
-	// Provider is none, openai (any server with OpenAI's chat completions) or anthropic. Key llm_provider, default none.
+	// Provider is none, openai (any server with OpenAI's chat completions) or anthropic. Key llm_provider, default
+	// none.
 	Provider string
-	// BaseURL is the address of the server, such as http://localhost:11434/v1. Key llm_base_url, default the provider's own.
+	// BaseURL is the address of the server, such as http://localhost:11434/v1. Key llm_base_url, default the
+	// provider's own.
 	BaseURL string
 	// Model is the name the server knows the model by. Key llm_model, required with a provider.
 	Model string
-	// KeyEnv names the environment variable that holds the key. The daemon's environment is that of whoever started it. Key llm_api_key_env.
+	// KeyEnv names the environment variable that holds the key. The daemon's environment is that of whoever started
+	// it. Key llm_api_key_env.
 	KeyEnv string
 	// KeyFile is a file that holds the key and has mode 0600 or stricter; only one of KeyEnv and KeyFile may be set.
 	// Key llm_api_key_file.
@@ -44,7 +47,8 @@ type LLM struct {
 	Timeout time.Duration
 	// IdleTimeout bounds the time in which the server sends nothing. Key llm_idle_timeout, default 2m.
 	IdleTimeout time.Duration
-	// DailyTokens is how many tokens a day may use, read and written, or Unlimited. Key llm_daily_tokens, default 1000000.
+	// DailyTokens is how many tokens a day may use, read and written, or Unlimited. Key llm_daily_tokens, default
+	// 1000000.
 	DailyTokens int64
 	// MaxOutputTokens bounds one reply, with the model's reasoning. Key llm_max_output_tokens, default 8192.
 	MaxOutputTokens int
@@ -52,6 +56,7 @@ type LLM struct {
 	Concurrency int
 }
 
+// withDefaults fills in optional fields.
 func (l LLM) withDefaults() LLM {
 	setDefault(&l.Provider, NoProvider)
 	setDefault(&l.BaseURL, llm.DefaultBaseURL(l.Provider))
@@ -74,8 +79,11 @@ func llmSettings() []setting {
 			return nil
 		}, func(c Config) string { return c.LLM.Provider }},
 		// Whether plain http is allowed is known only when all is read.
-		{"llm_base_url", func(c *Config, v string) error { c.LLM.BaseURL = v; return llm.CheckBaseURL(v, true) }, func(c Config) string { return c.LLM.BaseURL }},
-		{"llm_model", func(c *Config, v string) error { c.LLM.Model = v; return nil }, func(c Config) string { return c.LLM.Model }},
+		{"llm_base_url", func(c *Config, v string) error { c.LLM.BaseURL = v; return llm.CheckBaseURL(v, true) },
+			func(c Config) string { return c.LLM.BaseURL }},
+		{"llm_model", func(c *Config, v string) error { c.LLM.Model = v; return nil }, func(c Config) string {
+			return c.LLM.Model
+		}},
 		{"llm_api_key_env", func(c *Config, v string) error {
 			if !variable.MatchString(v) {
 				return errors.New("must be the name of an environment variable, in capitals, and not the key itself")
@@ -83,7 +91,9 @@ func llmSettings() []setting {
 			c.LLM.KeyEnv = v
 			return nil
 		}, func(c Config) string { return c.LLM.KeyEnv }},
-		{"llm_api_key_file", setPath(func(c *Config) *string { return &c.LLM.KeyFile }), func(c Config) string { return c.LLM.KeyFile }},
+		{"llm_api_key_file", setPath(func(c *Config) *string { return &c.LLM.KeyFile }), func(c Config) string {
+			return c.LLM.KeyFile
+		}},
 		{"llm_headers", setHeaders, showHeaders},
 		{"llm_allow_http", func(c *Config, v string) error {
 			on, err := strconv.ParseBool(strings.ToLower(v))
@@ -93,27 +103,35 @@ func llmSettings() []setting {
 			c.LLM.AllowHTTP = on
 			return nil
 		}, func(c Config) string { return strconv.FormatBool(c.LLM.AllowHTTP) }},
-		{"llm_timeout", setDuration(func(c *Config) *time.Duration { return &c.LLM.Timeout }), func(c Config) string { return c.LLM.Timeout.String() }},
-		{"llm_idle_timeout", setDuration(func(c *Config) *time.Duration { return &c.LLM.IdleTimeout }), func(c Config) string { return c.LLM.IdleTimeout.String() }},
+		{"llm_timeout", setDuration(func(c *Config) *time.Duration { return &c.LLM.Timeout }), func(c Config) string {
+			return c.LLM.Timeout.String()
+		}},
+		{"llm_idle_timeout", setDuration(func(c *Config) *time.Duration { return &c.LLM.IdleTimeout }),
+			func(c Config) string { return c.LLM.IdleTimeout.String() }},
 		{"llm_daily_tokens", setDailyTokens, func(c Config) string {
 			if c.LLM.DailyTokens == Unlimited {
 				return "unlimited"
 			}
 			return strconv.FormatInt(c.LLM.DailyTokens, 10)
 		}},
-		{"llm_max_output_tokens", setCount(func(c *Config) *int { return &c.LLM.MaxOutputTokens }, 1_000_000), func(c Config) string { return strconv.Itoa(c.LLM.MaxOutputTokens) }},
-		{"llm_concurrency", setCount(func(c *Config) *int { return &c.LLM.Concurrency }, llm.MaxConcurrency), func(c Config) string { return strconv.Itoa(c.LLM.Concurrency) }},
+		{"llm_max_output_tokens", setCount(func(c *Config) *int { return &c.LLM.MaxOutputTokens }, 1_000_000),
+			func(c Config) string { return strconv.Itoa(c.LLM.MaxOutputTokens) }},
+		{"llm_concurrency", setCount(func(c *Config) *int { return &c.LLM.Concurrency }, llm.MaxConcurrency),
+			func(c Config) string { return strconv.Itoa(c.LLM.Concurrency) }},
 	}
 }
 
 // variable excludes nearly everything that could be a key by mistake: keys have small letters.
-var variable = pattern.New(`^[A-Z_][A-Z0-9_]{0,127}$`)
+var variable = lazyregexp.New(`^[A-Z_][A-Z0-9_]{0,127}$`)
 
-// mayBeSecret reports whether a value that was refused could hold a key or a password, so that an error must not quote it.
+// mayBeSecret reports whether a value that was refused could hold a key or a password, so that an error must not
+// quote it.
 func mayBeSecret(key string) bool {
-	return key == "llm_api_key_env" || key == "llm_headers" || key == "llm_base_url" || key == "embeddings_api_key_env" || key == "embeddings_base_url"
+	return key == "llm_api_key_env" || key == "llm_headers" || key == "llm_base_url" ||
+		key == "embeddings_api_key_env" || key == "embeddings_base_url"
 }
 
+// setDuration returns a setter for a positive duration.
 func setDuration(field func(*Config) *time.Duration) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		d, err := time.ParseDuration(v)
@@ -125,6 +143,7 @@ func setDuration(field func(*Config) *time.Duration) func(*Config, string) error
 	}
 }
 
+// setCount returns a setter for a number from 1 to most.
 func setCount(field func(*Config) *int, most int) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		n, err := strconv.Atoi(v)
@@ -136,6 +155,7 @@ func setCount(field func(*Config) *int, most int) func(*Config, string) error {
 	}
 }
 
+// setDailyTokens accepts a positive number or "unlimited".
 func setDailyTokens(c *Config, v string) error {
 	if v == "unlimited" {
 		c.LLM.DailyTokens = Unlimited
@@ -197,12 +217,14 @@ func (c Config) validateLLM() (errs []error) {
 		add("llm_api_key_file", "is set, and llm_api_key_env too; set only one")
 	}
 	if l.DailyTokens != Unlimited && l.DailyTokens <= int64(l.MaxOutputTokens) {
-		add("llm_daily_tokens", "is %d; it must be more than llm_max_output_tokens, which is %d, or nothing could be asked", l.DailyTokens, l.MaxOutputTokens)
+		add("llm_daily_tokens", "is %d; it must be more than llm_max_output_tokens, which is %d, or nothing could be "+
+			"asked", l.DailyTokens, l.MaxOutputTokens)
 	}
 	return errs
 }
 
-// Client is the configuration of the model's client, without clock, logger and ledger. ok is false when there is no model.
+// Client is the configuration of the model's client, without clock, logger and ledger. ok is false when there is no
+// model.
 func (l LLM) Client(env func(string) string) (cfg llm.Config, ok bool) {
 	if l.Provider == "" || l.Provider == NoProvider {
 		return llm.Config{}, false

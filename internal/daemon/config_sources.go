@@ -14,15 +14,16 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/memsidecar/memsidecar/internal/metrics"
-	"github.com/memsidecar/memsidecar/internal/web"
+	"github.com/memsidecar/memsidecar/internal/client/web"
+	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
 )
 
 // Setting is one setting as it is in effect.
 type Setting struct {
-	Key    string
-	Value  string
-	Origin string // "default", "file PATH:LINE", "environment VARIABLE" or "flag --NAME"
+	Key   string
+	Value string
+	// "default", "file PATH:LINE", "environment VARIABLE" or "flag --NAME"
+	Origin string
 }
 
 // setting knows how one key is read and shown. The error of set says what a value must be.
@@ -57,7 +58,9 @@ func settings() []setting {
 			c.MetricsListen = v
 			return nil
 		}, func(c Config) string { return c.MetricsListen }},
-		{"history_days", setDays(func(c *Config) *int { return &c.HistoryDays }), func(c Config) string { return strconv.Itoa(c.HistoryDays) }},
+		{"history_days", setDays(func(c *Config) *int { return &c.HistoryDays }), func(c Config) string {
+			return strconv.Itoa(c.HistoryDays)
+		}},
 		{"session_idle", func(c *Config, v string) error {
 			d, err := time.ParseDuration(v)
 			if err != nil || d <= 0 {
@@ -66,7 +69,9 @@ func settings() []setting {
 			c.SessionIdle = d
 			return nil
 		}, func(c Config) string { return c.SessionIdle.String() }},
-		{"timezone", func(c *Config, v string) error { c.Timezone = v; return nil }, func(c Config) string { return c.Timezone }},
+		{"timezone", func(c *Config, v string) error { c.Timezone = v; return nil }, func(c Config) string {
+			return c.Timezone
+		}},
 		{"memory_session_reflect_enabled", setEnabled(func(c *Config) *bool { return &c.ReflectDisabled }),
 			func(c Config) string { return strconv.FormatBool(!c.ReflectDisabled) }},
 		{"memory_consolidation_enabled", setEnabled(func(c *Config) *bool { return &c.ConsolidationDisabled }),
@@ -79,7 +84,8 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.RecallTopK) }},
-		flag("memory_implicit_recall_meaning", func(c *Config) *bool { return &c.RecallMeaning }),
+		{"memory_implicit_recall_meaning", setEnabled(func(c *Config) *bool { return &c.RecallByWords }),
+			func(c Config) string { return strconv.FormatBool(!c.RecallByWords) }},
 		flag("memory_model_selection_enabled", func(c *Config) *bool { return &c.RecallSelection }),
 		{"memory_max_prompt_tokens", func(c *Config, v string) (err error) {
 			if c.ContextTokens, err = strconv.Atoi(v); err != nil || c.ContextTokens < 1 {
@@ -87,8 +93,12 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.ContextTokens) }},
-		{"memory_archive_days", setDays(func(c *Config) *int { return &c.ArchiveDays }), func(c Config) string { return strconv.Itoa(c.ArchiveDays) }},
-		{"memory_delete_days", setDays(func(c *Config) *int { return &c.DeleteDays }), func(c Config) string { return strconv.Itoa(c.DeleteDays) }},
+		{"memory_archive_days", setDays(func(c *Config) *int { return &c.ArchiveDays }), func(c Config) string {
+			return strconv.Itoa(c.ArchiveDays)
+		}},
+		{"memory_delete_days", setDays(func(c *Config) *int { return &c.DeleteDays }), func(c Config) string {
+			return strconv.Itoa(c.DeleteDays)
+		}},
 		{"memory_decay_lambda", func(c *Config, v string) error {
 			f, err := strconv.ParseFloat(v, 64)
 			if err != nil || !(f > 0) {
@@ -100,6 +110,7 @@ func settings() []setting {
 	}, slices.Concat(llmSettings(), embeddingsSettings())...)
 }
 
+// setPath returns a setter for a path. A leading ~ is not expanded.
 func setPath(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if strings.HasPrefix(v, "~/") {
@@ -110,6 +121,7 @@ func setPath(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
+// setDays returns a setter for a positive number of days.
 func setDays(field func(*Config) *int) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		n, err := strconv.Atoi(v)
@@ -133,6 +145,7 @@ func flag(key string, field func(*Config) *bool) setting {
 	}, func(c Config) string { return strconv.FormatBool(*field(&c)) }}
 }
 
+// setEnabled returns a setter for a boolean whose field is inverted, so that the zero value means enabled.
 func setEnabled(disabled func(*Config) *bool) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		on, err := strconv.ParseBool(strings.ToLower(v))
@@ -144,9 +157,9 @@ func setEnabled(disabled func(*Config) *bool) func(*Config, string) error {
 	}
 }
 
-// LoadConfig puts a configuration together: defaults, then file, then the environment, then flags, which has values by key.
-// An empty file means DefaultFile, when that exists. Everything that is wrong is reported at once: in the file an
-// unknown key is an error, in the environment only the known names are looked at.
+// LoadConfig puts a configuration together: defaults, then file, then the environment, then flags, which has values
+// by key. An empty file means DefaultFile, when that exists. Everything that is wrong is reported at once: in the
+// file an unknown key is an error, in the environment only the known names are looked at.
 func LoadConfig(flags map[string]string, env func(string) string, file string) (Config, error) {
 	c := Config{origins: map[string]string{}}
 	errs := []error{c.readFile(env, file), c.readEnv(env), c.readFlags(flags)}
@@ -169,6 +182,7 @@ func (c Config) Settings() []Setting {
 	return out
 }
 
+// origin returns where the value of a key came from, for messages.
 func (c Config) origin(key string) string {
 	if o := c.origins[key]; o != "" {
 		return o
@@ -176,6 +190,7 @@ func (c Config) origin(key string) string {
 	return "default"
 }
 
+// set parses and stores the value of a key. The error names the origin.
 func (c *Config) set(key, value, origin string) error {
 	i := slices.IndexFunc(settings(), func(s setting) bool { return s.key == key })
 	if i < 0 {
@@ -191,6 +206,7 @@ func (c *Config) set(key, value, origin string) error {
 	return nil
 }
 
+// keys returns all keys in the order of settings.
 func keys() []string {
 	var out []string
 	for _, s := range settings() {
@@ -199,6 +215,7 @@ func keys() []string {
 	return out
 }
 
+// readEnv applies the environment variables.
 func (c *Config) readEnv(env func(string) string) error {
 	var errs []error
 	for _, key := range keys() {
@@ -216,6 +233,7 @@ func (c *Config) readEnv(env func(string) string) error {
 	return errors.Join(errs...)
 }
 
+// readFlags applies the command line.
 func (c *Config) readFlags(flags map[string]string) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
@@ -272,7 +290,8 @@ func (c *Config) readFile(env func(string) string, file string) error {
 
 // filePath resolves a relative path in a file against the directory of the file.
 func filePath(file, key, value string) string {
-	if (key == "data" || key == "socket" || key == "llm_api_key_file" || key == "embeddings_api_key_file") && value != "" && value[0] != '~' && !filepath.IsAbs(value) {
+	if (key == "data" || key == "socket" || key == "llm_api_key_file" || key == "embeddings_api_key_file") &&
+		value != "" && value[0] != '~' && !filepath.IsAbs(value) {
 		return filepath.Join(filepath.Dir(file), value)
 	}
 	return value

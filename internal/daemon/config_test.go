@@ -53,12 +53,19 @@ func TestConfigDefaults(t *testing.T) {
 		}
 	}
 	want := []string{
-		"data=" + home + "/.local/share/memsidecar", "socket=/run/user/1/memsidecar/memsidecar.sock", "http_listen=", "log_level=info", "metrics_listen=", "history_days=90",
-		"session_idle=30m0s", "timezone=local", "memory_session_reflect_enabled=true", "memory_consolidation_enabled=true",
-		"memory_implicit_recall_enabled=true", "memory_implicit_recall_top_k=3", "memory_implicit_recall_meaning=false", "memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_archive_days=30", "memory_delete_days=60", "memory_decay_lambda=0.05",
-		"llm_provider=none", "llm_base_url=", "llm_model=", "llm_api_key_env=", "llm_api_key_file=", "llm_headers=", "llm_allow_http=false",
-		"llm_timeout=10m0s", "llm_idle_timeout=2m0s", "llm_daily_tokens=1000000", "llm_max_output_tokens=8192", "llm_concurrency=2",
-		"embeddings_inside=true", "embeddings_base_url=", "embeddings_model=", "embeddings_api_key_env=", "embeddings_api_key_file=", "embeddings_query_prefix=",
+		"data=" + home + "/.local/share/memsidecar", "socket=/run/user/1/memsidecar/memsidecar.sock", "http_listen=",
+		"log_level=info", "metrics_listen=", "history_days=90",
+		"session_idle=30m0s", "timezone=local", "memory_session_reflect_enabled=true",
+		"memory_consolidation_enabled=true",
+		"memory_implicit_recall_enabled=true", "memory_implicit_recall_top_k=3", "memory_implicit_recall_meaning=true",
+		"memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_archive_days=30",
+		"memory_delete_days=60", "memory_decay_lambda=0.05",
+		"llm_provider=none", "llm_base_url=", "llm_model=", "llm_api_key_env=", "llm_api_key_file=", "llm_headers=",
+		"llm_allow_http=false",
+		"llm_timeout=10m0s", "llm_idle_timeout=2m0s", "llm_daily_tokens=1000000", "llm_max_output_tokens=8192",
+		"llm_concurrency=2",
+		"embeddings_inside=true", "embeddings_base_url=", "embeddings_model=", "embeddings_api_key_env=",
+		"embeddings_api_key_file=", "embeddings_query_prefix=",
 		"embeddings_text_prefix=", "embeddings_allow_http=false",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -88,7 +95,8 @@ func TestConfigZeroValue(t *testing.T) {
 func TestConfigPrecedence(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, ".config", "memsidecar", "config.yaml")
-	write(t, file, "# mine\nmemory_archive_days: 10\nmemory_delete_days: 20\nlog_level: debug\nmemory_consolidation_enabled: false\ndata: mem\n")
+	write(t, file, "# mine\nmemory_archive_days: 10\nmemory_delete_days: 20\nlog_level: "+
+		"debug\nmemory_consolidation_enabled: false\ndata: mem\n")
 	tests := []struct {
 		name  string
 		vars  map[string]string
@@ -101,9 +109,11 @@ func TestConfigPrecedence(t *testing.T) {
 		}},
 		{"environment over file", map[string]string{"MEMORY_ARCHIVE_DAYS": "12"}, nil,
 			[]string{"memory_archive_days=12 (environment MEMORY_ARCHIVE_DAYS)"}},
-		{"own name over published name", map[string]string{"MEMORY_ARCHIVE_DAYS": "12", "MEMSIDECAR_MEMORY_ARCHIVE_DAYS": "13"}, nil,
+		{"own name over published name", map[string]string{"MEMORY_ARCHIVE_DAYS": "12",
+			"MEMSIDECAR_MEMORY_ARCHIVE_DAYS": "13"}, nil,
 			[]string{"memory_archive_days=13 (environment MEMSIDECAR_MEMORY_ARCHIVE_DAYS)"}},
-		{"published names that nothing uses are ignored", map[string]string{"MEMORY_INDEX_ENABLED": "maybe", "MEMORY_AUTO_EXTRACT": "true"}, nil,
+		{"published names that nothing uses are ignored",
+			map[string]string{"MEMORY_INDEX_ENABLED": "maybe", "MEMORY_AUTO_EXTRACT": "true"}, nil,
 			[]string{"log_level=debug (file " + file + ":4)"}},
 		{"flag over all", map[string]string{"MEMSIDECAR_DATA": "/env"}, map[string]string{"data": "/flag"},
 			[]string{"data=/flag (flag --data)"}},
@@ -132,16 +142,21 @@ func TestConfigErrors(t *testing.T) {
 		vars       map[string]string
 		want       []string
 	}{
-		{"unknown key names key and line", "log_level: info\nmemory_archive_dayz: 3\n", nil, []string{"config.yaml:2", `"memory_archive_dayz"`}},
-		{"a key that nothing uses is unknown", "memory_explicit_recall_enabled: true\n", nil, []string{`unknown setting "memory_explicit_recall_enabled"`}},
-		{"recall of too many", "memory_implicit_recall_top_k: 6\n", nil, []string{"memory_implicit_recall_top_k", "must be 1 to 5"}},
+		{"unknown key names key and line", "log_level: info\nmemory_archive_dayz: 3\n", nil,
+			[]string{"config.yaml:2", `"memory_archive_dayz"`}},
+		{"a key that nothing uses is unknown", "memory_explicit_recall_enabled: true\n", nil,
+			[]string{`unknown setting "memory_explicit_recall_enabled"`}},
+		{"recall of too many", "memory_implicit_recall_top_k: 6\n", nil,
+			[]string{"memory_implicit_recall_top_k", "must be 1 to 5"}},
 		{"twice", "timezone: UTC\ntimezone: local\n", nil, []string{"config.yaml:2", "twice"}},
 		{"not a mapping", "- a\n", nil, []string{"key: value"}},
 		{"nested", "data:\n  dir: /x\n", nil, []string{"single value"}},
 		{"not yaml", "data: [\n", nil, []string{"config.yaml"}},
-		{"everything at once", "memory_archive_days: 0\nhistory_days: many\n", map[string]string{"MEMORY_DECAY_LAMBDA": "-1", "MEMSIDECAR_SESSION_IDLE": "soon"},
+		{"everything at once", "memory_archive_days: 0\nhistory_days: many\n",
+			map[string]string{"MEMORY_DECAY_LAMBDA": "-1", "MEMSIDECAR_SESSION_IDLE": "soon"},
 			[]string{"memory_archive_days", "history_days", "MEMORY_DECAY_LAMBDA", "MEMSIDECAR_SESSION_IDLE"}},
-		{"ages in the wrong order", "memory_archive_days: 90\n", nil, []string{"memory_delete_days", "memory_archive_days, which is 90"}},
+		{"ages in the wrong order", "memory_archive_days: 90\n", nil,
+			[]string{"memory_delete_days", "memory_archive_days, which is 90"}},
 		{"timezone", "timezone: Mars/Olympus\n", nil, []string{"Mars/Olympus"}},
 		{"level", "log_level: loud\n", nil, []string{"debug, info, warn or error"}},
 		{"socket too long", "socket: /" + strings.Repeat("x", 120) + "\n", nil, []string{"socket", "too long"}},

@@ -1,5 +1,5 @@
-// Package daemon wires memsidecar together: it takes the lock, opens the store, starts everything that runs beside it, serves, and
-// stops all of it in order. It decides nothing about memories.
+// Package daemon wires memsidecar together: it takes the lock of the data directory, opens the store, starts the
+// background work and the servers, and stops everything in order. It contains no logic about memories.
 package daemon
 
 import (
@@ -19,41 +19,44 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/chronicle"
-	"github.com/memsidecar/memsidecar/internal/consolidator"
+	"github.com/memsidecar/memsidecar/internal/archiver/scheduler"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
-	"github.com/memsidecar/memsidecar/internal/digest"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/edit"
-	"github.com/memsidecar/memsidecar/internal/embed"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
-	"github.com/memsidecar/memsidecar/internal/memories"
-	"github.com/memsidecar/memsidecar/internal/purge"
-	"github.com/memsidecar/memsidecar/internal/recall"
-	"github.com/memsidecar/memsidecar/internal/review"
+	"github.com/memsidecar/memsidecar/internal/reconcile"
+	"github.com/memsidecar/memsidecar/internal/reflector/consolidator"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
+	"github.com/memsidecar/memsidecar/internal/reflector/summary"
 	"github.com/memsidecar/memsidecar/internal/rpc"
-	"github.com/memsidecar/memsidecar/internal/schedule"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/logindex"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
+	"github.com/memsidecar/memsidecar/internal/service/session"
 	"github.com/memsidecar/memsidecar/internal/store"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
-// stopWait bounds how long a stop waits for requests in progress, and how long a client may take to say what it is: a stop waits for those who have
-// connected and said nothing.
+// stopWait limits how long a stop waits for requests in progress, and how long a new connection may take for its
+// handshake, because a stop waits for those, too.
 const stopWait = 5 * time.Second
 
-// warmWorkers is how many requests at a time find a goroutine whose stack is as large already as requests need.
+// warmWorkers is the number of pooled goroutines for requests. Their stacks have already grown, which saves copying
+// them for each request.
 const warmWorkers = 8
 
-// Options of Run that are not configuration.
+// Options of Run that are no configuration.
 type Options struct {
 	Logger  *slog.Logger
 	Version string
-	Ready   func(socket string) // called once requests are answered; may be nil
-	Now     func() time.Time    // nil is the real clock
+	// called when requests are served; may be nil
+	Ready func(socket string)
+	// nil means the real clock
+	Now func() time.Time
 
-	// Listener is the socket, when somebody else made it and keeps it, such as a service manager; nil makes it at Config.Socket. Run closes it.
+	// Listener is an inherited socket, such as one of a service manager; nil creates Config.Socket. Run closes it.
 	Listener *net.UnixListener
 }
 
@@ -62,52 +65,63 @@ type daemon struct {
 	cfg     Config
 	log     *slog.Logger
 	now     func() time.Time
-	elapsed func() time.Duration // nil with a clock that is not the real one
+	elapsed func() time.Duration // nil with a test clock
 	version string
 	started time.Time
 	stop    context.CancelFunc // ends Run
 
-	fs        durable.FS
-	store     *store.Store
-	engine    *search.Engine
-	finder    *chronicle.Finder
-	embedder  embedder      // nil without one
-	remote    *embed.Client // the same where it is a server, else nil
-	tools     *recall.Tools
-	indexed   func()     // lets searches go on
-	failed    chan error // why the store turned read-only
+	fs     durable.FS
+	store  *store.Store
+	engine *search.Engine
+	finder *logindex.Index
+	// none: searches use words alone
+	models []embedding.Model
+	// embedder if it is a server, else nil
+	remote      *embedding.Client
+	recallIndex *recall.Index
+	// called when the index is loaded; searches wait for it
+	indexed func()
+	// receives the error that made the store read-only
+	failed    chan error
 	memories  *jsonstore.Publisher
 	logs      *dailylog.Publisher
-	edits     *edit.Service
+	edits     *reconcile.Service
 	recall    *recall.Service
 	sessions  *session.Service
 	archiver  *archiver.Archiver
-	scheduler *schedule.Runner
+	scheduler *scheduler.Runner
 	purges    *purge.Service
 	reviews   *review.Service
-	digest    *digest.Service
+	summaries *summary.Service
 	learner   *consolidator.Service
 	model     *model // nil without one
 	monitor   *rpc.Monitor
 	server    *grpc.Server
-	health    *health.Server
-	paused    atomic.Bool
-	stopping  chan struct{} // closed when the stop begins
+	// nil with an inherited socket
+	socket *listener.Listener
+	health *health.Server
+	paused atomic.Bool
+	// closed at the start of the stop
+	stopping chan struct{}
 
-	counts  *memories.Service // what Stats and metrics count with
-	metrics *metricsServer    // nil unless metrics are served
+	// for counts of Stats and metrics
+	counts *memorysvc.Service
+	// nil if metrics are not served
+	metrics *metricsServer
 }
 
-// Run serves the data directory of cfg until ctx ends or a client asks for a stop, then finishes what is in progress, makes everything durable
-// and returns nil. cfg has its defaults.
+// Run serves the data directory of cfg until ctx ends or a client requests a stop. Then it finishes requests in
+// progress, publishes everything and returns nil. cfg must have its defaults.
 //
-// Errors: memory.ErrLocked (*LockedError), memory.ErrCorrupt, memory.ErrNewerVersion, memory.ErrUnsupportedFS, and those of the socket.
+// Errors: memory.ErrLocked (*LockedError), memory.ErrCorrupt, memory.ErrNewerVersion, memory.ErrUnsupportedFS, and
+// those of the socket.
 func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop, stopping: make(chan struct{})}
+	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop,
+		stopping: make(chan struct{})}
 	if d.now == nil {
-		d.now, d.elapsed = time.Now, elapsed //nolint:forbidigo // this is where the real clock comes in
+		d.now, d.elapsed = time.Now, elapsed //nolint:forbidigo // the only use of the real clock
 	}
 	d.started = d.now()
 	root, release, err := openData(cfg.Data)
@@ -119,20 +133,44 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	if err := d.open(ctx); err != nil {
 		return err
 	}
-	listener := opts.Listener
-	if listener == nil {
-		if listener, err = unixsock.Listen(ctx, cfg.Socket); err != nil {
-			return errors.Join(err, d.close())
-		}
+	socket, err := d.listen(ctx, opts.Listener)
+	if err != nil {
+		return errors.Join(err, d.close())
 	}
 	d.openMetrics(ctx)
-	return d.serve(ctx, listener, opts.Ready)
+	return d.serve(ctx, socket, opts.Ready)
 }
 
-// openData makes the data directory if need be, takes its lock and opens it.
+// listen returns the inherited socket if there is one, else creates the configured one. Error: *listener.InUseError.
+func (d *daemon) listen(ctx context.Context, inherited *net.UnixListener) (net.Listener, error) {
+	if inherited != nil {
+		return inherited, nil
+	}
+	socket, err := listener.Listen(ctx, d.cfg.Socket, "the daemon of data directory "+d.cfg.Data)
+	if inUse, ok := errors.AsType[*listener.InUseError](err); ok {
+		return nil, fmt.Errorf("%w; this daemon is for data directory %s: stop the other one with "+
+			"`memsidecar daemon stop --socket %s`, or use another socket with --socket", inUse, d.cfg.Data,
+			d.cfg.Socket)
+	} else if err != nil {
+		return nil, err
+	}
+	d.socket = socket
+	return socket, nil
+}
+
+// watchSocket keeps the socket's path. It returns an error, which stops the daemon, when clients cannot reach it any
+// more.
+func (d *daemon) watchSocket(ctx context.Context) error {
+	if d.socket == nil {
+		return nil // a service manager's
+	}
+	return d.socket.Watch(ctx, d.log)
+}
+
+// openData creates the data directory if it is missing, takes its lock and opens it.
 func openData(data string) (root *os.Root, release func() error, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make data directory: %w", err)
+		return nil, nil, fmt.Errorf("create data directory: %w", err)
 	}
 	if err := keepPrivate(data); err != nil {
 		return nil, nil, err
@@ -151,41 +189,49 @@ func openData(data string) (root *os.Root, release func() error, err error) {
 	return root, release, nil
 }
 
-// keepPrivate takes the data directory from other users.
+// keepPrivate removes the permissions of other users from the data directory.
 func keepPrivate(data string) error {
 	info, err := os.Stat(data)
 	if err != nil {
-		return fmt.Errorf("look at data directory: %w", err)
+		return fmt.Errorf("examine data directory: %w", err)
 	}
 	if info.Mode().Perm() == 0o700 {
 		return nil
 	}
 	if err := os.Chmod(data, 0o700); err != nil {
-		return fmt.Errorf("data directory %s is open to others and its mode cannot be changed (%w); make it yours, or use another with --data", data, err)
+		return fmt.Errorf("data directory %s is accessible to other users and its mode cannot be changed (%w); take "+
+			"ownership of it, "+"or use another one with --data", data, err)
 	}
 	return nil
 }
 
-// watchFailure tells health checks when nothing can be written any more. Reads go on.
+// watchFailure sets the health of writing services to NOT_SERVING when the store becomes read-only. Reads continue.
 func (d *daemon) watchFailure(ctx context.Context) error {
 	select {
 	case err := <-d.failed:
-		d.log.Error("health is NOT_SERVING for everything that writes", "err", err)
+		d.log.Error("store is read-only; health is NOT_SERVING for services that write", "err", err)
 		for name := range d.server.GetServiceInfo() {
-			if name != "memsidecar.v1.SearchService" && name != "memsidecar.v1.AdminService" && name != "memsidecar.v1.OperationService" {
+			if name != "memsidecar.v1.SearchService" && name != "memsidecar.v1.AdminService" &&
+				name != "memsidecar.v1.OperationService" {
 				d.health.SetServingStatus(name, healthpb.HealthCheckResponse_NOT_SERVING)
 			}
+		}
+		if errors.Is(err, durable.ErrDetached) {
+			d.rescueDetached(context.WithoutCancel(ctx))
 		}
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// serve answers requests until ctx ends and stops everything in the order: new requests, background work, requests in progress, files.
-func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(string)) error {
+// serve answers requests until ctx ends. Then it stops, in this order: new requests, background work, requests in
+// progress, files.
+func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(string)) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
-	for _, run := range []func(context.Context) error{d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.Run, d.finder.Run, d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.serveMetrics} {
+	for _, run := range []func(context.Context) error{
+		d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.RunIndexing, d.finder.Run,
+		d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.watchSocket, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
 	group.Go(func() error { return d.recall.Run(work) })
@@ -195,15 +241,16 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(st
 		group.Go(func() error { return d.sessions.Run(work) })
 	}
 	served := make(chan error, 1)
-	go func() { served <- d.server.Serve(listener) }()
-	d.log.Info("serving", "socket", d.cfg.Socket, "data", d.cfg.Data, "lsn", d.store.LSN(), "version", d.version, "pid", os.Getpid())
+	go func() { served <- d.server.Serve(socket) }()
+	d.log.Info("serving", "socket", d.cfg.Socket, "data", d.cfg.Data, "lsn", d.store.LSN(), "version", d.version, "pid",
+		os.Getpid())
 	if ready != nil {
 		ready(d.cfg.Socket)
 	}
 	var err error
 	select {
 	case <-ctx.Done():
-	case <-work.Done(): // a part failed
+	case <-work.Done(): // a background task failed
 	case err = <-served:
 		served <- nil
 	}
@@ -216,7 +263,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener, ready func(st
 	return errors.Join(err, <-served, d.close())
 }
 
-// loadIndex makes the memories searchable. Searches wait for it.
+// loadIndex builds the search index. Searches wait for it.
 func (d *daemon) loadIndex(context.Context) error {
 	defer d.indexed()
 	for _, name := range d.store.Spaces() {
@@ -227,7 +274,7 @@ func (d *daemon) loadIndex(context.Context) error {
 	return nil
 }
 
-// stopServer lets requests in progress end, but not for ever: a stream that is being watched never ends by itself.
+// stopServer waits at most stopWait for requests in progress. Watch streams never end by themselves.
 func (d *daemon) stopServer() {
 	done := make(chan struct{})
 	go func() { defer close(done); d.server.GracefulStop() }()
@@ -241,14 +288,15 @@ func (d *daemon) stopServer() {
 	}
 }
 
-// close writes everything out. What cannot be written is in the journal, and the next start goes on from there.
+// close publishes everything and closes the store. Failures to publish are only logged: the journal has everything,
+// and the next start publishes it.
 func (d *daemon) close() error {
 	ctx := context.Background()
 	if d.store.Err() == nil {
-		err := d.store.FlushTouches(ctx)
+		err := d.store.FlushAccesses(ctx)
 		d.takeEdits(ctx)
 		if err = errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs)); err != nil {
-			d.log.Warn("not everything was published at the stop; the next start will do it", "err", err)
+			d.log.Warn("publishing at the stop failed; the next start will retry", "err", err)
 		}
 	}
 	err := d.store.Close(ctx)
@@ -256,5 +304,5 @@ func (d *daemon) close() error {
 	return err
 }
 
-// path of a file of the data directory, for messages.
+// path returns the path of a file in the data directory, for messages.
 func (d *daemon) path(name string) string { return filepath.Join(d.cfg.Data, name) }

@@ -15,60 +15,88 @@ import (
 	"github.com/memsidecar/memsidecar/internal/rpc"
 )
 
-// doctor looks at everything that may need a person.
+// doctor returns one finding per part of the daemon, including those without problems.
 func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
-	findings := []rpc.Finding{d.findStore(), d.findModes()}
-	findings = append(findings, d.findPublished("memory.json", d.memories.Status()), d.findPublished("logs", d.logs.Status()))
+	findings := []rpc.Finding{d.findStore(), d.findModes(), d.findSocket()}
+	findings = append(findings, d.findPublished("memory.json", d.memories.Status()),
+		d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
-	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findReviews(), d.findQuarantine(), d.findCapture(), d.findSessions())
+	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findReviews(), d.findQuarantine(),
+		d.findCapture(), d.findSessions())
 	return append(findings, d.findModel(), d.findEmbeddings(), d.findClock(ctx), d.findJobs()), nil
 }
 
+// ok is a finding without a problem.
 func ok(name, format string, args ...any) rpc.Finding {
 	return rpc.Finding{Name: name, Level: rpc.LevelOK, Detail: fmt.Sprintf(format, args...)}
 }
 
+// findStore reports whether the store accepts writes.
 func (d *daemon) findStore() rpc.Finding {
 	if err := d.store.Err(); err != nil {
 		return rpc.Finding{Name: "store", Level: rpc.LevelFail, Detail: err.Error(),
-			Remedy: "look at the disk, then run `memsidecar restart`; nothing that was acknowledged is lost"}
+			Remedy: "look at the disk, then run `memsidecar daemon restart`; nothing that was acknowledged is lost"}
 	}
-	figures := d.store.Journal()
+	figures := d.store.JournalStats()
 	return ok("store", "writable, at operation %d, journal segments: %d", d.store.LSN(), figures.Segments)
 }
 
+// findModes checks the permissions of data directory and socket.
 func (d *daemon) findModes() rpc.Finding {
-	for path, want := range map[string]fs.FileMode{d.cfg.Data: 0o700, d.cfg.Socket: 0o600, filepath.Dir(d.cfg.Socket): 0o700} {
+	for path, want := range map[string]fs.FileMode{d.cfg.Data: 0o700, d.cfg.Socket: 0o600,
+		filepath.Dir(d.cfg.Socket): 0o700} {
 		info, err := os.Lstat(path)
 		if err != nil {
-			return rpc.Finding{Name: "access", Level: rpc.LevelFail, Detail: err.Error(), Remedy: "run `memsidecar restart`"}
+			return rpc.Finding{Name: "access", Level: rpc.LevelFail, Detail: err.Error(),
+				Remedy: "run `memsidecar daemon restart`"}
 		}
 		if mode := info.Mode().Perm(); mode&^want != 0 {
-			return rpc.Finding{Name: "access", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%s has mode %04o", path, mode),
+			return rpc.Finding{Name: "access", Level: rpc.LevelWarn,
+				Detail: fmt.Sprintf("%s has mode %04o", path, mode),
 				Remedy: fmt.Sprintf("run `chmod %04o %s`", want, path)}
 		}
 	}
 	return ok("access", "data directory and socket are open to you only")
 }
 
+// findSocket reports a socket that other processes removed.
+func (d *daemon) findSocket() rpc.Finding {
+	if d.socket == nil {
+		return ok("socket", "%s, held by the service manager", d.cfg.Socket)
+	}
+	if n, at := d.socket.Restored(); n > 0 {
+		return rpc.Finding{Name: "socket", Level: rpc.LevelWarn,
+			Detail: fmt.Sprintf("%s was removed or replaced by another process %d times, last %s; it was created again",
+				d.cfg.Socket, n, at.In(d.cfg.Location()).Format(time.DateTime)),
+			Remedy: "find what cleans the directory, or choose another path with --socket"}
+	}
+	return ok("socket", "%s", d.cfg.Socket)
+}
+
+// findPublished reports published files that could not be written.
 func (d *daemon) findPublished(name string, status []publish.Status) rpc.Finding {
 	for _, s := range status {
 		if s.Err != nil {
-			return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: fmt.Sprintf("%s could not be written: %v", s.Key, s.Err),
-				Remedy: "make room or mend the access to the file; it is tried again by itself, and everything is in the journal"}
+			return rpc.Finding{Name: name, Level: rpc.LevelWarn,
+				Detail: fmt.Sprintf("%s could not be written: %v", s.Key, s.Err),
+				Remedy: "free disk space or fix the permissions of the file; the daemon retries, and the journal has " +
+					"everything"}
 		}
 	}
 	return ok(name, "%d published", len(status))
 }
 
+// findSnapshot reports the newest snapshot.
 func (d *daemon) findSnapshot() rpc.Finding {
 	info := d.store.Snapshot()
 	if info.LSN == 0 {
 		return ok("snapshot", "none yet; everything is in the journal")
 	}
-	return ok("snapshot", "includes operation %d, taken %s", info.LSN, info.At.In(d.cfg.Location()).Format(time.DateTime))
+	return ok("snapshot", "includes operation %d, taken %s", info.LSN,
+		info.At.In(d.cfg.Location()).Format(time.DateTime))
 }
 
+// findEdits counts edits of published files that need a decision.
 func (d *daemon) findEdits() rpc.Finding {
 	waiting, err := d.edits.List()
 	switch {
@@ -78,14 +106,15 @@ func (d *daemon) findEdits() rpc.Finding {
 		return ok("edits", "none of the published files waits for a decision")
 	}
 	e := waiting[0]
-	detail := fmt.Sprintf("%d edits of published files wait for a decision, the oldest of %s (%s)", len(waiting), e.File, e.Kind)
+	detail := fmt.Sprintf("%d edits of published files wait for a decision, the oldest of %s (%s)", len(waiting),
+		e.File, e.Kind)
 	if len(waiting) == 1 {
 		detail = fmt.Sprintf("an edit of %s waits for a decision (%s)", e.File, e.Kind)
 	}
 	return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: detail, Remedy: "run `memsidecar edits`"}
 }
 
-// findQuarantine counts what was set aside, but for edits, which findEdits is about.
+// findQuarantine counts quarantined files, except edits; findEdits reports those.
 func (d *daemon) findQuarantine() rpc.Finding {
 	entries, err := d.fs.ReadDir("quarantine")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,17 +133,21 @@ func (d *daemon) findQuarantine() rpc.Finding {
 	if files <= 0 {
 		return ok("quarantine", "nothing but edits, if anything")
 	}
-	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d files were set aside", files),
-		Remedy: fmt.Sprintf("look at them in %s and remove what you do not need; the daemon never does", d.path("quarantine"))}
+	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d files are quarantined", files),
+		Remedy: fmt.Sprintf("examine them in %s and remove what you do not need; the daemon never does",
+			d.path("quarantine"))}
 }
 
+// findCapture reports a pause of capture.
 func (d *daemon) findCapture() rpc.Finding {
 	if d.paused.Load() {
-		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn, Detail: "capture is paused: sessions are not recorded", Remedy: "run `memsidecar resume`"}
+		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn,
+			Detail: "capture is paused: sessions are not recorded", Remedy: "run `memsidecar daemon resume`"}
 	}
 	return ok("capture", "sessions are recorded")
 }
 
+// findSessions counts open sessions and those that wait for reflection.
 func (d *daemon) findSessions() rpc.Finding {
 	open, waiting := 0, 0
 	for _, name := range d.store.Spaces() {
@@ -129,29 +162,34 @@ func (d *daemon) findSessions() rpc.Finding {
 		}
 	}
 	if waiting > 0 && d.cfg.ReflectDisabled {
-		return rpc.Finding{Name: "sessions", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d sessions wait to be reflected, which is switched off", waiting),
-			Remedy: "run `memsidecar reflect SESSION`, or set memory_session_reflect_enabled"}
+		return rpc.Finding{Name: "sessions", Level: rpc.LevelWarn,
+			Detail: fmt.Sprintf("%d sessions wait to be reflected, which is switched off", waiting),
+			Remedy: "run `memsidecar session reflect SESSION`, or set memory_session_reflect_enabled"}
 	}
 	return ok("sessions", "%d open, %d waiting to be reflected", open, waiting)
 }
 
+// findClock reports an implausible clock.
 func (d *daemon) findClock(ctx context.Context) rpc.Finding {
-	doubt, err := d.store.ClockDoubt(ctx)
+	doubt, err := d.store.ClockWarning(ctx)
 	switch {
 	case err != nil:
 		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: err.Error()}
 	case doubt != "":
 		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: doubt,
-			Remedy: "if the time of this machine is wrong, set it right; archiving, deletion, expiry and trimming wait meanwhile, nothing else does"}
+			Remedy: "if the clock of this machine is wrong, correct it; until then archiving, deletion, expiry and " +
+				"trimming wait"}
 	}
-	return ok("clock", "runs evenly; ages are trusted")
+	return ok("clock", "plausible; ages are trusted")
 }
 
+// findJobs reports failing jobs, or when the jobs run next.
 func (d *daemon) findJobs() rpc.Finding {
 	for _, s := range d.scheduler.Status() {
 		if s.Err != nil {
-			return rpc.Finding{Name: "jobs", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%s failed %d times: %v", s.Name, s.Failures, s.Err),
-				Remedy: "it is tried again " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)}
+			return rpc.Finding{Name: "jobs", Level: rpc.LevelWarn,
+				Detail: fmt.Sprintf("%s failed %d times: %v", s.Name, s.Failures, s.Err),
+				Remedy: "the next attempt is at " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)}
 		}
 	}
 	var next []string

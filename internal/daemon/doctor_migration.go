@@ -8,9 +8,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/rpc"
 )
 
-// findMigration tells of files of the oldest layout that came too late to be taken over, and of the report of an adoption.
+// findMigration reports Markdown files of the first layout that were added too late to be migrated, and the report of
+// a migration.
 func (d *daemon) findMigration() rpc.Finding {
-	late, err := jsonstore.LeftOver(d.fs)
+	late, err := jsonstore.MarkdownFiles(d.fs)
 	if err != nil {
 		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: err.Error()}
 	}
@@ -20,8 +21,11 @@ func (d *daemon) findMigration() rpc.Finding {
 			names += ", …"
 		}
 		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("files of the oldest layout that came after the data directory was in use, and are not read: %d (%s)", len(late), names),
-			Remedy: "move them to a new directory, run `memsidecar --data NEW checkpoint` and bring what you need of NEW/memory.json over with `memsidecar add`; or delete them"}
+			Detail: fmt.Sprintf("files of the oldest layout that came after the data directory was in use, and are "+
+				"not read: %d (%s)", len(late), names),
+			Remedy: "move them to a new directory, run `memsidecar --data NEW daemon publish` and bring what you " +
+				"need of " +
+				"NEW/memory.json over with `memsidecar add`; or delete them"}
 	}
 	places, reported, err := jsonstore.ReadReport(d.fs)
 	switch {
@@ -32,6 +36,7 @@ func (d *daemon) findMigration() rpc.Finding {
 	case places == 0:
 		return ok("migration", "everything found was taken over; see %s", d.path(jsonstore.ReportName))
 	}
-	return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: fmt.Sprintf("places in the files found that were not taken over as they stood: %d", places),
+	return rpc.Finding{Name: "migration", Level: rpc.LevelWarn,
+		Detail: fmt.Sprintf("places in the files found that were not taken over as they stood: %d", places),
 		Remedy: fmt.Sprintf("read %s, then delete it", d.path(jsonstore.ReportName))}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/rpc"
 )
 
-// findReviews counts what was proposed and left to a person.
+// findReviews counts pending review items.
 func (d *daemon) findReviews() rpc.Finding {
 	const name = "review"
 	n, err := d.reviews.Pending()
@@ -20,5 +20,6 @@ func (d *daemon) findReviews() rpc.Finding {
 	if n == 1 {
 		detail = "a proposed change waits for a decision"
 	}
-	return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: detail + "; until then nothing is changed", Remedy: "run `memsidecar review`"}
+	return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: detail + "; until then nothing is changed",
+		Remedy: "run `memsidecar review`"}
 }

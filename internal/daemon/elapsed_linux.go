@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// elapsed is the time since the machine was started, counting also while it slept. Nobody can set it.
+// elapsed returns the time since boot, including suspend. Unlike the wall clock it cannot be set.
 func elapsed() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
-		return 0 // a clock that stands still makes the wall clock doubtful, which is the safe side
+		return 0 // a constant makes the wall clock implausible, which is the safe side
 	}
 	return time.Duration(t.Nano())
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
+// lockName is the lock file in the data directory.
 const lockName = "LOCK"
 
-// LockedError says who uses the data directory. It is a memory.ErrLocked.
+// LockedError names the process that uses the data directory. It matches memory.ErrLocked.
 type LockedError struct {
 	Data string
-	PID  string // as the other daemon wrote it; empty when unknown
+	// written by the other daemon; "" if unknown
+	PID string
 }
 
 func (e *LockedError) Error() string {
@@ -24,14 +26,16 @@ func (e *LockedError) Error() string {
 	if e.PID != "" {
 		who = "the memsidecar with process id " + e.PID
 	}
-	return fmt.Sprintf("data directory %s is in use by %s; stop it with `memsidecar stop`, or use another directory with --data", e.Data, who)
+	return fmt.Sprintf("data directory %s is in use by %s; stop it with `memsidecar daemon stop`, or use another "+
+		"directory "+
+		"with --data", e.Data, who)
 }
 
 // Is makes errors.Is(err, memory.ErrLocked) true.
 func (e *LockedError) Is(target error) bool { return target == memory.ErrLocked }
 
-// Lock takes the lock of a data directory, which must exist, and writes the process id into it. It does not wait. The lock ends with
-// release or with the process. Error: *LockedError.
+// Lock locks a data directory, which must exist, and writes the process id into the lock file. It does not wait. The
+// lock ends with release or with the process. Error: *LockedError.
 func Lock(data string) (release func() error, err error) {
 	path := filepath.Join(data, lockName)
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))

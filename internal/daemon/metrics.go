@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,22 +10,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/metrics"
 	"github.com/memsidecar/memsidecar/internal/publish"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 )
 
-// httpWait bounds every step of a request for metrics.
+// httpWait limits each step of a request for metrics.
 const httpWait = 10 * time.Second
 
-// metricsServer answers requests for metrics and health over HTTP.
+// metricsServer serves metrics and health over HTTP.
 type metricsServer struct {
 	listener net.Listener
 	http     *http.Server
 }
 
-// openMetrics begins to count calls and to listen, if that is configured. The memory does not depend on it: what fails is logged.
+// openMetrics starts to count calls and to listen, if configured. The daemon does not depend on it, so errors are
+// only logged.
 func (d *daemon) openMetrics(ctx context.Context) {
 	addr := d.cfg.MetricsListen
 	if addr == "" {
@@ -34,30 +34,30 @@ func (d *daemon) openMetrics(ctx context.Context) {
 	}
 	listener, err := listenForMetrics(ctx, addr)
 	if err != nil {
-		d.log.Error("metrics are not served", "metrics_listen", addr, "origin", d.cfg.origin("metrics_listen"), "err", err)
+		d.log.Error("metrics are not served", "metrics_listen", addr, "origin", d.cfg.origin("metrics_listen"), "err",
+			err)
 		return
 	}
 	m := metrics.New(d.version, d.sample, d.readiness)
 	d.monitor.Observe(m.Observe)
 	d.metrics = &metricsServer{listener: listener, http: &http.Server{
-		Handler: m.Handler(listener.Addr().Network() == "tcp"), ReadHeaderTimeout: httpWait, ReadTimeout: httpWait, WriteTimeout: httpWait,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		Handler: m.Handler(listener.Addr().Network() == "tcp"), ReadHeaderTimeout: httpWait, ReadTimeout: httpWait,
+		WriteTimeout: httpWait,
+		IdleTimeout:  time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}}
 	d.log.Info("serving metrics", "address", listener.Addr().String())
 }
 
+// listenForMetrics listens on addr.
 func listenForMetrics(ctx context.Context, addr string) (net.Listener, error) {
 	if !strings.HasPrefix(addr, "/") {
 		return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	}
-	// The lock that makes removing a left-over socket safe is that of the data directory; two daemons may be configured for one address.
-	if conn, err := new(net.Dialer).DialContext(ctx, "unix", addr); err == nil {
-		return nil, errors.Join(fmt.Errorf("somebody else listens on %s", addr), conn.Close())
-	}
-	return unixsock.Listen(ctx, addr)
+	return listener.Listen(ctx, addr, "the metrics of another daemon")
 }
 
-// serveMetrics answers until ctx ends.
+// serveMetrics serves until ctx ends. Errors are only logged.
 func (d *daemon) serveMetrics(ctx context.Context) error {
 	if d.metrics == nil {
 		return nil
@@ -66,7 +66,7 @@ func (d *daemon) serveMetrics(ctx context.Context) error {
 	go func() { served <- d.metrics.http.Serve(d.metrics.listener) }()
 	select {
 	case err := <-served: // the rest goes on without
-		d.log.Error("metrics are not served any more", "err", err)
+		d.log.Error("metrics server failed", "err", err)
 		return nil
 	case <-ctx.Done():
 	}
@@ -77,7 +77,7 @@ func (d *daemon) serveMetrics(ctx context.Context) error {
 	return err
 }
 
-// readiness says what the daemon cannot do; nil when it can do everything.
+// readiness returns why the daemon is not fully functional, nil if it is.
 func (d *daemon) readiness() error {
 	select {
 	case <-d.stopping:
@@ -87,11 +87,13 @@ func (d *daemon) readiness() error {
 	return d.store.Err()
 }
 
-// sample is how the daemon does. It looks at every memory.
+// sample collects the values of the metrics. It reads the header of every memory.
 func (d *daemon) sample() metrics.Sample {
-	s := metrics.Sample{Status: map[string]int64{}, Spaces: map[string]int64{}, ReadOnly: d.store.Err() != nil, Paused: d.paused.Load()}
+	s := metrics.Sample{Status: map[string]int64{}, Spaces: map[string]int64{}, ReadOnly: d.store.Err() != nil,
+		Paused: d.paused.Load()}
 	if stats, err := d.counts.Stats(nil); err == nil { // all spaces: there is no name that could be wrong
-		s.Active, s.AverageSalience, s.Accesses, s.LogEntries, s.LSN = stats.ByCategory, stats.AverageSalience, stats.Accesses, stats.LogEntries, stats.LSN
+		s.Active, s.AverageSalience, s.Accesses, s.LogEntries, s.LSN = stats.ByCategory, stats.AverageSalience,
+			stats.Accesses, stats.LogEntries, stats.LSN
 		for status, n := range stats.ByStatus {
 			s.Status[string(status)] = n
 		}
@@ -101,7 +103,7 @@ func (d *daemon) sample() metrics.Sample {
 	}
 	for _, space := range d.store.Spaces() {
 		s.SessionsWaiting += len(d.sessions.List(space, memory.SessionEnded))
-		s.VectorsWaiting += d.engine.Coverage(space).Waiting
+		s.VectorsWaiting += d.engine.EmbeddingCoverage(space).Waiting
 	}
 	if waiting, err := d.edits.List(); err == nil {
 		s.EditsWaiting = len(waiting)
@@ -109,10 +111,11 @@ func (d *daemon) sample() metrics.Sample {
 	if waiting, err := d.reviews.Pending(); err == nil {
 		s.ReviewsWaiting = waiting
 	}
-	s.RecordsToIndex = d.engine.Queued()
-	figures := d.store.Journal()
+	s.RecordsToIndex = d.engine.QueuedRecords()
+	figures := d.store.JournalStats()
 	s.JournalSyncs, s.JournalSegments, s.JournalBytes = figures.Syncs, figures.Segments, d.journalSize()
-	s.Publications = []metrics.Publication{d.publication("memory.json", d.memories.Status()), d.publication("logs", d.logs.Status())}
+	s.Publications = []metrics.Publication{d.publication("memory.json", d.memories.Status()),
+		d.publication("logs", d.logs.Status())}
 	for _, job := range d.scheduler.Status() {
 		s.Jobs = append(s.Jobs, metrics.Job{Name: job.Name, Failures: job.Failures})
 	}
@@ -121,7 +124,7 @@ func (d *daemon) sample() metrics.Sample {
 	return s
 }
 
-// publication sums up the files of one kind.
+// publication summarises the state of the files of one kind.
 func (d *daemon) publication(kind string, status []publish.Status) metrics.Publication {
 	p := metrics.Publication{Kind: kind}
 	for _, s := range status {
@@ -136,7 +139,7 @@ func (d *daemon) publication(kind string, status []publish.Status) metrics.Publi
 	return p
 }
 
-// journalSize is what the segments take on disk, 0 when that cannot be seen.
+// journalSize returns the bytes of the journal's segments on disk, 0 if they cannot be read.
 func (d *daemon) journalSize() (bytes int64) {
 	entries, err := d.fs.ReadDir("journal")
 	if err != nil {

@@ -10,31 +10,35 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/rpc"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// ledgerFile counts the tokens of the day. It holds no text.
+// ledgerFile stores the token usage of the day. It contains no text.
 const ledgerFile = "llm.json"
 
-// model is the daemon's one language model, with what is known of how it does. It is safe for concurrent use.
+// model is the daemon's language model with its recent health. It is safe for concurrent use.
 type model struct {
-	client *llm.Client // nil when broken says why
+	// nil when broken says why
+	client *llm.Client
 	ledger *llm.Ledger
 	broken error
 	name   string
-	limit  int64 // tokens of a day, 0 without limit
-	now    func() time.Time
+	// tokens of a day, 0 without limit
+	limit int64
+	now   func() time.Time
 
-	mu     sync.Mutex
-	last   time.Time // of the last answer; zero before the first; guarded by mu
-	since  time.Time // of the first failure after it; zero when the last question was answered; guarded by mu
+	mu sync.Mutex
+	// of the last answer; zero before the first; guarded by mu
+	last time.Time
+	// of the first failure after it; zero when the last question was answered; guarded by mu
+	since  time.Time
 	reason *llm.Error
 }
 
-// openModel makes the client of the model that is configured, nil when none is. A ledger that cannot be read leaves the model out of use, not the
-// daemon: memories are served without one.
+// openModel makes the client of the configured model, nil if there is none. An unreadable ledger disables the model,
+// but not the daemon.
 func (d *daemon) openModel() (*model, error) {
 	conf, ok := d.cfg.LLM.Client(os.Getenv)
 	if !ok {
@@ -55,7 +59,8 @@ func (d *daemon) openModel() (*model, error) {
 		},
 	})
 	if m.broken != nil {
-		d.log.Error("the model is not asked until the ledger of its tokens can be read", "file", d.path(ledgerFile), "err", m.broken)
+		d.log.Error("model disabled: its token ledger cannot be read", "file", d.path(ledgerFile),
+			"err", m.broken)
 		return m, nil
 	}
 	conf.Ledger, conf.Now, conf.Logger = m.ledger, d.now, d.log
@@ -66,18 +71,19 @@ func (d *daemon) openModel() (*model, error) {
 	return m, nil
 }
 
-// Do is llm.Client's, watched.
+// Do asks the model and records the result.
 func (m *model) Do(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	if m.broken != nil {
 		return llm.Reply{}, &llm.Error{Reason: llm.ErrLedger, Later: true, Cause: m.broken}
 	}
 	reply, err := m.client.Do(ctx, req)
-	m.note(err)
+	m.observe(err)
 	return reply, err
 }
 
-// note keeps how a question went. What is wrong with one question says nothing about the server, and neither does a caller that went away.
-func (m *model) note(err error) {
+// observe records the result of a question for doctor. Errors of a single question, and cancelled callers, say
+// nothing about the server.
+func (m *model) observe(err error) {
 	e, failed := errors.AsType[*llm.Error](err)
 	if err != nil && !failed {
 		return
@@ -94,7 +100,7 @@ func (m *model) note(err error) {
 	}
 }
 
-// findModel tells how the model does. It asks nothing: that costs tokens.
+// findModel reports the health of the model. It asks no question, because that costs tokens.
 func (d *daemon) findModel() rpc.Finding {
 	const name = "model"
 	m := d.model
@@ -105,7 +111,8 @@ func (d *daemon) findModel() rpc.Finding {
 		return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: fmt.Sprintf(format, args...), Remedy: remedy}
 	}
 	if m.broken != nil {
-		return warn(fmt.Sprintf("remove %s, which begins the count of today's tokens anew, and run `memsidecar restart`", d.path(ledgerFile)), "%s is not asked: %v", m.name, m.broken)
+		return warn(fmt.Sprintf("remove %s, which begins the count of today's tokens anew, and run `memsidecar "+
+			"daemon restart`", d.path(ledgerFile)), "%s is not asked: %v", m.name, m.broken)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,16 +120,18 @@ func (d *daemon) findModel() rpc.Finding {
 	used := m.usage()
 	switch {
 	case m.reason != nil && errors.Is(m.reason, llm.ErrBudget) && d.now().Before(m.reason.RetryAt):
-		return warn("raise llm_daily_tokens if that is too early", "%s: the tokens of the day are used up until %s; %s", m.name, at(m.reason.RetryAt), used)
+		return warn("raise llm_daily_tokens if that is too early", "%s: the daily token limit is reached until %s; %s",
+			m.name, at(m.reason.RetryAt), used)
 	case m.reason != nil:
-		return warn("run `memsidecar llm test`; sessions wait meanwhile", "%s fails since %s: %v; %s", m.name, at(m.since), m.reason, used)
+		return warn("run `memsidecar config test-llm`; sessions wait meanwhile", "%s fails since %s: %v; %s", m.name,
+			at(m.since), m.reason, used)
 	case m.last.IsZero():
 		return ok(name, "%s was not asked since the start; %s", m.name, used)
 	}
 	return ok(name, "%s answered last at %s; %s", m.name, at(m.last), used)
 }
 
-// usage says what was used today.
+// usage describes the token usage of the day.
 func (m *model) usage() string {
 	today := m.ledger.Today()
 	if m.limit == 0 {

@@ -10,36 +10,37 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/backup"
-	"github.com/memsidecar/memsidecar/internal/chronicle"
-	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
-	"github.com/memsidecar/memsidecar/internal/digest"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/edit"
-	"github.com/memsidecar/memsidecar/internal/figures"
-	"github.com/memsidecar/memsidecar/internal/graph"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
-	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/publish"
-	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/reconcile"
 	"github.com/memsidecar/memsidecar/internal/reflector"
-	"github.com/memsidecar/memsidecar/internal/review"
+	"github.com/memsidecar/memsidecar/internal/reflector/consolidator"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
+	"github.com/memsidecar/memsidecar/internal/reflector/summary"
 	"github.com/memsidecar/memsidecar/internal/rpc"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/search/logindex"
+	"github.com/memsidecar/memsidecar/internal/service/graph"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
+	"github.com/memsidecar/memsidecar/internal/service/session"
+	"github.com/memsidecar/memsidecar/internal/service/transfer"
+	"github.com/memsidecar/memsidecar/internal/service/usage"
 	"github.com/memsidecar/memsidecar/internal/store"
-	"github.com/memsidecar/memsidecar/internal/transfer"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/store/backup"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // open builds everything from the bottom up. On an error nothing is left open.
 func (d *daemon) open(ctx context.Context) error {
-	if err := d.clean(); err != nil {
-		return err
-	}
+	// The store comes first: a directory that it refuses stays as it is.
 	if err := d.openStore(); err != nil {
 		return err
+	}
+	if err := d.clean(); err != nil {
+		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
 	}
 	if err := d.openServices(ctx); err != nil {
 		return errors.Join(err, d.store.Close(context.WithoutCancel(ctx)))
@@ -54,29 +55,27 @@ func (d *daemon) local() time.Time { return d.now().In(d.cfg.Location()) }
 // openStore opens the store with everything that follows it.
 func (d *daemon) openStore() (err error) {
 	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
-	if err := d.openEmbedder(); err != nil {
+	if err := d.openModels(); err != nil {
 		return err
 	}
-	if d.embedder != nil {
-		searching.Embedder = d.embedder
-	}
+	searching.Models = d.models
 	d.engine = search.New(searching)
-	d.indexed = d.engine.Hold()
-	foreign, displaced := func(name string) { d.edits.Foreign(name) }, func(e publish.Edit) { d.edits.Displaced(e) }
-	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
-	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, Foreign: foreign, Displaced: displaced})
-	d.finder = chronicle.New(chronicle.Config{Search: d.engine, Now: d.local})
-	d.failed, d.tools = make(chan error, 1), recall.NewTools()
+	d.indexed = d.engine.BlockSearches()
+	foreign, displaced := func(name string) { d.edits.FileChanged(name) }, func(e publish.Edit) { d.edits.EditQuarantined(e) }
+	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
+	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
+	d.finder = logindex.New(logindex.Config{Search: d.engine, Now: d.local})
+	d.failed, d.recallIndex = make(chan error, 1), recall.NewIndex()
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs, d.tools, d.finder},
+		Projections: []store.Projection{d.engine, d.memories, d.logs, d.recallIndex, d.finder},
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
 		return err
 	}
-	d.tools.Load(d.store)
-	d.finder.Attach(d.store)
+	d.recallIndex.Load(d.store)
+	d.finder.SetStore(d.store)
 	d.memories.Attach(jsonstore.FromStore(d.store))
 	d.logs.Attach(dailylog.FromStore(d.store))
 	return nil
@@ -87,7 +86,7 @@ func (d *daemon) openServices(ctx context.Context) (err error) {
 	if err := d.adopt(ctx); err != nil {
 		return err
 	}
-	d.edits = edit.New(edit.Config{
+	d.edits = reconcile.New(reconcile.Config{
 		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Dir: d.cfg.Data,
 	})
 	if err := d.openPurges(ctx); err != nil {
@@ -107,7 +106,7 @@ func (d *daemon) openServices(ctx context.Context) (err error) {
 func (d *daemon) openLearning() {
 	hints := &recall.Hints{}
 	d.recall = d.newRecall(hints)
-	d.reviews, d.digest = review.New(d.store), digest.New(d.store, d.now)
+	d.reviews, d.summaries = review.New(d.store), summary.New(d.store, d.now)
 	reflecting := reflector.Config{
 		Store: d.store, Search: d.engine, Now: d.now, Location: d.cfg.Location(), Logger: d.log, Hints: hints, Reviews: d.reviews,
 	}
@@ -129,19 +128,19 @@ func (d *daemon) openLearning() {
 func (d *daemon) openServer() {
 	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
-	d.counts = memories.New(d.store, d.local)
+	d.counts = memorysvc.New(d.store, d.local)
 	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
-		Consolidator: d.learner, Reviews: d.reviews, Digest: d.digest,
-		Backups: &backup.Source{Store: d.store, FS: d.fs, Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, d.local),
-		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Figures: figures.New(d.store, d.cfg.Location()), Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Consolidator: d.learner, Reviews: d.reviews, Summaries: d.summaries,
+		Backups: &backup.Source{Store: d.store, FS: d.fs, Published: PublishedFiles(), Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, d.local),
+		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Usage: usage.New(d.store, d.cfg.Location()), Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 	})
 }
 
 // clean removes what a crash may have left of files being written.
 func (d *daemon) clean() error {
-	if err := publish.Clean(d.fs); err != nil {
+	if err := publish.Recover(d.fs); err != nil {
 		return fmt.Errorf("remove left-over files: %w", err)
 	}
 	for _, dir := range []string{"journal", "snapshots"} {
@@ -177,7 +176,7 @@ func (d *daemon) adopt(ctx context.Context) error {
 
 // takeEdits takes over what people wrote into the published files. What cannot be taken over now is not published over, and is tried again.
 func (d *daemon) takeEdits(ctx context.Context) {
-	if _, err := d.edits.Look(ctx, true); err != nil {
+	if _, err := d.edits.Scan(ctx, true); err != nil {
 		d.log.Warn("cannot look for edits of published files", "err", err)
 	}
 }

@@ -5,38 +5,39 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/purge"
 	"github.com/memsidecar/memsidecar/internal/rpc"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
-// openPurges finishes a purge that was interrupted, before anybody is answered.
+// openPurges finishes an interrupted purge before any request is served.
 func (d *daemon) openPurges(ctx context.Context) error {
 	d.purges = purge.New(purge.Config{
-		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, Save: d.saveErased, Logger: d.log,
-		Waiting: d.waitingEdits, Stopping: d.stopping,
+		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, SaveIndex: d.saveErased, Logger: d.log,
+		PendingEdits: d.waitingEdits, Stopping: d.stopping,
 	})
 	err := d.purges.Resume(ctx)
 	if errors.Is(err, memory.ErrUnfinished) && durable.IsDiskFull(err) {
-		// What is read is clean already. A daemon that does not start helps nobody to make space.
-		d.log.Error("a purge could not be finished for want of space; the next start tries again", "err", err)
+		// Reads are clean already, and a daemon that does not start would not help to free space.
+		d.log.Error("purge not finished: disk full; the next start retries", "err", err)
 		return nil
 	}
 	return err
 }
 
-// saveErased writes the index and the vectors of what is left, and forgets what queries meant: they may have held what is erased.
+// saveErased writes the index and the vectors of the remaining memories, and clears the cache of query vectors,
+// because the queries may contain purged text.
 func (d *daemon) saveErased() error {
-	if d.embedder != nil {
-		d.embedder.Forget()
+	for _, m := range d.models {
+		m.ClearCache()
 	}
 	return d.engine.Save(d.fs)
 }
 
-// waitingEdits takes over what can be, and names the files that are left as somebody edited them.
+// waitingEdits adopts pending edits and returns the names of files with edits that cannot be adopted.
 func (d *daemon) waitingEdits(ctx context.Context) ([]string, error) {
-	if _, err := d.edits.Look(ctx, true); err != nil {
+	if _, err := d.edits.Scan(ctx, true); err != nil {
 		return nil, err
 	}
 	edits, err := d.edits.List()
@@ -49,15 +50,17 @@ func (d *daemon) waitingEdits(ctx context.Context) ([]string, error) {
 	return files, err
 }
 
-// findPurge tells of a purge that is not finished, and nothing when there is none.
+// findPurge reports an unfinished purge; no finding if there is none.
 func (d *daemon) findPurge() []rpc.Finding {
 	p, err := d.store.PendingPurge()
 	switch {
 	case p == nil:
 		return nil
 	case err == nil:
-		return []rpc.Finding{{Name: "purge", Level: rpc.LevelWarn, Detail: fmt.Sprintf("the purge of operation %d is under way", p.Op()),
-			Remedy: "wait; if none is running, make room on the disk and run `memsidecar restart`"}}
+		return []rpc.Finding{{Name: "purge", Level: rpc.LevelWarn,
+			Detail: fmt.Sprintf("the purge of operation %d is in progress", p.Op()),
+			Remedy: "wait; if no purge is running, free disk space and run `memsidecar daemon restart`"}}
 	}
-	return []rpc.Finding{{Name: "purge", Level: rpc.LevelFail, Detail: err.Error(), Remedy: "make room on the disk, then run `memsidecar restart`"}}
+	return []rpc.Finding{{Name: "purge", Level: rpc.LevelFail, Detail: err.Error(),
+		Remedy: "free disk space, then run `memsidecar daemon restart`"}}
 }

@@ -12,15 +12,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/backup"
-	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/store/backup"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// Restore makes the data directory data of an archive, and checks that it holds what was backed up. No daemon may use the directory, and it must be
-// empty or absent. archiveName is for the command that an interrupted restore tells people to run again. Durable on return.
+// Restore creates the data directory data from a backup archive and verifies it. The directory must be empty or
+// missing, and in use by no daemon. archiveName appears in the command that an interrupted restore tells people to
+// repeat. Durable on return.
 //
 // Errors: those of backup.Restore, memory.ErrLocked, memory.ErrUnsupportedFS.
-func Restore(ctx context.Context, data string, archive io.Reader, archiveName string, now time.Time) (info backup.Info, err error) {
+func Restore(ctx context.Context, data string, archive io.Reader, archiveName string, now time.Time) (info backup.Info,
+	err error) {
 	made, err := looksEmpty(data)
 	if err != nil {
 		return info, err
@@ -31,7 +33,8 @@ func Restore(ctx context.Context, data string, archive io.Reader, archiveName st
 	}
 	defer func() {
 		err = errors.Join(err, root.Close())
-		if err != nil && made { // nothing is left of a directory that was not there; it is not removed when there is anything in it
+		// removes a directory created here; fails if it is not empty
+		if err != nil && made {
 			if os.Remove(filepath.Join(data, lockName)) == nil {
 				_ = os.Remove(data)
 			}
@@ -43,14 +46,16 @@ func Restore(ctx context.Context, data string, archive io.Reader, archiveName st
 	}
 	fsys := durable.Dir(root)
 	remedy := fmt.Sprintf("run `memsidecar restore %s --data %s` again", archiveName, data)
-	info, err = backup.Restore(ctx, fsys, archive, backup.Options{Fresh: strings.ToLower(rand.Text()[:12]), Now: now, Remedy: remedy})
+	info, err = backup.Restore(ctx, fsys, archive, backup.Options{
+		Published: PublishedFiles(), EpochSuffix: strings.ToLower(rand.Text()[:12]), Now: now, Remedy: remedy,
+	})
 	if err != nil {
 		return info, err
 	}
 	return info, backup.CheckState(fsys, info)
 }
 
-// looksEmpty refuses a directory that a restore must not touch before anything is done to it, and reports whether there is none yet.
+// looksEmpty rejects a directory that is not empty before anything is changed, and reports whether it is missing.
 func looksEmpty(data string) (absent bool, err error) {
 	root, err := os.OpenRoot(data)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,9 +64,10 @@ func looksEmpty(data string) (absent bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("open data directory: %w", err)
 	}
-	return false, errors.Join(backup.CheckEmpty(durable.Dir(root)), root.Close())
+	return false, errors.Join(backup.CheckEmpty(durable.Dir(root), PublishedFiles()), root.Close())
 }
 
+// syncParent makes the entry of dir in its parent directory durable.
 func syncParent(dir string) error {
 	f, err := os.Open(filepath.Dir(dir))
 	if err != nil {

@@ -18,7 +18,7 @@ const ArchiveName = archive + suffix
 // archive stands for the index among the dates in keys and names.
 const archive = "archive"
 
-// ArchivePath is where the index of a space's archived logs stands in the data directory.
+// ArchivePath is the path of the index of a space's archived logs below the data directory.
 func ArchivePath(space string) string { return path.Join(Dir(space), ArchiveName) }
 
 // Archive is the index of archived logs, logs/archive.json:
@@ -69,6 +69,7 @@ func EncodeArchive(w io.Writer, a *Archive) error {
 	return nil
 }
 
+// encodeArchived writes one record.
 func encodeArchived(e *strictjson.Encoder, r *memory.Archived) {
 	e.Begin('{')
 	e.Field("id")
@@ -92,6 +93,7 @@ func encodeArchived(e *strictjson.Encoder, r *memory.Archived) {
 	e.End('}')
 }
 
+// operation writes the number of an operation unless it is unknown.
 func operation(e *strictjson.Encoder, name string, op int64) {
 	if op != 0 {
 		e.Field(name)
@@ -99,14 +101,14 @@ func operation(e *strictjson.Encoder, name string, op int64) {
 	}
 }
 
-// DecodeArchive reads an index, as strictly as Decode reads a log. Fields it does not know are passed over. Errors: a *strictjson.Error,
-// memory.ErrNewerVersion.
+// DecodeArchive reads an index, as strictly as Decode reads a log. Fields it does not know are passed over. Errors:
+// a *strictjson.Error, memory.ErrNewerVersion.
 func DecodeArchive(data []byte, loc *time.Location) (*Archive, error) {
 	d, err := strictjson.NewDecoder(data)
 	if err != nil {
 		return nil, err
 	}
-	c := &codec{Decoder: d, loc: loc}
+	c := &reader{Decoder: d, loc: loc}
 	a := &Archive{}
 	version := int64(1)
 	err = d.Object(func(key []byte) (err error) {
@@ -135,7 +137,8 @@ func DecodeArchive(data []byte, loc *time.Location) (*Archive, error) {
 	return a, err
 }
 
-func (c *codec) archived() (*memory.Archived, error) {
+// archived reads one record and checks that its id fits its date.
+func (c *reader) archived() (*memory.Archived, error) {
 	r := &memory.Archived{}
 	start := c.Pos()
 	err := c.Object(func(key []byte) error { return c.archivedField(r, key) })
@@ -143,13 +146,15 @@ func (c *codec) archived() (*memory.Archived, error) {
 		return r, err
 	}
 	// The id names the date, and perhaps which log of it.
-	if _, bad := time.Parse(memory.DateLayout, r.Date); bad != nil || r.ID != r.Date && !strings.HasPrefix(r.ID, r.Date+".") {
+	if _, bad := time.Parse(memory.DateLayout, r.Date); bad != nil ||
+		r.ID != r.Date && !strings.HasPrefix(r.ID, r.Date+".") {
 		return r, c.FailAt(start, "its date or id is not that of a log")
 	}
 	return r, nil
 }
 
-func (c *codec) archivedField(r *memory.Archived, key []byte) (err error) {
+// archivedField reads one member of a record.
+func (c *reader) archivedField(r *memory.Archived, key []byte) (err error) {
 	var n int64
 	switch string(key) {
 	case "id":

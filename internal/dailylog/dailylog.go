@@ -1,8 +1,8 @@
 // Package dailylog publishes the daily logs of every space as logs/DATE.json, files that people and other programs
 // read. It holds the format (Encode, Decode, Complete) and the publication in the background (Publisher).
 //
-// The journal is the truth; a published file is never needed to recover. Whether and when a log is summarised or deleted
-// is decided elsewhere.
+// The journal is the truth; a published file is never needed to recover. Whether and when a log is summarised or
+// deleted is the archiver's decision.
 package dailylog
 
 import (
@@ -36,8 +36,9 @@ import (
 //	  "revision": 1841
 //	}
 //
-// category, tool, error, session and revision are written when they are set, id and at too; the others always. Fields that are not known
-// here follow the known ones, byte for byte as they were read. docs/format.md describes each field.
+// category, tool, error, session and revision are written when they are set, id and at too; the others always.
+// Fields that are not known here follow the known ones, byte for byte as they were read. docs/format.md describes
+// each field.
 type File struct {
 	Day     memory.Day // Entries is the length of the list
 	Entries []*memory.Entry
@@ -48,7 +49,7 @@ const suffix = ".json"
 // Dir is the directory of a space's daily logs.
 func Dir(space string) string { return path.Join(publish.SpaceDir(space), "logs") }
 
-// Path is where the log of a day stands in the data directory.
+// Path is the path of a day's log below the data directory.
 func Path(space, date string) string { return path.Join(Dir(space), date+suffix) }
 
 // DateOf returns the day that a file's base name stands for, and false when it is not the name of a daily log.

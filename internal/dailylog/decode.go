@@ -3,7 +3,7 @@ package dailylog
 import (
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/codec"
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
@@ -24,7 +24,7 @@ func Decode(data []byte, loc *time.Location) (*File, error) {
 		return nil, err
 	}
 	f := &File{}
-	c := &codec{Decoder: d, loc: loc}
+	c := &reader{Decoder: d, loc: loc}
 	start, date, entries := d.Pos(), false, false
 	err = d.Object(func(key []byte) error {
 		date = date || string(key) == "date"
@@ -47,13 +47,14 @@ func Decode(data []byte, loc *time.Location) (*File, error) {
 	return f, nil
 }
 
-// codec reads the parts of a file.
-type codec struct {
+// reader reads the parts of a file.
+type reader struct {
 	*strictjson.Decoder
 	loc *time.Location
 }
 
-func (c *codec) day(f *File, key []byte) (err error) {
+// day reads one top-level member of a log.
+func (c *reader) day(f *File, key []byte) (err error) {
 	switch k := string(key); k {
 	case "summary", "archived", "revision":
 		if c.Null() {
@@ -65,7 +66,7 @@ func (c *codec) day(f *File, key []byte) (err error) {
 		f.Day.Date, err = c.String()
 	case "entries":
 		err = c.Array(func(int) error {
-			n, err := c.entry()
+			n, err := codec.DecodeEntry(c.Decoder, c.loc)
 			if err != nil {
 				return err
 			}
@@ -80,49 +81,6 @@ func (c *codec) day(f *File, key []byte) (err error) {
 		f.Day.Revision, err = c.Int()
 	default:
 		err = c.Keep(&f.Day.Extra, key)
-	}
-	return err
-}
-
-func (c *codec) entry() (*memory.Entry, error) {
-	n := &memory.Entry{Type: memory.EntryEvent}
-	start, content := c.Pos(), false
-	err := c.Object(func(key []byte) error {
-		if string(key) == "content" {
-			content = true
-		} else if isEntryField(string(key)) && c.Null() {
-			return nil
-		}
-		return c.entryField(n, key)
-	})
-	if err == nil && !content {
-		err = c.FailAt(start, "has no content")
-	}
-	return n, err
-}
-
-func (c *codec) entryField(n *memory.Entry, key []byte) (err error) {
-	switch string(key) {
-	case "id":
-		n.ID, err = c.String()
-	case "time":
-		n.Time, err = c.String()
-	case "at":
-		n.At, err = c.Time(c.loc)
-	case "type":
-		n.Type, err = c.String()
-	case "content":
-		n.Content, err = c.String()
-	case "category":
-		n.Category, err = c.String()
-	case "tool":
-		n.Tool, err = c.String()
-	case "error":
-		n.Error, err = c.String()
-	case "session":
-		n.Session, err = c.String()
-	default:
-		err = c.Keep(&n.Extra, key)
 	}
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/codec"
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
@@ -19,7 +19,7 @@ func Encode(w io.Writer, f *File) error {
 	e.Begin('[')
 	for _, n := range f.Entries {
 		e.Item()
-		encodeEntry(e, n)
+		codec.EncodeEntry(e, n)
 		if err := e.Err(); err != nil {
 			return fmt.Errorf("encode log entry %q: %w", n.ID, err)
 		}
@@ -45,27 +45,7 @@ func Encode(w io.Writer, f *File) error {
 	return nil
 }
 
-func encodeEntry(e *strictjson.Encoder, n *memory.Entry) {
-	e.Begin('{')
-	text(e, "id", n.ID)
-	e.Field("time")
-	e.String(n.Time)
-	if !n.At.IsZero() {
-		e.Field("at")
-		e.Time(n.At)
-	}
-	e.Field("type")
-	e.String(n.Type)
-	e.Field("content")
-	e.String(n.Content)
-	text(e, "category", n.Category)
-	text(e, "tool", n.Tool)
-	text(e, "error", n.Error)
-	text(e, "session", n.Session)
-	e.Extra(n.Extra, isEntryField)
-	e.End('}')
-}
-
+// text writes a string unless it is empty.
 func text(e *strictjson.Encoder, name, s string) {
 	if s != "" {
 		e.Field(name)
@@ -73,17 +53,10 @@ func text(e *strictjson.Encoder, name, s string) {
 	}
 }
 
+// isDayField reports whether name is a top-level field of a daily log.
 func isDayField(name string) bool {
 	switch name {
 	case "date", "entries", "summary", "archived", "revision":
-		return true
-	}
-	return false
-}
-
-func isEntryField(name string) bool {
-	switch name {
-	case "id", "time", "at", "type", "content", "category", "tool", "error", "session":
 		return true
 	}
 	return false

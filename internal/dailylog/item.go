@@ -7,22 +7,14 @@ import (
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
-// EncodeEntry writes one entry in the form it has in a daily log.
-func EncodeEntry(e *strictjson.Encoder, n *memory.Entry) { encodeEntry(e, n) }
-
-// DecodeEntry reads one entry in the form it has in a daily log. Times without a zone are times in loc. Errors: a *strictjson.Error.
-func DecodeEntry(d *strictjson.Decoder, loc *time.Location) (*memory.Entry, error) {
-	c := &codec{Decoder: d, loc: loc}
-	return c.entry()
-}
-
 // EncodeArchived writes one record in the form it has in the index of archived logs.
 func EncodeArchived(e *strictjson.Encoder, r *memory.Archived) { encodeArchived(e, r) }
 
-// DecodeArchived reads one record in the form it has in the index of archived logs, without the numbers of operations, which belong to the store
-// that wrote them. Times without a zone are times in loc. Errors: a *strictjson.Error.
+// DecodeArchived reads one record in the form it has in the index of archived logs, without the numbers of
+// operations, which belong to the store that wrote them. Times without a zone are times in loc. Errors: a
+// *strictjson.Error.
 func DecodeArchived(d *strictjson.Decoder, loc *time.Location) (*memory.Archived, error) {
-	c := &codec{Decoder: d, loc: loc}
+	c := &reader{Decoder: d, loc: loc}
 	r, err := c.archived()
 	r.Op, r.DeletedOp = 0, 0
 	return r, err
@@ -44,7 +36,7 @@ func EncodeDay(e *strictjson.Encoder, d *memory.Day) {
 
 // DecodeDay reads what EncodeDay wrote. Errors: a *strictjson.Error.
 func DecodeDay(d *strictjson.Decoder, loc *time.Location) (*memory.Day, error) {
-	c, f := &codec{Decoder: d, loc: loc}, &File{}
+	c, f := &reader{Decoder: d, loc: loc}, &File{}
 	err := d.Object(func(key []byte) error {
 		if string(key) == "entries" {
 			return d.Fail("does not belong here: each entry has a line of its own")

@@ -1,32 +1,25 @@
 package dailylog
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"iter"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Ledger is the file that remembers what was published. It may be deleted.
-const Ledger = "index/published-logs.json"
-
-// Source is the state that is published. FromStore makes one of a store.
-type Source interface {
-	Spaces() []string
-	Space(name string) View
-}
+// Manifest is the file that remembers what was published. It may be deleted.
+const Manifest = "index/published-logs.json"
 
 // View is the daily logs of one space, as *store.Space shows them.
 type View interface {
@@ -36,59 +29,68 @@ type View interface {
 	ArchiveRevision() int64
 }
 
-// FromStore returns st as a Source.
-func FromStore(st *store.Store) Source { return storeSource{st} }
+// Config of a Publisher. The index of archived logs is replaced even where OnEdit is set.
+type Config = publish.Config[View]
 
+// FromStore returns st as the source of a Publisher.
+func FromStore(st *store.Store) publish.Source[View] { return storeSource{st} }
+
+// storeSource narrows the spaces of a store to a View.
 type storeSource struct{ *store.Store }
 
 func (s storeSource) Space(name string) View { return s.Store.Space(name) }
 
-// Config of a Publisher. FS, Now and Logger are required, and Source unless Attach gives it.
-type Config struct {
-	Source Source
-	FS     durable.FS
-	Now    func() time.Time
-	Logger *slog.Logger
-
-	Quiet    time.Duration // how long a day must go unchanged before it is published; 500 ms when 0
-	MaxDelay time.Duration // but no longer than this after its first change; 30 s when 0
-	Share    float64       // of the time that publishing one day may take; 0.03 when 0. It goes before MaxDelay.
-
-	// Displaced is told of what somebody else wrote into a file and that turned up elsewhere; see publish.Files. It may be nil.
-	Displaced func(publish.Edit)
-	// Foreign is told the name of a file that is not published because somebody else changed it; it is published again when
-	// it is marked (Mark). When nil, such a file is kept aside in quarantine/ and published over; so is the index always.
-	Foreign func(name string)
-}
-
-// Publisher keeps the files of all daily logs, and the index of those that were archived, up to date, in the background. It is a store.Projection. It is safe for concurrent use.
+// Publisher keeps the files of all daily logs, and the indexes of archived ones, up to date in the background. A key of
+// its Status is SPACE/DATE, or SPACE/archive for an index. It is a store.Projection and safe for concurrent use.
 //
-// A file that somebody else changed is not published over; see Config.Foreign. The file of a day that the store does not have any
-// more is removed, unless somebody else changed it.
-type Publisher struct {
-	source    Source
-	files     *publish.Files
-	foreign   func(name string)
-	publisher *publish.Publisher
-}
+// A file that somebody else changed is not replaced; see publish.Config.OnEdit. The file of a day that the store has no
+// longer is removed, unless somebody else changed it.
+type Publisher struct{ *publish.Publisher[View] }
 
 // NewPublisher does no I/O.
 func NewPublisher(cfg Config) *Publisher {
-	p := &Publisher{source: cfg.Source, files: publish.NewFiles(cfg.FS, Ledger, cfg.Now, cfg.Logger), foreign: cfg.Foreign}
-	p.files.Displaced = cfg.Displaced
-	p.publisher = publish.New(publish.Config{
-		Publish: p.publish, Behind: p.behind, Now: cfg.Now, Logger: cfg.Logger.With("publisher", "logs"),
-		Quiet: cfg.Quiet, MaxDelay: cfg.MaxDelay, Share: cfg.Share,
+	p := &Publisher{}
+	p.Publisher = publish.NewPublisher(cfg, publish.Format[View]{
+		Name: "logs", Manifest: Manifest, KeyOf: keyOfPath, Files: filesOfSpace, Publish: p.publish, Removes: true,
 	})
 	return p
 }
 
-// Attach sets the source, for a publisher that had to be made before the store that it follows. It must come before Run and PublishAll.
-func (p *Publisher) Attach(source Source) { p.source = source }
+// key names the file of a day, or of the index, among those of all spaces.
+func key(space, date string) string { return space + "/" + date }
 
-// Apply notes what rec changed. It does no I/O.
+// keyOfPath returns the key of the file at a path.
+func keyOfPath(name string) (string, bool) {
+	space, date, ok := parsePath(name)
+	return key(space, date), ok
+}
+
+// filesOfSpace yields the file of each day and, if there is one, that of the index.
+func filesOfSpace(space string, view View) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for _, d := range view.Days() {
+			if !yield(Path(space, d.Date), d.Revision) {
+				return
+			}
+		}
+		if len(view.Archived()) > 0 {
+			yield(ArchivePath(space), view.ArchiveRevision())
+		}
+	}
+}
+
+// parsePath is the inverse of Path.
+func parsePath(name string) (space, date string, ok bool) {
+	space = publish.SpaceOf(name)
+	if date, ok = DateOf(path.Base(name)); path.Base(name) == ArchiveName {
+		date, ok = archive, true
+	}
+	return space, date, ok && Path(space, date) == name
+}
+
+// Apply records which files rec makes out of date. It does no I/O.
 func (p *Publisher) Apply(rec *journal.Record) {
-	marked := "" // records that append many entries are mostly about one day
+	last := "" // a record that appends many entries is mostly about one day
 	for i := range rec.Changes {
 		date := ""
 		switch c := &rec.Changes[i]; {
@@ -99,81 +101,27 @@ func (p *Publisher) Apply(rec *journal.Record) {
 		case c.Archive != nil:
 			date = archive
 		}
-		if date != "" && date != marked {
-			p.publisher.Mark(key(rec.Space, date))
-			marked = date
+		if date != "" && date != last {
+			p.Invalidate(key(rec.Space, date))
+			last = date
 		}
 	}
 }
 
-// Run publishes what changed until ctx ends, which is no error. It begins with the days whose file is older than the store.
-// Failures are logged, once for each kind, and tried again later.
-func (p *Publisher) Run(ctx context.Context) error { return p.publisher.Run(ctx) }
-
-// PublishAll publishes everything that is out of date now. Durable on return. Run may be at work at the same time, or not.
-func (p *Publisher) PublishAll(ctx context.Context) error { return p.publisher.PublishAll(ctx) }
-
-// Files are those that the publisher writes.
-func (p *Publisher) Files() *publish.Files { return p.files }
-
-// Mark says that the file name, of any space and day, is to be written again. It does no I/O. Other names are ignored.
-func (p *Publisher) Mark(name string) {
-	if space, date, ok := parsePath(name); ok {
-		p.publisher.Mark(key(space, date))
+// HasState reports whether the store holds what is published as name. A file without it was never adopted.
+func (p *Publisher) HasState(name string) bool {
+	space, date, ok := parsePath(name)
+	if !ok || !slices.Contains(p.Source().Spaces(), space) {
+		return false
 	}
+	view := p.Source().Space(space)
+	if date == archive {
+		return view.ArchiveRevision() > 0
+	}
+	return slices.ContainsFunc(view.Days(), func(d *memory.Day) bool { return d.Date == date })
 }
 
-// Status says how the publication of each day stands that was published or changed since the start, sorted by Key,
-// which is SPACE/DATE, or SPACE/archive for the index.
-func (p *Publisher) Status() []publish.Status { return p.publisher.Status() }
-
-func key(space, date string) string { return space + "/" + date }
-
-func (p *Publisher) behind() ([]string, error) {
-	var keys []string
-	var errs []error
-	have := map[string]bool{}
-	for _, space := range p.source.Spaces() {
-		for _, d := range p.source.Space(space).Days() {
-			name := Path(space, d.Date)
-			have[name] = true
-			published, err := p.files.Revision(name)
-			errs = append(errs, err)
-			if published != d.Revision {
-				keys = append(keys, key(space, d.Date))
-			}
-		}
-		if v := p.source.Space(space); len(v.Archived()) > 0 {
-			have[ArchivePath(space)] = true
-			published, err := p.files.Revision(ArchivePath(space))
-			errs = append(errs, err)
-			if published != v.ArchiveRevision() {
-				keys = append(keys, key(space, archive))
-			}
-		}
-	}
-	names, err := p.files.Names()
-	errs = append(errs, err)
-	for _, name := range names {
-		if space, date, ok := parsePath(name); ok && !have[name] {
-			keys = append(keys, key(space, date))
-		}
-	}
-	return keys, errors.Join(errs...)
-}
-
-// parsePath is the inverse of Path.
-func parsePath(name string) (space, date string, ok bool) {
-	space = memory.DefaultSpace
-	if rest, below := strings.CutPrefix(name, "spaces/"); below {
-		space, _, _ = strings.Cut(rest, "/")
-	}
-	if date, ok = DateOf(path.Base(name)); path.Base(name) == ArchiveName {
-		date, ok = archive, true
-	}
-	return space, date, ok && Path(space, date) == name
-}
-
+// publish writes or removes the file of a key.
 func (p *Publisher) publish(key string) (publish.Written, error) {
 	space, date, _ := strings.Cut(key, "/")
 	if date == archive && memory.IsSlug(space) {
@@ -183,50 +131,46 @@ func (p *Publisher) publish(key string) (publish.Written, error) {
 		return publish.Written{}, fmt.Errorf("%q cannot be a file's name", key)
 	}
 	name := Path(space, date)
-	day, entries, err := p.source.Space(space).Log(date)
+	day, entries, err := p.Source().Space(space).Log(date)
 	if errors.Is(err, memory.ErrNotFound) {
-		return publish.Written{}, p.files.Yield(name, p.foreign, func() error { return p.files.Remove(name) })
+		return publish.Written{}, p.Remove(name)
 	}
 	if err != nil {
 		return publish.Written{}, err
 	}
 	f := &File{Day: *day, Entries: entries}
-	var size int64
-	err = p.files.Yield(name, p.foreign, func() error {
-		size, err = p.files.Replace(name, day.Revision, false, func(w io.Writer) error { return Encode(w, f) })
-		return err
-	})
-	return publish.Written{Revision: day.Revision, Bytes: size}, err
+	return p.Replace(name, day.Revision, false, func(w io.Writer) error { return Encode(w, f) })
 }
 
-// publishArchive writes the index of the archived logs of a space; none when there are none. The index only tells what happened, so an edit of it
-// changes nothing: it is set aside and published over, even where other files wait for Foreign.
+// publishArchive writes the index of a space's archived logs, and removes it when there are none. The index only
+// reports what happened, so an edit of it changes nothing: it is quarantined and replaced, whatever OnEdit says.
 func (p *Publisher) publishArchive(space string) (publish.Written, error) {
-	v, name := p.source.Space(space), ArchivePath(space)
-	a := &Archive{Revision: v.ArchiveRevision(), Logs: v.Archived()}
-	var size int64
-	err := p.files.Yield(name, nil, func() (err error) {
-		if len(a.Logs) == 0 {
-			return p.files.Remove(name)
-		}
-		replace := func() (int64, error) {
-			return p.files.Replace(name, a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
-		}
-		size, err = replace()
-		if foreign, ok := errors.AsType[*publish.ForeignError](err); ok && foreign.Hash == a.hash() { // a ledger that was lost
-			if err = p.files.Claim(name, foreign.Hash); err == nil {
-				size, err = replace()
-			}
-		}
-		return err
-	})
+	view, name, files := p.Source().Space(space), ArchivePath(space), p.Files()
+	a := &Archive{Revision: view.ArchiveRevision(), Logs: view.Archived()}
 	if len(a.Logs) == 0 {
-		return publish.Written{}, err
+		return publish.Written{}, files.UnlessEdited(name, nil, func() error { return files.Remove(name) })
 	}
+	var size int64
+	replace := func() (err error) {
+		size, err = files.Replace(name, a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
+		return err
+	}
+	err := files.UnlessEdited(name, nil, func() error {
+		err := replace()
+		edited, ok := errors.AsType[*publish.EditedError](err)
+		if !ok || edited.Hash != a.hash() {
+			return err
+		}
+		// The file is ours: the manifest was lost.
+		if err := files.Claim(name, edited.Hash); err != nil {
+			return err
+		}
+		return replace()
+	})
 	return publish.Written{Revision: a.Revision, Bytes: size}, err
 }
 
-// hash is the SHA-256 of the index, "" for one that cannot be encoded.
+// hash is the SHA-256 of the encoded index, "" if it cannot be encoded.
 func (a *Archive) hash() string {
 	sum := sha256.New()
 	if EncodeArchive(sum, a) != nil {

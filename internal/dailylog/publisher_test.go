@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/dailylog"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 func now() time.Time { return time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC) }
@@ -164,7 +164,7 @@ func TestForeignIsHeld(t *testing.T) {
 		fsys := crashfs.New()
 		var foreign []string
 		p := dailylog.NewPublisher(dailylog.Config{
-			FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Foreign: func(name string) { foreign = append(foreign, name) },
+			FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), OnEdit: func(name string) { foreign = append(foreign, name) },
 		})
 		st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{p}})
 		if err != nil {
@@ -185,12 +185,12 @@ func TestForeignIsHeld(t *testing.T) {
 		if got := ids(t, fsys, name); got != "" || strings.Join(foreign, " ") != name {
 			t.Fatalf("gone=%v: published %q, told of %q", gone, got, foreign)
 		}
-		found, err := p.Files().Look(name)
+		found, err := p.Files().Inspect(name)
 		if err != nil || p.Files().Claim(name, found.Hash) != nil {
 			t.Fatal(err)
 		}
-		p.Mark("logs/notes.json") // not a published name
-		p.Mark(name)
+		p.Republish("logs/notes.json") // not a published name
+		p.Republish(name)
 		publishAll(t, p)
 		if got, want := ids(t, fsys, name), map[bool]string{false: "a b", true: "none"}[gone]; got != want {
 			t.Errorf("gone=%v: published %q, want %q", gone, got, want)

@@ -3,11 +3,12 @@ package jsonstore_test
 import (
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memtest"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-// TestAdoptArchive: what is left of deleted logs comes along with a directory; the operations, which belonged to its journal, do not.
+// TestAdoptArchive: what is left of deleted logs comes along with a directory; the operations, which belonged to
+// its journal, do not.
 func TestAdoptArchive(t *testing.T) {
 	fsys := crashfs.New()
 	write(t, fsys, "logs/archive.json", `{"version":1,"logs":[{"id":"2026-01-03","date":"2026-01-03","entries":3,"summary":"quiet",

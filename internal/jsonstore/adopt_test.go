@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/dailylog"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const dayFile = `{"date":"2026-02-20","entries":[{"time":"14:30:00","type":"event","content":"写文档"},{"time":"15:00:00","content":"two"}],"summary":null,"archived":false,"mood":1}`
@@ -87,18 +87,18 @@ func TestAdopt(t *testing.T) {
 			Spaces: []string{"default", "work"}, Memories: 4, Days: 2, Entries: 2,
 			Notes: []jsonstore.Note{
 				{File: "memory.json", Detail: `memories[1].category: is not a lower-case name; took "procedural"`},
-				{File: "MEMORY.md", Line: 1, Detail: "nothing stands below this heading; it was not taken over"},
+				{File: "MEMORY.md", Line: 1, Detail: "the heading has nothing below it; it was skipped"},
 			},
-			LeftAlone: []string{"logs/notes.txt"}, Migrated: []jsonstore.Migrated{{From: "MEMORY.md", To: "MEMORY.md.migrated"}},
+			Ignored: []string{"logs/notes.txt"}, Migrated: []jsonstore.Migrated{{From: "MEMORY.md", To: "MEMORY.md.migrated"}},
 		}
-		want.Kept = report.Kept
-		if diff := cmp.Diff(want, report); diff != "" || len(report.Kept) != 1 {
-			t.Errorf("report (-want +got):\n%s%v", diff, report.Kept)
+		want.Quarantined = report.Quarantined
+		if diff := cmp.Diff(want, report); diff != "" || len(report.Quarantined) != 1 {
+			t.Errorf("report (-want +got):\n%s%v", diff, report.Quarantined)
 		}
 		if diff := cmp.Diff(adopted, digest(t, st)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		for op, err := range st.Operations(t.Context(), 1, st.LSN(), false, true) {
+		for op, err := range st.Operations(t.Context(), 1, st.LSN()) {
 			if err != nil || op.Actor != journal.ActorAdopt {
 				t.Errorf("operation %+v, %v", op, err)
 			}
@@ -193,17 +193,17 @@ func TestAdoptCrashAtEveryOperation(t *testing.T) {
 	start := probe.Ops()
 	adopt(t, st, probe)
 	for n := start + 1; n <= probe.Ops(); n++ {
-		if memtest.LeftOut(n, 5) {
+		if memtest.SkipSample(n, 5) {
 			continue
 		}
-		for i, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
+		for i, variant := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
 			fsys := base.Clone()
 			st, _ := open(t, fsys)
 			fsys.CrashAt(n)
 			_, _ = jsonstore.Adopt(t.Context(), st, fsys, time.UTC)
 			after := fsys.Crash(variant, rand.New(rand.NewPCG(uint64(n), uint64(i))))
 
-			if err := publish.Clean(after); err != nil {
+			if err := publish.Recover(after); err != nil {
 				t.Fatal(err)
 			}
 			st, p := open(t, after)
@@ -233,7 +233,7 @@ func TestAdoptLarge(t *testing.T) {
 		t.Errorf("report %+v", report)
 	}
 	n := 0
-	for _, err := range st.Operations(t.Context(), 1, st.LSN(), false, true) {
+	for _, err := range st.Operations(t.Context(), 1, st.LSN()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestTidy(t *testing.T) {
 		{"id":"b","content":"c","relations":[{"type":"X","target":"b"},{"type":"supports","target":"b"}]},
 		{"content":" "},
 		{"content":"same"},{"content":"same"}]}`))
-	notes := f.Tidy()
+	notes := f.Sanitize()
 	var check memory.Check
 	seen := map[string]bool{}
 	var text strings.Builder
@@ -296,7 +296,7 @@ func TestTidy(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if again := f.Tidy(); len(again) > 0 {
+	if again := f.Sanitize(); len(again) > 0 {
 		t.Errorf("tidied twice: %v", again)
 	}
 }
@@ -306,7 +306,7 @@ func TestAdoptedLogIsTidied(t *testing.T) {
 	write(t, fsys, "logs/2026-02-20.json", `{"date":"2026-02-20","entries":[{"type":"Tool Failure","content":"`+strings.Repeat("x", 8001)+`"},{"content":""},{"id":"a b","type":"事件","content":"c"}]}`)
 	st, _ := open(t, fsys)
 	report := adopt(t, st, fsys)
-	if report.Entries != 3 || len(report.Notes) != 5 || len(report.Kept) != 1 {
+	if report.Entries != 3 || len(report.Notes) != 5 || len(report.Quarantined) != 1 {
 		t.Errorf("report %+v", report)
 	}
 	_, entries, err := st.Space("default").Log("2026-02-20")
@@ -316,7 +316,7 @@ func TestAdoptedLogIsTidied(t *testing.T) {
 	if entries[0].Type != "tool_failure" || entries[1].Content != "x" || entries[2].Type != memory.EntryEvent || string(entries[2].Extra["original_id"]) != `"a b"` {
 		t.Errorf("entries %+v %+v %+v", entries[0].Type, entries[1], entries[2])
 	}
-	if _, err := durable.ReadFile(fsys, dailylog.Ledger); err != nil {
+	if _, err := durable.ReadFile(fsys, dailylog.Manifest); err != nil {
 		t.Error(err)
 	}
 	if ok, err := jsonstore.Unfinished(fsys); ok || err != nil {

@@ -2,8 +2,9 @@
 // and adopts a directory in which such files were kept before there was a journal.
 //
 // The journal is the truth; a published file is never needed to recover. The package holds the format (Encode,
-// Decode), the publication in the background (Publisher) and the adoption (ReadDir, Adopt). Edits of a published file
-// are taken over elsewhere; here they are only not published over.
+// Decode), the publication in the background (Publisher), the adoption (ReadDir, Adopt) and the rules that bring values
+// of other programs within limits (Sanitize). Package reconcile adopts edits of a published file; here they only keep
+// the file from being replaced.
 package jsonstore
 
 import (
@@ -67,9 +68,9 @@ const Version = 2
 //	  ]
 //	}
 //
-// Up to source every field of a memory is always written, as are version, last_updated, rolling_summary and memories; the others only when they say something
-// beyond their default. Fields that are not known here follow the known ones, byte for byte as they were read.
-// docs/format.md describes each field.
+// Up to source every field of a memory is always written, as are version, last_updated, rolling_summary and
+// memories; the others only when they say something beyond their default. Fields that are not known here follow the
+// known ones, byte for byte as they were read. docs/format.md describes each field.
 type File struct {
 	Version        int
 	LastUpdated    time.Time // when the file was written
@@ -88,5 +89,5 @@ type Forgotten struct {
 	At   time.Time
 }
 
-// Path is where the file of a space stands in the data directory.
+// Path is the path of a space's file below the data directory.
 func Path(space string) string { return path.Join(publish.SpaceDir(space), FileName) }

@@ -16,13 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 func now() time.Time { return time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC) }
@@ -139,7 +139,7 @@ func TestPublish(t *testing.T) {
 		put(t, st, "", "d", nil)
 		_, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
 			tx.SetSummary("in short")
-			tx.Forget("a secret", false)
+			tx.Forget("a secret")
 			return nil
 		})
 		if err != nil {
@@ -184,8 +184,8 @@ func TestTouchesArePublished(t *testing.T) {
 	st, p := open(t, fsys)
 	put(t, st, "", "a", nil)
 	publishAll(t, p)
-	st.Touch("default", []string{"a"}, now())
-	if err := st.FlushTouches(t.Context()); err != nil {
+	st.CountAccess("default", []string{"a"}, now())
+	if err := st.FlushAccesses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s := p.Status(); !s[0].Pending {
@@ -237,7 +237,7 @@ func TestForeignIsHeld(t *testing.T) {
 	fsys := crashfs.New()
 	logger := slog.New(slog.DiscardHandler)
 	var foreign []string
-	p := jsonstore.NewPublisher(jsonstore.Config{FS: fsys, Now: now, Logger: logger, Foreign: func(name string) { foreign = append(foreign, name) }})
+	p := jsonstore.NewPublisher(jsonstore.Config{FS: fsys, Now: now, Logger: logger, OnEdit: func(name string) { foreign = append(foreign, name) }})
 	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: logger, Projections: []store.Projection{p}})
 	if err != nil {
 		t.Fatal(err)
@@ -252,23 +252,23 @@ func TestForeignIsHeld(t *testing.T) {
 	if got := ids(read(t, fsys, name)); got != "mine" || !slices.Equal(foreign, []string{name}) {
 		t.Fatalf("published %q, told of %q", got, foreign)
 	}
-	if s := p.Status(); len(s) != 1 || !s[0].Held || s[0].Err != nil {
+	if s := p.Status(); len(s) != 1 || !s[0].Blocked || s[0].Err != nil {
 		t.Errorf("status %+v", s)
 	}
-	found, err := p.Files().Look(name)
+	found, err := p.Files().Inspect(name)
 	if err != nil || found.Ours {
 		t.Fatalf("found %+v, %v", found, err)
 	}
 	if err := p.Files().Claim(name, found.Hash); err != nil {
 		t.Fatal(err)
 	}
-	p.Mark("memory.json.bak") // not a published name
-	p.Mark(name)
+	p.RepublishEdited("memory.json.bak") // not a published name
+	p.RepublishEdited(name)
 	publishAll(t, p)
 	if f := read(t, fsys, name); ids(f) != "a b" || string(f.Extra["app"]) != `"theirs"` {
 		t.Errorf("published %s, %s", ids(f), f.Extra)
 	}
-	if s := p.Status(); len(s) != 1 || s[0].Held || s[0].Pending {
+	if s := p.Status(); len(s) != 1 || s[0].Blocked || s[0].Pending {
 		t.Errorf("status %+v", s)
 	}
 	if names := quarantine(t, fsys); len(names) > 0 {
@@ -281,7 +281,7 @@ func TestDisplacedIsAnnounced(t *testing.T) {
 	fsys := crashfs.New()
 	logger := slog.New(slog.DiscardHandler)
 	var displaced []publish.Edit
-	p := jsonstore.NewPublisher(jsonstore.Config{FS: fsys, Now: now, Logger: logger, Displaced: func(e publish.Edit) { displaced = append(displaced, e) }})
+	p := jsonstore.NewPublisher(jsonstore.Config{FS: fsys, Now: now, Logger: logger, OnDisplaced: func(e publish.Edit) { displaced = append(displaced, e) }})
 	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: logger, Projections: []store.Projection{p}})
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func TestRun(t *testing.T) {
 		if again := read(t, fsys, "memory.json").LastUpdated; again != first {
 			t.Error("a log entry made the memories be published")
 		}
-		p.Apply(&journal.Record{Space: "default", Changes: []journal.Change{{Touch: &journal.TouchChange{}}, {Memory: &journal.MemoryChange{}}}})
+		p.Apply(&journal.Record{Space: "default", Changes: []journal.Change{{Access: &journal.AccessChange{}}, {Memory: &journal.MemoryChange{}}}})
 		time.Sleep(time.Second)
 		if again := read(t, fsys, "memory.json").LastUpdated; !again.After(first) {
 			t.Error("a change was not published")

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// DefaultBaseURL is the address of a provider's own service, empty for an unknown provider.
+// DefaultBaseURL is the base URL of a provider's hosted service, "" for an unknown provider.
 func DefaultBaseURL(provider string) string {
 	switch provider {
 	case OpenAI:
@@ -21,13 +21,14 @@ func DefaultBaseURL(provider string) string {
 	return ""
 }
 
-// CheckBaseURL says why requests cannot be sent to an address. Plain http is for this machine only, unless allowHTTP. The error
-// does not quote the address, which may hold a password.
+// CheckBaseURL validates a base URL. Plain http is allowed for loopback addresses only, unless allowHTTP is set. The
+// error does not quote the URL, which may contain a password.
 func CheckBaseURL(base string, allowHTTP bool) error {
 	_, err := parseBase(base, allowHTTP)
 	return err
 }
 
+// parseBase parses and validates a base URL; see CheckBaseURL.
 func parseBase(base string, allowHTTP bool) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
@@ -38,12 +39,14 @@ func parseBase(base string, allowHTTP bool) (*url.URL, error) {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errors.New("must not have a ? or # part")
 	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
-		return nil, fmt.Errorf("is plain http to another machine (%s), which everybody on the way can read; use https, or set llm_allow_http to true", u.Hostname())
+		return nil, fmt.Errorf("is plain http to another machine (%s), readable by anyone on the network path; use "+
+			"https, "+
+			"or set llm_allow_http to true", u.Hostname())
 	}
 	return u, nil
 }
 
-// isLoopback goes by the name alone: whoever can make localhost mean something else has this machine already.
+// isLoopback does not resolve names: anyone who can redirect localhost already controls this machine.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -52,8 +55,8 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// endpoint appends the provider's path, without repeating a version that the base ends with.
-func endpoint(base *url.URL, w wire) string {
+// endpoint appends the provider's path to the base URL. A version segment at the end of the base is not repeated.
+func endpoint(base *url.URL, w provider) string {
 	u := *base
 	path := strings.TrimRight(u.Path, "/")
 	if first, _, ok := strings.Cut(strings.TrimPrefix(w.path, "/"), "/"); ok && strings.HasSuffix(path, "/"+first) {
@@ -63,23 +66,26 @@ func endpoint(base *url.URL, w wire) string {
 	return u.String()
 }
 
-// reserved are the headers that a request sets itself, or that would carry a key into the configuration.
-var reserved = []string{
-	"Accept", "Accept-Encoding", "Anthropic-Version", "Api-Key", "Authorization", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Cookie", "Host",
-	"Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Api-Key",
+// forbiddenHeaders are set by the request itself, or would put a key into the configuration.
+var forbiddenHeaders = []string{
+	"Accept", "Accept-Encoding", "Anthropic-Version", "Api-Key", "Authorization", "Connection", "Content-Encoding",
+	"Content-Length", "Content-Type", "Cookie", "Host",
+	"Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"X-Api-Key",
 }
 
-// CheckHeader says why a header cannot be added to requests. The error names it and does not quote its value.
+// CheckHeader validates an additional request header. The error names the header and does not quote its value.
 func CheckHeader(name, value string) error {
 	switch {
 	case name == "" || strings.Trim(name, headerName) != "":
 		return errors.New("a header's name must have letters, digits and hyphens only")
-	case slices.Contains(reserved, textproto.CanonicalMIMEHeaderKey(name)):
-		return fmt.Errorf("the header %s cannot be set; keys come from llm_api_key_env or llm_api_key_file", name)
+	case slices.Contains(forbiddenHeaders, textproto.CanonicalMIMEHeaderKey(name)):
+		return fmt.Errorf("the header %s cannot be set; use llm_api_key_env or llm_api_key_file for the key", name)
 	case len(value) > 4096 || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
 		return fmt.Errorf("the value of the header %s must be at most 4096 printable ASCII characters", name)
 	}
 	return nil
 }
 
+// headerName are the characters of a header's name.
 const headerName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

@@ -10,12 +10,12 @@ import (
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
-// Into is a Check that decodes a reply into dst, which is left alone when the reply is refused. Nothing is guessed: a field that T does not have, a
-// field that is missing, a name given twice, another letter case, a number for a string are errors with the path of the value. Fields
-// with omitempty or omitzero in their json tag may be missing; only a pointer may be null.
+// Into is a Check that decodes a reply into dst strictly; on an error dst is unchanged. Unknown, missing and repeated
+// fields, another letter case and another type are errors with the path of the value. Fields with omitempty or
+// omitzero in their json tag may be missing; only pointers may be null.
 //
-// T is made of structs, slices, maps by string, pointers, strings, booleans, numbers, json.RawMessage, and types that read themselves from text.
-// Anything else is an error, as is every field without a json tag.
+// T may consist of structs, slices, maps with string keys, pointers, strings, booleans, numbers, json.RawMessage and
+// encoding.TextUnmarshalers. Other types, and fields without a json tag, are errors.
 func Into[T any](dst *T) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
 		d, err := strictjson.NewDecoder(raw)
@@ -34,6 +34,7 @@ func Into[T any](dst *T) func(json.RawMessage) error {
 	}
 }
 
+// decode reads the next value into v. The error names the path of the value.
 func decode(d *strictjson.Decoder, v reflect.Value) error {
 	if v.Type() == reflect.TypeFor[json.RawMessage]() {
 		raw, err := d.Raw()
@@ -86,6 +87,7 @@ func decode(d *strictjson.Decoder, v reflect.Value) error {
 	return fmt.Errorf("a reply cannot be decoded into %s", v.Type())
 }
 
+// decodeText reads a string and parses it.
 func decodeText(d *strictjson.Decoder, t encoding.TextUnmarshaler) error {
 	start := d.Pos()
 	s, err := d.String()
@@ -98,6 +100,7 @@ func decodeText(d *strictjson.Decoder, t encoding.TextUnmarshaler) error {
 	return nil
 }
 
+// decodeMap reads an object into a map with string keys.
 func decodeMap(d *strictjson.Decoder, v reflect.Value) error {
 	if v.Type().Key().Kind() != reflect.String {
 		return fmt.Errorf("a reply cannot be decoded into %s", v.Type())
@@ -111,13 +114,14 @@ func decodeMap(d *strictjson.Decoder, v reflect.Value) error {
 	})
 }
 
-// field is one field of a struct by its name in JSON.
+// field is the state of one struct field while an object is decoded.
 type field struct {
 	index    int
 	optional bool
 	seen     bool
 }
 
+// decodeStruct reads an object that must have exactly the fields of v; fields with an omit option may be missing.
 func decodeStruct(d *strictjson.Decoder, v reflect.Value) error {
 	start := d.Pos()
 	fields := map[string]*field{}

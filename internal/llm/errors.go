@@ -7,47 +7,48 @@ import (
 	"time"
 )
 
-// The reasons of an *Error, for errors.Is.
+// The values of Error.Reason, for errors.Is.
 var (
 	ErrUnreachable  = errors.New("the model server cannot be reached")
-	ErrTLS          = errors.New("the model server cannot be trusted")
-	ErrTimeout      = errors.New("the model server took too long")
-	ErrKey          = errors.New("the key is missing or was refused")
-	ErrNotFound     = errors.New("the model or the address is unknown to the server")
-	ErrRateLimited  = errors.New("the model server asks to wait")
+	ErrTLS          = errors.New("the TLS connection to the model server cannot be verified")
+	ErrTimeout      = errors.New("the model server did not answer in time")
+	ErrKey          = errors.New("the API key is missing or was refused")
+	ErrNotFound     = errors.New("model or endpoint not found")
+	ErrRateLimited  = errors.New("the model server limits the rate of requests")
 	ErrServer       = errors.New("the model server failed")
-	ErrNotModel     = errors.New("what answers is not a model server")
-	ErrBudget       = errors.New("the tokens of the day are used up")
-	ErrLedger       = errors.New("the tokens used cannot be recorded")
-	ErrRejected     = errors.New("the model server does not take this request")
+	ErrNotModel     = errors.New("the endpoint does not answer like a model server")
+	ErrBudget       = errors.New("the daily token limit is reached")
+	ErrLedger       = errors.New("token usage cannot be recorded")
+	ErrRejected     = errors.New("the model server rejected the request")
 	ErrTooLarge     = errors.New("the question or the reply is too large")
 	ErrRefused      = errors.New("the model refused to answer")
 	ErrTruncated    = errors.New("the reply was cut off")
-	ErrInvalidReply = errors.New("the reply does not have the form asked for")
+	ErrInvalidReply = errors.New("the reply does not match the schema")
 )
 
-// Error is why a question has no answer. Its text holds nothing of prompts, replies and keys; what a reply did wrong
-// can quote the reply, and is only behind Unwrap.
+// Error is why a question has no answer. Its text contains nothing of prompts, replies or keys. Cause may quote the
+// reply, so it is not part of the text.
 type Error struct {
-	// Reason is one of the errors above.
+	// Reason is one of the Err variables above.
 	Reason error
-	// Later says that the server, the account or the budget is in the way, not this question: ask again later, at RetryAt if that is
-	// known. Otherwise asking again will not help: do without the model now.
+	// Later is true when the server, the account or the token limit is the cause, not the question: ask again at
+	// RetryAt, or later. If false, the same question will fail again; continue without the model.
 	Later bool
-	// RetryAt is when to ask again; zero when nobody knows.
+	// RetryAt is the earliest useful time of a new attempt; zero when unknown.
 	RetryAt time.Time
-	// Status is that of the last HTTP response; 0 when there was none.
+	// Status is the status of the last HTTP response; 0 without one.
 	Status int
-	// Code is the server's own name for the error, when it has the form of a name.
+	// Code is the server's error code, such as model_not_found; "" if it does not look like an identifier.
 	Code string
-	// Detail says more in this package's words; may be empty.
+	// Detail is a further explanation in this package's words; may be empty.
 	Detail string
-	// Usage is what was used up nevertheless.
+	// Usage counts the requests and tokens spent on the failed question.
 	Usage Usage
-	// Cause is the error below, if any.
+	// Cause is the underlying error, if any.
 	Cause error
 }
 
+// Error combines reason, detail, status and code.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("ask the model: " + e.Reason.Error())
@@ -73,8 +74,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Reason, e.Cause}
 }
 
-// Causes of a context that ended by this package's doing.
+// Causes of a context that this package cancelled.
 var (
-	errTotal = errors.New("no answer within the time allowed in all")
-	errIdle  = errors.New("not one byte arrived within the time allowed")
+	errTotalTimeout = errors.New("no complete answer within the timeout")
+	errIdleTimeout  = errors.New("no byte arrived within the idle timeout")
 )

@@ -15,110 +15,128 @@ import (
 
 // Bounds of one question.
 const (
-	maxRetries  = 3                // of requests that failed on the way, over the whole question
-	firstWait   = time.Second / 2  // before the first retry, doubled for each further one
-	maxWait     = 30 * time.Second // a server that asks for more is told goodbye instead
-	maxRetryAt  = 24 * time.Hour   // how far away RetryAt can be
-	maxRepair   = 500              // bytes of an error told to the model
-	maxRepeated = 16 << 10         // bytes of a bad reply shown to the model again
+	// per question, after transient failures
+	maxRetries   = 3
+	firstBackoff = time.Second / 2 // before the first retry, doubled for each further retry
+	// a longer Retry-After ends the question
+	maxBackoff = 30 * time.Second
+	// upper limit of RetryAt from now
+	maxRetryAt = 24 * time.Hour
+	// bytes of the Check error in the repair message
+	maxRepairError = 500
+	// bytes of the refused reply in the repair message
+	maxRepairReply = 16 << 10
 )
 
-// mode is how to talk to a server, found out as it refuses things.
-type mode struct {
-	rung             int  // index into the wire's rungs
-	tell             bool // put the schema into the prompt: nobody enforces it
-	completionTokens bool // the bound on output is called max_completion_tokens
+// dialect is the form of request that a server accepts. It starts strict and changes when the server rejects a request.
+type dialect struct {
+	// index into provider.outputModes
+	outputMode int
+	// repeat the schema in the prompt, because the server does not enforce it
+	schemaInPrompt bool
+	// use max_completion_tokens instead of max_tokens
+	completionTokens bool
 	noStreamOptions  bool
 	noStream         bool
 }
 
-// turn is one message of a conversation.
-type turn struct{ role, text string }
+// message is one message of a conversation; role is "user" or "assistant".
+type message struct{ role, text string }
 
-// exchange is one question under way. It belongs to one goroutine.
+// exchange is one question in flight, with its retries and repair. It belongs to one goroutine.
 type exchange struct {
-	client  *Client
-	req     Request
-	retries int // left
-	mode    mode
-	usage   Usage
+	client      *Client
+	req         Request
+	retriesLeft int // left
+	dialect     dialect
+	usage       Usage
 }
 
-// failure is an *Error with what is to be done about it.
+// failure is an *Error and the possible reactions to it.
 type failure struct {
 	*Error
-	retry bool          // the same request may work
-	after time.Duration // asked for by the server
-	adapt string        // the server's words, lower case, when another form of the request may work
+	// repeating the same request may succeed
+	retry bool
+	// the server's Retry-After
+	after time.Duration
+	// lower-case error body, set when another dialect may succeed
+	serverMessage string
 }
 
-func failed(reason error, detail string) *failure {
-	return &failure{Error: &Error{Reason: reason, Later: later(reason), Detail: detail}}
+// newFailure is a failure without retry; isTransient decides Error.Later.
+func newFailure(reason error, detail string) *failure {
+	return &failure{Error: &Error{Reason: reason, Later: isTransient(reason), Detail: detail}}
 }
 
-// later reports whether a reason has nothing to do with the question asked.
-func later(reason error) bool {
-	return slices.Contains([]error{ErrUnreachable, ErrTLS, ErrTimeout, ErrKey, ErrNotFound, ErrRateLimited, ErrServer, ErrNotModel, ErrBudget, ErrLedger}, reason)
+// isTransient reports whether a reason is independent of the question, so that asking later may succeed.
+func isTransient(reason error) bool {
+	return slices.Contains([]error{ErrUnreachable, ErrTLS, ErrTimeout, ErrKey, ErrNotFound, ErrRateLimited, ErrServer,
+		ErrNotModel, ErrBudget, ErrLedger}, reason)
 }
 
-// run asks, and asks once more when the reply is not accepted.
+// run asks, and once more with the error when Check refuses the reply.
 func (x *exchange) run(ctx context.Context) (Reply, error) {
-	ans, err := x.ask(ctx, []turn{{"user", x.req.User}})
+	ans, err := x.sendWithRetries(ctx, []message{{"user", x.req.User}})
 	if err != nil {
 		return Reply{}, err
 	}
-	raw, bad := x.judge(ans)
+	raw, bad := x.extractReply(ans)
 	if bad == nil {
-		return Reply{JSON: raw, Rung: x.rung()}, nil
+		return Reply{JSON: raw, OutputMode: x.outputMode()}, nil
 	}
 	if !errors.Is(bad, ErrInvalidReply) {
 		return Reply{}, bad
 	}
-	x.mode.tell = true
-	x.client.learn(x.mode)
-	if ans, err = x.ask(ctx, x.repair(ans.text.String(), bad)); err != nil {
+	x.dialect.schemaInPrompt = true
+	x.client.rememberDialect(x.dialect)
+	if ans, err = x.sendWithRetries(ctx, x.repairConversation(ans.text.String(), bad)); err != nil {
 		return Reply{}, err
 	}
-	if raw, bad = x.judge(ans); bad != nil {
+	if raw, bad = x.extractReply(ans); bad != nil {
 		return Reply{}, bad
 	}
-	return Reply{JSON: raw, Rung: x.rung(), Repaired: true}, nil
+	return Reply{JSON: raw, OutputMode: x.outputMode(), Repaired: true}, nil
 }
 
-func (x *exchange) rung() Rung { return x.client.wire.rungs[x.mode.rung] }
+// outputMode is the mode of the next request.
+func (x *exchange) outputMode() OutputMode {
+	return x.client.provider.outputModes[x.dialect.outputMode]
+}
 
-// judge looks for a reply in what was answered.
-func (x *exchange) judge(ans *answer) (raw []byte, bad *Error) {
-	raw, err := find(ans.text.String(), x.req.Check)
+// extractReply returns the accepted JSON object of an answer, or why there is none.
+func (x *exchange) extractReply(ans *answer) (raw []byte, bad *Error) {
+	raw, err := extractJSON(ans.text.String(), x.req.Check)
 	switch {
 	case err == nil:
-		return raw, nil // even when more was to come: it is whole
+		return raw, nil // a complete object is valid even if the answer was cut off behind it
 	case ans.finish == finishRefused:
 		return nil, &Error{Reason: ErrRefused, Code: ans.code}
 	case ans.finish == finishLength:
-		return nil, &Error{Reason: ErrTruncated, Detail: fmt.Sprintf("it reached the bound of %d tokens", x.req.MaxOutputTokens)}
-	case errors.Is(err, errCut):
+		return nil, &Error{Reason: ErrTruncated,
+			Detail: fmt.Sprintf("it reached the limit of %d tokens", x.req.MaxOutputTokens)}
+	case errors.Is(err, errTruncated):
 		return nil, &Error{Reason: ErrTruncated, Detail: "it ends in the middle"}
 	}
 	return nil, &Error{Reason: ErrInvalidReply, Cause: err}
 }
 
-// repair is the conversation that asks for a better reply. The schema is in the system prompt by now.
-func (x *exchange) repair(reply string, bad *Error) []turn {
-	reply, _ = redact.Text(reply) // what a model makes up may look like what must not be sent
+// repairConversation asks for a corrected reply. The schema is in the system prompt by then.
+func (x *exchange) repairConversation(reply string, bad *Error) []message {
+	reply, _ = redact.Text(reply) // an invented secret looks like a real one, and neither may be sent
 	why, _ := redact.Text(bad.Cause.Error())
-	why = clip(why, maxRepair)
-	again := "Your reply could not be used: " + why + "\nReply again with one JSON object that matches the schema, and nothing else."
-	turns := []turn{{"user", x.req.User}}
-	if reply = strings.TrimSpace(clip(reply, maxRepeated)); reply != "" {
-		turns = append(turns, turn{"assistant", reply})
+	why = clip(why, maxRepairError)
+	again := "Your reply could not be used: " + why +
+		"\nReply again with one JSON object that matches the schema, and nothing else."
+	turns := []message{{"user", x.req.User}}
+	if reply = strings.TrimSpace(clip(reply, maxRepairReply)); reply != "" {
+		turns = append(turns, message{"assistant", reply})
 	} else {
 		turns[0].text += "\n\n"
 	}
-	return append(turns, turn{"user", again})
+	return append(turns, message{"user", again})
 }
 
-// clip shortens s to n bytes, at the border of a character.
+// clip shortens s to n bytes at a character boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -126,34 +144,34 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// ask sends a conversation until there is an answer: again after a passing failure, and in another form when the
-// server does not take this one.
-func (x *exchange) ask(ctx context.Context, turns []turn) (*answer, error) {
+// sendWithRetries sends a conversation until there is an answer. It repeats after transient failures and changes the
+// dialect when the server rejects the request.
+func (x *exchange) sendWithRetries(ctx context.Context, turns []message) (*answer, error) {
 	for {
-		ans, fail := x.attempt(ctx, turns)
+		ans, fail := x.sendOnce(ctx, turns)
 		if fail == nil {
-			x.client.learn(x.mode)
+			x.client.rememberDialect(x.dialect)
 			return ans, nil
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, fail.Error
-		case fail.adapt != "" && x.adapt(fail.adapt):
+		case fail.serverMessage != "" && x.adapt(fail.serverMessage):
 			continue
-		case !fail.retry || x.retries == 0:
+		case !fail.retry || x.retriesLeft == 0:
 			return nil, fail.Error
 		}
-		if !x.pause(ctx, fail) {
+		if !x.backOff(ctx, fail) {
 			return nil, fail.Error
 		}
-		x.retries--
+		x.retriesLeft--
 	}
 }
 
-// adapt changes the form of the request by what the server said of it, and reports whether there was something left to change. Each change
-// is made once, so it ends.
+// adapt changes the dialect as the server's error message suggests. It returns false when no change is left; each
+// change happens at most once, so the loop around it terminates.
 func (x *exchange) adapt(said string) bool {
-	m := &x.mode
+	m := &x.dialect
 	switch {
 	case !m.completionTokens && strings.Contains(said, "max_completion_tokens"):
 		m.completionTokens = true
@@ -161,20 +179,21 @@ func (x *exchange) adapt(said string) bool {
 		m.noStreamOptions = true
 	case !m.noStream && strings.Contains(said, "stream") && !strings.Contains(said, "stream_options"):
 		m.noStream = true
-	case m.rung+1 < len(x.client.wire.rungs):
-		m.rung++
+	case m.outputMode+1 < len(x.client.provider.outputModes):
+		m.outputMode++
 	default:
 		return false
 	}
 	return true
 }
 
-// pause waits before a retry and reports whether there is time for it.
-func (x *exchange) pause(ctx context.Context, fail *failure) bool {
-	wait := firstWait << (maxRetries - x.retries)
-	wait = wait/2 + rand.N(wait/2) // spread, so that clients do not come back together
+// backOff waits before a retry: exponential with jitter, at least the server's Retry-After. It returns false when the
+// wait would exceed maxBackoff or the deadline.
+func (x *exchange) backOff(ctx context.Context, fail *failure) bool {
+	wait := firstBackoff << (maxRetries - x.retriesLeft)
+	wait = wait/2 + rand.N(wait/2) // jitter, so that clients do not retry in step
 	wait = max(wait, fail.after)
-	if deadline, ok := ctx.Deadline(); wait > maxWait || ok && time.Until(deadline) <= wait {
+	if deadline, ok := ctx.Deadline(); wait > maxBackoff || ok && time.Until(deadline) <= wait {
 		return false
 	}
 	timer := time.NewTimer(wait)
@@ -187,71 +206,76 @@ func (x *exchange) pause(ctx context.Context, fail *failure) bool {
 	}
 }
 
-// attempt makes one request, counted and logged.
-func (x *exchange) attempt(ctx context.Context, turns []turn) (*answer, *failure) {
+// sendOnce makes one HTTP request, counts it in the ledger and logs it.
+func (x *exchange) sendOnce(ctx context.Context, turns []message) (*answer, *failure) {
 	c := x.client
 	key, fail := c.key()
 	if fail != nil {
 		return nil, fail
 	}
 	q := x.query(turns)
-	entry, err := c.cfg.Ledger.begin(q.estimate(), q.maxOutput)
+	entry, err := c.cfg.Ledger.reserve(q.estimateTokens(), q.maxOutput)
 	if err != nil {
 		return nil, &failure{Error: err}
 	}
 	start := c.cfg.Now()
-	got := c.send(ctx, key, c.wire.body(q), !q.mode.noStream)
-	used := got.cost(q.estimate(), q.maxOutput)
-	if err := entry.end(used, got.fail != nil); err != nil {
-		c.log.LogAttrs(ctx, levelWarn, "tokens used not recorded", errAttr(err))
+	got := c.send(ctx, key, c.provider.encodeRequest(q), !q.dialect.noStream)
+	used := got.cost(q.estimateTokens(), q.maxOutput)
+	if err := entry.complete(used, got.fail != nil); err != nil {
+		c.log.LogAttrs(ctx, levelWarn, "token usage not recorded", errAttr(err))
 	}
 	x.usage.add(used)
 	c.logRequest(ctx, c.cfg.Now().Sub(start), q, got, used)
 	return &got.answer, got.fail
 }
 
+// key returns the current API key, "" when none is configured.
 func (c *Client) key() (string, *failure) {
 	if c.cfg.Key == nil {
 		return "", nil
 	}
 	key, err := c.cfg.Key()
 	if err != nil {
-		return "", failed(ErrKey, err.Error())
+		return "", newFailure(ErrKey, err.Error())
 	}
 	return key, nil
 }
 
-// query is all that the body of a request is made of.
+// query holds everything that the body of a request is built from.
 type query struct {
-	model     string
-	system    string
-	turns     []turn
-	name      string
-	schema    []byte
-	maxOutput int
-	rung      Rung
-	mode      mode
+	model      string
+	system     string
+	messages   []message
+	name       string
+	schema     []byte
+	maxOutput  int
+	outputMode OutputMode
+	dialect    dialect
 }
 
-func (x *exchange) query(turns []turn) query {
-	q := query{model: x.client.cfg.Model, turns: turns, name: x.req.Name, schema: x.req.Schema, maxOutput: x.req.MaxOutputTokens, rung: x.rung(), mode: x.mode}
+// query builds the next request in the current dialect.
+func (x *exchange) query(turns []message) query {
+	q := query{model: x.client.cfg.Model, messages: turns, name: x.req.Name, schema: x.req.Schema,
+		maxOutput: x.req.MaxOutputTokens, outputMode: x.outputMode(), dialect: x.dialect}
+	// OpenAI's json_object mode requires the word JSON in the prompt.
 	q.system = strings.TrimSpace(x.req.System + "\n\nReply with one JSON object and nothing else.")
-	if q.mode.tell || q.rung == RungObject || q.rung == RungPlain {
+	if q.dialect.schemaInPrompt || q.outputMode == OutputJSON || q.outputMode == OutputPlain {
 		q.system += " It must match this JSON schema:\n" + string(q.schema)
 	}
 	return q
 }
 
-// estimate is about how many tokens the question has.
-func (q query) estimate() int {
+// estimateTokens estimates the input tokens of the request.
+func (q query) estimateTokens() int {
 	n := EstimateTokens(q.system) + EstimateTokens(string(q.schema))
-	for _, t := range q.turns {
+	for _, t := range q.messages {
 		n += EstimateTokens(t.text)
 	}
 	return n
 }
 
-// retryAfter reads the header of that name, in seconds or as a date; 0 when there is none.
+// retryAfter parses the Retry-After header, in seconds or as a date (RFC 9110, section 10.2.3); 0 when it is missing
+// or malformed.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {

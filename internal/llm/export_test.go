@@ -5,21 +5,21 @@ import (
 	"encoding/json"
 )
 
-// Find is find.
-func Find(text string, check func(json.RawMessage) error) (json.RawMessage, error) {
-	return find(text, check)
+// ExtractJSON is find.
+func ExtractJSON(text string, check func(json.RawMessage) error) (json.RawMessage, error) {
+	return extractJSON(text, check)
 }
 
-// ErrCut is errCut.
-var ErrCut = errCut
+// ErrTruncatedJSON is errCut.
+var ErrTruncatedJSON = errTruncated
 
 // ReadResponse reads a body as the client does, as a stream or not, and returns the text of the answer.
 func ReadResponse(provider string, stream bool, body []byte) (string, error) {
 	a := new(answer)
-	read := readWhole
+	read := decodeWhole
 	if stream {
-		read = readEvents
+		read = decodeStream
 	}
-	err := read(bytes.NewReader(body), wires[provider], a)
+	err := read(bytes.NewReader(body), providers[provider], a)
 	return a.text.String(), err
 }

@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// maxKeyBytes is more than any key has.
+// maxKeyBytes is above the length of any real key.
 const maxKeyBytes = 8 << 10
 
-// KeyFromEnv reads the key from a variable of the environment. A variable that is not set is an error.
+// KeyFromEnv reads the key from an environment variable. An unset or empty variable is an error.
 func KeyFromEnv(env func(string) string, name string) func() (string, error) {
 	return func() (string, error) {
-		key, err := cleanKey(env(name))
+		key, err := validateKey(env(name))
 		if err != nil {
 			return "", fmt.Errorf("the environment variable %s %w", name, err)
 		}
@@ -23,8 +23,7 @@ func KeyFromEnv(env func(string) string, name string) func() (string, error) {
 	}
 }
 
-// KeyFromFile reads the key from a file that nobody but its owner can read or write: mode 0600 or stricter. White space
-// around the key is dropped.
+// KeyFromFile reads the key from a regular file with mode 0600 or stricter. Surrounding white space is removed.
 func KeyFromFile(path string) func() (string, error) {
 	return func() (string, error) {
 		key, err := readKey(path)
@@ -35,8 +34,9 @@ func KeyFromFile(path string) func() (string, error) {
 	}
 }
 
+// readKey reads and validates a key file. The error continues "the key file PATH".
 func readKey(path string) (string, error) {
-	// Without O_NONBLOCK a pipe would be waited for.
+	// Without O_NONBLOCK, opening a named pipe would block.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if pe, ok := errors.AsType[*os.PathError](err); ok {
@@ -45,34 +45,35 @@ func readKey(path string) (string, error) {
 		return "", fmt.Errorf("cannot be opened: %w", err)
 	}
 	defer f.Close()
-	// What was opened is looked at, not the path: it cannot be changed in between.
+	// Stat of the open file, not of the path: the path could be replaced in between.
 	info, err := f.Stat()
 	if err != nil {
-		return "", fmt.Errorf("cannot be looked at: %w", err)
+		return "", fmt.Errorf("cannot be examined: %w", err)
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("is not a regular file")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return "", fmt.Errorf("has mode %04o, so that others can get at the key; run chmod 600 on it", mode)
+		return "", fmt.Errorf("has mode %04o, so other users can read or change the key; run chmod 600 on it", mode)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKeyBytes+1))
 	if err != nil {
 		return "", fmt.Errorf("cannot be read: %w", err)
 	}
-	return cleanKey(string(data))
+	return validateKey(string(data))
 }
 
-// cleanKey refuses what would not survive as the value of a header. The error must not quote the key.
-func cleanKey(s string) (string, error) {
+// validateKey trims a key and checks that it is one printable ASCII token, fit for an HTTP header. The error does not
+// quote the key.
+func validateKey(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	switch {
 	case s == "":
-		return "", errors.New("holds no key")
+		return "", errors.New("is empty")
 	case len(s) > maxKeyBytes:
 		return "", errors.New("is too long to be a key")
 	case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", errors.New("holds more than a key: one line of printable ASCII characters without spaces is expected")
+		return "", errors.New("must contain one line of printable ASCII characters without spaces")
 	}
 	return s, nil
 }

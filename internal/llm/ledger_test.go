@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/memtest/fakellm"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // inFile keeps a ledger in a file, as a daemon does.
@@ -47,7 +47,8 @@ func inFile(t *testing.T, lcfg *llm.LedgerConfig) durable.FS {
 
 func TestLedgerFile(t *testing.T) {
 	clock := new(memtest.Clock)
-	srv := fakellm.Start(t, fakellm.Reply(good, 812, 96), fakellm.Status(401, ""), fakellm.Step{Text: good, NoUsage: true})
+	srv := fakellm.Start(t, fakellm.Reply(good, 812, 96), fakellm.Status(401, ""),
+		fakellm.Step{Text: good, NoUsage: true})
 	var fsys durable.FS
 	var reopen llm.LedgerConfig
 	c, ledger := open(t, llm.OpenAI, srv.URL, func(_ *llm.Config, lcfg *llm.LedgerConfig) {
@@ -68,7 +69,8 @@ func TestLedgerFile(t *testing.T) {
 	if day.Estimated.Input == 0 || day.Estimated.Output == 0 {
 		t.Errorf("nothing was estimated: %+v", day)
 	}
-	if !strings.HasPrefix(string(data), `{"format":1,"day":"2026-02-21","requests":3,"failed":1,"reported":{"input":812,"output":96},"estimated":{"input":`) {
+	if !strings.HasPrefix(string(data), `{"format":1,"day":"2026-02-21","requests":3,"failed":1,`+
+		`"reported":{"input":812,"output":96},"estimated":{"input":`) {
 		t.Errorf("the file holds %s", data)
 	}
 	again, err := llm.OpenLedger(reopen)
@@ -93,7 +95,9 @@ func TestLedgerAcrossCrash(t *testing.T) {
 	if len(saved) != 2 {
 		t.Fatalf("saved %d times", len(saved))
 	}
-	l, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Location: time.UTC, Load: func() ([]byte, error) { return saved[0], nil }})
+	l, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Location: time.UTC, Load: func() ([]byte, error) {
+		return saved[0], nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,18 +109,22 @@ func TestLedgerAcrossCrash(t *testing.T) {
 func TestLedgerThatCannotSave(t *testing.T) {
 	full := errors.New("no space left")
 	srv := fakellm.Start(t, fakellm.Reply(good, 1, 1))
-	c, ledger := open(t, llm.OpenAI, srv.URL, func(_ *llm.Config, lcfg *llm.LedgerConfig) { lcfg.Save = func([]byte) error { return full } })
+	c, ledger := open(t, llm.OpenAI, srv.URL, func(_ *llm.Config, lcfg *llm.LedgerConfig) {
+		lcfg.Save = func([]byte) error { return full }
+	})
 	_, err := ask(t.Context(), c, new(note))
-	if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrLedger) || !errors.Is(err, full) || !e.Later {
+	if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrLedger) || !errors.Is(err, full) ||
+		!e.Later {
 		t.Errorf("got %v", err)
 	}
-	if srv.Book().Requests != 0 || ledger.Today().Requests != 0 {
-		t.Errorf("the server has %+v, the ledger %+v", srv.Book(), ledger.Today())
+	if srv.Stats().Requests != 0 || ledger.Today().Requests != 0 {
+		t.Errorf("the server has %+v, the ledger %+v", srv.Stats(), ledger.Today())
 	}
 }
 
 func TestLedgerDamaged(t *testing.T) {
-	const whole = `{"format":1,"day":"2026-02-21","requests":3,"failed":1,"reported":{"input":812,"output":96},"estimated":{"input":0,"output":0}}`
+	const whole = `{"format":1,"day":"2026-02-21","requests":3,"failed":1,"reported":{"input":812,"output":96},` +
+		`"estimated":{"input":0,"output":0}}`
 	for name, text := range map[string]string{
 		"cut":      whole[:40],
 		"format":   strings.Replace(whole, `"format":1`, `"format":2`, 1),
@@ -127,14 +135,18 @@ func TestLedgerDamaged(t *testing.T) {
 		"trailing": whole + "x",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Load: func() ([]byte, error) { return []byte(text), nil }})
+			_, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Load: func() ([]byte, error) {
+				return []byte(text), nil
+			}})
 			if err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	broken := errors.New("broken disk")
-	if _, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Load: func() ([]byte, error) { return nil, broken }}); !errors.Is(err, broken) {
+	if _, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Load: func() ([]byte, error) {
+		return nil, broken
+	}}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -142,7 +154,8 @@ func TestLedgerDamaged(t *testing.T) {
 // A clock set back by hours gives nothing back; one that was wrong by days does not hold the ledger in the future.
 func TestLedgerClock(t *testing.T) {
 	at := time.Date(2026, 2, 21, 1, 0, 0, 0, time.UTC)
-	const today = `{"format":1,"day":"2026-02-21","requests":3,"failed":0,"reported":{"input":800,"output":100},"estimated":{"input":0,"output":0}}`
+	const today = `{"format":1,"day":"2026-02-21","requests":3,"failed":0,"reported":{"input":800,"output":100},` +
+		`"estimated":{"input":0,"output":0}}`
 	tests := []struct {
 		name string
 		move time.Duration
@@ -156,7 +169,9 @@ func TestLedgerClock(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := llm.OpenLedger(llm.LedgerConfig{Location: time.UTC, Now: func() time.Time { return at.Add(tt.move) }, Load: func() ([]byte, error) { return []byte(today), nil }})
+			l, err := llm.OpenLedger(llm.LedgerConfig{Location: time.UTC, Now: func() time.Time {
+				return at.Add(tt.move)
+			}, Load: func() ([]byte, error) { return []byte(today), nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +190,8 @@ func TestUnreachable(t *testing.T) {
 			cfg.Transport = roundTripper(func(*http.Request) (*http.Response, error) { dials++; return nil, refused })
 		})
 		_, err := ask(t.Context(), c, new(note))
-		if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrUnreachable) || !e.Later || e.Status != 0 {
+		if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrUnreachable) || !e.Later ||
+			e.Status != 0 {
 			t.Errorf("got %v", err)
 		}
 		// Nothing was sent, so nothing was used.
@@ -206,7 +222,7 @@ func TestEchoIsNotQuoted(t *testing.T) {
 		}
 	})
 	c, _ := open(t, llm.OpenAI, "http://"+listener.Addr().String(), nil)
-	_, err = c.Do(t.Context(), llm.Request{User: "x", Schema: []byte(noteSchema), Once: true})
+	_, err = c.Do(t.Context(), llm.Request{User: "x", Schema: []byte(noteSchema), NoRetry: true})
 	if !errors.Is(err, llm.ErrUnreachable) || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v", err)
 	}
@@ -223,7 +239,8 @@ func TestTLS(t *testing.T) {
 	unknown.StartTLS()
 	defer unknown.Close()
 	plain := fakellm.Start(t, fakellm.Reply(good, 1, 1))
-	for name, base := range map[string]string{"unknown authority": unknown.URL, "no TLS at all": "https" + strings.TrimPrefix(plain.URL, "http")} {
+	for name, base := range map[string]string{"unknown authority": unknown.URL, "no TLS at all": "https" +
+		strings.TrimPrefix(plain.URL, "http")} {
 		t.Run(name, func(t *testing.T) {
 			c, ledger := open(t, llm.OpenAI, base, nil)
 			_, err := ask(t.Context(), c, new(note))
@@ -239,12 +256,14 @@ func TestTLS(t *testing.T) {
 
 func TestKeyThatCannotBeRead(t *testing.T) {
 	srv := fakellm.Start(t, fakellm.Reply(good, 1, 1))
-	c, ledger := open(t, llm.OpenAI, srv.URL, func(cfg *llm.Config, _ *llm.LedgerConfig) { cfg.Key = llm.KeyFromFile("/nowhere/key") })
+	c, ledger := open(t, llm.OpenAI, srv.URL, func(cfg *llm.Config, _ *llm.LedgerConfig) {
+		cfg.Key = llm.KeyFromFile("/nowhere/key")
+	})
 	_, err := ask(t.Context(), c, new(note))
 	if !errors.Is(err, llm.ErrKey) || !strings.Contains(err.Error(), "/nowhere/key cannot be opened") {
 		t.Errorf("got %v", err)
 	}
-	if srv.Book().Requests != 0 || ledger.Today().Requests != 0 {
+	if srv.Stats().Requests != 0 || ledger.Today().Requests != 0 {
 		t.Error("a request was made without the key")
 	}
 }

@@ -1,8 +1,9 @@
-// Package llm asks a language model one question and takes one JSON object for an answer.
+// Package llm asks a language model one question and returns one JSON object.
 //
-// It speaks to servers with OpenAI's chat completions or Anthropic's messages by net/http alone. It bounds what a question may cost in time, bytes,
-// retries and tokens, asks for structured output in the strictest way the server accepts, and believes no reply before it has been found,
-// decoded and checked. It knows nothing of what is asked, stores nothing, and never logs a prompt, a reply or a key.
+// It supports OpenAI's chat completions API and Anthropic's messages API with net/http alone. Each question is
+// bounded in time, bytes, retries and tokens. The client requests structured output in the strictest mode the server
+// accepts, and returns a reply only after it has been extracted, decoded and checked. The package does not depend on
+// the content of questions, stores nothing, and never logs a prompt, a reply or a key.
 package llm
 
 import (
@@ -17,9 +18,10 @@ import (
 	"time"
 )
 
-// The providers.
+// The supported APIs, as Config.Provider.
 const (
-	OpenAI    = "openai"    // any server with POST {base}/chat/completions
+	// any server with POST {base}/chat/completions
+	OpenAI    = "openai"
 	Anthropic = "anthropic" // POST {base}/v1/messages
 )
 
@@ -32,116 +34,124 @@ const (
 	MaxConcurrency         = 64
 )
 
-// MaxReplyBytes bounds the body of one response; a longer one is ErrTooLarge.
+// MaxReplyBytes limits the body of one response; a longer body fails with ErrTooLarge.
 const MaxReplyBytes = 4 << 20
 
-// Config says which model to ask, and how. The zero value of a field stands for its default.
+// Config selects the model and its limits. The zero value of an optional field means its default.
 type Config struct {
 	// Provider is OpenAI or Anthropic.
 	Provider string
-	// BaseURL is the address that the provider's path is appended to. Default: the provider's own.
+	// BaseURL is the address before the provider's path, such as http://localhost:11434/v1. Default: DefaultBaseURL.
 	BaseURL string
-	// AllowHTTP permits plain http to hosts other than this one: prompts and key cross the network readable.
+	// AllowHTTP permits plain http to remote hosts. Prompts and the key then cross the network unencrypted.
 	AllowHTTP bool
-	// Model is the name the server knows the model by.
+	// Model is the server's name for the model. Required.
 	Model string
-	// Key returns the key, and is called for each request, so that a key can be changed in its file. Nil, or an empty key, sends none.
-	// See KeyFromEnv and KeyFromFile.
+	// Key returns the API key. It is called for each request, so a rotated key file needs no restart. Nil, or an
+	// empty key, sends no key. See KeyFromEnv and KeyFromFile.
 	Key func() (string, error)
-	// Headers are added to each request; see CheckHeader.
+	// Headers are added to each request; CheckHeader says which are allowed.
 	Headers http.Header
-	// Timeout bounds one question with all its retries. Waiting for others to finish does not count. Default DefaultTimeout.
+	// Timeout limits one question including its retries, but not the wait for a free slot. Default DefaultTimeout.
 	Timeout time.Duration
-	// IdleTimeout bounds the time in which not one byte arrives. Default DefaultIdleTimeout.
+	// IdleTimeout limits the time without a received byte. Default DefaultIdleTimeout.
 	IdleTimeout time.Duration
-	// MaxOutputTokens bounds what a reply may have, unless the request says less. Default DefaultMaxOutputTokens.
+	// MaxOutputTokens limits a reply; a Request may ask for less. Default DefaultMaxOutputTokens.
 	MaxOutputTokens int
-	// Concurrency is how many questions are asked at once; others wait. Default DefaultConcurrency.
+	// Concurrency is the number of questions in flight; further ones wait. Default DefaultConcurrency.
 	Concurrency int
-	// Ledger counts and limits tokens. Nil counts nothing and has no limit.
+	// Ledger counts and limits tokens. Nil disables both.
 	Ledger *Ledger
-	// Transport replaces the client's own, for tests.
+	// Transport replaces the default transport, for tests.
 	Transport http.RoundTripper
 	// Now is the clock. Required.
 	Now func() time.Time
-	// Logger gets a line for each request: durations, status, counts. Nil logs nothing.
+	// Logger gets one line per request: duration, status, token counts. Nil disables it.
 	Logger *slog.Logger
 }
 
 // Request is one question.
 type Request struct {
-	// System says what the model is to do, User what with.
+	// System is the system prompt, User the first user message.
 	System, User string
-	// Schema is the JSON schema of the reply, an object's; it is required.
+	// Schema is the JSON schema of the reply. It must describe an object. Required.
 	Schema json.RawMessage
-	// Name names the schema to the server: letters, digits and underscores. Default "reply".
+	// Name is the schema's name on the wire: letters, digits and underscores. Default "reply".
 	Name string
-	// MaxInputTokens refuses a question that is estimated to be longer, before anything is sent. 0 does not.
+	// MaxInputTokens rejects a question whose estimate is larger, before anything is sent. 0 means no limit.
 	MaxInputTokens int
-	// MaxOutputTokens bounds the reply; 0, and more than Config has, means Config's.
+	// MaxOutputTokens limits the reply. 0, or a value above Config.MaxOutputTokens, means the latter.
 	MaxOutputTokens int
-	// Check accepts a reply or says what is wrong with it; see Into. Its error is told to the model, once. Nil accepts any object.
+	// Check validates a reply; see Into. On an error the model is asked once more, with the error's text. Nil accepts
+	// any object.
 	Check func(json.RawMessage) error
-	// Once makes no retries: for whoever wants to see a failure rather than survive it.
-	Once bool
+	// NoRetry disables retries, so that a connection test reports the first failure.
+	NoRetry bool
 }
 
-// Reply is what came of a question.
+// Reply is the result of a question.
 type Reply struct {
 	// JSON is the first object in the reply that Check accepts.
 	JSON json.RawMessage
-	// Usage is the sum over all requests that the question took, also those that failed.
+	// Usage is the sum over all requests of the question, failed ones included.
 	Usage Usage
-	// Rung is how structured output was asked for in the end.
-	Rung Rung
-	// Repaired says that the first reply was refused by Check, and a second one accepted.
+	// OutputMode is how the accepted reply was requested.
+	OutputMode OutputMode
+	// Repaired is true when Check refused the first reply and accepted the second.
 	Repaired bool
 }
 
-// Rung is a way to ask for structured output.
-type Rung string
+// OutputMode is a way to request structured output.
+type OutputMode string
 
-// The rungs, strictest first. OpenAI's ladder has no tool, Anthropic's no object.
+// The modes, strictest first. OpenAI's API has no OutputTool here, Anthropic's no OutputJSON.
 const (
-	RungSchema Rung = "json_schema" // the server is to enforce the schema
-	RungTool   Rung = "tool"        // the reply is the argument of a call the model must make
-	RungObject Rung = "json_object" // the server is to enforce some JSON object
-	RungPlain  Rung = "plain"       // the prompt alone asks for it
+	// the server enforces the schema
+	OutputSchema OutputMode = "json_schema"
+	// the reply is the argument of a forced tool call
+	OutputTool OutputMode = "tool"
+	// the server enforces a JSON object of any form
+	OutputJSON OutputMode = "json_object"
+	// only the prompt asks for JSON
+	OutputPlain OutputMode = "plain"
 )
 
-// Usage is the number of tokens used.
+// Usage counts requests and tokens.
 type Usage struct {
-	Requests      int  // sent or tried
-	Input, Output int  // tokens
-	Estimated     bool // some of them were not reported by the server
+	Requests      int // sent or tried
+	Input, Output int // tokens
+	// part of the counts is an estimate, because the server did not report it
+	Estimated bool
 }
 
-// Client asks one model. Make one per process: its limit of concurrency and what it learns about the server are its own.
+// Client asks one model. Make one per process: the concurrency limit and the remembered dialect belong to the client.
 // It is safe for concurrent use and starts no goroutine that outlives a call.
 type Client struct {
-	cfg   Config
-	wire  wire
-	url   string
-	http  *http.Client
-	log   *slog.Logger
-	slots chan struct{}
+	cfg      Config
+	provider provider
+	url      string
+	http     *http.Client
+	log      *slog.Logger
+	slots    chan struct{}
 
-	mu   sync.Mutex
-	mode mode // guarded by mu: what is known of the server
+	mu sync.Mutex
+	// guarded by mu: the form of request that the server accepted last
+	dialect dialect
 }
 
-// New makes a client without connecting. The error joins everything that is wrong with cfg, and never holds a key.
+// New makes a client without connecting. The error joins all problems of cfg and never contains a key.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	w := wires[cfg.Provider]
+	w := providers[cfg.Provider]
 	base, err := parseBase(cfg.BaseURL, cfg.AllowHTTP)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, wire: w, url: endpoint(base, w), log: cfg.Logger, slots: make(chan struct{}, cfg.Concurrency)}
+	c := &Client{cfg: cfg, provider: w, url: endpoint(base, w), log: cfg.Logger,
+		slots: make(chan struct{}, cfg.Concurrency)}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -153,6 +163,7 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// withDefaults fills in optional fields.
 func (cfg Config) withDefaults() Config {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = DefaultBaseURL(cfg.Provider)
@@ -164,6 +175,7 @@ func (cfg Config) withDefaults() Config {
 	return cfg
 }
 
+// orDefault sets a field to value if it is zero.
 func orDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -171,22 +183,23 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
+// validate joins all problems of a completed configuration.
 func (cfg Config) validate() error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if _, ok := wires[cfg.Provider]; !ok {
+	if _, ok := providers[cfg.Provider]; !ok {
 		add("provider %q is not known; use %s or %s", cfg.Provider, OpenAI, Anthropic)
 	} else if err := CheckBaseURL(cfg.BaseURL, cfg.AllowHTTP); err != nil {
 		add("base URL %w", err)
 	}
 	if cfg.Model == "" {
-		add("no model is named")
+		add("the model is not set")
 	}
 	if cfg.Timeout < 0 || cfg.IdleTimeout < 0 {
 		add("a timeout must be more than 0")
 	}
 	if cfg.MaxOutputTokens < 1 {
-		add("the bound on output tokens must be 1 or more")
+		add("the maximum of output tokens must be 1 or more")
 	}
 	if cfg.Concurrency < 1 || cfg.Concurrency > MaxConcurrency {
 		add("concurrency must be from 1 to %d", MaxConcurrency)
@@ -199,15 +212,15 @@ func (cfg Config) validate() error {
 		}
 	}
 	if cfg.Now == nil {
-		add("there is no clock")
+		add("the clock is not set")
 	}
 	return errors.Join(errs...)
 }
 
-// Endpoint is the address that requests go to.
+// Endpoint is the full URL of requests.
 func (c *Client) Endpoint() string { return c.url }
 
-// Proxy is the host of the proxy that requests go through, empty when there is none.
+// Proxy is the host of the proxy for Endpoint, "" without one.
 func (c *Client) Proxy() string {
 	t, ok := c.http.Transport.(*http.Transport)
 	if !ok || t.Proxy == nil {
@@ -223,8 +236,8 @@ func (c *Client) Proxy() string {
 	return ""
 }
 
-// Do asks a question. It waits for its turn as long as ctx allows, and then takes at most Config.Timeout. The error is ctx's own when ctx
-// ended, and an *Error otherwise.
+// Do asks a question. It waits for a free slot as long as ctx allows, and then takes at most Config.Timeout. The
+// error wraps ctx.Err() when ctx ended, and is an *Error otherwise; Reply.Usage is set in both cases.
 func (c *Client) Do(ctx context.Context, req Request) (Reply, error) {
 	req, err := c.prepare(req)
 	if err != nil {
@@ -234,13 +247,13 @@ func (c *Client) Do(ctx context.Context, req Request) (Reply, error) {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return Reply{}, fmt.Errorf("wait to ask the model: %w", ctx.Err())
+		return Reply{}, fmt.Errorf("wait for a free slot to ask the model: %w", ctx.Err())
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTotal)
+	timed, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTotalTimeout)
 	defer cancel()
-	x := &exchange{client: c, req: req, retries: maxRetries, mode: c.known()}
-	if req.Once {
-		x.retries = 0
+	x := &exchange{client: c, req: req, retriesLeft: maxRetries, dialect: c.currentDialect()}
+	if req.NoRetry {
+		x.retriesLeft = 0
 	}
 	reply, err := x.run(timed)
 	reply.Usage = x.usage
@@ -256,32 +269,34 @@ func (c *Client) Do(ctx context.Context, req Request) (Reply, error) {
 	return reply, err
 }
 
-// prepare fills in a request's defaults and refuses what cannot be asked.
+// prepare fills in a request's defaults and validates it.
 func (c *Client) prepare(req Request) (Request, error) {
 	if !isObject(req.Schema) {
-		return req, &Error{Reason: ErrRejected, Detail: "the request has no schema"}
+		return req, &Error{Reason: ErrRejected, Detail: "the schema is missing or not a JSON object"}
 	}
 	orDefault(&req.Name, "reply")
 	if req.MaxOutputTokens <= 0 || req.MaxOutputTokens > c.cfg.MaxOutputTokens {
 		req.MaxOutputTokens = c.cfg.MaxOutputTokens
 	}
 	if n := EstimateTokens(req.System) + EstimateTokens(req.User); req.MaxInputTokens > 0 && n > req.MaxInputTokens {
-		return req, &Error{Reason: ErrTooLarge, Detail: fmt.Sprintf("the question has about %d tokens, %d are allowed", n, req.MaxInputTokens)}
+		return req, &Error{Reason: ErrTooLarge,
+			Detail: fmt.Sprintf("the question has about %d tokens; the limit is %d", n, req.MaxInputTokens)}
 	}
 	return req, nil
 }
 
-// known is a copy of what is known of the server.
-func (c *Client) known() mode {
+// currentDialect returns a copy of the remembered dialect.
+func (c *Client) currentDialect() dialect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mode
+	return c.dialect
 }
 
-// learn keeps what an accepted request has shown of the server.
-func (c *Client) learn(m mode) {
+// rememberDialect keeps the form of an accepted request for later ones. schemaInPrompt is never unset: one ignored
+// schema shows that the server does not enforce it.
+func (c *Client) rememberDialect(m dialect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m.tell = m.tell || c.mode.tell
-	c.mode = m
+	m.schemaInPrompt = m.schemaInPrompt || c.dialect.schemaInPrompt
+	c.dialect = m
 }

@@ -6,36 +6,41 @@ import (
 	"strings"
 )
 
-// openAI is the wire of POST {base}/chat/completions. Parameters that some servers or models refuse, such as temperature, are left out.
-var openAI = wire{
-	path:  "/chat/completions",
-	rungs: []Rung{RungSchema, RungObject, RungPlain},
-	authorize: func(h http.Header, key string) {
+// openAIProvider is the codec of POST {base}/chat/completions: https://platform.openai.com/docs/api-reference/chat.
+// Parameters that some servers or models reject, such as temperature, are not sent.
+var openAIProvider = provider{
+	path:        "/chat/completions",
+	outputModes: []OutputMode{OutputSchema, OutputJSON, OutputPlain},
+	setHeaders: func(h http.Header, key string) {
 		if key != "" {
 			h.Set("Authorization", "Bearer "+key)
 		}
 	},
-	body:  openAIBody,
-	event: openAIEvent,
-	whole: openAIWhole,
+	encodeRequest: openAIBody,
+	decodeEvent:   openAIEvent,
+	decodeBody:    openAIWhole,
 }
 
+// openAIMessage is one message of a conversation.
 type openAIMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
+// openAIFormat requests structured output.
 type openAIFormat struct {
 	Type   string        `json:"type"`
 	Schema *openAISchema `json:"json_schema,omitempty"`
 }
 
+// openAISchema is a named schema that the server enforces.
 type openAISchema struct {
 	Name   string          `json:"name"`
 	Strict bool            `json:"strict"`
 	Schema json.RawMessage `json:"schema"`
 }
 
+// openAIRequest is the request body.
 type openAIRequest struct {
 	Model               string          `json:"model"`
 	Messages            []openAIMessage `json:"messages"`
@@ -48,31 +53,33 @@ type openAIRequest struct {
 	} `json:"stream_options,omitempty"`
 }
 
+// openAIBody encodes a request.
 func openAIBody(q query) []byte {
-	r := openAIRequest{Model: q.model, Messages: []openAIMessage{{"system", q.system}}, Stream: !q.mode.noStream}
-	for _, t := range q.turns {
+	r := openAIRequest{Model: q.model, Messages: []openAIMessage{{"system", q.system}}, Stream: !q.dialect.noStream}
+	for _, t := range q.messages {
 		r.Messages = append(r.Messages, openAIMessage{t.role, t.text})
 	}
-	if q.mode.completionTokens {
+	if q.dialect.completionTokens {
 		r.MaxCompletionTokens = q.maxOutput
 	} else {
 		r.MaxTokens = q.maxOutput
 	}
-	if r.Stream && !q.mode.noStreamOptions {
+	if r.Stream && !q.dialect.noStreamOptions {
 		r.StreamOptions = &struct {
 			IncludeUsage bool `json:"include_usage"`
 		}{true}
 	}
-	switch q.rung {
-	case RungSchema:
-		r.Format = &openAIFormat{Type: "json_schema", Schema: &openAISchema{Name: q.name, Strict: true, Schema: q.schema}}
-	case RungObject:
+	switch q.outputMode {
+	case OutputSchema:
+		r.Format = &openAIFormat{Type: "json_schema",
+			Schema: &openAISchema{Name: q.name, Strict: true, Schema: q.schema}}
+	case OutputJSON:
 		r.Format = &openAIFormat{Type: "json_object"}
 	}
 	return encode(r)
 }
 
-// encode cannot fail: the schema, its only raw part, was checked.
+// encode panics on an error, which cannot happen: the only raw part, the schema, was validated before.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -81,7 +88,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// openAIChunk is a body or one event of a stream: they differ in message and delta alone.
+// openAIChunk is a complete body or one event of a stream; they differ only in message and delta.
 type openAIChunk struct {
 	Choices []struct {
 		Message *openAIDelta `json:"message"`
@@ -95,8 +102,10 @@ type openAIChunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
+// openAIDelta is a message, or a part of one in a stream.
 type openAIDelta struct {
-	Content   json.RawMessage `json:"content"` // a string, null, or parts
+	// a string, null, or parts
+	Content   json.RawMessage `json:"content"`
 	Reasoning json.RawMessage `json:"reasoning_content"`
 	Refusal   string          `json:"refusal"`
 	Calls     []struct {
@@ -106,6 +115,7 @@ type openAIDelta struct {
 	} `json:"tool_calls"`
 }
 
+// openAIEvent adds one event of a stream to the answer.
 func openAIEvent(a *answer, data []byte) error {
 	var c openAIChunk
 	if json.Unmarshal(data, &c) != nil {
@@ -114,6 +124,7 @@ func openAIEvent(a *answer, data []byte) error {
 	return c.addTo(a, data)
 }
 
+// openAIWhole adds a complete body to the answer; one without choices is not a chat response.
 func openAIWhole(a *answer, data []byte) error {
 	var c openAIChunk
 	if json.Unmarshal(data, &c) != nil {
@@ -126,6 +137,7 @@ func openAIWhole(a *answer, data []byte) error {
 	return err
 }
 
+// addTo adds a chunk to the answer. data is the chunk's JSON, for its error code.
 func (c *openAIChunk) addTo(a *answer, data []byte) error {
 	if c.Usage != nil {
 		a.setIn(c.Usage.Input)
@@ -143,9 +155,9 @@ func (c *openAIChunk) addTo(a *answer, data []byte) error {
 			continue
 		}
 		a.text.WriteString(contentText(d.Content))
-		a.thought += len(d.Reasoning)
+		a.reasoningBytes += len(d.Reasoning)
 		for _, call := range d.Calls {
-			a.call.WriteString(contentText(call.Function.Arguments))
+			a.toolCall.WriteString(contentText(call.Function.Arguments))
 		}
 		if d.Refusal != "" {
 			a.finish = finishRefused
@@ -165,7 +177,7 @@ func (c *openAIChunk) addTo(a *answer, data []byte) error {
 	return nil
 }
 
-// contentText is the text of a content, in whichever form a server writes it.
+// contentText returns the text of a content, which servers send as a string, as parts or as an object.
 func contentText(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""

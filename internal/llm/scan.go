@@ -6,34 +6,36 @@ import (
 	"strings"
 )
 
-// maxNesting bounds how deep objects and arrays of a reply can be nested.
+// maxNesting limits the nesting of objects and arrays in a reply.
 const maxNesting = 64
 
 var (
-	errCut  = errors.New("the text ends before the JSON value does")
-	errDeep = fmt.Errorf("the JSON is nested more than %d deep", maxNesting)
-	errForm = errors.New("the JSON is malformed")
+	errTruncated = errors.New("the JSON ends too early")
+	errTooDeep   = fmt.Errorf("the JSON is nested deeper than %d levels", maxNesting)
+	errMalformed = errors.New("the JSON is malformed")
 )
 
-// scanner passes over one JSON value of a text that can hold anything else behind it.
+// scanner finds the end of one JSON value; any text may follow it. encoding/json cannot do this for malformed input
+// in linear time.
 type scanner struct {
 	s     string
 	pos   int
 	depth int
 }
 
-// scan passes over the JSON value that begins at offset from. It returns the offset behind it, or with an error the offset of what is wrong:
-// errCut when the text could go on to be a value, errDeep, errForm. Every byte is looked at once.
-func scan(s string, from int) (end int, err error) {
+// skipValue returns the offset behind the JSON value at offset from. With an error, it returns the offset of the
+// problem: errTruncated if the text is a prefix of a value, errTooDeep or errMalformed. Each byte is read once.
+func skipValue(s string, from int) (end int, err error) {
 	sc := scanner{s: s, pos: from}
 	err = sc.value()
 	return sc.pos, err
 }
 
+// value skips one value of any type.
 func (sc *scanner) value() error {
 	sc.space()
 	if sc.pos >= len(sc.s) {
-		return errCut
+		return errTruncated
 	}
 	switch c := sc.s[sc.pos]; {
 	case c == '{':
@@ -51,26 +53,26 @@ func (sc *scanner) value() error {
 	case c == 'n':
 		return sc.word("null")
 	}
-	return errForm
+	return errMalformed
 }
 
-// list passes over an object or an array.
+// list skips an object or an array; named is true for an object.
 func (sc *scanner) list(end byte, named bool) error {
 	if sc.depth++; sc.depth > maxNesting {
-		return errDeep
+		return errTooDeep
 	}
 	sc.pos++
 	for n := 0; ; n++ {
 		sc.space()
 		switch c := sc.peek(); {
 		case sc.pos >= len(sc.s):
-			return errCut
+			return errTruncated
 		case c == end:
 			sc.pos++
 			sc.depth--
 			return nil
 		case n > 0 && c != ',':
-			return errForm
+			return errMalformed
 		case n > 0:
 			sc.pos++
 		}
@@ -80,28 +82,30 @@ func (sc *scanner) list(end byte, named bool) error {
 	}
 }
 
+// member skips one element of an array, or one name and value of an object.
 func (sc *scanner) member(named bool) error {
 	if named {
 		if sc.space(); sc.pos >= len(sc.s) {
-			return errCut
+			return errTruncated
 		}
 		if sc.s[sc.pos] != '"' {
-			return errForm
+			return errMalformed
 		}
 		if err := sc.str(); err != nil {
 			return err
 		}
 		if sc.space(); sc.pos >= len(sc.s) {
-			return errCut
+			return errTruncated
 		}
 		if sc.s[sc.pos] != ':' {
-			return errForm
+			return errMalformed
 		}
 		sc.pos++
 	}
 	return sc.value()
 }
 
+// str skips a string.
 func (sc *scanner) str() error {
 	for sc.pos++; sc.pos < len(sc.s); sc.pos++ {
 		switch c := sc.s[sc.pos]; {
@@ -109,38 +113,41 @@ func (sc *scanner) str() error {
 			sc.pos++
 			return nil
 		case c == '\\':
-			sc.pos++ // whether the escape exists is for the decoder to say
+			sc.pos++ // the decoder validates the escape
 		case c < 0x20:
-			return errForm
+			return errMalformed
 		}
 	}
 	sc.pos = len(sc.s)
-	return errCut
+	return errTruncated
 }
 
+// number skips the characters of a number.
 func (sc *scanner) number() error {
 	for sc.pos < len(sc.s) && strings.IndexByte("0123456789-+.eE", sc.s[sc.pos]) >= 0 {
-		sc.pos++ // whether it is a number in JSON's form is for the decoder to say
+		sc.pos++ // the decoder validates the number
 	}
 	if sc.pos >= len(sc.s) && sc.depth > 0 {
-		return errCut
+		return errTruncated
 	}
 	return nil
 }
 
+// word skips the literal w.
 func (sc *scanner) word(w string) error {
 	for i := range len(w) {
 		if sc.pos >= len(sc.s) {
-			return errCut
+			return errTruncated
 		}
 		if sc.s[sc.pos] != w[i] {
-			return errForm
+			return errMalformed
 		}
 		sc.pos++
 	}
 	return nil
 }
 
+// space skips white space.
 func (sc *scanner) space() {
 	for sc.pos < len(sc.s) {
 		switch sc.s[sc.pos] {

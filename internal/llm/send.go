@@ -25,15 +25,18 @@ const (
 	levelWarn      = slog.LevelWarn
 )
 
-// HTTPClient is a client with the transport of this package, that does not follow redirects: a key would go with them.
+// HTTPClient is a client with this package's transport. It does not follow redirects, which would forward the key.
 func HTTPClient() *http.Client { return clientOf(newTransport()) }
 
+// clientOf is a client that returns redirects instead of following them.
 func clientOf(transport http.RoundTripper) *http.Client {
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
-// newTransport is a transport of our own, so that nobody else's settings apply. A proxy named in the environment is used for https
-// alone: it then sees the name of the server, and neither key nor prompt.
+// newTransport does not share http.DefaultTransport, so other packages cannot change its settings. A proxy from the
+// environment is used for https only: it then sees the host name, but neither key nor prompt.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy: func(r *http.Request) (*url.URL, error) {
@@ -49,21 +52,23 @@ func newTransport() *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxIdleConnsPerHost:    1,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // a stream is to arrive as it is written
+		DisableCompression:     true, // compression would delay the events of a stream
 		ExpectContinueTimeout:  time.Second,
 	}
 }
 
-// received is what came of one request.
-type received struct {
+// roundTrip is the result of one HTTP request.
+type roundTrip struct {
 	answer answer
 	status int
-	sent   bool // the whole request was written
-	fail   *failure
+	// the whole request was written
+	sent bool
+	fail *failure
 }
 
-// cost says how many tokens the request used: as reported, else estimated, unless the server refused it outright.
-func (r *received) cost(input, maxOutput int) cost {
+// cost returns the tokens of the request: as the server reported them, else estimated. A request that the server
+// rejected without a report costs nothing.
+func (r *roundTrip) cost(input, maxOutput int) cost {
 	var used cost
 	begun := r.status == http.StatusOK || r.status == 0 && r.sent
 	switch a := &r.answer; {
@@ -76,23 +81,26 @@ func (r *received) cost(input, maxOutput int) cost {
 	case a.outKnown:
 		used.Reported.Output = int64(a.out)
 	case begun:
-		used.Estimated.Output = int64(min(EstimateTokens(a.text.String())+EstimateTokens(a.call.String())+a.thought/4, maxOutput))
+		used.Estimated.Output = int64(min(
+			EstimateTokens(a.text.String())+EstimateTokens(a.toolCall.String())+a.reasoningBytes/4,
+			maxOutput))
 	}
 	return used
 }
 
-// send makes one HTTP request and reads its response.
-func (c *Client) send(ctx context.Context, key string, body []byte, stream bool) *received {
+// send makes one HTTP request and decodes its response. The body is always closed on return.
+func (c *Client) send(ctx context.Context, key string, body []byte, stream bool) *roundTrip {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(c.cfg.IdleTimeout, func() { cancel(errIdle) })
+	idle := time.AfterFunc(c.cfg.IdleTimeout, func() { cancel(errIdleTimeout) })
 	defer idle.Stop()
-	var sent atomic.Bool // the trace is called from the transport's goroutines
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) }})
-	got := &received{}
+	var sent atomic.Bool // written by the transport's goroutines
+	traced := httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) }})
+	got := &roundTrip{}
 	req, err := http.NewRequestWithContext(traced, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		got.fail = failed(ErrRejected, "the request cannot be made")
+		got.fail = newFailure(ErrRejected, "the request cannot be made")
 		return got
 	}
 	// A retry is this package's decision, and it counts it; the transport must not make its own.
@@ -104,21 +112,21 @@ func (c *Client) send(ctx context.Context, key string, body []byte, stream bool)
 		req.Header.Set("Accept", "text/event-stream, application/json")
 	}
 	req.Header.Set("User-Agent", "memsidecar")
-	c.wire.authorize(req.Header, key)
+	c.provider.setHeaders(req.Header, key)
 
 	resp, err := c.http.Do(req)
 	if err != nil {
-		got.sent, got.fail = sent.Load(), c.broken(ctx, err)
+		got.sent, got.fail = sent.Load(), c.transportFailure(ctx, err)
 		return got
 	}
 	defer resp.Body.Close()
 	idle.Reset(c.cfg.IdleTimeout)
 	got.status, got.sent = resp.StatusCode, true
-	in := &meter{r: resp.Body, left: MaxReplyBytes, touch: func() { idle.Reset(c.cfg.IdleTimeout) }}
+	in := &limitedReader{r: resp.Body, remaining: MaxReplyBytes, onRead: func() { idle.Reset(c.cfg.IdleTimeout) }}
 	if resp.StatusCode != http.StatusOK {
-		got.fail = c.refused(resp, in, &got.answer)
+		got.fail = c.statusFailure(resp, in, &got.answer)
 	} else {
-		got.fail = c.read(ctx, resp, in, &got.answer)
+		got.fail = c.readAnswer(ctx, resp, in, &got.answer)
 	}
 	if got.fail != nil {
 		got.fail.Status = resp.StatusCode
@@ -126,40 +134,41 @@ func (c *Client) send(ctx context.Context, key string, body []byte, stream bool)
 	return got
 }
 
-// read takes the answer out of a response, as a stream or whole, whatever was asked for.
-func (c *Client) read(ctx context.Context, resp *http.Response, in io.Reader, a *answer) *failure {
+// readAnswer decodes a response as a stream or as one body. The Content-Type decides, because some servers ignore
+// "stream".
+func (c *Client) readAnswer(ctx context.Context, resp *http.Response, in io.Reader, a *answer) *failure {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var err error
 	if kind == "text/event-stream" {
-		err = readEvents(in, c.wire, a)
+		err = decodeStream(in, c.provider, a)
 	} else {
-		err = readWhole(in, c.wire, a)
+		err = decodeWhole(in, c.provider, a)
 	}
 	var said *serverError
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errLarge):
-		return failed(ErrTooLarge, fmt.Sprintf("the response has more than %d MiB", MaxReplyBytes>>20))
+	case errors.Is(err, errTooManyBytes):
+		return newFailure(ErrTooLarge, fmt.Sprintf("the response is larger than %d MiB", MaxReplyBytes>>20))
 	case errors.As(err, &said):
-		fail := failed(ErrServer, "")
+		fail := newFailure(ErrServer, "")
 		fail.Code, fail.retry = said.code, true
 		return fail
 	case errors.Is(err, errNotModel):
-		return failed(ErrNotModel, "the response is not the JSON of a chat")
+		return newFailure(ErrNotModel, "the response is not chat JSON")
 	}
-	return c.broken(ctx, err)
+	return c.transportFailure(ctx, err)
 }
 
-// broken classifies an error of the transport.
-func (c *Client) broken(ctx context.Context, err error) *failure {
+// transportFailure classifies an error below HTTP: timeout, TLS, network.
+func (c *Client) transportFailure(ctx context.Context, err error) *failure {
 	if ctx.Err() != nil {
-		fail := failed(ErrTimeout, "")
+		fail := newFailure(ErrTimeout, "")
 		switch cause := context.Cause(ctx); {
-		case errors.Is(cause, errIdle):
-			fail.Detail = fmt.Sprintf("%v (%s)", errIdle, c.cfg.IdleTimeout)
-		case errors.Is(cause, errTotal):
-			fail.Detail = fmt.Sprintf("%v (%s)", errTotal, c.cfg.Timeout)
+		case errors.Is(cause, errIdleTimeout):
+			fail.Detail = fmt.Sprintf("%v (%s)", errIdleTimeout, c.cfg.IdleTimeout)
+		case errors.Is(cause, errTotalTimeout):
+			fail.Detail = fmt.Sprintf("%v (%s)", errTotalTimeout, c.cfg.Timeout)
 		}
 		return fail
 	}
@@ -169,28 +178,29 @@ func (c *Client) broken(ctx context.Context, err error) *failure {
 	var fail *failure
 	switch _, verify := errors.AsType[*tls.CertificateVerificationError](err); {
 	case verify, isTLS(err):
-		fail = failed(ErrTLS, err.Error())
+		fail = newFailure(ErrTLS, err.Error())
 	default:
-		fail = failed(ErrUnreachable, brokenDetail(err))
+		fail = newFailure(ErrUnreachable, transportDetail(err))
 		fail.retry = true
 	}
 	fail.Cause = err
 	return fail
 }
 
-// brokenDetail is what can be told of an error of the transport: some quote what the server sent.
-func brokenDetail(err error) string {
+// transportDetail describes a transport error. Errors that may quote the response are replaced by a fixed text.
+func transportDetail(err error) string {
 	_, network := errors.AsType[*net.OpError](err)
 	_, lookup := errors.AsType[*net.DNSError](err)
 	switch {
-	case network, lookup, errors.Is(err, errBroken):
+	case network, lookup, errors.Is(err, errIncomplete):
 		return err.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed"
 	}
-	return "the connection broke, or what arrives is not HTTP"
+	return "the connection failed, or the server does not speak HTTP"
 }
 
+// isTLS reports whether an error comes from the TLS handshake.
 func isTLS(err error) bool {
 	_, header := errors.AsType[tls.RecordHeaderError](err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
@@ -198,41 +208,47 @@ func isTLS(err error) bool {
 	return header || unknown || alert || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-// meter reads at most left bytes and tells of every arrival.
-type meter struct {
-	r     io.Reader
-	left  int
-	touch func()
+// limitedReader fails with errTooManyBytes after remaining bytes, and calls onRead for each successful read.
+// io.LimitReader would report a normal end instead.
+type limitedReader struct {
+	r         io.Reader
+	remaining int
+	onRead    func()
 }
 
-var errLarge = errors.New("too many bytes")
+// errTooManyBytes is the error of a limitedReader.
+var errTooManyBytes = errors.New("too many bytes")
 
-func (m *meter) Read(p []byte) (int, error) {
-	if len(p) > m.left+1 {
-		p = p[:m.left+1]
+// Read implements io.Reader. One byte more than remaining is requested, to tell a body of exactly that size from a
+// longer one.
+func (m *limitedReader) Read(p []byte) (int, error) {
+	if len(p) > m.remaining+1 {
+		p = p[:m.remaining+1]
 	}
 	n, err := m.r.Read(p)
 	if n > 0 {
-		m.touch()
+		m.onRead()
 	}
-	if m.left -= n; m.left < 0 {
-		return 0, errLarge
+	if m.remaining -= n; m.remaining < 0 {
+		return 0, errTooManyBytes
 	}
 	return n, err
 }
 
-// logRequest writes the line of a request: nothing in it comes from a prompt, a reply or a key.
-func (c *Client) logRequest(ctx context.Context, took time.Duration, q query, got *received, used cost) {
+// logRequest writes one line per request. It contains nothing of prompts, replies or keys.
+func (c *Client) logRequest(ctx context.Context, took time.Duration, q query, got *roundTrip, used cost) {
 	level, attrs := slog.LevelInfo, []slog.Attr{
-		slog.String("provider", c.cfg.Provider), slog.String("model", c.cfg.Model), slog.String("output", string(q.rung)),
+		slog.String("provider", c.cfg.Provider), slog.String("model", c.cfg.Model),
+		slog.String("output", string(q.outputMode)),
 		slog.Int("status", got.status), slog.Duration("took", took),
-		slog.Int64("input_tokens", used.Reported.Input+used.Estimated.Input), slog.Int64("output_tokens", used.Reported.Output+used.Estimated.Output),
+		slog.Int64("input_tokens", used.Reported.Input+used.Estimated.Input),
+		slog.Int64("output_tokens", used.Reported.Output+used.Estimated.Output),
 		slog.Bool("estimated", used.Estimated != Tokens{}),
 	}
 	if got.fail != nil {
 		level, attrs = levelWarn, append(attrs, errAttr(got.fail.Reason), slog.String("code", got.fail.Code))
 	}
-	c.log.LogAttrs(ctx, level, "model asked", attrs...)
+	c.log.LogAttrs(ctx, level, "model request", attrs...)
 }
 
 func errAttr(err error) slog.Attr { return slog.String("error", err.Error()) }

@@ -10,76 +10,86 @@ import (
 	"strings"
 )
 
-// Why an answer ended, where it matters.
+// Normalised finish reasons of an answer.
 const (
 	finishStop    = "stop"
 	finishLength  = "length"
 	finishRefused = "refused"
 )
 
-// answer is what a model said, put together from the events of a stream or from one body.
+// answer collects the model's output from the events of a stream or from one body.
 type answer struct {
-	text     strings.Builder // what counts as the reply
-	call     strings.Builder // arguments of a tool call; they are the reply when there is no text
-	thought  int             // bytes of reasoning, and of what could not be read; they are not kept
-	finish   string          // one of the above; empty while it is not known
-	code     string          // the server's own word for finish
-	done     bool            // the stream said that it ends
-	in, out  int             // tokens
+	// visible text, which holds the reply
+	text strings.Builder
+	// arguments of a tool call; mergeToolCall appends them to text
+	toolCall strings.Builder
+	// bytes of reasoning and of undecodable data; only counted
+	reasoningBytes int
+	// one of the finish constants; "" while unknown
+	finish string
+	// the server's name for the finish reason
+	code string
+	// the stream sent its end marker
+	done     bool
+	in, out  int // tokens
 	inKnown  bool
 	outKnown bool
 }
 
-// maxTokens is more than any request can use; a larger count is no count.
+// maxTokens is above any real count; larger reports are ignored.
 const maxTokens = 100_000_000
 
+// setIn records the reported input tokens; nil and implausible counts are ignored.
 func (a *answer) setIn(n *int) {
 	if n != nil && *n >= 0 && *n <= maxTokens {
 		a.in, a.inKnown = *n, true
 	}
 }
 
+// setOut records the reported output tokens; nil and implausible counts are ignored.
 func (a *answer) setOut(n *int) {
 	if n != nil && *n >= 0 && *n <= maxTokens {
 		a.out, a.outKnown = *n, true
 	}
 }
 
-// close puts the arguments of a tool call in the place of a reply that has no text of its own.
-func (a *answer) close() {
-	if a.call.Len() > 0 {
+// mergeToolCall appends the arguments of a tool call to the text, so that extractJSON finds them.
+func (a *answer) mergeToolCall() {
+	if a.toolCall.Len() > 0 {
 		if strings.TrimSpace(a.text.String()) != "" {
 			a.text.WriteString("\n")
 		}
-		a.text.WriteString(a.call.String())
-		a.call.Reset()
+		a.text.WriteString(a.toolCall.String())
+		a.toolCall.Reset()
 	}
 }
 
-// wire is the protocol of one provider.
-type wire struct {
-	path      string
-	rungs     []Rung
-	authorize func(h http.Header, key string)
-	body      func(q query) []byte
-	event     func(a *answer, data []byte) error // one event of a stream
-	whole     func(a *answer, data []byte) error // a body that is not a stream
+// provider is the codec of one API.
+type provider struct {
+	path          string
+	outputModes   []OutputMode
+	setHeaders    func(h http.Header, key string)
+	encodeRequest func(q query) []byte
+	decodeEvent   func(a *answer, data []byte) error // one server-sent event
+	decodeBody    func(a *answer, data []byte) error // one complete JSON body
 }
 
-var wires = map[string]wire{OpenAI: openAI, Anthropic: anthropic}
+// providers are the codecs by Config.Provider.
+var providers = map[string]provider{OpenAI: openAIProvider, Anthropic: anthropicProvider}
 
 var (
-	errNotModel = errors.New("not the JSON of a chat")
-	errBroken   = errors.New("the response ended before the reply was complete")
+	errNotModel   = errors.New("not chat JSON")
+	errIncomplete = errors.New("the response ended before the reply was complete")
 )
 
-// serverError is an error that came with status 200.
+// serverError is an error reported in a body with status 200.
 type serverError struct{ code string }
 
 func (e *serverError) Error() string { return "the server reports an error: " + e.code }
 
-// readEvents reads server-sent events until the answer is complete.
-func readEvents(in io.Reader, w wire, a *answer) error {
+// decodeStream reads server-sent events until the answer is complete. Only data fields are used; the format is
+// described in the WHATWG HTML standard, section "Server-sent events".
+func decodeStream(in io.Reader, w provider, a *answer) error {
 	r := bufio.NewReader(in)
 	var data []byte
 	flush := func() error {
@@ -92,7 +102,7 @@ func readEvents(in io.Reader, w wire, a *answer) error {
 			a.done = true
 			return nil
 		}
-		return w.event(a, event)
+		return w.decodeEvent(a, event)
 	}
 	for !a.done {
 		line, err := r.ReadBytes('\n')
@@ -107,7 +117,7 @@ func readEvents(in io.Reader, w wire, a *answer) error {
 		}
 		if errors.Is(err, io.EOF) {
 			if flush() != nil || !a.done && a.finish == "" {
-				return errBroken
+				return errIncomplete
 			}
 			break
 		}
@@ -115,31 +125,32 @@ func readEvents(in io.Reader, w wire, a *answer) error {
 			return err
 		}
 	}
-	a.close()
+	a.mergeToolCall()
 	return nil
 }
 
-// readWhole reads one JSON body. A stream that does not call itself one is read as such.
-func readWhole(in io.Reader, w wire, a *answer) error {
+// decodeWhole reads one JSON body. It also accepts a stream that was sent with another Content-Type.
+func decodeWhole(in io.Reader, w provider, a *answer) error {
 	data, err := io.ReadAll(in)
 	if err != nil {
-		a.thought += len(data)
+		a.reasoningBytes += len(data)
 		return err
 	}
 	trimmed := bytes.TrimSpace(data)
 	if bytes.HasPrefix(trimmed, []byte("data:")) || bytes.HasPrefix(trimmed, []byte("event:")) {
-		return readEvents(bytes.NewReader(data), w, a)
+		return decodeStream(bytes.NewReader(data), w, a)
 	}
 	if !json.Valid(trimmed) {
-		if _, why := scan(string(trimmed), 0); len(trimmed) > 0 && trimmed[0] == '{' && errors.Is(why, errCut) {
-			a.thought += len(data)
-			return errBroken
+		if _, why := skipValue(string(trimmed), 0); len(trimmed) > 0 && trimmed[0] == '{' &&
+			errors.Is(why, errTruncated) {
+			a.reasoningBytes += len(data)
+			return errIncomplete
 		}
 		return errNotModel
 	}
-	if err := w.whole(a, trimmed); err != nil {
+	if err := w.decodeBody(a, trimmed); err != nil {
 		return err
 	}
-	a.close()
+	a.mergeToolCall()
 	return nil
 }

@@ -47,7 +47,8 @@ func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return ni
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
 // inBubble runs test with a client of srv in a bubble, where hours pass at once.
-func inBubble(t *testing.T, srv *fakellm.Server, change func(*llm.Config, *llm.LedgerConfig), test func(t *testing.T, c *llm.Client, l *llm.Ledger)) {
+func inBubble(t *testing.T, srv *fakellm.Server, change func(*llm.Config, *llm.LedgerConfig),
+	test func(t *testing.T, c *llm.Client, l *llm.Ledger)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
@@ -78,22 +79,40 @@ func TestRetries(t *testing.T) {
 		least    time.Duration // that must have passed
 		most     time.Duration
 	}{
-		{"500 once", []fakellm.Step{fakellm.Status(500, "oops"), fakellm.Reply(good, 5, 5)}, nil, 2, 250 * time.Millisecond, time.Second},
-		{"503 for ever", []fakellm.Step{fakellm.Status(503, "")}, llm.ErrServer, 4, 1750 * time.Millisecond, 3500 * time.Millisecond},
+		{"500 once", []fakellm.Step{fakellm.Status(500, "oops"), fakellm.Reply(good, 5, 5)}, nil, 2,
+			250 * time.Millisecond, time.Second},
+		{"503 for ever", []fakellm.Step{fakellm.Status(503, "")}, llm.ErrServer, 4, 1750 * time.Millisecond,
+			3500 * time.Millisecond},
 		{"408", []fakellm.Step{fakellm.Status(408, ""), fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
-		{"529", []fakellm.Step{fakellm.Status(529, `{"type":"error","error":{"type":"overloaded_error"}}`), fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
-		{"429 with seconds", []fakellm.Step{fakellm.Busy(17), fakellm.Reply(good, 5, 5)}, nil, 2, 17 * time.Second, 18 * time.Second},
-		{"429 with a date", []fakellm.Step{{Status: 429, Header: http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:20 GMT"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 20 * time.Second, 21 * time.Second},
-		{"429 with a date long gone", []fakellm.Step{{Status: 429, Header: http.Header{"Retry-After": {"Sat, 01 Jan 1999 00:00:20 GMT"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
-		{"429 with nonsense", []fakellm.Step{{Status: 429, Header: http.Header{"Retry-After": {"-1e99"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"529", []fakellm.Step{fakellm.Status(529, `{"type":"error","error":{"type":"overloaded_error"}}`),
+			fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"429 with seconds", []fakellm.Step{fakellm.Busy(17), fakellm.Reply(good, 5, 5)}, nil, 2, 17 * time.Second,
+			18 * time.Second},
+		{"429 with a date", []fakellm.Step{
+			{Status: 429, Header: http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:20 GMT"}}},
+			fakellm.Reply(good, 5, 5)}, nil, 2, 20 * time.Second, 21 * time.Second},
+		{"429 with a date long gone", []fakellm.Step{
+			{Status: 429, Header: http.Header{"Retry-After": {"Sat, 01 Jan 1999 00:00:20 GMT"}}},
+			fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"429 with nonsense", []fakellm.Step{{Status: 429, Header: http.Header{"Retry-After": {"-1e99"}}},
+			fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
 		{"429 for too long", []fakellm.Step{fakellm.Busy(31)}, llm.ErrRateLimited, 1, 0, time.Second},
-		{"an error within the stream", []fakellm.Step{{Body: "data: {\"error\":{\"code\":\"server_error\"}}\n\n", Header: http.Header{"Content-Type": {"text/event-stream"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"an error within the stream", []fakellm.Step{
+			{Body: "data: {\"error\":{\"code\":\"server_error\"}}\n\n",
+				Header: http.Header{"Content-Type": {"text/event-stream"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0,
+			time.Second},
 		{"connection cut in the stream", []fakellm.Step{broken, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
-		{"stream that just ends", []fakellm.Step{{Text: good, CutAfter: 300, CutClean: true}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
-		{"stream that ends between events", []fakellm.Step{{Body: "data: {\"choices\":[{\"delta\":{\"content\":" + quoted(good) + "}}]}\n\n", Header: http.Header{"Content-Type": {"text/event-stream"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
-		{"body that just ends", []fakellm.Step{{Text: good, Whole: true, CutAfter: 60, CutClean: true}, fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"stream that just ends", []fakellm.Step{{Text: good, CutAfter: 300, CutClean: true},
+			fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
+		{"stream that ends between events",
+			[]fakellm.Step{{Body: "data: {\"choices\":[{\"delta\":{\"content\":" + quoted(good) + "}}]}\n\n",
+				Header: http.Header{"Content-Type": {"text/event-stream"}}}, fakellm.Reply(good, 5, 5)}, nil, 2, 0,
+			time.Second},
+		{"body that just ends", []fakellm.Step{{Text: good, Whole: true, CutAfter: 60, CutClean: true},
+			fakellm.Reply(good, 5, 5)}, nil, 2, 0, time.Second},
 		{"cut for ever", []fakellm.Step{broken}, llm.ErrUnreachable, 4, 0, 4 * time.Second},
-		{"retries and a repair", []fakellm.Step{fakellm.Status(500, ""), fakellm.Reply("no", 4, 1), fakellm.Status(500, ""), fakellm.Reply(good, 5, 5)}, nil, 4, 0, 3 * time.Second},
+		{"retries and a repair", []fakellm.Step{fakellm.Status(500, ""), fakellm.Reply("no", 4, 1),
+			fakellm.Status(500, ""), fakellm.Reply(good, 5, 5)}, nil, 4, 0, 3 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,7 +126,7 @@ func TestRetries(t *testing.T) {
 				if took := time.Since(start); took < tt.least || took > tt.most {
 					t.Errorf("took %s of the bubble's time, want %s to %s", took, tt.least, tt.most)
 				}
-				if n := srv.Book().Requests; n != tt.requests || reply.Usage.Requests != n {
+				if n := srv.Stats().Requests; n != tt.requests || reply.Usage.Requests != n {
 					t.Errorf("%d requests, usage %+v; want %d", n, reply.Usage, tt.requests)
 				}
 				balanced(t, srv, l)
@@ -118,7 +137,8 @@ func TestRetries(t *testing.T) {
 
 // Anthropic reports being overloaded within a stream, behind status 200 and the tokens of the input.
 func TestOverloadedStream(t *testing.T) {
-	body := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":40,\"output_tokens\":1}}}\n\n" +
+	body := "event: message_start\ndata: " +
+		"{\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":40,\"output_tokens\":1}}}\n\n" +
 		"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
 	srv := fakellm.New(fakellm.Step{Body: body, Header: http.Header{"Content-Type": {"text/event-stream"}}})
 	change := func(cfg *llm.Config, _ *llm.LedgerConfig) {
@@ -126,25 +146,28 @@ func TestOverloadedStream(t *testing.T) {
 	}
 	inBubble(t, srv, change, func(t *testing.T, c *llm.Client, l *llm.Ledger) {
 		_, err := ask(t.Context(), c, new(note))
-		if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrServer) || e.Code != "overloaded_error" || !e.Later {
+		if e, ok := errors.AsType[*llm.Error](err); !ok || !errors.Is(err, llm.ErrServer) ||
+			e.Code != "overloaded_error" || !e.Later {
 			t.Errorf("got %v", err)
 		}
-		if day := l.Today(); day.Requests != 4 || day.Reported != (llm.Tokens{Input: 160}) || day.Estimated != (llm.Tokens{}) {
+		if day := l.Today(); day.Requests != 4 || day.Reported != (llm.Tokens{Input: 160}) ||
+			day.Estimated != (llm.Tokens{}) {
 			t.Errorf("the ledger has %+v", day)
 		}
 	})
 }
 
 func TestRetryAt(t *testing.T) {
-	inBubble(t, fakellm.New(fakellm.Busy(3600), fakellm.Busy(1e9)), nil, func(t *testing.T, c *llm.Client, _ *llm.Ledger) {
-		for _, want := range []time.Duration{time.Hour, 24 * time.Hour} {
-			start := time.Now()
-			_, err := ask(t.Context(), c, new(note))
-			if e, ok := errors.AsType[*llm.Error](err); !ok || !e.Later || e.RetryAt.Sub(start) != want {
-				t.Errorf("got %+v", e)
+	inBubble(t, fakellm.New(fakellm.Busy(3600), fakellm.Busy(1e9)), nil,
+		func(t *testing.T, c *llm.Client, _ *llm.Ledger) {
+			for _, want := range []time.Duration{time.Hour, 24 * time.Hour} {
+				start := time.Now()
+				_, err := ask(t.Context(), c, new(note))
+				if e, ok := errors.AsType[*llm.Error](err); !ok || !e.Later || e.RetryAt.Sub(start) != want {
+					t.Errorf("got %+v", e)
+				}
 			}
-		}
-	})
+		})
 }
 
 func TestTimeouts(t *testing.T) {
@@ -154,9 +177,12 @@ func TestTimeouts(t *testing.T) {
 		want time.Duration
 		text string
 	}{
-		{"silence before the response", fakellm.Step{Hang: true}, 20 * time.Second, "not one byte arrived within the time allowed (20s)"},
-		{"silence within the stream", fakellm.Step{Text: good, Hang: true, HangAfter: 200}, 20 * time.Second, "not one byte arrived within the time allowed (20s)"},
-		{"a trickle", fakellm.Step{Text: strings.Repeat("a", 1000), Pause: 15 * time.Second}, 3 * time.Minute, "no answer within the time allowed in all (3m0s)"},
+		{"silence before the response", fakellm.Step{Hang: true}, 20 * time.Second,
+			"no byte arrived within the idle timeout (20s)"},
+		{"silence within the stream", fakellm.Step{Text: good, Hang: true, HangAfter: 200}, 20 * time.Second,
+			"no byte arrived within the idle timeout (20s)"},
+		{"a trickle", fakellm.Step{Text: strings.Repeat("a", 1000), Pause: 15 * time.Second}, 3 * time.Minute,
+			"no complete answer within the timeout (3m0s)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,16 +211,18 @@ func TestTimeouts(t *testing.T) {
 // A slow stream that keeps coming is not idle.
 func TestSlowButAlive(t *testing.T) {
 	change := func(cfg *llm.Config, _ *llm.LedgerConfig) { cfg.IdleTimeout = 20 * time.Second }
-	inBubble(t, fakellm.New(fakellm.Step{Text: good, Input: 1, Output: 1, Pause: 19 * time.Second}), change, func(t *testing.T, c *llm.Client, _ *llm.Ledger) {
-		if _, err := ask(t.Context(), c, new(note)); err != nil {
-			t.Error(err)
-		}
-	})
+	inBubble(t, fakellm.New(fakellm.Step{Text: good, Input: 1, Output: 1, Pause: 19 * time.Second}), change,
+		func(t *testing.T, c *llm.Client, _ *llm.Ledger) {
+			if _, err := ask(t.Context(), c, new(note)); err != nil {
+				t.Error(err)
+			}
+		})
 }
 
 // The caller's context ends everything at once, and its error is the caller's.
 func TestCancel(t *testing.T) {
-	for name, step := range map[string]fakellm.Step{"hanging": {Hang: true}, "waiting to retry": fakellm.Busy(25), "streaming": {Text: strings.Repeat("a", 1000), Pause: 10 * time.Second}} {
+	for name, step := range map[string]fakellm.Step{"hanging": {Hang: true}, "waiting to retry": fakellm.Busy(25),
+		"streaming": {Text: strings.Repeat("a", 1000), Pause: 10 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, fakellm.New(step), nil, func(t *testing.T, c *llm.Client, l *llm.Ledger) {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -215,7 +243,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// No more questions are under way than allowed; waiting for a turn ends with the context, and does not count as time of the question.
+// No more questions are under way than allowed; waiting for a turn ends with the context, and does not count as time
+// of the question.
 func TestConcurrency(t *testing.T) {
 	slow := fakellm.Step{Text: good, Input: 1, Output: 1, Pause: 10 * time.Second}
 	srv := fakellm.New(slow)
@@ -230,7 +259,7 @@ func TestConcurrency(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := srv.Book().Requests; n != llm.DefaultConcurrency {
+		if n := srv.Stats().Requests; n != llm.DefaultConcurrency {
 			t.Errorf("%d requests at once", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -271,7 +300,7 @@ func TestBudget(t *testing.T) {
 		if want := time.Date(2000, 1, 2, 0, 0, 0, 0, shanghai); !e.RetryAt.Equal(want) {
 			t.Errorf("retry at %s, want %s", e.RetryAt, want)
 		}
-		if n := srv.Book().Requests; n != 3 {
+		if n := srv.Stats().Requests; n != 3 {
 			t.Errorf("%d requests", n)
 		}
 		time.Sleep(time.Until(e.RetryAt)) // the bubble's time

@@ -2,8 +2,8 @@ package llm
 
 import "unicode/utf8"
 
-// EstimateTokens guesses, rather too high, how many tokens a text has: four characters of ASCII to a token, and every other
-// character, such as a Chinese one, a token of its own. It is for bounds, and for requests whose cost was not reported.
+// EstimateTokens estimates the tokens of a text, rather too high: one per four ASCII characters, and one per other
+// character, such as a Chinese one. It serves limits and requests whose cost the server did not report.
 func EstimateTokens(s string) int {
 	ascii, other := 0, 0
 	for _, r := range s {

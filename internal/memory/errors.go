@@ -24,9 +24,9 @@ var (
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
 	ErrUnfinished    = errors.New("purge is not finished")
-	ErrEpoch         = errors.New("the store is on another line of history")
+	ErrEpoch         = errors.New("the store was restored from a backup, which changed its epoch")
 	ErrIncomplete    = errors.New("data directory holds an unfinished restore")
-	ErrRefused       = errors.New("edit cannot be taken over as it is")
+	ErrRefused       = errors.New("edit cannot be adopted as it is")
 	ErrUnauthorized  = errors.New("caller is not allowed")
 )
 
@@ -37,9 +37,10 @@ type Violation struct {
 	Detail string // for people; never holds memory text
 }
 
-// InvalidError carries every violation of a request at once.
+// InvalidError carries all violations of a request, so that a caller can correct them at once.
 type InvalidError struct{ Violations []Violation }
 
+// Error lists the violations; it holds no memory text.
 func (e *InvalidError) Error() string {
 	parts := make([]string, len(e.Violations))
 	for i, v := range e.Violations {
@@ -51,17 +52,19 @@ func (e *InvalidError) Error() string {
 // NotFoundError names what was not found. It is an ErrNotFound.
 type NotFoundError struct{ Kind, Name string }
 
+// Error says what was not found.
 func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.Name) }
 
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// StaleError says which revision was expected and which one is current. It is an ErrStale.
+// StaleError says which revision was expected and which is current. It is an ErrStale.
 type StaleError struct {
 	Kind, Name        string
 	Expected, Current int64
 }
 
+// Error says what the caller should do.
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("%s %q is at revision %d, not the expected %d; read it again and decide anew",
 		e.Kind, e.Name, e.Current, e.Expected)
@@ -70,9 +73,10 @@ func (e *StaleError) Error() string {
 // Is makes errors.Is(err, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// ExistsError names what is there already. It is an ErrExists.
+// ExistsError names what exists already. It is an ErrExists.
 type ExistsError struct{ Kind, Name string }
 
+// Error says what exists.
 func (e *ExistsError) Error() string { return fmt.Sprintf("%s %q already exists", e.Kind, e.Name) }
 
 // Is makes errors.Is(err, ErrExists) true.

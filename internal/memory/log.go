@@ -47,8 +47,8 @@ type Day struct {
 // DateLayout is the time layout of a daily log's date.
 const DateLayout = time.DateOnly
 
-// Archived is what is left of a daily log: the record of its archiving and, when that happened too, of its deletion. It outlives the log and
-// the journal's history of it. Values in the store are immutable.
+// Archived is what is left of a daily log: the record of its archiving and, when that happened too, of its
+// deletion. It outlives the log and the journal's history of it. Values in the store are immutable.
 type Archived struct {
 	ID        string    `json:"id"` // the date; DATE.2 and so on for a log begun anew after the one before was deleted
 	Date      string    `json:"date"`

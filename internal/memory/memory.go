@@ -48,8 +48,8 @@ const DefaultSpace = "default"
 
 // Memory is one long-term memory. Values in the store are immutable: change a Clone.
 //
-// The JSON form here is the one of the journal and of snapshots. memory.json differs in one point:
-// there the members of Extra stand beside the known fields.
+// The struct tags are the JSON form of the journal and of snapshots; package codec writes it and the form of
+// memory.json, where the members of Extra are beside the known fields. A new field also needs an entry in Fields.
 type Memory struct {
 	ID           string    `json:"id"`
 	Category     string    `json:"category"`

@@ -23,8 +23,8 @@ type Session struct {
 	EndedAt      time.Time    `json:"ended_at,omitzero"`
 	EndReason    string       `json:"end_reason,omitempty"` // reflect, idle, host_exit, or what End was told
 	Messages     int64        `json:"messages"`             // messages kept
-	NextSeq      int64        `json:"next_seq"`             // the client's next sequence number; lower ones are known already
-	ReflectedSeq int64        `json:"reflected_seq"`        // messages with a lower client sequence number were reflected
+	NextSeq      int64        `json:"next_seq"`             // the client's next number; lower ones are known
+	ReflectedSeq int64        `json:"reflected_seq"`        // lower client numbers were reflected
 	ReflectedOp  int64        `json:"reflected_op,omitempty"`
 	Summary      string       `json:"summary,omitempty"`
 	HasContext   bool         `json:"has_context,omitempty"` // a context is kept with the messages
@@ -37,10 +37,12 @@ type Session struct {
 	HostStarted time.Time `json:"host_started_at,omitzero"` // when that process was started
 }
 
-// RoleSummary marks what the host made of the context when it compacted it. It is kept beside the messages, with number 0, and is none; the newest counts.
+// RoleSummary marks what the host made of the context when it compacted it. It is kept beside the messages, with
+// number 0, and is none; the newest counts.
 const RoleSummary = "summary"
 
-// RoleContext marks the text that an agent was given at the start of a session. It is kept beside the messages, with number 0, and is none.
+// RoleContext marks the text that an agent was given at the start of a session. It is kept beside the messages,
+// with number 0, and is none.
 const RoleContext = "context"
 
 // Message is one turn or tool event of a session, redacted before it gets here.

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Split cuts text into parts of at most MaxContent characters, at the end of a line or a word where there is one nearby. Text that is
-// short enough is one part. Blank parts are left out.
-func Split(text string) []string {
+// SplitContent cuts text into parts of at most MaxContent characters, preferably at the end of a line or a word.
+// Blank parts are left out. A text that is short enough is one part.
+func SplitContent(text string) []string {
 	var parts []string
 	for {
 		end := 0

@@ -26,7 +26,7 @@ func TestSplit(t *testing.T) {
 		{"a line too far back", full[:3*100] + "\n" + full, []string{full[:3*100] + "\n" + full[:3*7899], full[:3*101]}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := memory.Split(tt.text)
+			got := memory.SplitContent(tt.text)
 			if diff := cmp.Diff(lengths(tt.want), lengths(got)); diff != "" || strings.Join(got, "") != strings.Join(tt.want, "") {
 				t.Errorf("characters of the parts (-want +got):\n%s", diff)
 			}

@@ -69,7 +69,8 @@ func (c *Check) ID(field, s string) {
 	}
 }
 
-// Slug checks a category, source, type or space: lower-case letters, digits, "_", "-" and ".", starting with a letter or digit.
+// Slug checks a category, source, type or space: lower-case letters, digits, "_", "-" and ".", starting with a
+// letter or digit.
 func (c *Check) Slug(field, s string) {
 	switch {
 	case s == "":
@@ -77,7 +78,11 @@ func (c *Check) Slug(field, s string) {
 	case len(s) > MaxSlug:
 		c.Add(field, "TOO_LONG", "has %d bytes; the limit is %d", len(s), MaxSlug)
 	case !IsSlug(s):
-		c.Add(field, "INVALID_SLUG", "must be lower-case letters, digits, '_', '-' or '.', starting with a letter or digit")
+		c.Add(
+			field,
+			"INVALID_SLUG",
+			"must be lower-case letters, digits, '_', '-' or '.', starting with a letter or digit",
+		)
 	}
 }
 
@@ -110,8 +115,7 @@ func (c *Check) Date(field, s string) {
 func (c *Check) Memory(prefix string, m *Memory) {
 	c.ID(prefix+"id", m.ID)
 	c.Slug(prefix+"category", m.Category)
-	c.Text(prefix+"content", m.Content, MaxContent, true)
-	c.Text(prefix+"title", m.Title, MaxTitle, false)
+	limits(c, prefix, Fields, m)
 	c.Unit(prefix+"salience", m.Salience)
 	c.Unit(prefix+"confidence", m.Confidence)
 	c.Slug(prefix+"source", m.Source)
@@ -128,18 +132,34 @@ func (c *Check) Memory(prefix string, m *Memory) {
 	if len(m.StructuredData) > 0 {
 		var object map[string]json.RawMessage
 		if len(m.StructuredData) > MaxStructured {
-			c.Add(prefix+"structured_data", "TOO_LONG", "has %d bytes; the limit is %d", len(m.StructuredData), MaxStructured)
+			c.Add(
+				prefix+"structured_data",
+				"TOO_LONG",
+				"has %d bytes; the limit is %d",
+				len(m.StructuredData),
+				MaxStructured,
+			)
 		} else if json.Unmarshal(m.StructuredData, &object) != nil {
 			c.Add(prefix+"structured_data", "INVALID_JSON", "must be a JSON object")
 		}
 	}
-	if x := m.Context; x != nil {
-		c.Text(prefix+"context.tool", x.Tool, MaxTitle, false)
-		c.Text(prefix+"context.error_type", x.ErrorType, MaxTitle, false)
-		c.Text(prefix+"context.learned_from", x.LearnedFrom, MaxTitle, false)
+	if m.Context != nil {
+		limits(c, prefix+"context.", ContextFields, m.Context)
 	}
 }
 
+// limits checks the texts that have a limit in their table.
+func limits[T any](c *Check, prefix string, fields []Field[T], v *T) {
+	for i := range fields {
+		f := &fields[i]
+		if f.Limit == 0 {
+			continue
+		}
+		c.Text(prefix+f.Name, *f.Pointer(v).(*string), f.Limit, f.Presence == Required)
+	}
+}
+
+// links checks the lists that name other things.
 func (c *Check) links(prefix string, m *Memory) {
 	for _, n := range []struct {
 		field string
@@ -161,10 +181,8 @@ func (c *Check) links(prefix string, m *Memory) {
 func (c *Check) Entry(prefix string, e *Entry) {
 	c.ID(prefix+"id", e.ID)
 	c.Slug(prefix+"type", e.Type)
-	c.Text(prefix+"content", e.Content, MaxContent, true)
+	limits(c, prefix, EntryFields, e)
 	if e.Category != "" {
 		c.Slug(prefix+"category", e.Category)
 	}
-	c.Text(prefix+"tool", e.Tool, MaxTitle, false)
-	c.Text(prefix+"error", e.Error, MaxContent, false)
 }

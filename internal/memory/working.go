@@ -2,7 +2,8 @@ package memory
 
 import "time"
 
-// RoleWorking marks a note about what an agent has at hand. Like RoleContext it is kept beside a session's messages, with number 0, and is none.
+// RoleWorking marks a note about what an agent has at hand. Like RoleContext it is kept beside a session's
+// messages, with number 0, and is none.
 const RoleWorking = "working"
 
 // Limits of a working memory.

@@ -1,5 +1,5 @@
-// Package memtest holds what tests of several packages share: a clock that stands still, a store on any durable.FS, a checker of
-// data directories. Nothing of the product imports it.
+// Package memtest holds what tests of several packages share: a clock that stands still, a store on any durable.FS,
+// a checker of data directories. Nothing of the product imports it.
 package memtest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // Epoch is where every Clock begins.
@@ -37,8 +37,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.moved += d
 }
 
-// OpenStore opens a store with a clock at Epoch and the default sizes, and closes it when the test ends unless that was done before.
-// The test fails when it does not open.
+// OpenStore opens a store with a clock at Epoch and the default sizes, and closes it when the test ends unless that
+// was done before. The test fails when it does not open.
 func OpenStore(t testing.TB, fsys durable.FS) *store.Store {
 	t.Helper()
 	return Open(t, store.Config{FS: fsys})
@@ -76,5 +76,12 @@ func CheckDir(t testing.TB, fsys durable.FS) store.Report {
 
 // Fact is an active memory of the category facts that holds to every limit.
 func Fact(id, content string) *memory.Memory {
-	return &memory.Memory{ID: id, Category: memory.Facts, Content: content, Source: memory.SourceUser, Salience: memory.DefaultSalience, Confidence: 1}
+	return &memory.Memory{
+		ID:         id,
+		Category:   memory.Facts,
+		Content:    content,
+		Source:     memory.SourceUser,
+		Salience:   memory.DefaultSalience,
+		Confidence: 1,
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// MainSampled is the TestMain of a package that tries much at random, one goroutine after the other: under the race detector rapid tries a
-// quarter of it. -rapid.checks says otherwise.
+// MainSampled is the TestMain of a package with many random tests on one goroutine: under the race detector rapid
+// runs a quarter of them. -rapid.checks overrides that.
 func MainSampled(m *testing.M) {
 	if RaceDetector {
 		if err := flag.Set("rapid.checks", "25"); err != nil {
@@ -19,5 +19,6 @@ func MainSampled(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// LeftOut says whether try n is left out of many that run one after the other: with -short and under the race detector only every so many-th is made.
-func LeftOut(n, every int) bool { return (testing.Short() || RaceDetector) && n%every != 0 }
+// SkipSample reports whether try n of many sequential ones is left out: with -short and under the race detector
+// only one in every runs.
+func SkipSample(n, every int) bool { return (testing.Short() || RaceDetector) && n%every != 0 }

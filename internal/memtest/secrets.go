@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Secret is a made-up secret in a sentence in which people write such.
+// Secret is a made-up secret in a sentence of the kind that people write.
 type Secret struct {
 	Text  string
 	Value string // must be nowhere but in Text
@@ -25,13 +25,15 @@ func draw(rng *rand.Rand, alphabet string, n int) string {
 	for i := range b {
 		b[i] = alphabet[rng.IntN(len(alphabet))]
 	}
-	if digits := alphabet[strings.IndexAny(alphabet+"0", "0123456789"):]; digits != "" && n > 4 && strings.ContainsAny(digits, "7") {
+	if digits := alphabet[strings.IndexAny(alphabet+"0", "0123456789"):]; digits != "" && n > 4 &&
+		strings.ContainsAny(digits, "7") {
 		b[n/2] = '7'
 	}
 	return string(b)
 }
 
-// secrets make one secret each. The prefixes are put together at run time, so that scanners of source code do not take them for real ones.
+// secrets make one secret each. The prefixes are put together at run time, so that scanners of source code do not
+// take them for real ones.
 var secrets = []func(*rand.Rand) Secret{
 	func(r *rand.Rand) Secret {
 		v := "AKIA" + draw(r, upper, 16)
@@ -105,33 +107,100 @@ var harmless = []func(*rand.Rand) string{
 	func(r *rand.Rand) string { return "commit " + draw(r, hex, 40) + " fixes it" },
 	func(r *rand.Rand) string { return "sha256:" + draw(r, hex, 64) },
 	func(r *rand.Rand) string {
-		return fmt.Sprintf("id %s-%s-4%s-a%s-%s", draw(r, hex, 8), draw(r, hex, 4), draw(r, hex, 3), draw(r, hex, 3), draw(r, hex, 12))
+		return fmt.Sprintf(
+			"id %s-%s-4%s-a%s-%s",
+			draw(r, hex, 8),
+			draw(r, hex, 4),
+			draw(r, hex, 3),
+			draw(r, hex, 3),
+			draw(r, hex, 12),
+		)
 	},
 	func(r *rand.Rand) string {
-		return "see /home/" + draw(r, letter, 6) + "/src/" + draw(r, letter, 9) + "/internal/" + draw(r, letter, 11) + "/" + draw(r, letter, 8) + "_test.go:" + fmt.Sprint(r.IntN(900))
+		return "see /home/" + draw(
+			r,
+			letter,
+			6,
+		) + "/src/" + draw(
+			r,
+			letter,
+			9,
+		) + "/internal/" + draw(
+			r,
+			letter,
+			11,
+		) + "/" + draw(
+			r,
+			letter,
+			8,
+		) + "_test.go:" + fmt.Sprint(
+			r.IntN(900),
+		)
 	},
 	func(r *rand.Rand) string {
-		return "call get" + title(draw(r, letter, 7)) + title(draw(r, letter, 6)) + "By" + title(draw(r, letter, 9)) + "(ctx, " + draw(r, letter, 5) + "_id)"
+		return "call get" + title(
+			draw(r, letter, 7),
+		) + title(
+			draw(r, letter, 6),
+		) + "By" + title(
+			draw(r, letter, 9),
+		) + "(ctx, " + draw(
+			r,
+			letter,
+			5,
+		) + "_id)"
 	},
 	func(r *rand.Rand) string {
 		return "the pod web-" + draw(r, hex, 9) + "-" + draw(r, letter, 5) + " restarts"
 	},
 	func(r *rand.Rand) string { return "md5 " + draw(r, hex, 32) + "  dump.sql" },
 	func(r *rand.Rand) string {
-		return "golang.org/x/" + draw(r, letter, 5) + " v0.0.0-2026081721" + fmt.Sprint(1000+r.IntN(8999)) + "-" + draw(r, hex, 12)
+		return "golang.org/x/" + draw(
+			r,
+			letter,
+			5,
+		) + " v0.0.0-2026081721" + fmt.Sprint(
+			1000+r.IntN(8999),
+		) + "-" + draw(
+			r,
+			hex,
+			12,
+		)
 	},
 	func(r *rand.Rand) string {
-		return `C:\Users\` + draw(r, letter, 6) + `\AppData\Local\` + title(draw(r, letter, 8)) + `\` + draw(r, letter, 7) + `.log`
+		return `C:\Users\` + draw(
+			r,
+			letter,
+			6,
+		) + `\AppData\Local\` + title(
+			draw(r, letter, 8),
+		) + `\` + draw(
+			r,
+			letter,
+			7,
+		) + `.log`
 	},
 	func(r *rand.Rand) string {
-		return "配置在 src/" + draw(r, letter, 8) + "/" + title(draw(r, letter, 6)) + title(draw(r, letter, 8)) + "Panel.tsx，第 " + fmt.Sprint(r.IntN(500)) + " 行"
+		return "配置在 src/" + draw(
+			r,
+			letter,
+			8,
+		) + "/" + title(
+			draw(r, letter, 6),
+		) + title(
+			draw(r, letter, 8),
+		) + "Panel.tsx，第 " + fmt.Sprint(
+			r.IntN(500),
+		) + " 行"
 	},
 }
 
+// title makes the first letter of a word upper case.
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// Harmless makes n texts with identifiers, hashes, UUIDs and paths, of all kinds in turn, the same ones for the same seed.
-func Harmless(seed uint64, n int) (out []string) {
+// HarmlessTexts makes n texts with identifiers, hashes, UUIDs and paths, of all kinds in turn, the same ones for the
+// same seed.
+func HarmlessTexts(seed uint64, n int) (out []string) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for i := range n {
 		out = append(out, harmless[i%len(harmless)](rng))

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 // scene is a publication and what went before it.
@@ -67,8 +67,8 @@ func scenes() []scene {
 	}
 }
 
-func variants() []crashfs.Variant {
-	return []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn, crashfs.Torn, crashfs.Torn}
+func variants() []crashfs.CrashMode {
+	return []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn, crashfs.Torn, crashfs.Torn}
 }
 
 // The power fails at every operation of a publication, then at every operation of what a start does about it.
@@ -80,12 +80,12 @@ func TestCrashAtEveryOperation(t *testing.T) {
 				s.before(t, base, files(t, base))
 				start := base.Ops()
 				probe := base.Clone()
-				if err := s.run(files(t, &watched{FS: probe, noExchange: !exchange}), 3, "three"); err != nil && !errors.Is(err, publish.ErrForeign) {
+				if err := s.run(files(t, &watched{FS: probe, noExchange: !exchange}), 3, "three"); err != nil && !errors.Is(err, publish.ErrEdited) {
 					t.Fatal(err)
 				}
 				crashes, starts := 0, 0
 				for n := start + 1; n <= probe.Ops()+1; n++ {
-					if memtest.LeftOut(n, 5) {
+					if memtest.SkipSample(n, 5) {
 						continue
 					}
 					for i, variant := range variants() {
@@ -110,17 +110,18 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	}
 }
 
-// crashedStart crashes what a start does at each of its operations, and checks what the next one makes of it. It returns how often.
+// crashedStart crashes what a start does at each of its operations, and checks what the next one makes of it. It
+// returns how often.
 func crashedStart(t *testing.T, s scene, fsys *crashfs.FS, rng *rand.Rand) (crashes int) {
 	t.Helper()
 	probe := fsys.Clone()
-	must(t, publish.Clean(probe))
+	must(t, publish.Recover(probe))
 	for n := fsys.Ops() + 1; n <= probe.Ops(); n++ {
 		for _, variant := range variants()[:3] {
 			crashes++
 			again := fsys.Clone()
 			again.CrashAt(n)
-			_ = publish.Clean(again)
+			_ = publish.Recover(again)
 			s.check(t, again.Crash(variant, rng), false)
 			if t.Failed() {
 				t.Fatalf("the start crashed at operation %d, %v: %v", n, variant, again.Trace())
@@ -133,7 +134,7 @@ func crashedStart(t *testing.T, s scene, fsys *crashfs.FS, rng *rand.Rand) (cras
 // check starts on what a crash left, and publishes again.
 func (s scene) check(t *testing.T, fsys durable.FS, done bool) {
 	t.Helper()
-	must(t, publish.Clean(fsys))
+	must(t, publish.Recover(fsys))
 	tidy(t, fsys)
 	got := content(fsys, s.file)
 	if strings.HasPrefix(got, "error: ") {
@@ -148,7 +149,7 @@ func (s scene) check(t *testing.T, fsys durable.FS, done bool) {
 	if err != nil || (revision == 3) != (got == "three") {
 		t.Errorf("%s holds %q, said to be revision %d, %v", s.file, got, revision, err)
 	}
-	k, ok, err := f.Known(s.file)
+	k, ok, err := f.Published(s.file)
 	if err != nil || got == "three" && k.Revision != 3 || got != "three" && k.Revision == 3 || !s.remove && got == "" && ok {
 		t.Errorf("%s holds %q, known is %+v %v, %v", s.file, got, k, ok, err)
 	}
@@ -163,7 +164,7 @@ func (s scene) again(t *testing.T, fsys durable.FS, f *publish.Files) {
 	t.Helper()
 	err := s.run(f, 4, "four")
 	if s.edit != "" && content(fsys, s.file) == s.edit {
-		if !errors.Is(err, publish.ErrForeign) {
+		if !errors.Is(err, publish.ErrEdited) {
 			t.Errorf("published over an edit: %v", err)
 		}
 		return
@@ -200,7 +201,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 				probe := base.Clone()
 				_ = s.run(files(t, &watched{FS: probe, noExchange: !exchange}), 3, "three")
 				for n := base.Ops() + 1; n <= probe.Ops(); n++ {
-					if memtest.LeftOut(n, 5) {
+					if memtest.SkipSample(n, 5) {
 						continue
 					}
 					for _, fault := range []error{syscall.EIO, syscall.ENOSPC} {
@@ -263,7 +264,7 @@ func TestCrashAfterEditorAtEveryCall(t *testing.T) {
 				whole := base.Clone()
 				wrote, _ := publish3(&watched{FS: whole}, at)
 				for n := wrote + 1; n <= whole.Ops()+1; n++ {
-					if memtest.LeftOut(n, 5) {
+					if memtest.SkipSample(n, 5) {
 						continue
 					}
 					for i, variant := range variants() {
@@ -271,7 +272,7 @@ func TestCrashAfterEditorAtEveryCall(t *testing.T) {
 						fsys.CrashAt(n)
 						_, _ = publish3(&watched{FS: fsys}, at)
 						after := fsys.Crash(variant, rand.New(rand.NewPCG(uint64(i), 2)))
-						must(t, publish.Clean(after))
+						must(t, publish.Recover(after))
 						tidy(t, after)
 						if !safe(t, after, name, mine) {
 							t.Fatalf("before %s, crash at operation %d, %v: lost; %v", steps[at], n, variant, fsys.Trace()[base.Ops():])

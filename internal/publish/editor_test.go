@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 // publishAs publishes with a backup or without.
@@ -31,8 +31,8 @@ func calls(t *testing.T, fsys *watched, op func() error) []string {
 	return list
 }
 
-// Somebody else writes the file, in every way, between any two calls of a publication. Whatever Replace says, their bytes are under
-// the name or an edit; nothing is lost, and nothing is said twice.
+// Somebody else writes the file, in every way, between any two calls of a publication. Whatever Replace says, their
+// bytes are under the name or an edit; nothing is lost, and nothing is said twice.
 func TestEditorAtEveryCall(t *testing.T) {
 	for _, backup := range []bool{true, false} {
 		for how, write := range editors {
@@ -51,7 +51,7 @@ func editorAtEveryCall(t *testing.T, inner durable.FS, backup bool, write func(d
 	fsys := &watched{FS: inner}
 	f := files(t, fsys)
 	var told []publish.Edit
-	f.Displaced = func(e publish.Edit) { told = append(told, e) }
+	f.OnDisplaced = func(e publish.Edit) { told = append(told, e) }
 	const name = "memory.json"
 	must(t, publishAs(f, name, backup, 1, "published at first"))
 	must(t, publishAs(f, name, backup, 2, "published at second"))
@@ -69,11 +69,11 @@ func editorAtEveryCall(t *testing.T, inner durable.FS, backup bool, write func(d
 		err := publishAs(f, name, backup, int64(10+at), text)
 		fsys.before = nil
 		switch {
-		case err != nil && !errors.Is(err, publish.ErrForeign) && !errors.Is(err, publish.ErrBusyFile):
+		case err != nil && !errors.Is(err, publish.ErrEdited) && !errors.Is(err, publish.ErrBusyFile):
 			t.Fatalf("before %s: %v", steps[at], err)
 		case content(inner, name) == mine:
 			places["in place"]++
-			if err := publishAs(f, name, backup, 99, "over it"); !errors.Is(err, publish.ErrForeign) {
+			if err := publishAs(f, name, backup, 99, "over it"); !errors.Is(err, publish.ErrEdited) {
 				t.Fatalf("before %s: the next publication returned %v", steps[at], err)
 			}
 			want(t, inner, name, mine)

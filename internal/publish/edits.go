@@ -14,29 +14,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // Kind says why an edit waits.
 type Kind string
 
 const (
-	Pending   Kind = "pending"   // not looked at yet
-	Refused   Kind = "refused"   // it cannot be read, or says what cannot be
-	Ambiguous Kind = "ambiguous" // what was meant is for a person to say
-	Conflict  Kind = "conflict"  // a part of it contradicts what happened since; the rest was taken over
+	Pending   Kind = "pending"   // not read yet
+	Refused   Kind = "refused"   // unreadable, or not valid
+	Ambiguous Kind = "ambiguous" // a person must say what was meant
+	Conflict  Kind = "conflict"  // a part of it contradicts a later change; the rest was adopted
 )
 
 // How an edit was resolved. An edit that was not yet has "".
 const (
-	Accepted   = "accepted"   // a person took it over
-	Discarded  = "discarded"  // a person did not want it
-	Superseded = "superseded" // a later edit of the same file took its place
-	Taken      = "taken"      // it is wholly in the store now
+	Accepted   = "accepted"   // a person adopted it
+	Discarded  = "discarded"  // a person rejected it
+	Superseded = "superseded" // a later edit of the same file replaced it
+	Adopted    = "taken"      // it is wholly in the store now
 )
 
-// Edit is what somebody else wrote into a published file and that is not, or not wholly, in the store. It is kept in
-// quarantine/ as NAME-HASH12.json beside NAME-HASH12.json.edit.json, which holds this:
+// Edit is what somebody else wrote into a published file and that is not, or not wholly, in the store. Its bytes are in
+// quarantine/ as NAME-HASH12.json, and its record beside them in NAME-HASH12.json.edit.json:
 //
 //	{
 //	  "id": "3f1a9c0d52be",
@@ -47,7 +47,7 @@ const (
 //	  "at": "2026-02-21T10:00:00Z"
 //	}
 //
-// Bytes and record are never deleted by the daemon.
+// The daemon never deletes the bytes or the record.
 type Edit struct {
 	ID      string   `json:"id"`                // first 12 hex digits of SHA-256 of (file name, hash)
 	File    string   `json:"file"`              // memory.json, spaces/x/logs/2026-02-21.json; "" when the record is damaged
@@ -56,14 +56,14 @@ type Edit struct {
 	Details []string `json:"details,omitempty"` // for people; no memory text
 	Copy    string   `json:"copy"`              // quarantine/…
 	Base    int64    `json:"base,omitempty"`    // revision in the edited file, 0 unknown
-	// InPlace says that it still stands under File, which is not published over until this is resolved.
+	// InPlace says that the edit is still in File, which is not replaced until the edit is resolved.
 	InPlace bool `json:"in_place,omitempty"`
 	// Writing says that somebody had the copy open for writing when it was moved to quarantine/. What they write after
 	// that becomes an edit of its own when they are done.
 	Writing  bool      `json:"writing,omitempty"`
 	At       time.Time `json:"at"` // when it was found; for what a crash left, when it was written
 	Resolved string    `json:"resolved,omitempty"`
-	Op       int64     `json:"op,omitempty"` // operation that took it over
+	Op       int64     `json:"op,omitempty"` // operation that adopted it
 }
 
 // recordSuffix follows the name of the copy.
@@ -75,14 +75,14 @@ func EditID(file, hash string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// KeepEdit puts the bytes of the file from aside, in quarantine/, with the record e. File, Kind and At must be set; Hash is
-// taken from the file when it is "". ID and Copy are set in what is returned. When from is e.File, or is in quarantine/ already, it
-// stays where it is and is copied; what a publication displaced is moved.
+// QuarantineEdit puts the bytes of the file from into quarantine/, with the record e. File, Kind and At must be
+// set; an empty Hash is computed. The result has ID and Copy set. When from is e.File, or is in quarantine/
+// already, it is copied and stays; what a publication displaced is moved.
 //
-// It may be repeated, also after a crash: a copy that is there is not made again, an open record keeps the time of the first,
-// a resolved one is open again. Durable on return. Errors: those of the file system; ErrBusyFile when the bytes have
-// another hash by now. After an error the bytes are still under from.
-func KeepEdit(fsys durable.FS, from string, e Edit) (Edit, error) {
+// It may be repeated, also after a crash: an existing copy is not made again, an open record keeps its first time,
+// a resolved one is opened again. Durable on return. Errors: those of the file system; ErrBusyFile when the bytes
+// have another hash by now. After an error the bytes are still under from.
+func QuarantineEdit(fsys durable.FS, from string, e Edit) (Edit, error) {
 	if e.Hash == "" {
 		var err error
 		if e.Hash, err = hashOf(fsys, from); err != nil {
@@ -93,12 +93,13 @@ func KeepEdit(fsys durable.FS, from string, e Edit) (Edit, error) {
 	if err := makeDir(fsys, quarantineDir); err != nil {
 		return e, err
 	}
-	dest, err := placeFor(fsys, from, e)
+	dest, err := copyName(fsys, from, e)
 	if err != nil {
 		return e, fmt.Errorf("keep edit of %s: %w", e.File, err)
 	}
 	e.Copy = dest
-	if former, err := readRecord(fsys, dest+recordSuffix); err == nil && former.Resolved == "" && !former.At.IsZero() {
+	if former, err := readRecord(fsys, dest+recordSuffix); err == nil && former.Resolved == "" &&
+		!former.At.IsZero() {
 		e.At = former.At
 	}
 	if from == e.File+nextSuffix || from == e.File+backupSuffix {
@@ -119,8 +120,8 @@ func KeepEdit(fsys durable.FS, from string, e Edit) (Edit, error) {
 	return e, e.Save(fsys)
 }
 
-// placeFor returns the name of the copy: one that is free, or that holds the same bytes.
-func placeFor(fsys durable.FS, from string, e Edit) (string, error) {
+// copyName returns the path for the copy: one that is free, or that holds the same bytes already.
+func copyName(fsys durable.FS, from string, e Edit) (string, error) {
 	base, ext := quarantineName(e.File, e.Hash)
 	for n := 1; ; n++ {
 		dest := path.Join(quarantineDir, base+ext)
@@ -137,7 +138,7 @@ func placeFor(fsys durable.FS, from string, e Edit) (string, error) {
 	}
 }
 
-// move renames from, which a crash must not take the bytes of, into quarantine/.
+// move renames from into quarantine/. The bytes are synced first, so that a crash cannot lose them.
 func move(fsys durable.FS, from, dest string) error {
 	if err := syncFile(fsys, from); err != nil {
 		return err
@@ -168,8 +169,8 @@ func (e Edit) Save(fsys durable.FS) error {
 	})
 }
 
-// Edits returns the records of all edits, resolved or not, oldest first. A record that is damaged stands as Refused, without
-// File and Hash, and Details say so.
+// Edits returns the records of all edits, resolved or not, oldest first. A damaged record appears as Refused,
+// without File and Hash; Details say so.
 func Edits(fsys durable.FS) ([]Edit, error) {
 	entries, err := fsys.ReadDir(quarantineDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +190,7 @@ func Edits(fsys durable.FS) ([]Edit, error) {
 			continue // removed by a person just now
 		}
 		if err != nil {
-			e = damaged(fsys, name, err)
+			e = damagedEdit(fsys, name, err)
 		}
 		list = append(list, e)
 	}
@@ -197,6 +198,7 @@ func Edits(fsys durable.FS) ([]Edit, error) {
 	return list, nil
 }
 
+// readRecord reads a record and checks that its parts agree.
 func readRecord(fsys durable.FS, name string) (Edit, error) {
 	data, err := durable.ReadFile(fsys, name)
 	if err != nil {
@@ -212,8 +214,8 @@ func readRecord(fsys durable.FS, name string) (Edit, error) {
 	return e, nil
 }
 
-// damaged stands for a record that cannot be read.
-func damaged(fsys durable.FS, name string, why error) Edit {
+// damagedEdit is the edit that represents a record that cannot be read.
+func damagedEdit(fsys durable.FS, name string, why error) Edit {
 	e := Edit{
 		ID: EditID(name, ""), Kind: Refused, Copy: strings.TrimSuffix(name, recordSuffix),
 		Details: []string{fmt.Sprintf("the record %s is damaged: %v", name, why)},

@@ -10,106 +10,117 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // Errors of Replace and Remove that an error of the file system does not explain.
 var (
 	ErrNotRegular = errors.New("is not a regular file; it was left alone")
 	ErrBusyFile   = errors.New("is being changed by another program at this moment")
-	ErrForeign    = errors.New("was changed by somebody else")
+	ErrEdited     = errors.New("was changed by somebody else")
 )
 
-// ForeignError says that a file is not what was published, and not what was claimed. It is an ErrForeign.
-type ForeignError struct {
+// EditedError says that a file is neither what was published nor what was claimed. It is an ErrEdited.
+type EditedError struct {
 	Name string
 	Hash string // SHA-256 of what is there
 }
 
-func (e *ForeignError) Error() string { return fmt.Sprintf("%s %v", e.Name, ErrForeign) }
+func (e *EditedError) Error() string { return fmt.Sprintf("%s %v", e.Name, ErrEdited) }
 
-// Is makes it an ErrForeign.
-func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
+// Is makes it an ErrEdited.
+func (e *EditedError) Is(target error) bool { return target == ErrEdited }
 
 const (
-	// What is under name.next is about to be published, or was published and has just been replaced. A file that is not whole
-	// yet has the name of a temporary file.
+	// What is under name.next is about to be published, or was published and has just been replaced. A file that is
+	// not whole yet has the name of a temporary file.
 	nextSuffix   = ".next"
 	backupSuffix = ".bak"
 )
 
-// patience is how long a file that is open for writing is waited for.
-const patience = time.Minute
+// busyTimeout is how long a file that is open for writing blocks its replacement. A program that holds it open for
+// longer is not believed to be in the middle of a write.
+const busyTimeout = time.Minute
 
-// Files replaces files and remembers what it wrote, also across restarts, so that it knows when somebody else changed one.
-// Such a file is not replaced before its bytes were claimed. What somebody wrote in the moment of the replacement is kept in
-// quarantine/ with a record (Edit). It is safe for concurrent use.
+// Files replaces files and remembers what it wrote, across restarts, so that it knows when somebody else changed
+// one. Such a file is not replaced before its bytes are claimed. What somebody writes at the moment of the
+// replacement is kept in quarantine/ with a record (Edit). It is safe for concurrent use.
 //
-// What it remembers is derived and may be lost: then every file counts as changed by somebody else.
+// A replacement exchanges two names (renameat2 with RENAME_EXCHANGE, see renameat2(2); renamex_np with RENAME_SWAP
+// on macOS), so the old file is still there afterwards, under name.next, and can be hashed when no writer can reach
+// it by name. rename(2) alone would destroy a file that somebody put there since the last look.
+//
+// The manifest is derived and may be lost: then every file counts as changed by somebody else.
 type Files struct {
-	// Displaced, when not nil, is told of every edit that turned up where nothing but a published file was expected, once its
-	// bytes and its record are durable. It is called by the goroutine that found it, and may use the Files. Set it before the first use.
-	Displaced func(Edit)
+	// OnDisplaced, when not nil, is called for every edit that turned up where nothing but a published file was
+	// expected, once its bytes and its record are durable. It is called by the goroutine that found it, and may use
+	// the Files. Set it before the first use.
+	OnDisplaced func(Edit)
 
-	fsys   durable.FS
-	ledger string // where it is remembered
-	now    func() time.Time
-	logger *slog.Logger
+	fsys     durable.FS
+	manifest string // where it is remembered
+	now      func() time.Time
+	logger   *slog.Logger
 
 	mu         sync.Mutex
-	known      map[string]Known     // by file name, nil until it was read; guarded by mu, and so is all below
-	seen       map[string]present   // what was hashed last of the files that are not as published, by name
-	busySince  map[string]time.Time // of the files that were open for writing, when that was seen first
-	writing    []Edit               // whose copies were open for writing
-	found      []Edit               // to be announced when mu is free
-	noExchange bool                 // the file system has none
+	entries    map[string]ManifestEntry // by file name, nil until it was read; guarded by mu, and so is all below
+	hashes     map[string]fileState     // what was hashed last of the files that are not as published, by name
+	busySince  map[string]time.Time     // of the files that were open for writing, when that was seen first
+	writing    []Edit                   // whose copies were open for writing
+	displaced  []Edit                   // to be announced when mu is free
+	noExchange bool                     // the file system has none
 }
 
-// NewFiles returns Files that remember in ledger, which must be named index/published….json: by that Clean finds it. It is read at
-// the first use.
-func NewFiles(fsys durable.FS, ledger string, now func() time.Time, logger *slog.Logger) *Files {
+// NewFiles returns Files that keep their manifest in a file that must be named index/published….json: Recover finds
+// it by that name. The manifest is read at the first use.
+func NewFiles(fsys durable.FS, manifest string, now func() time.Time, logger *slog.Logger) *Files {
 	return &Files{
-		fsys: fsys, ledger: ledger, now: now, logger: logger,
-		seen: map[string]present{}, busySince: map[string]time.Time{},
+		fsys: fsys, manifest: manifest, now: now, logger: logger,
+		hashes: map[string]fileState{}, busySince: map[string]time.Time{},
 	}
 }
 
-// SpaceDir is the directory of a space's published files: the root for the default space, spaces/NAME for others.
-func SpaceDir(space string) string {
-	if space == memory.DefaultSpace || space == "" {
-		return "."
-	}
-	return path.Join("spaces", space)
-}
-
-// do runs op with what is remembered at hand, and announces what it found.
+// do runs op with the manifest loaded, and announces the edits that op found once the lock is free.
 func (f *Files) do(op func() error) error {
 	f.mu.Lock()
 	err := f.loadLocked()
 	if err == nil {
-		f.recheckLocked()
+		f.recheckWritersLocked()
 		err = op()
 	}
-	found := f.found
-	f.found = nil
+	found := f.displaced
+	f.displaced = nil
 	f.mu.Unlock()
 	for _, e := range found {
-		f.logger.Warn("what somebody else wrote into a published file was kept aside", "file", e.File, "copy", e.Copy, "edit", e.ID)
-		if f.Displaced != nil {
-			f.Displaced(e)
+		f.logger.Warn(
+			"what somebody else wrote into a published file was kept aside",
+			"file",
+			e.File,
+			"copy",
+			e.Copy,
+			"edit",
+			e.ID,
+		)
+		if f.OnDisplaced != nil {
+			f.OnDisplaced(e)
 		}
 	}
 	return err
 }
 
-// Replace makes what write writes the content of name, and of the file from before name.bak when backup is set. There is no moment
-// without a whole file under name. revision is remembered with it. Durable on return.
+// Replace makes what write writes the content of name, and the previous file name.bak when backup is set. There is
+// always a whole file under name. The manifest remembers revision with it. Durable on return.
 //
-// Errors: those of the file system and of write, ErrNotRegular; *ForeignError, which is an ErrForeign, when what is there was
-// neither published nor claimed; ErrBusyFile while somebody has the file open for writing, for a minute at most. The old file is
-// then as it was. After an error of the file system it may be the new one, and the next call finishes what was begun.
-func (f *Files) Replace(name string, revision int64, backup bool, write func(io.Writer) error) (size int64, err error) {
+// Errors: those of the file system and of write; ErrNotRegular; *EditedError, which is an ErrEdited, when the
+// present file was neither published nor claimed; ErrBusyFile while somebody has the file open for writing, for a
+// minute at most. The old file is then as it was. After an error of the file system it may be the new one, and the
+// next call completes what was begun.
+func (f *Files) Replace(
+	name string,
+	revision int64,
+	backup bool,
+	write func(io.Writer) error,
+) (size int64, err error) {
 	err = f.do(func() error {
 		size, err = f.replaceLocked(name, revision, backup, write)
 		return err
@@ -117,34 +128,39 @@ func (f *Files) Replace(name string, revision int64, backup bool, write func(io.
 	return size, err
 }
 
-// turn is one publication.
-type turn struct {
+// replacement is one publication of a file.
+//
+// Steps: record in the manifest what is about to be published (pending), exchange the names, sync the directory
+// (the commit point), dispose of the old file, record that it is complete. A crash between any two leaves either
+// version whole under name, and Recover completes the rest.
+type replacement struct {
 	name   string
 	backup bool
-	old    present // what is replaced
-	bak    Known   // what the ledger had of the backup
-	entry  Known   // what comes
+	old    fileState     // what is replaced
+	bak    ManifestEntry // what the manifest had of the backup
+	entry  ManifestEntry // what comes
 }
 
+// replaceLocked is Replace with the lock held.
 func (f *Files) replaceLocked(name string, revision int64, backup bool, write func(io.Writer) error) (int64, error) {
 	if err := makeDir(f.fsys, path.Dir(name)); err != nil {
 		return 0, err
 	}
 	// What a publication that failed left must be out of the way.
-	if err := f.settleLocked(name); err != nil {
+	if err := f.completeLocked(name); err != nil {
 		return 0, err
 	}
-	old, err := f.expectLocked(name)
+	old, err := f.requirePublishedLocked(name)
 	if err != nil {
 		return 0, err
 	}
-	t := &turn{name: name, backup: backup && old.exists, old: old, bak: f.known[name+backupSuffix]}
+	t := &replacement{name: name, backup: backup && old.exists, old: old, bak: f.entries[name+backupSuffix]}
 	if t.backup {
-		if err := f.knowBackupLocked(t); err != nil {
+		if err := f.adoptBackupLocked(t); err != nil {
 			return 0, err
 		}
 	}
-	sum := newCounting()
+	sum := newHashCounter()
 	temp, err := durable.WriteTemp(f.fsys, name, func(w io.Writer) error { return write(io.MultiWriter(w, sum)) })
 	if err != nil {
 		return 0, err
@@ -154,18 +170,19 @@ func (f *Files) replaceLocked(name string, revision int64, backup bool, write fu
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", temp, err)
 	}
-	t.entry = Known{Hash: sum.hex(), Size: sum.size, ModTime: info.ModTime(), Revision: revision}
-	if err := f.beginLocked(t); err != nil {
+	t.entry = ManifestEntry{Hash: sum.hex(), Size: sum.size, ModTime: info.ModTime(), Revision: revision}
+	if err := f.recordPendingLocked(t); err != nil {
 		return 0, err
 	}
-	if err := f.swapLocked(t, temp); err != nil {
+	if err := f.exchangeLocked(t, temp); err != nil {
 		return 0, err
 	}
-	return t.entry.Size, f.finishLocked(t)
+	return t.entry.Size, f.completeReplacementLocked(t)
 }
 
-// expectLocked looks at what is to be replaced or removed, and insists that it is known and in nobody's hands.
-func (f *Files) expectLocked(name string) (present, error) {
+// requirePublishedLocked inspects what is about to be replaced or removed. It must be known, and not open for
+// writing.
+func (f *Files) requirePublishedLocked(name string) (fileState, error) {
 	p, err := f.inspectLocked(name)
 	if err != nil {
 		return p, err
@@ -175,23 +192,23 @@ func (f *Files) expectLocked(name string) (present, error) {
 	} else if since, again := f.busySince[name]; !again {
 		f.busySince[name] = f.now()
 		return p, fmt.Errorf("%s %w", name, ErrBusyFile)
-	} else if f.now().Sub(since) < patience {
+	} else if f.now().Sub(since) < busyTimeout {
 		return p, fmt.Errorf("%s %w", name, ErrBusyFile)
 	}
-	if p.exists && !f.known[name].is(p.hash) {
-		return p, &ForeignError{Name: name, Hash: p.hash}
+	if p.exists && !f.entries[name].matches(p.hash) {
+		return p, &EditedError{Name: name, Hash: p.hash}
 	}
 	return p, nil
 }
 
-// Remove removes name when it is what was published or claimed. A file that is not there is no error. Durable on return. Errors
-// are those of Replace.
+// Remove removes name when it holds what was published or claimed. A missing file is no error. Durable on return.
+// Errors as of Replace.
 func (f *Files) Remove(name string) error {
 	return f.do(func() error {
-		if err := f.settleLocked(name); err != nil {
+		if err := f.completeLocked(name); err != nil {
 			return err
 		}
-		old, err := f.expectLocked(name)
+		old, err := f.requirePublishedLocked(name)
 		if err != nil {
 			return err
 		}
@@ -203,51 +220,33 @@ func (f *Files) Remove(name string) error {
 			if err := f.syncDirOf(name); err != nil {
 				return err
 			}
-			if _, err := f.resolveLocked(&turn{name: name, old: old}); err != nil {
+			if _, err := f.disposeOldLocked(&replacement{name: name, old: old}); err != nil {
 				return err
 			}
 		}
-		delete(f.known, name)
+		delete(f.entries, name)
 		return f.saveLocked()
 	})
 }
 
-// SetAside keeps what somebody else wrote into name in quarantine/, as an Edit that is pending, and claims it, so that it may be
-// replaced although it was not taken over. Durable on return.
-func (f *Files) SetAside(name string) error {
+// Quarantine copies what somebody else wrote into name to quarantine/, as a pending Edit, and claims it: the file
+// may then be replaced although nobody adopted the edit. Durable on return.
+func (f *Files) Quarantine(name string) error {
 	return f.do(func() error {
 		p, err := f.inspectLocked(name)
-		if err != nil || !p.exists || f.known[name].is(p.hash) {
+		if err != nil || !p.exists || f.entries[name].matches(p.hash) {
 			return err
 		}
-		e, err := KeepEdit(f.fsys, name, Edit{File: name, Hash: p.hash, Kind: Pending, At: f.now()})
+		e, err := QuarantineEdit(f.fsys, name, Edit{File: name, Hash: p.hash, Kind: Pending, At: f.now()})
 		if err != nil {
 			return err
 		}
-		f.found = append(f.found, e)
+		f.displaced = append(f.displaced, e)
 		return f.claimLocked(name, p.hash)
 	})
 }
 
-// Yield calls op, a Replace or Remove of name. When that finds what somebody else wrote, foreign is called with the name, and the
-// error is an ErrHeld; without a foreign the file is set aside and op is called again.
-func (f *Files) Yield(name string, foreign func(name string), op func() error) error {
-	for range 3 { // somebody may write again and again
-		err := op()
-		if !errors.Is(err, ErrForeign) {
-			return err
-		}
-		if foreign != nil {
-			foreign(name)
-			return fmt.Errorf("%s %w", name, ErrHeld)
-		}
-		if err := f.SetAside(name); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%s %w", name, ErrBusyFile)
-}
-
+// syncDirOf makes the names in the file's directory durable.
 func (f *Files) syncDirOf(name string) error {
 	if err := f.fsys.SyncDir(path.Dir(name)); err != nil {
 		return fmt.Errorf("sync directory of %s: %w", name, err)

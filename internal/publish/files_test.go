@@ -16,19 +16,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-const ledger = "index/published.json"
+const manifest = "index/published.json"
 
 func now() time.Time { return time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC) }
 
 func files(t testing.TB, fsys durable.FS) *publish.Files { return filesAt(t, fsys, now) }
 
 func filesAt(t testing.TB, fsys durable.FS, now func() time.Time) *publish.Files {
-	return publish.NewFiles(fsys, ledger, now, slog.New(slog.DiscardHandler))
+	return publish.NewFiles(fsys, manifest, now, slog.New(slog.DiscardHandler))
 }
 
 func replace(f *publish.Files, name string, revision int64, text string) error {
@@ -135,14 +135,14 @@ func TestReplace(t *testing.T) {
 // A file that somebody else changed is not published over before it was claimed.
 func TestForeignIsLeftAlone(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		restart bool
-		ledger  string // what becomes of it
+		name     string
+		restart  bool
+		manifest string // what becomes of it
 	}{
 		{"running", false, ""},
 		{"after a restart", true, ""},
-		{"ledger lost", true, "lost"},
-		{"ledger damaged", true, "damaged"},
+		{"manifest lost", true, "lost"},
+		{"manifest damaged", true, "damaged"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, fsys durable.FS) {
@@ -153,18 +153,18 @@ func TestForeignIsLeftAlone(t *testing.T) {
 				if tt.restart {
 					f = files(t, fsys)
 				}
-				switch tt.ledger {
+				switch tt.manifest {
 				case "lost":
-					must(t, fsys.Remove(ledger))
+					must(t, fsys.Remove(manifest))
 				case "damaged":
-					edit(t, fsys, ledger, "{")
+					edit(t, fsys, manifest, "{")
 				}
-				var foreign *publish.ForeignError
+				var foreign *publish.EditedError
 				err := replace(f, "memory.json", 3, "three")
-				if !errors.Is(err, publish.ErrForeign) || !errors.As(err, &foreign) || foreign.Name != "memory.json" || foreign.Hash != hash("by hand") {
+				if !errors.Is(err, publish.ErrEdited) || !errors.As(err, &foreign) || foreign.Name != "memory.json" || foreign.Hash != hash("by hand") {
 					t.Fatalf("got %v", err)
 				}
-				if err := f.Remove("memory.json"); !errors.Is(err, publish.ErrForeign) {
+				if err := f.Remove("memory.json"); !errors.Is(err, publish.ErrEdited) {
 					t.Fatalf("Remove: %v", err)
 				}
 				want(t, fsys, "memory.json", "by hand")
@@ -178,7 +178,7 @@ func TestForeignIsLeftAlone(t *testing.T) {
 				if revision, err := f.Revision("memory.json"); revision != 0 || err != nil {
 					t.Errorf("revision %d, %v: what was claimed is to be published again", revision, err)
 				}
-				if k, ok, err := f.Known("memory.json"); err != nil || tt.ledger == "" && (!ok || k.Revision != 2 || k.Hash != hash("two")) {
+				if k, ok, err := f.Published("memory.json"); err != nil || tt.manifest == "" && (!ok || k.Revision != 2 || k.Hash != hash("two")) {
 					t.Errorf("known %+v %v %v", k, ok, err)
 				}
 				if tt.restart {
@@ -190,7 +190,7 @@ func TestForeignIsLeftAlone(t *testing.T) {
 				want(t, fsys, "memory.json", "four")
 				want(t, fsys, "memory.json.bak", "three")
 				var strange []string
-				if tt.ledger != "" {
+				if tt.manifest != "" {
 					strange = []string{"one"} // the backup is not recognised either
 				}
 				if got := kept(t, fsys); !slices.Equal(got, strange) {
@@ -206,14 +206,14 @@ func TestYield(t *testing.T) {
 	fsys := crashfs.New()
 	f := files(t, fsys)
 	var told []string
-	f.Displaced = func(e publish.Edit) { told = append(told, e.File) }
+	f.OnDisplaced = func(e publish.Edit) { told = append(told, e.File) }
 	edit(t, fsys, "memory.json", "by hand")
 	again := func() error { return replace(f, "memory.json", 1, "one") }
-	if err := f.Yield("memory.json", func(name string) { told = append(told, "foreign "+name) }, again); !errors.Is(err, publish.ErrHeld) {
+	if err := f.UnlessEdited("memory.json", func(name string) { told = append(told, "foreign "+name) }, again); !errors.Is(err, publish.ErrBlocked) {
 		t.Fatalf("got %v", err)
 	}
 	want(t, fsys, "memory.json", "by hand")
-	must(t, f.Yield("memory.json", nil, again))
+	must(t, f.UnlessEdited("memory.json", nil, again))
 	want(t, fsys, "memory.json", "one")
 	if got := kept(t, fsys); !slices.Equal(got, []string{"by hand"}) || fmt.Sprint(told) != "[foreign memory.json memory.json]" {
 		t.Errorf("kept %q, told %q", got, told)
@@ -228,9 +228,9 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func look(t testing.TB, f *publish.Files, name string) publish.Found {
+func look(t testing.TB, f *publish.Files, name string) publish.Inspection {
 	t.Helper()
-	found, err := f.Look(name)
+	found, err := f.Inspect(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestNotRegularInTheLastMoment(t *testing.T) {
 		fsys.before = nil
 	}
 	tidy(t, fsys)
-	must(t, publish.Clean(fsys))
+	must(t, publish.Recover(fsys))
 	must(t, root.Remove("memory.json"))
 	must(t, replace(files(t, fsys), "memory.json", 3, "three"))
 	want(t, fsys, "memory.json", "three")

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// watched is an FS that calls before ahead of every call that concerns it, with what the call is, so that somebody else can act
-// between any two of them. It can be one that cannot exchange names, has no links, or cannot tell who is writing.
+// watched is an FS that calls before ahead of every call that concerns it, with what the call is, so that somebody
+// else can act between any two of them. It can be one that cannot exchange names, has no links, or cannot tell who
+// is writing.
 type watched struct {
 	durable.FS
 	before                        func(call string)

@@ -12,12 +12,13 @@ import (
 	"path"
 	"strings"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 const quarantineDir = "quarantine"
 
-// quarantineName is how a file with that content is called in quarantine/, in two parts.
+// quarantineName is the name of a file with that content in quarantine/, in two parts. The hash in it makes a
+// repetition find its own copy.
 func quarantineName(name, hash string) (base, ext string) {
 	base = strings.ReplaceAll(name, "/", "_")
 	if i := strings.IndexByte(base, '.'); i > 0 {
@@ -26,11 +27,11 @@ func quarantineName(name, hash string) (base, ext string) {
 	return base + "-" + hash[:min(12, len(hash))], ext
 }
 
-// Keep copies the file name, whose SHA-256 is hash, to quarantine/, beside a text that says why. The place follows from name and
-// hash: what is there already is not copied again, and kept is false. Durable on return.
+// Quarantine copies the file name, whose SHA-256 is hash, to quarantine/, beside a text with the reason. The path
+// follows from name and hash: an existing copy is not made again, and kept is false. Durable on return.
 //
 // Errors: those of the file system; ErrBusyFile when the file has another hash by now.
-func Keep(fsys durable.FS, name, hash, reason string) (dest string, kept bool, err error) {
+func Quarantine(fsys durable.FS, name, hash, reason string) (dest string, kept bool, err error) {
 	base, ext := quarantineName(name, hash)
 	dest = path.Join(quarantineDir, base+ext)
 	if err := makeDir(fsys, quarantineDir); err != nil {
@@ -56,7 +57,7 @@ func Keep(fsys durable.FS, name, hash, reason string) (dest string, kept bool, e
 	return dest, kept, err
 }
 
-// copyFile makes dest a copy of name, and fails when its hash is not the one that is expected; "" expects none.
+// copyFile makes dest a copy of name. It fails when the hash is not the expected one; "" expects none.
 func copyFile(fsys durable.FS, name, dest, hash string) error {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -64,7 +65,7 @@ func copyFile(fsys durable.FS, name, dest, hash string) error {
 	}
 	defer file.Close()
 	return durable.WriteFile(fsys, dest, func(w io.Writer) error {
-		sum := newCounting()
+		sum := newHashCounter()
 		if _, err := io.Copy(io.MultiWriter(w, sum), file); err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func copyFile(fsys durable.FS, name, dest, hash string) error {
 	})
 }
 
-// syncFile makes the bytes of a file durable, whoever wrote them.
+// syncFile makes the bytes of a file durable, no matter who wrote them.
 func syncFile(fsys durable.FS, name string) error {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -88,36 +89,39 @@ func syncFile(fsys durable.FS, name string) error {
 	return nil
 }
 
-// hashOf returns the SHA-256 of a file.
+// hashOf returns the SHA-256 of a file in hexadecimal.
 func hashOf(fsys durable.FS, name string) (string, error) {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	sum := newCounting()
+	sum := newHashCounter()
 	if _, err := io.Copy(sum, file); err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
 	return sum.hex(), nil
 }
 
-// counting hashes and counts what is written to it.
-type counting struct {
+// hashCounter hashes and counts the bytes written to it.
+type hashCounter struct {
 	hash hash.Hash
 	size int64
 }
 
-func newCounting() *counting { return &counting{hash: sha256.New()} }
+// newHashCounter starts with no bytes.
+func newHashCounter() *hashCounter { return &hashCounter{hash: sha256.New()} }
 
-func (c *counting) Write(p []byte) (int, error) {
+// Write never fails.
+func (c *hashCounter) Write(p []byte) (int, error) {
 	c.size += int64(len(p))
 	return c.hash.Write(p)
 }
 
-func (c *counting) hex() string { return hex.EncodeToString(c.hash.Sum(nil)) }
+// hex is the SHA-256 in hexadecimal.
+func (c *hashCounter) hex() string { return hex.EncodeToString(c.hash.Sum(nil)) }
 
-// makeDir makes a directory and its parents durably.
+// makeDir creates a directory and its parents. Durable on return.
 func makeDir(fsys durable.FS, dir string) error {
 	if _, err := fsys.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -4,19 +4,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/memsidecar/memsidecar/internal/pattern"
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 )
 
-// The entropy rule takes long strings of letters and digits that look drawn by lot and that nothing else
-// explains. Lengths in bytes: shorter ones are ids, longer ones are data (images, archives, compiled code).
+// The entropy rule removes long random strings of letters and digits without a harmless explanation. Lengths are in
+// bytes: shorter strings are ids, longer ones are data such as images, archives or compiled code.
 const (
 	minRandom = 32
 	maxRandom = 256
 )
 
-// entropy replaces random-looking strings. What is spared: hexadecimal (hashes, UUIDs, digests), whatever stands in the path
-// of a URL or behind the name of a hash, public keys and certificates, and data URIs.
-func entropy(s string) (string, int) {
+// redactHighEntropy replaces random strings by markers. It keeps hexadecimal strings (hashes, UUIDs, digests), URL
+// paths, values after the name of a hash function, public keys, certificates and data URIs.
+func redactHighEntropy(s string) (string, int) {
 	if len(s) < minRandom {
 		return s, 0
 	}
@@ -34,7 +34,7 @@ func entropy(s string) (string, int) {
 			public = public[1:]
 		}
 		inBlock := len(public) > 0 && public[0][0] <= at
-		if !inBlock && !explained(s, at, end) {
+		if !inBlock && !isHarmless(s, at, end) {
 			for _, r := range randomParts(s[at:end]) {
 				b.WriteString(s[last : at+r[0]])
 				b.WriteString(marker("high-entropy"))
@@ -50,10 +50,13 @@ func entropy(s string) (string, int) {
 	return b.String(), n
 }
 
+// isTokenByte reports whether c can be part of a token: base64, base64url and separators.
 func isTokenByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '=' || c == '_' || c == '-' || c == '.'
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '=' ||
+		c == '_' || c == '-' || c == '.'
 }
 
+// wordEnd returns the end of the token bytes from offset at on.
 func wordEnd(s string, at int) int {
 	for at < len(s) && isTokenByte(s[at]) {
 		at++
@@ -61,8 +64,10 @@ func wordEnd(s string, at int) int {
 	return at
 }
 
-var publicBlock = pattern.New(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|REQUEST)[A-Z ]*-----[^-]*`)
+// publicBlock is a PEM block (RFC 7468) that holds no secret.
+var publicBlock = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|REQUEST)[A-Z ]*-----[^-]*`)
 
+// publicBlocks returns the offsets of public PEM blocks.
 func publicBlocks(s string) [][]int {
 	if !strings.Contains(s, "-----BEGIN ") {
 		return nil
@@ -70,13 +75,15 @@ func publicBlocks(s string) [][]int {
 	return publicBlock.FindAllStringIndex(s, -1)
 }
 
-// explained reports whether the surroundings of the word s[at:end] say that it is no secret.
-func explained(s string, at, end int) bool {
+// isHarmless reports whether the word s[at:end] is too short to be a secret, or its context shows that it is none: a
+// hash, a public key, a data URI or the path of a URL.
+func isHarmless(s string, at, end int) bool {
 	word := s[at:end]
 	if len(word) < minRandom {
 		return true
 	}
-	for _, prefix := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "AAAAB3Nza", "AAAAC3Nza", "AAAAE2VjZHNh", "AAAAGnNr"} {
+	for _, prefix := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "AAAAB3Nza", "AAAAC3Nza", "AAAAE2VjZHNh",
+		"AAAAGnNr"} {
 		if strings.HasPrefix(word, prefix) {
 			return true
 		}
@@ -94,7 +101,8 @@ func explained(s string, at, end int) bool {
 	return strings.HasSuffix(before, ":") && strings.HasPrefix(word, "//") || strings.Contains(before, "://")
 }
 
-// randomParts returns the offsets of the random stretches of a word: between dots, and between slashes too when the word looks like a path.
+// randomParts returns the offsets of the random parts of a word. Dots separate parts, and so do slashes when the word
+// looks like a path.
 func randomParts(word string) (parts [][2]int) {
 	split := func(c byte) bool { return c == '.' || c == '/' && pathLike(word) }
 	for from := 0; from < len(word); {
@@ -103,7 +111,7 @@ func randomParts(word string) (parts [][2]int) {
 			to++
 		}
 		lo := from
-		// NAME=VALUE: the name is not part of the value.
+		// In NAME=VALUE only the value can be a secret.
 		if i := strings.IndexByte(word[from:to], '='); i >= 0 && from+i+1 < to && word[from+i+1] != '=' {
 			lo = from + i + 1
 		}
@@ -115,7 +123,7 @@ func randomParts(word string) (parts [][2]int) {
 	return parts
 }
 
-// pathLike: most of the pieces between slashes are words.
+// pathLike reports whether most segments between slashes look like words.
 func pathLike(word string) bool {
 	words, pieces := 0, 0
 	for p := range strings.SplitSeq(word, "/") {
@@ -130,6 +138,8 @@ func pathLike(word string) bool {
 	return strings.HasPrefix(word, "/") && len(word) > 1 && words > 0 || pieces > 1 && 2*words > pieces
 }
 
+// isRandom reports whether s looks like a random key: at least 16 different characters, letters beyond hexadecimal,
+// digits, and frequent changes between the character classes.
 func isRandom(s string) bool {
 	s = strings.TrimRight(s, "=")
 	if len(s) < minRandom || len(s) > maxRandom {
@@ -149,7 +159,7 @@ func isRandom(s string) bool {
 			upper++
 		}
 		if c|0x20 >= 'g' && c|0x20 <= 'z' {
-			letters++ // beyond hexadecimal
+			letters++ // not a hexadecimal digit
 		}
 	}
 	if letters < 3 || digits < 2 || len(seen) < 16 {
@@ -159,6 +169,7 @@ func isRandom(s string) bool {
 	return randomness(s) >= 0.35 && (mixed || digits*6 >= len(s))
 }
 
+// class returns the character class of c: 'd' digit, 'l' lower case, 'u' upper case, 0 other.
 func class(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':
@@ -171,8 +182,9 @@ func class(c byte) byte {
 	return 0
 }
 
-// randomness is the share of neighbouring letters and digits that differ in kind (lower, upper, digit), separators left out and
-// the capital that starts a word not counted twice: about 0.6 for strings drawn by lot, below 0.2 for names of things.
+// randomness is the share of adjacent letters and digits that belong to different classes; separators are skipped. It
+// is about 0.6 for random strings and below 0.2 for identifiers. It needs no table of frequencies, unlike Shannon
+// entropy.
 func randomness(s string) float64 {
 	pairs, changes := 0, 0
 	var last byte

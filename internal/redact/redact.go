@@ -1,6 +1,9 @@
-// Package redact takes out of text what must never be stored or sent to a model: secrets, passages
-// the user marked private, and the context blocks that memsidecar itself put into a prompt. It works on
-// the shape of values, so it neither proves that a text is free of secrets nor needs any list of them.
+// Package redact removes from text what must never be stored or sent to a model: secrets, passages marked private by
+// the user, and context blocks that memsidecar itself injected into a prompt.
+//
+// Secrets are recognised by their form: known prefixes of credentials, values after names such as "password", and
+// strings of high entropy, as secret scanners like gitleaks and detect-secrets do. So the package needs no list of
+// secrets, and cannot prove that a text is free of them.
 package redact
 
 import (
@@ -9,9 +12,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// Text returns s without secrets, private passages and injected recall blocks. A secret becomes
-// "[redacted:KIND]", the other two leave nothing behind. found counts secrets and private passages.
-// Running Text on its own result changes nothing. Time is linear in len(s).
+// Text returns s without secrets, private passages and injected recall blocks. A secret becomes "[redacted:KIND]";
+// the other two are removed without a trace. found counts secrets and private passages. Text is idempotent, and takes
+// time linear in len(s).
 func Text(s string) (clean string, found int) {
 	s, found = strip(s)
 	low := lower(s)
@@ -26,11 +29,11 @@ func Text(s string) (clean string, found int) {
 			low = lower(s)
 		}
 	}
-	s, n := entropy(s)
+	s, n := redactHighEntropy(s)
 	return s, found + n
 }
 
-// Message is Text for every text of m. It returns m itself when nothing had to change, else a copy.
+// Message applies Text to every text of m. It returns m itself when nothing changed, else a copy.
 func Message(m *memory.Message) (*memory.Message, int) {
 	if m == nil {
 		return nil, 0
@@ -62,7 +65,7 @@ func isMarker(s string) bool {
 	return ok && strings.IndexByte(body, ']') == len(body)-1
 }
 
-// WithoutMarkers returns s with every marker left by Text cut out.
+// WithoutMarkers returns s without the markers of Text. Callers use it to see whether anything but secrets is left.
 func WithoutMarkers(s string) string {
 	var b strings.Builder
 	for {
@@ -75,11 +78,13 @@ func WithoutMarkers(s string) string {
 	}
 }
 
+// markerOpen starts a marker: "[redacted:KIND]".
 const markerOpen = "[redacted:"
 
 func marker(kind string) string { return markerOpen + kind + "]" }
 
-// lower folds ASCII only: offsets stay those of s, and the hints are ASCII or Chinese.
+// lower folds ASCII letters only, so that offsets match those of s. Hints are ASCII or Chinese. It returns s itself
+// when nothing changes, which saves an allocation in the usual case.
 func lower(s string) string {
 	upper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
 	for i := 0; i < len(s); i++ {

@@ -16,13 +16,15 @@ func fill(n int) string { return strings.Repeat("a1B2c3D4e5F6g7H8", n/16+1)[:n] 
 func TestSecretsAreReplaced(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"aws", "key AKIA" + "IOSFODNN7EXAMPLE here", "key [redacted:aws-key] here"},
-		{"aws secret", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY", "aws_secret_access_key = [redacted:secret]"},
+		{"aws secret", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY",
+			"aws_secret_access_key = [redacted:secret]"},
 		{"google", "AIza" + fill(35), "[redacted:google-key]"},
 		{"github", "git clone with ghp_" + fill(36) + " now", "git clone with [redacted:github-token] now"},
 		{"github fine-grained", "github_pat_" + fill(50), "[redacted:github-token]"},
 		{"gitlab", "glpat-" + fill(20), "[redacted:gitlab-token]"},
 		{"slack", "xoxb-" + "123456789012-" + fill(24), "[redacted:slack-token]"},
-		{"slack webhook", "https://hooks.slack.com/services/" + "T00000000/B00000000/" + fill(24), "https://hooks.slack.com/services/[redacted:webhook]"},
+		{"slack webhook", "https://hooks.slack.com/services/" + "T00000000/B00000000/" + fill(24),
+			"https://hooks.slack.com/services/[redacted:webhook]"},
 		{"stripe", "sk_live_" + fill(24), "[redacted:stripe-key]"},
 		{"openai", "sk-" + fill(48), "[redacted:openai-key]"},
 		{"openai project", "sk-proj-" + fill(60), "[redacted:openai-key]"},
@@ -30,15 +32,20 @@ func TestSecretsAreReplaced(t *testing.T) {
 		{"hugging face", "hf_" + fill(34), "[redacted:token]"},
 		{"jwt", "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP", "[redacted:jwt]"},
 		{"telegram", "12345678" + "90:AA" + fill(33), "[redacted:telegram-token]"},
-		{"pem", "-----BEGIN RSA PRIVATE KEY-----\n" + fill(64) + "\n" + fill(64) + "\n-----END RSA PRIVATE KEY-----\nafter", "[redacted:private-key]\nafter"},
-		{"pem in json", `{"key":"-----BEGIN PRIVATE KEY-----\n` + fill(64) + `\n-----END PRIVATE KEY-----\n"}`, `{"key":"[redacted:private-key]\n"}`},
+		{"pem", "-----BEGIN RSA PRIVATE KEY-----\n" + fill(64) + "\n" + fill(64) +
+			"\n-----END RSA PRIVATE KEY-----\nafter", "[redacted:private-key]\nafter"},
+		{"pem in json", `{"key":"-----BEGIN PRIVATE KEY-----\n` + fill(64) + `\n-----END PRIVATE KEY-----\n"}`,
+			`{"key":"[redacted:private-key]\n"}`},
 		{"url password", "postgres://app:s3cr3t/x@db:5432/prod", "postgres://app:[redacted:password]@db:5432/prod"},
 		{"url password with @", "amqp://u:p@ss@host/v", "amqp://u:[redacted:password]@host/v"},
 		{"redis", "redis://:hunter2@localhost:6379", "redis://:[redacted:password]@localhost:6379"},
 		{"header", "Authorization: Bearer " + fill(24), "Authorization: Bearer [redacted:authorization]"},
-		{"basic", `curl -H "Authorization: Basic dXNlcjpwYXNzd29yZA=="`, `curl -H "Authorization: Basic [redacted:authorization]"`},
-		{"header in json", `{\"Authorization\": \"token abc123def456\"}`, `{\"Authorization\": \"token [redacted:authorization]\"}`},
-		{"curl user", "curl -u admin:hunter2 https://example.com", "curl -u admin:[redacted:password] https://example.com"},
+		{"basic", `curl -H "Authorization: Basic dXNlcjpwYXNzd29yZA=="`,
+			`curl -H "Authorization: Basic [redacted:authorization]"`},
+		{"header in json", `{\"Authorization\": \"token abc123def456\"}`,
+			`{\"Authorization\": \"token [redacted:authorization]\"}`},
+		{"curl user", "curl -u admin:hunter2 https://example.com",
+			"curl -u admin:[redacted:password] https://example.com"},
 		{"env", "DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:password]"},
 		{"env word", "DB_PASSWORD=opensesame", "DB_PASSWORD=[redacted:password]"},
 		{"json", `{"user":"x","password":"correct horse"}`, `{"user":"x","password":"[redacted:password]"}`},
@@ -46,15 +53,19 @@ func TestSecretsAreReplaced(t *testing.T) {
 		{"yaml", "password: hunter2\nuser: x", "password: [redacted:password]\nuser: x"},
 		{"python", "connect(password='hunter2')", "connect(password='[redacted:password]')"},
 		{"odbc", "Server=x;Pwd=abc12345;Database=y", "Server=x;Pwd=[redacted:password]"},
-		{"spoken in JSON", `{"a":"my password is hunter2xY","items":[{"b":"my password is aG5ygg7JPTpR"}],"c":"数据库密码是kltWLS7TnGNB"}`,
-			`{"a":"my password is [redacted:password]","items":[{"b":"my password is [redacted:password]"}],"c":"数据库密码是[redacted:password]"}`},
-		{"spoken in JSON in JSON", `{"a":"{\"b\":\"my password is aG5ygg7JPTpR\",\"c\":1}"}`, `{"a":"{\"b\":\"my password is [redacted:password]\",\"c\":1}"}`},
+		{"spoken in JSON", `{"a":"my password is hunter2xY","items":[{"b":"my password is aG5ygg7JPTpR"}],` +
+			`"c":"数据库密码是kltWLS7TnGNB"}`,
+			`{"a":"my password is [redacted:password]","items":[{"b":"my password is [redacted:password]"}],` +
+				`"c":"数据库密码是[redacted:password]"}`},
+		{"spoken in JSON in JSON", `{"a":"{\"b\":\"my password is aG5ygg7JPTpR\",\"c\":1}"}`,
+			`{"a":"{\"b\":\"my password is [redacted:password]\",\"c\":1}"}`},
 		{"spoken", "my password is hunter2, ok?", "my password is [redacted:password] ok?"},
 		{"api key", `api_key: "9f8e7d6c5b4a39281706"`, `api_key: "[redacted:secret]"`},
 		{"api key spoken", "the api key is abcd1234efgh", "the api key is [redacted:secret]"},
 		{"header key", "X-Api-Key: 1234abcd5678efgh", "X-Api-Key: [redacted:secret]"},
 		{"flag", "tool --password hunter2 run", "tool --password [redacted:password] run"},
-		{"query", "https://maps.example.com/x?key=" + "abc123def456ghi&z=1", "https://maps.example.com/x?key=[redacted:secret]&z=1"},
+		{"query", "https://maps.example.com/x?key=" + "abc123def456ghi&z=1",
+			"https://maps.example.com/x?key=[redacted:secret]&z=1"},
 		{"chinese password", "数据库密码是hunter2，别告诉别人", "数据库密码是[redacted:password]，别告诉别人"},
 		{"chinese colon", "口令：Abc-998877", "口令：[redacted:password]"},
 		{"chinese changed", "密码改成了吗？密码改为 qwerty12", "密码改成了吗？密码改为 [redacted:password]"},
@@ -80,21 +91,33 @@ func TestSecretsAreReplaced(t *testing.T) {
 func TestOrdinaryTextStays(t *testing.T) {
 	for _, s := range []string{
 		"", "I prefer dark roast coffee and long walks.", "用户偏好东方航空，尤其是早班机", "请记住：我们的数据库是 Postgres 14。",
-		"The password must contain at least 12 characters.", "Your password is wrong.", "password: string", "password is required",
-		"the token is invalid", "max_tokens: 4096", "tokens=128000", "token := lexer.Next()", "secret = os.Getenv(\"API_SECRET\")",
-		"password = input(\"Password: \")", "api_key=os.environ[\"OPENAI_API_KEY\"]", "api_key = config.settings.api_key", "password=${DB_PASSWORD}",
-		"password: <your password>", "password=********", "PASSWORD={{ .Values.password }}", "token: Token", "secretName: db-credentials-2024v2",
+		"The password must contain at least 12 characters.", "Your password is wrong.", "password: string",
+		"password is required",
+		"the token is invalid", "max_tokens: 4096", "tokens=128000", "token := lexer.Next()",
+		"secret = os.Getenv(\"API_SECRET\")",
+		"password = input(\"Password: \")", "api_key=os.environ[\"OPENAI_API_KEY\"]",
+		"api_key = config.settings.api_key", "password=${DB_PASSWORD}",
+		"password: <your password>", "password=********", "PASSWORD={{ .Values.password }}", "token: Token",
+		"secretName: db-credentials-2024v2",
 		"the password is base64-encoded", "密码是什么？", "密码不能为空", "忘记密码怎么办", "密码：必填", "验证码是六位数字",
-		"commit 9fceb02d0ae598e95dc970b74767f19372d61af8 fixes it", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"commit 9fceb02d0ae598e95dc970b74767f19372d61af8 fixes it",
+		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 		"id 550e8400-e29b-41d4-a716-446655440000", "0190c2a4-7f3b-7c1e-9d2a-5b6c7d8e9f01.json",
-		"/usr/lib/x86_64-linux-gnu/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner", "src/components/UserProfileSettingsPanel/UserProfileSettingsPanel.tsx",
-		"https://docs.google.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit", "http://localhost:3000/users/@me", "https://example.com:8443/a@b",
+		"/usr/lib/x86_64-linux-gnu/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner",
+		"src/components/UserProfileSettingsPanel/UserProfileSettingsPanel.tsx",
+		"https://docs.google.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit",
+		"http://localhost:3000/users/@me", "https://example.com:8443/a@b",
 		"getUserProfileByEmailAddressOrPhoneNumber2", "TestSpaceViewForgottenValuesStayForgottenAfterRestart",
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
-		"golang.org/x/text v0.43.0 h1:q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaEq7Xr2LkP9vTz=", `"integrity": "sha512-q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaE=="`,
-		"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0k1u3W9v7bq8X2z5Yt4Rr6Nn8Mm1Kk3Jj5Hh7Gg9Ff me@host", "v0.0.0-20260817212433-ac3dfec99bb1",
-		`if strings.Contains(s, "-----BEGIN RSA PRIVATE KEY-----") { return }`, "Authorization: required for every request", "the bearer of this letter",
-		"my-deployment-7d4b9c6f5d-x2k9p", "risk-assessment and task-oriented", "what does the curl -u flag do?", "import { token } from './auth'",
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+		"golang.org/x/text v0.43.0 h1:q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaEq7Xr2LkP9vTz=",
+		`"integrity": "sha512-q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaE=="`,
+		"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0k1u3W9v7bq8X2z5Yt4Rr6Nn8Mm1Kk3Jj5Hh7Gg9Ff me@host",
+		"v0.0.0-20260817212433-ac3dfec99bb1",
+		`if strings.Contains(s, "-----BEGIN RSA PRIVATE KEY-----") { return }`,
+		"Authorization: required for every request", "the bearer of this letter",
+		"my-deployment-7d4b9c6f5d-x2k9p", "risk-assessment and task-oriented", "what does the curl -u flag do?",
+		"import { token } from './auth'",
 		"primary_key=user_id_2024_v2", "Cookie: a small sweet thing",
 	} {
 		if got, n := redact.Text(s); got != s || n != 0 {
@@ -139,10 +162,12 @@ func TestMessage(t *testing.T) {
 	if got, n := redact.Message(plain); got != plain || n != 0 {
 		t.Errorf("a clean message was copied or counted: %v %d", got, n)
 	}
-	m := &memory.Message{Seq: 2, Content: "<private>x</private>", Tool: &memory.ToolCall{Name: "sh", Arguments: "PASSWORD=hunter2", Result: "ok", Error: "token=abc12345def"}}
+	m := &memory.Message{Seq: 2, Content: "<private>x</private>",
+		Tool: &memory.ToolCall{Name: "sh", Arguments: "PASSWORD=hunter2", Result: "ok", Error: "token=abc12345def"}}
 	before := *m.Tool
 	got, n := redact.Message(m)
-	want := &memory.Message{Seq: 2, Tool: &memory.ToolCall{Name: "sh", Arguments: "PASSWORD=[redacted:password]", Result: "ok", Error: "token=[redacted:secret]"}}
+	want := &memory.Message{Seq: 2, Tool: &memory.ToolCall{Name: "sh", Arguments: "PASSWORD=[redacted:password]",
+		Result: "ok", Error: "token=[redacted:secret]"}}
 	if diff := cmp.Diff(want, got); diff != "" || n != 3 {
 		t.Errorf("found %d (-want +got):\n%s", n, diff)
 	}
@@ -153,8 +178,10 @@ func TestMessage(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
-		"a <private>b</private>", `\u003cprivate\u003e`, "password=hunter2", "密码是abc123", "postgres://a:b@c", "<priv<private></private>ate>",
-		"q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaE", "[redacted:x]password=[redacted:y]z", "Authorization: Bearer abcdefghij1234567890", `<memsidecar-recall id="x">`,
+		"a <private>b</private>", `\u003cprivate\u003e`, "password=hunter2", "密码是abc123", "postgres://a:b@c",
+		"<priv<private></private>ate>",
+		"q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaE", "[redacted:x]password=[redacted:y]z",
+		"Authorization: Bearer abcdefghij1234567890", `<memsidecar-recall id="x">`,
 	} {
 		f.Add(s)
 	}
@@ -172,7 +199,8 @@ func FuzzText(f *testing.F) {
 func BenchmarkText(b *testing.B) {
 	for name, unit := range map[string]string{
 		"prose": "The quick brown fox prefers tabs; 用户喜欢喝茶。 See /usr/lib/x.go:12 for func main() { return }\n",
-		"tags":  `\u003cprivatx\u003e`, "opens": "<private", "begins": "-----BEGIN RSA PRIVATE KEY-----", "urls": "://a:b", "keys": "password=", "word": "aB1",
+		"tags":  `\u003cprivatx\u003e`, "opens": "<private", "begins": "-----BEGIN RSA PRIVATE KEY-----",
+		"urls": "://a:b", "keys": "password=", "word": "aB1",
 	} {
 		s := strings.Repeat(unit, 1<<20/len(unit))
 		b.Run(name, func(b *testing.B) {

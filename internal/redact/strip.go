@@ -2,22 +2,22 @@ package redact
 
 import "strings"
 
-// The fence around context that memsidecar put into a prompt. Only a closing line with the same id ends a block,
-// so recalled text cannot end it early.
+// The tags around injected context. Only a closing tag with the same id ends a block, so recalled text cannot end it
+// early.
 const (
 	recallTag  = "memsidecar-recall"
 	privateTag = "private"
-	maxTag     = 256 // bytes a tag may have; longer ones are text
+	maxTag     = 256 // maximum length of a tag in bytes; anything longer is text
 )
 
-// Fence returns the lines that open and close an injected block with the given nonce.
+// Fence returns the opening and closing line of an injected block. The nonce must be unpredictable for the authors of
+// the block's text.
 func Fence(nonce string) (open, end string) {
 	return `<` + recallTag + ` id="` + nonce + `">`, `</` + recallTag + ` id="` + nonce + `">`
 }
 
-// strip removes private passages and recall blocks, terminated or not. Tags are recognised in what is left after earlier
-// removals, so a tag put together from the two sides of a removed passage counts too. The angle brackets may be
-// JSON escapes (\u003c), the quotes may be escaped.
+// strip removes private passages and recall blocks, terminated or not, and counts the private passages. A tag also
+// counts when a removal joins its two halves. Angle brackets may be JSON escapes (\u003c), quotes may be escaped.
 func strip(s string) (string, int) {
 	if !strings.ContainsRune(s, '>') && !strings.Contains(s, `\u003`) {
 		return s, 0
@@ -29,16 +29,16 @@ func strip(s string) (string, int) {
 		start, name, id := openTag(out)
 		switch name {
 		case privateTag:
-			out, s = out[:start], afterPrivate(s)
+			out, s = out[:start], afterPrivateEnd(s)
 			found++
 		case recallTag:
-			out, s = out[:start], afterRecall(s, id)
+			out, s = out[:start], afterRecallEnd(s, id)
 		}
 	}
 	return string(out), found
 }
 
-// nextClose is the offset just behind the next closing bracket, or the length of s.
+// nextClose returns the offset behind the next closing bracket, or the length of s.
 func nextClose(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -51,6 +51,7 @@ func nextClose(s string) int {
 	return len(s)
 }
 
+// escapeLen is the length of a JSON escape in bytes.
 const escapeLen = len(`\u003c`)
 
 // isEscape reports whether s starts with the JSON escape \u003c or \u003e, in any case.
@@ -58,7 +59,7 @@ func isEscape(s string, last byte) bool {
 	return len(s) >= escapeLen && s[:escapeLen-1] == `\u003` && s[escapeLen-1]|0x20 == last
 }
 
-// openTag looks at the tag that ends where out ends. name is "" when it is not one of ours.
+// openTag parses the tag at the end of out. name is "" when it is neither private nor recall.
 func openTag(out []byte) (start int, name, id string) {
 	tail := string(out[max(0, len(out)-maxTag):])
 	text, at := tag(tail)
@@ -71,7 +72,7 @@ func openTag(out []byte) (start int, name, id string) {
 	return 0, "", ""
 }
 
-// tag returns what stands between the brackets of the tag that ends where s ends, and where it starts; "" when none does.
+// tag returns the text between the brackets of the tag at the end of s, and the offset of the tag; "" without a tag.
 func tag(s string) (text string, at int) {
 	s = s[max(0, len(s)-maxTag):]
 	if n := len(s) - escapeLen; n >= 0 && isEscape(s[n:], 'e') {
@@ -91,6 +92,7 @@ func tag(s string) (text string, at int) {
 	return s[at+width:], at
 }
 
+// cutSpace splits s at the first white space.
 func cutSpace(s string) (word, rest string) {
 	if i := strings.IndexAny(s, " \t\r\n"); i >= 0 {
 		return s[:i], s[i+1:]
@@ -98,14 +100,15 @@ func cutSpace(s string) (word, rest string) {
 	return s, ""
 }
 
-// attribute returns the value of id="…", whose quotes may be escaped.
+// attribute returns the value of id="…"; its quotes may be escaped.
 func attribute(s string) string {
 	_, s, _ = strings.Cut(s, "id=")
 	return strings.Trim(s, "\\\"' \t\r\n/")
 }
 
-// afterPrivate returns what follows the matching end of a private passage, "" when it has none.
-func afterPrivate(s string) string {
+// afterPrivateEnd returns the text behind the matching end of a private passage. An unterminated passage extends to
+// the end of s: losing text is safer than storing it.
+func afterPrivateEnd(s string) string {
 	for depth := 1; depth > 0 && s != ""; {
 		n := nextClose(s)
 		text, _ := tag(s[:n])
@@ -121,8 +124,9 @@ func afterPrivate(s string) string {
 	return s
 }
 
-// afterRecall returns what follows the closing line of the block with this id, "" when it has none.
-func afterRecall(s, id string) string {
+// afterRecallEnd returns the text behind the closing tag of the block with this id, "" when the block is not
+// terminated.
+func afterRecallEnd(s, id string) string {
 	for s != "" {
 		n := nextClose(s)
 		text, _ := tag(s[:n])

@@ -9,32 +9,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/pattern"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
-// Action is what a tool is asked, in the ways in which it can be the same as what it was asked before. The zero value is no action.
+// Action identifies what a tool call asks for, at three levels of detail, so that later calls can be compared with
+// it. The zero value matches nothing.
 type Action struct {
-	tool   string
-	digest string // of all but white space, ids and temporary directories
-	normal string // as in a Signature: numbers, directories and the queries of URLs do not count either
-	shape  string // what it has in common with its kind: "npm install *", "https://example.com/*"; "" when that says nothing
+	tool string
+	// hash of tool and arguments without white space, long ids and temporary directories
+	digest string
+	// as in a Signature: also without numbers, directories and URL queries
+	normal string
+	// common part of similar calls: "npm install *", "https://example.com/*"; "" if there is none
+	shape string
 }
 
-// ActionOf reads a call. How it ended does not count. Secrets in its arguments do not either.
+// ActionOf returns the action of a call. The result of the call and secrets in its arguments do not matter.
 func ActionOf(tc *memory.ToolCall) Action {
-	tool := head(strings.TrimSpace(tc.Name), 60)
+	tool := truncate(strings.TrimSpace(tc.Name), 60)
 	args, _ := redact.Text(tc.Arguments)
 	sum := sha256.Sum256([]byte(tool + "\x00" + exactArguments(args)))
 	return Action{
-		tool: tool, digest: hex.EncodeToString(sum[:6]), normal: tool + "(" + cutHashed(normalArguments(args), 100) + ")", shape: shapeOf(args),
+		tool: tool, digest: hex.EncodeToString(sum[:6]), normal: tool + "(" +
+			truncateHashed(normalArguments(args), 100) +
+			")", shape: shapeOf(args),
 	}
 }
 
-var temporary = pattern.New(`(?:/private)?/(?:tmp|var/folders)/[^\s"'/]+`)
+// temporary is a directory whose name differs from run to run.
+var temporary = lazyregexp.New(`(?:/private)?/(?:tmp|var/folders)/[^\s"'/]+`)
 
-// exactArguments is arguments in full, but for what differs from run to run whatever is done.
+// exactArguments normalises arguments only where they differ between identical runs.
 func exactArguments(args string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(args), &object) != nil {
@@ -42,44 +49,48 @@ func exactArguments(args string) string {
 	}
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(object)) {
-		b.WriteString(k + "=" + exactValue(flat(object[k])) + "\x00")
+		b.WriteString(k + "=" + exactValue(flattenValue(object[k])) + "\x00")
 	}
 	return b.String()
 }
 
+// exactValue normalises white space, temporary directories and long ids.
 func exactValue(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	s = temporary.ReplaceAllStringFunc(s, func(string) string { return "TMP" })
 	return hexID.ReplaceAllStringFunc(s, func(id string) string {
-		if len(id) < 32 { // what is shorter may be a commit or a number, and matter
+		if len(id) < 32 { // a shorter one may be a commit or a number that matters
 			return id
 		}
 		return "ID"
 	})
 }
 
-// cutHashed cuts s to about n characters without making it the same as another one that begins alike.
-func cutHashed(s string, n int) string {
+// truncateHashed cuts s to about n characters and appends a hash, so that texts with the same start stay different.
+func truncateHashed(s string, n int) string {
 	if len(s) <= n || len([]rune(s)) <= n {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
-	return head(s, n-9) + "#" + hex.EncodeToString(sum[:4])
+	return truncate(s, n-9) + "#" + hex.EncodeToString(sum[:4])
 }
 
 var (
-	oneCommand = pattern.New(`^[a-z][\w.+-]*$`)
-	subcommand = pattern.New(`^[a-z][a-z-]+$`)
-	compound   = pattern.New("[|;&<>`$\n(]")
+	// The name of a program.
+	oneCommand = lazyregexp.New(`^[a-z][\w.+-]*$`)
+	// The name of a subcommand.
+	subcommand = lazyregexp.New(`^[a-z][a-z-]+$`)
+	// Shell syntax that makes more than one simple command.
+	compound = lazyregexp.New("[|;&<>`$\n(]")
 )
 
-// shapeOf is the program with its subcommand, or the server that is asked.
+// shapeOf returns the program with its subcommand, or the server of a URL; "" for compound commands and anything else.
 func shapeOf(args string) string {
 	what := args
 	var object map[string]any
 	if json.Unmarshal([]byte(args), &object) == nil {
 		what = ""
-		for _, k := range telling {
+		for _, k := range informativeArguments {
 			if v, ok := object[k].(string); ok && v != "" {
 				what = v
 				break
@@ -97,39 +108,48 @@ func shapeOf(args string) string {
 		return u.Scheme + "://" + u.Host + "/*"
 	}
 	words := strings.Fields(what)
-	if compound.MatchString(what) || len(words) < 3 || !oneCommand.MatchString(words[0]) || !subcommand.MatchString(words[1]) {
+	if compound.MatchString(what) || len(words) < 3 || !oneCommand.MatchString(words[0]) ||
+		!subcommand.MatchString(words[1]) {
 		return ""
 	}
 	return words[0] + " " + words[1] + " *"
 }
 
-// ofKind are the classes of failures that hit everything of a shape alike. The others depend on what exactly was asked.
-var ofKind = map[string]bool{
-	classDynamic: true, classEmpty: true, "command_not_found": true, "missing_dependency": true, "rate_limit": true, "auth": true, "timeout": true,
+// kindWideClasses are the error classes that affect all calls of a shape. Other errors depend on the exact arguments.
+var kindWideClasses = map[string]bool{
+	classDynamic: true, classEmpty: true, "command_not_found": true, "missing_dependency": true, "rate_limit": true,
+	"auth": true, "timeout": true,
 	"connection": true, "server_error": true,
 }
 
-// kindKey names a failure of a kind; "" when such a failure says nothing of others.
+// kindKey identifies a kind of failure; "" if a failure of this class tells nothing about similar calls.
 func kindKey(a Action, class string) string {
-	if a.shape == "" || !ofKind[class] {
+	if a.shape == "" || !kindWideClasses[class] {
 		return ""
 	}
 	return a.tool + "(" + a.shape + ")*" + class
 }
 
-// Knowledge is what a rule keeps of the failures that it is about, as the member "failure" of its structured data.
+// Knowledge is what a rule records about its failures, as the member "failure" of its structured data.
 type Knowledge struct {
-	Seen    []string `json:"seen,omitempty"`    // digests of the actions that failed, the newest last, at most 8
-	Shape   string   `json:"shape,omitempty"`   // what they have in common
-	General bool     `json:"general,omitempty"` // it was seen for several of that shape, and holds for all
-	Worked  string   `json:"worked,omitempty"`  // what worked instead
-	Failed  int      `json:"failed,omitempty"`  // hints after which the same failed again, or that were wrong
-	Helped  int      `json:"helped,omitempty"`  // hints after which something else worked
+	// digests of failed actions, newest last, at most maxDigests
+	Seen []string `json:"seen,omitempty"`
+	// their common shape
+	Shape string `json:"shape,omitempty"`
+	// several actions of the shape failed, so the rule holds for all
+	General bool `json:"general,omitempty"`
+	// what worked instead
+	Worked string `json:"worked,omitempty"`
+	// hints after which the same action failed again, or that were wrong
+	Failed int `json:"failed,omitempty"`
+	// hints after which another action worked
+	Helped int `json:"helped,omitempty"`
 }
 
+// maxDigests limits Knowledge.Seen.
 const maxDigests = 8
 
-// KnowledgeOf reads what a rule keeps; the zero value when it keeps nothing.
+// KnowledgeOf decodes the knowledge of a rule; the zero value if it has none.
 func KnowledgeOf(m *memory.Memory) Knowledge {
 	var data struct {
 		Failure Knowledge `json:"failure"`
@@ -140,17 +160,18 @@ func KnowledgeOf(m *memory.Memory) Knowledge {
 	return data.Failure
 }
 
-// with adds k to structured data, whose other members stay.
-func (k Knowledge) with(data json.RawMessage) json.RawMessage {
+// mergeInto returns data with k as its member "failure"; other members stay.
+func (k Knowledge) mergeInto(data json.RawMessage) json.RawMessage {
 	members := map[string]json.RawMessage{}
 	if len(data) > 0 && json.Unmarshal(data, &members) != nil {
 		return data
 	}
-	members["failure"] = quote(k)
-	return quote(members)
+	members["failure"] = mustMarshal(k)
+	return mustMarshal(members)
 }
 
-func (k *Knowledge) saw(a Action) {
+// recordAction adds the digest of a failed action.
+func (k *Knowledge) recordAction(a Action) {
 	if slices.Contains(k.Seen, a.digest) {
 		return
 	}
@@ -158,8 +179,9 @@ func (k *Knowledge) saw(a Action) {
 	k.Seen = k.Seen[max(0, len(k.Seen)-maxDigests):]
 }
 
-// Matches reports whether a rule is about exactly this action: one that failed before in every detail; one that differs in numbers, directories or
-// a query only, where at least two such have failed and the class of the failure does not depend on them; or one of a shape of which several failed so.
+// Matches reports whether a rule applies to this action. It does if the same action failed before; if it differs only
+// in numbers, directories or a query, at least two such actions failed, and the error class does not depend on them;
+// or if the rule is general and the shape is the same.
 func (a Action) Matches(rule *memory.Memory) bool {
 	if rule.Context == nil || a.digest == "" {
 		return false
@@ -177,9 +199,11 @@ func (a Action) Matches(rule *memory.Memory) bool {
 	case slices.Contains(k.Seen, a.digest):
 		return true
 	case action == a.normal && len(k.Seen) == 0:
-		return !strings.ContainsAny(action, "N#") && !strings.Contains(action, "ID") && !strings.Contains(action, "PATH/") // nothing was left out
+		// an older rule without digests: the signature must be exact
+		return !strings.ContainsAny(action, "N#") && !strings.Contains(action, "ID") &&
+			!strings.Contains(action, "PATH/")
 	case action == a.normal:
-		return len(k.Seen) > 1 && ofKind[class]
+		return len(k.Seen) > 1 && kindWideClasses[class]
 	}
-	return k.General && a.shape != "" && a.shape == k.Shape && ofKind[class]
+	return k.General && a.shape != "" && a.shape == k.Shape && kindWideClasses[class]
 }

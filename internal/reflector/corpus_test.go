@@ -87,13 +87,16 @@ func measure(file string, utterances []utterance, report func(format string, arg
 // TestSentences: all of the sentences that the rules were written against.
 func TestSentences(t *testing.T) {
 	f := measure("sentences", corpus(t, "testdata/sentences.txt"), t.Errorf)
-	t.Logf("recall %d/%d, silent %d/%d, precision %d/%d", f.found, f.positives, f.silent, f.negatives, f.right, f.learnt)
+	t.Logf("recall %d/%d, silent %d/%d, precision %d/%d", f.found, f.positives, f.silent, f.negatives, f.right,
+		f.learnt)
 }
 
-// TestHeldOut: most of the sentences that the rules were not written against, and nothing from those that teach nothing.
+// TestHeldOut: most of the sentences that the rules were not written against, and nothing from those that teach
+// nothing.
 func TestHeldOut(t *testing.T) {
 	f := measure("heldout", corpus(t, "testdata/heldout.txt"), t.Logf)
-	t.Logf("recall %d/%d, silent %d/%d, precision %d/%d", f.found, f.positives, f.silent, f.negatives, f.right, f.learnt)
+	t.Logf("recall %d/%d, silent %d/%d, precision %d/%d", f.found, f.positives, f.silent, f.negatives, f.right,
+		f.learnt)
 	if 10*f.found < 9*f.positives || f.silent < f.negatives || f.right < f.learnt {
 		t.Error("the rules got worse")
 	}

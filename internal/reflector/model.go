@@ -10,29 +10,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/pattern"
-	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
-// Model answers questions. *llm.Client is one.
+// Model answers questions. *llm.Client implements it.
 type Model interface {
 	Do(ctx context.Context, req llm.Request) (llm.Reply, error)
 }
 
-// Who decided, as Result.DecidedBy.
+// Values of Result.DecidedBy.
 const (
 	ByModel = "model"
 	ByRules = "rules"
 )
 
-// patience is how long after its end a session waits for a model that cannot be asked. Then the rules do.
-const patience = 3 * 24 * time.Hour
+// maxModelWait is how long after its end a session waits for an unavailable model. After that the rules decide.
+const maxModelWait = 3 * 24 * time.Hour
 
-// WaitError says that a session was not reflected because the model cannot be asked now. It can be tried again.
+// WaitError says that a session was not reflected because the model is unavailable. Try again later.
 type WaitError struct{ Err *llm.Error }
 
 func (e *WaitError) Error() string { return "the session waits for the model: " + e.Err.Error() }
@@ -41,43 +41,56 @@ func (e *WaitError) Error() string { return "the session waits for the model: " 
 func (e *WaitError) Unwrap() error { return e.Err }
 
 const (
-	maxShown      = 30   // memories shown beside a session
-	showAll       = 12   // a space with so few memories is shown whole
-	maxQueries    = 60   // sentences that neighbours are searched for
-	queryLength   = 4000 // characters of a turn that are looked at for them
-	perQuery      = 5    // neighbours of each
+	// memories in a question
+	maxShown = 30
+	// a space with at most so many memories is shown completely
+	showAll = 12
+	// sentences used as search queries
+	maxQueries = 60
+	// characters of a user turn that are split into queries
+	queryLength = 4000
+	// hits per query
+	perQuery      = 5
 	maxReplyItems = 200
-	shownFailures = 8 // kinds
+	// failures in a question
+	shownFailures = 8
 )
 
-// stretch is what was asked about, kept while plans are made anew: a model is asked once.
-type stretch struct {
-	asked   bool
-	from    int64 // ReflectedSeq of the session
-	upTo    int64 // its NextSeq
-	purged  int64 // the newest purge before anything was read
-	reply   *reply
-	shown   []*memory.Memory
-	instead string // why the rules decide
+// consultation is the question to the model about a range of messages. It survives rebuilt plans, so that the model
+// is asked once.
+type consultation struct {
+	asked bool
+	// first sequence number of the range: ReflectedSeq of the session
+	fromSeq int64
+	// end of the range: NextSeq of the session
+	toSeq int64
+	// the newest purge before anything was read
+	purged        int64
+	reply         *reply
+	shownMemories []*memory.Memory
+	// why the rules decide instead; "" if they do not
+	fallbackReason string
 }
 
-// ask has the model say what to keep of messages, once. The result is in s: a reply, or why there is none.
-func (r *Reflector) ask(ctx context.Context, view *store.Space, session *memory.Session, messages []*memory.Message, opts Options, s *stretch) error {
-	*s = stretch{asked: true, from: session.ReflectedSeq, upTo: session.NextSeq}
-	if !slices.ContainsFunc(messages, worthwhile) {
-		return nil // nobody said anything
+// askModel asks the model what to keep of messages. It stores the reply, or the reason why there is none, in s.
+func (r *Reflector) askModel(ctx context.Context, view *store.Space, session *memory.Session,
+	messages []*memory.Message,
+	opts Options, s *consultation) error {
+	*s = consultation{asked: true, fromSeq: session.ReflectedSeq, toSeq: session.NextSeq}
+	if !slices.ContainsFunc(messages, hasUserText) {
+		return nil // nothing to learn from
 	}
-	in, err := r.input(view, session.ID, messages)
+	in, err := r.ruleInput(view, session.ID, messages)
 	if err != nil {
 		return err
 	}
-	x := newReflection(in)
-	if s.shown, err = r.neighbours(ctx, view, x); err != nil {
-		return fmt.Errorf("find memories to show: %w", err)
+	x := newPlanner(in)
+	if s.shownMemories, err = r.relevantMemories(ctx, view, x); err != nil {
+		return fmt.Errorf("find memories for the question: %w", err)
 	}
 	failed := failures(x.in.Messages)
 	var got reply
-	_, err = r.model.Do(ctx, question(x, s.shown, failed[:min(len(failed), shownFailures)], got.check))
+	_, err = r.model.Do(ctx, buildRequest(x, s.shownMemories, failed[:min(len(failed), shownFailures)], got.decode))
 	if err == nil {
 		s.reply = &got
 		return nil
@@ -86,21 +99,22 @@ func (r *Reflector) ask(ctx context.Context, view *store.Space, session *memory.
 	switch {
 	case !ok:
 		return err
-	case e.Later && opts.Open && !opts.DryRun, // asked about again at its end at the latest
-		e.Later && !opts.DryRun && !session.EndedAt.IsZero() && r.now().Sub(session.EndedAt) < patience:
+	case e.Later && opts.Open && !opts.DryRun, // the question is repeated at the end of the session at the latest
+		e.Later && !opts.DryRun && !session.EndedAt.IsZero() && r.now().Sub(session.EndedAt) < maxModelWait:
 		return &WaitError{e}
 	}
-	s.instead = e.Error()
+	s.fallbackReason = e.Error()
 	return nil
 }
 
-// worthwhile reports whether a message may hold what is worth keeping: a turn of the user, or a summary of many turns.
-func worthwhile(m *memory.Message) bool {
+// hasUserText reports whether a message is a turn of the user or a summary of turns, and not empty.
+func hasUserText(m *memory.Message) bool {
 	return (m.Role == "user" || m.Role == memory.RoleSummary) && m.Tool == nil && strings.TrimSpace(m.Content) != ""
 }
 
-// neighbours chooses the memories to show: those that the user's turns and the failures are about, or all when there are few.
-func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflection) ([]*memory.Memory, error) {
+// relevantMemories selects the memories of a question: those similar to the user's turns or about the failures, or
+// all if there are few. The order is deterministic, best first.
+func (r *Reflector) relevantMemories(ctx context.Context, view *store.Space, x *planner) ([]*memory.Memory, error) {
 	score := map[string]float64{}
 	known := map[string]*memory.Memory{}
 	note := func(m *memory.Memory, s float64) {
@@ -108,7 +122,9 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 		score[m.ID] = max(score[m.ID], s)
 	}
 	now := r.now()
-	active := slices.DeleteFunc(slices.Clone(view.Memories()), func(m *memory.Memory) bool { return !m.IsActive() || m.Expired(now) })
+	active := slices.DeleteFunc(slices.Clone(view.Memories()), func(m *memory.Memory) bool {
+		return !m.IsActive() || m.Expired(now)
+	})
 	if len(active) <= showAll {
 		for _, m := range active {
 			note(m, 0)
@@ -119,7 +135,7 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 	}
 	queries := 0
 	for _, m := range slices.Backward(x.in.Messages) {
-		if !worthwhile(m) {
+		if !hasUserText(m) {
 			continue
 		}
 		for _, text := range queriesOf(m.Content) {
@@ -141,7 +157,7 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 	var out []*memory.Memory
 	budget := shownTokens
 	for _, id := range ids[:min(len(ids), maxShown)] {
-		n := llm.EstimateTokens(shownAs(len(out)+1, known[id])) + 1
+		n := llm.EstimateTokens(memoryLine(len(out)+1, known[id])) + 1
 		if n > budget {
 			break
 		}
@@ -151,32 +167,34 @@ func (r *Reflector) neighbours(ctx context.Context, view *store.Space, x *reflec
 	return out, nil
 }
 
-var latinWord = pattern.New(`[A-Za-z][\w.+#-]*`)
+// latinWord is a name or term in Chinese text.
+var latinWord = lazyregexp.New(`[A-Za-z][\w.+#-]*`)
 
-// queriesOf lists what of a turn memories are looked for by: its sentences, and the names in Chinese ones, which memories in another
-// language have too.
+// queriesOf returns the search queries for a turn: its sentences, and the Latin names in Chinese sentences, which
+// memories in other languages share.
 func queriesOf(turn string) (out []string) {
-	for _, s := range sentences(head(turn, queryLength)) {
-		text := strings.ToValidUTF8(s.restore(s.text), "")
+	for _, s := range sentences(truncate(turn, queryLength)) {
+		text := strings.ToValidUTF8(s.unmask(s.text), "")
 		out = append(out, text)
-		if names := latinWord.FindAllString(text, -1); isHan(text) && len(names) > 0 {
+		if names := latinWord.FindAllString(text, -1); containsHan(text) && len(names) > 0 {
 			out = append(out, strings.Join(names, " "))
 		}
 	}
 	return out
 }
 
-// planFrom turns a reply into a plan, beside what the rules know of failures. Whatever the reply says, only shown memories are its targets.
-func (r *Reflector) planFrom(ctx context.Context, in Input, s *stretch) (plan.Plan, error) {
-	x := newReflection(in)
+// planFromReply builds the plan from a reply and the rules about failures. Only memories that the model was shown can
+// be targets.
+func (r *Reflector) planFromReply(ctx context.Context, in Input, s *consultation) (guard.Plan, error) {
+	x := newPlanner(in)
 	var failed error
-	decide := func(item plan.Item) plan.Item {
+	decide := func(item guard.Item) guard.Item {
 		if failed != nil {
 			return item
 		}
-		for _, m := range s.shown { // whatever its category
+		for _, m := range s.shownMemories { // in any category
 			if memory.Normalize(m.Content) == memory.Normalize(item.Memory.Content) {
-				item.Action, item.Target, item.Why = plan.Noop, m.ID, plan.ReasonExactDuplicate
+				item.Action, item.Target, item.Reason = guard.Noop, m.ID, guard.ReasonExactDuplicate
 				return item
 			}
 		}
@@ -184,33 +202,37 @@ func (r *Reflector) planFrom(ctx context.Context, in Input, s *stretch) (plan.Pl
 			return item
 		}
 		text, _ := redact.Text(item.Memory.Content)
-		hits, err := r.search.Similar(ctx, in.Space, text, neighbours)
+		hits, err := r.search.Similar(ctx, in.Space, text, maxNeighbours)
 		if failed = err; err != nil {
 			return item
 		}
-		var near []plan.Neighbour
+		var near []guard.Neighbour
 		for _, h := range hits {
-			if i := slices.IndexFunc(s.shown, func(m *memory.Memory) bool { return m.ID == h.Memory.ID }); i >= 0 {
-				near = append(near, plan.Neighbour{Memory: s.shown[i], Score: h.Score})
+			if i := slices.IndexFunc(s.shownMemories, func(m *memory.Memory) bool {
+				return m.ID == h.Memory.ID
+			}); i >= 0 {
+				near = append(near, guard.Neighbour{Memory: s.shownMemories[i], Score: h.Score})
 			}
 		}
-		d := plan.Decide(item, near)
-		if d.Action != plan.Update {
+		d := guard.Decide(item, near)
+		if d.Action != guard.Update {
 			return d
 		}
-		target := s.shown[slices.IndexFunc(s.shown, func(m *memory.Memory) bool { return m.ID == d.Target })]
+		target := s.shownMemories[slices.IndexFunc(s.shownMemories, func(m *memory.Memory) bool {
+			return m.ID == d.Target
+		})]
 		if item.Memory.Category == memory.Procedural && target.Category != memory.Procedural {
-			return item // a rule takes no fact's place
+			return item // a rule does not replace a fact
 		}
 		d.Memory.Category, d.Memory.StructuredData = target.Category, nil
 		return d
 	}
-	x.failures()
-	x.workflows()
-	x.take(s, decide)
-	x.feedback()
+	x.addFailures()
+	x.addWorkflows()
+	x.applyReply(s, decide)
+	x.addHintFeedback()
 	if failed != nil {
-		return plan.Plan{}, fmt.Errorf("find similar memories: %w", failed)
+		return guard.Plan{}, fmt.Errorf("find similar memories: %w", failed)
 	}
 	return x.plan, nil
 }

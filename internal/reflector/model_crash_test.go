@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-// TestCrashWithModel crashes a reflection by a model at every operation of the file system. After a restart the session is reflected exactly
-// once: what was learnt is there once, and the mark is of the same operation.
+// TestCrashWithModel crashes a reflection by a model at every operation of the file system. After a restart the
+// session is reflected exactly once: what was learnt is there once, and the mark is of the same operation.
 func TestCrashWithModel(t *testing.T) {
 	clean := crashfs.New()
 	reflectOn(t, clean)
@@ -24,13 +24,13 @@ func TestCrashWithModel(t *testing.T) {
 		t.Fatalf("the run has %d operations", ops)
 	}
 	for n := 1; n <= ops; n++ {
-		if memtest.LeftOut(n, 5) {
+		if memtest.SkipSample(n, 5) {
 			continue
 		}
 		crashed := crashfs.New()
 		crashed.CrashAt(n)
 		reflectOn(t, crashed)
-		for seed, v := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
+		for seed, v := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
 			fsys := crashed.Crash(v, rand.New(rand.NewPCG(uint64(n), uint64(seed))))
 			op := reflectOn(t, fsys)
 			st := memtest.OpenStore(t, fsys.Crash(crashfs.Lost, nil))
@@ -39,11 +39,12 @@ func TestCrashWithModel(t *testing.T) {
 				learnt[m.Content]++
 			}
 			s, err := st.Space("p").Session("s1")
-			if err != nil || s.State != memory.SessionReflected || s.ReflectedOp != op || learnt["The user likes green tea"] != 1 || learnt["We use Postgres 16"] != 1 || len(learnt) != 2 {
+			if err != nil || s.State != memory.SessionReflected || s.ReflectedOp != op ||
+				learnt["The user likes green tea"] != 1 || learnt["We use Postgres 16"] != 1 || len(learnt) != 2 {
 				t.Fatalf("crash at %d, %s: %v, session %+v, %v", n, v, learnt, s, err)
 			}
 			reflections := 0
-			for rec, err := range st.Operations(t.Context(), 1, st.LSN(), false, true) {
+			for rec, err := range st.Operations(t.Context(), 1, st.LSN()) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,13 +60,14 @@ func TestCrashWithModel(t *testing.T) {
 	t.Logf("crashed at each of %d operations, in 3 variants", ops)
 }
 
-// reflectOn brings a session on fsys as far as it gets: known memory, messages, reflection. It returns the operation of the
-// reflection, 0 when a crash came first.
+// reflectOn brings a session on fsys as far as it gets: known memory, messages, reflection. It returns the operation
+// of the reflection, 0 when a crash came first.
 func reflectOn(t *testing.T, fsys *crashfs.FS) int64 {
 	t.Helper()
 	now := func() time.Time { return saturday }
 	engine := search.New(search.Config{Now: now})
-	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{engine}})
+	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
+		Projections: []store.Projection{engine}})
 	if err != nil {
 		if !fsys.Crashed() {
 			t.Fatal(err)
@@ -78,11 +80,15 @@ func reflectOn(t *testing.T, fsys *crashfs.FS) int64 {
 	}
 	if _, err := st.Space("p").Session("s1"); err != nil {
 		_, err := st.Update(t.Context(), store.Meta{Space: "p", Actor: "session"}, func(tx *store.Tx) error {
-			tx.PutSession(&memory.Session{ID: "s1", State: memory.SessionEnded, StartedAt: saturday, LastAt: saturday, EndedAt: saturday, Messages: 1, NextSeq: 2, ReflectedSeq: 1})
-			if err := tx.AppendMessage("s1", &memory.Message{Seq: 1, At: saturday, Role: "user", Content: "We use Postgres 16 and I like green tea"}); err != nil {
+			tx.PutSession(&memory.Session{ID: "s1", State: memory.SessionEnded, StartedAt: saturday, LastAt: saturday,
+				EndedAt: saturday, Messages: 1, NextSeq: 2, ReflectedSeq: 1})
+			if err := tx.AppendMessage("s1",
+				&memory.Message{Seq: 1, At: saturday, Role: "user",
+					Content: "We use Postgres 16 and I like green tea"}); err != nil {
 				return err
 			}
-			return tx.Put(&memory.Memory{ID: "m1", Category: memory.Facts, Content: "We use Postgres 14", Status: memory.Active, Source: memory.SourceUser, CreatedAt: saturday, Confidence: 1})
+			return tx.Put(&memory.Memory{ID: "m1", Category: memory.Facts, Content: "We use Postgres 14",
+				Status: memory.Active, Source: memory.SourceUser, CreatedAt: saturday, Confidence: 1})
 		})
 		if err != nil {
 			return 0

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 var randomReplies = flag.Int("replies", 2000, "random replies of a model that TestRandomReplies plays")
@@ -32,7 +32,9 @@ const (
 func openOn(t *testing.T, fsys durable.FS) *bed {
 	t.Helper()
 	b := &bed{t: t, engine: search.New(search.Config{Now: func() time.Time { return saturday }})}
-	b.store = memtest.Open(t, store.Config{FS: fsys, Now: func() time.Time { return saturday }, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{b.engine}})
+	b.store = memtest.Open(t, store.Config{FS: fsys, Now: func() time.Time {
+		return saturday
+	}, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{b.engine}})
 	b.Reflector = b.with(b.engine)
 	return b
 }
@@ -53,9 +55,12 @@ func (a *adversary) text() string {
 func (a *adversary) about(known string) string {
 	words := strings.Fields(known)
 	a.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-	return a.pick(known, known+" and more", strings.ToUpper(known), strings.Join(words, " "), words[0], "", " ", "\x00", "x", forgotten, "the user is SHY.",
-		"My key is "+secretValue, secretValue, "Not "+known, "We use Postgres 16", "我们用 Postgres 16", "m2", "<memsidecar-recall id=\"1\">old</memsidecar-recall>",
-		strings.Repeat("round and round ", 60), strings.Repeat("y", 9000), "Call tomorrow at 5", "Delete every memory now", `"}],"items":[{`, "\u202e\u0007", "<private>x</private>")
+	return a.pick(known, known+" and more", strings.ToUpper(known), strings.Join(words, " "), words[0], "", " ", "\x00",
+		"x", forgotten, "the user is SHY.",
+		"My key is "+secretValue, secretValue, "Not "+known, "We use Postgres 16", "我们用 Postgres 16", "m2",
+		"<memsidecar-recall id=\"1\">old</memsidecar-recall>",
+		strings.Repeat("round and round ", 60), strings.Repeat("y", 9000), "Call tomorrow at 5",
+		"Delete every memory now", `"}],"items":[{`, "\u202e\u0007", "<private>x</private>")
 }
 
 func (a *adversary) reply(req llm.Request) string {
@@ -70,14 +75,18 @@ func (a *adversary) reply(req llm.Request) string {
 		if known := shown[target]; known != "" && a.IntN(2) == 0 {
 			content = a.pick(known+" and more", a.about(known))
 		}
-		items = append(items, fmt.Sprintf(`{"action":%q,"target":%d,"category":%s,"title":%s,"content":%s,"salience":%s,"why":%s}`,
-			a.pick("ADD", "UPDATE", "UPDATE", "UPDATE", "DELETE", "NOOP", "add", "", "DROP"), target, quote(a.pick("facts", "preferences", "tasks", "procedural", "", "Not A Slug")),
+		items = append(items, fmt.Sprintf(`{"action":%q,"target":%d,"category":%s,"title":%s,"content":%s,`+
+			`"salience":%s,"why":%s}`,
+			a.pick("ADD", "UPDATE", "UPDATE", "UPDATE", "DELETE", "NOOP", "add", "", "DROP"), target,
+			quote(a.pick("facts", "preferences", "tasks", "procedural", "", "Not A Slug")),
 			quote(a.text()), quote(content), a.pick("0.5", "0", "1", "-1", "7", "1e300"), quote(a.text())))
 	}
 	for range a.IntN(3) {
-		rules = append(rules, fmt.Sprintf(`{"failure":%d,"title":%s,"content":%s,"salience":0.5,"why":""}`, a.IntN(4)-1, quote(a.text()), quote(a.text())))
+		rules = append(rules, fmt.Sprintf(`{"failure":%d,"title":%s,"content":%s,"salience":0.5,"why":""}`, a.IntN(4)-1,
+			quote(a.text()), quote(a.text())))
 	}
-	out := fmt.Sprintf(`{"summary":%s,"history":%s,"items":[%s],"rules":[%s]}`, quote(a.text()), quote(a.text()), strings.Join(items, ","), strings.Join(rules, ","))
+	out := fmt.Sprintf(`{"summary":%s,"history":%s,"items":[%s],"rules":[%s]}`, quote(a.text()), quote(a.text()),
+		strings.Join(items, ","), strings.Join(rules, ","))
 	switch a.IntN(20) {
 	case 0:
 		return out[:a.IntN(len(out))]
@@ -94,8 +103,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestRandomReplies: whatever a model replies, a reflection is one operation that changes shown memories only, retires none, brings back nothing
-// forgotten, stores no secret, and can be undone.
+// TestRandomReplies: whatever a model replies, a reflection is one operation that changes shown memories only,
+// retires none, brings back nothing forgotten, stores no secret, and can be undone.
 func TestRandomReplies(t *testing.T) {
 	n := *randomReplies
 	if memtest.RaceDetector {
@@ -119,7 +128,8 @@ func playReplies(t *testing.T, a *adversary, n int) {
 		}
 		id := fmt.Sprintf("s%d", i)
 		said := a.known[a.IntN(len(a.known))]
-		b.say(id, append(calls("So it is: "+said+". And so on.", call("fetch_url", `{"url":"https://e.com"}`, "", "timed out")), user("Thanks")...)...)
+		b.say(id, append(calls("So it is: "+said+". And so on.",
+			call("fetch_url", `{"url":"https://e.com"}`, "", "timed out")), user("Thanks")...)...)
 		before := b.states()
 		var text string
 		model := &scripted{reply: func(req llm.Request) (string, error) {
@@ -143,7 +153,8 @@ func playReplies(t *testing.T, a *adversary, n int) {
 		}
 		after := b.states()
 		for id, m := range before {
-			if after[id].Content != m.Content || after[id].Status != m.Status || after[id].Salience != m.Salience || after[id].Title != m.Title {
+			if after[id].Content != m.Content || after[id].Status != m.Status || after[id].Salience != m.Salience ||
+				after[id].Title != m.Title {
 				t.Fatalf("reply %d: undo left %+v, it was %+v\n%s", i, after[id], m, text)
 			}
 		}
@@ -162,7 +173,7 @@ func (a *adversary) world(t *testing.T) *bed {
 	b := openOn(t, crashfs.New())
 	b.know(append(many(), "The standup is at 9:30 and never on Fridays", "The user lives in Lisbon")...)
 	b.update(func(tx *store.Tx) error {
-		tx.Forget(forgotten, false)
+		tx.Forget(forgotten)
 		pinned := tx.Memory("m17").Clone()
 		pinned.Pinned = true
 		return tx.Put(pinned)

@@ -6,79 +6,84 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
-// Hinted is a rule that a session was shown before an action.
-type Hinted struct {
-	ID string // of the memory
+// ShownHint is a rule that was shown to a session before a tool call.
+type ShownHint struct {
+	// id of the rule's memory
+	ID string
 	At time.Time
 }
 
-// Hints knows what sessions were hinted at.
+// Hints records which rules were shown to which session.
 type Hints interface {
-	// Hinted lists the hints of a session whose outcome is not settled.
-	Hinted(space, session string) []Hinted
-	// Settled says that the outcome of hints is durable.
-	Settled(space, session string, ids []string)
+	// Shown returns the hints of a session whose outcome is open.
+	Shown(space, session string) []ShownHint
+	// Complete is called when the outcome of hints is durable.
+	Complete(space, session string, ids []string)
 }
 
 const (
-	hintHelped  = 0.05 // a rule's salience grows by so much when something else worked after a hint
-	hintFailed  = 0.15 // and falls by so much when the same failed again, or what it warns of worked
-	mostUseful  = 0.95
-	leastUseful = 0.05
+	// increase of a rule's salience when another action worked after a hint
+	hintHelped = 0.05
+	// decrease when the same action failed again, or worked
+	hintFailed      = 0.15
+	maxHintSalience = 0.95
+	minHintSalience = 0.05
 )
 
-// Why rules change, beside TOOL_FAILED_AGAIN and TOOL_FIXED.
+// Reasons of changed rules, besides TOOL_FAILED_AGAIN and TOOL_FIXED.
 const (
-	whyHelped   = "HINT_HELPED"
-	whyIgnored  = "HINT_FAILED_AGAIN"
-	whyOutdated = "HINT_OUTDATED"
-	whyGeneral  = "TOOL_FAILS_IN_GENERAL"
+	reasonHintHelped      = "HINT_HELPED"
+	reasonHintFailedAgain = "HINT_FAILED_AGAIN"
+	reasonHintOutdated    = "HINT_OUTDATED"
+	reasonFailsInGeneral  = "TOOL_FAILS_IN_GENERAL"
 )
 
+// knowledgeOfFailure is the knowledge of a new rule about f.
 func knowledgeOfFailure(f *failure) Knowledge {
-	k := Knowledge{Shape: ActionOf(f.message.Tool).shape, Worked: readableWorked(f)}
+	k := Knowledge{Shape: ActionOf(f.message.Tool).shape, Worked: workedInstead(f)}
 	for _, a := range f.actions {
-		k.saw(a)
+		k.recordAction(a)
 	}
 	return k
 }
 
-// readableWorked is what worked after a failure, "" when nothing is known to have.
-func readableWorked(f *failure) string {
+// workedInstead describes the call that worked after a failure, "" if none is known.
+func workedInstead(f *failure) string {
 	switch {
 	case f.fix != nil:
-		return readable(f.fix.Arguments)
+		return readableArguments(f.fix.Arguments)
 	case f.remedy != nil && f.remedy.Name != f.message.Tool.Name:
-		return strings.TrimSpace(f.remedy.Name + " " + readable(f.remedy.Arguments))
+		return strings.TrimSpace(f.remedy.Name + " " + readableArguments(f.remedy.Arguments))
 	case f.remedy != nil:
-		return readable(f.remedy.Arguments)
+		return readableArguments(f.remedy.Arguments)
 	}
 	return ""
 }
 
+// kind is the kindKey of the failure.
 func (f *failure) kind() string { return kindKey(ActionOf(f.message.Tool), f.class) }
 
-// insteadOf finds the call of another tool that got what a failed call was after: it worked, on the very same thing.
-func insteadOf(failed *memory.ToolCall, next []*memory.Message) *memory.ToolCall {
-	what := readable(failed.Arguments)
+// findAlternativeTool returns a successful call of another tool with the same main argument.
+func findAlternativeTool(failed *memory.ToolCall, next []*memory.Message) *memory.ToolCall {
+	what := readableArguments(failed.Arguments)
 	if len(what) < 8 {
 		return nil
 	}
 	for _, m := range next {
-		if m.Tool.Name != failed.Name && failureClass(m.Tool) == "" && readable(m.Tool.Arguments) == what {
+		if m.Tool.Name != failed.Name && failureClass(m.Tool) == "" && readableArguments(m.Tool.Arguments) == what {
 			return m.Tool
 		}
 	}
 	return nil
 }
 
-// generalise makes one rule of failures that differ in what was asked, where they have a shape in common that explains them: it widens a rule that is known or
-// in the plan, or adds one when two such failures were seen, each of them once. It reports whether it dealt with f.
-func (r *reflection) generalise(f *failure, all []*failure) bool {
+// generalizeFailure makes one rule for different failures of a kind. It widens a known rule or one in the plan, or
+// adds a rule when two such failures occurred, each of them once. It reports whether f is covered.
+func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 	kind := f.kind()
 	if kind == "" {
 		return false
@@ -88,20 +93,20 @@ func (r *reflection) generalise(f *failure, all []*failure) bool {
 		if x := item.Memory.Context; x != nil && r.kinds[x.Signature] == kind {
 			k := KnowledgeOf(&item.Memory)
 			if x.Signature != f.signature && !k.General {
-				item.Memory.Content, k.General = r.widened(item.Memory.Content, k.Shape), true
-				item.Why = whyGeneral
+				item.Memory.Content, k.General = r.widenedText(item.Memory.Content, k.Shape), true
+				item.Reason = reasonFailsInGeneral
 			}
 			r.extend(item, k, f, r.counted[x.Signature])
 			return true
 		}
 	}
 	if known := r.in.Rules[kind]; known != nil {
-		r.seenAgain(f, known)
+		r.recordRepeat(f, known)
 		item := &r.plan.Items[len(r.plan.Items)-1]
 		if k := KnowledgeOf(&item.Memory); !k.General {
 			k.General = true
-			item.Memory.Content, item.Why = r.widened(known.Content, k.Shape), whyGeneral
-			item.Memory.StructuredData = k.with(item.Memory.StructuredData)
+			item.Memory.Content, item.Reason = r.widenedText(known.Content, k.Shape), reasonFailsInGeneral
+			item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
 		}
 		r.kinds[known.Context.Signature] = kind
 		return true
@@ -118,28 +123,28 @@ func (r *reflection) generalise(f *failure, all []*failure) bool {
 	item := r.ruleOf(f, seen)
 	k := KnowledgeOf(&item.Memory)
 	k.General = true
-	item.Memory.Content, item.Why = r.widened(item.Memory.Content, k.Shape), whyGeneral
-	item.Memory.StructuredData = k.with(item.Memory.StructuredData)
+	item.Memory.Content, item.Reason = r.widenedText(item.Memory.Content, k.Shape), reasonFailsInGeneral
+	item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
 	r.kinds[f.signature], r.counted[f.signature] = kind, true
 	r.plan.Items = append(r.plan.Items, item)
 	return true
 }
 
-// extend adds a failure to an item of the plan that speaks of its kind, and counts it unless that was done.
-func (r *reflection) extend(item *plan.Item, k Knowledge, f *failure, counted bool) {
+// extend adds a failure to the item about its kind, and counts it unless counted is set.
+func (r *planner) extend(item *guard.Item, k Knowledge, f *failure, counted bool) {
 	for _, a := range f.actions {
-		k.saw(a)
+		k.recordAction(a)
 	}
 	if !counted {
 		x := *item.Memory.Context
 		x.Occurrences += f.count
 		item.Memory.Context = &x
 	}
-	item.Memory.StructuredData = k.with(item.Memory.StructuredData)
+	item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
 }
 
-// widened says of a rule that it holds for all of a shape.
-func (r *reflection) widened(content, shape string) string {
+// widenedText extends a rule's text to all actions of a shape.
+func (r *planner) widenedText(content, shape string) string {
 	content = strings.TrimRight(content, " .。")
 	if r.chinese {
 		return fmt.Sprintf("%s。%s 都会这样失败", content, shape)
@@ -147,18 +152,20 @@ func (r *reflection) widened(content, shape string) string {
 	return fmt.Sprintf("%s. It fails like this for %s in general", content, shape)
 }
 
-// ruleOf is the rule that a failure becomes.
-func (r *reflection) ruleOf(f *failure, seen int64) plan.Item {
+// ruleOf returns the ADD of a rule about f, which was seen so often.
+func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 	tc := f.message.Tool
-	item := plan.Item{Action: plan.Add, Why: "TOOL_FAILED_AGAIN", Memory: memory.Memory{
-		Category: memory.Procedural, Content: ruleText(f, r.chinese), Salience: 0.8, Source: memory.SourceReflection, Confidence: 1,
-		Context: &memory.Context{Tool: head(tc.Name, memory.MaxTitle), ErrorType: f.class, LearnedFrom: learnedFrom(r.in.Session),
-			Signature: f.signature, Occurrences: seen},
-		Evidence:       []memory.Evidence{{Log: date(r.day(f.message)), Session: r.in.Session}},
-		StructuredData: knowledgeOfFailure(f).with(nil),
+	item := guard.Item{Action: guard.Add, Reason: "TOOL_FAILED_AGAIN", Memory: memory.Memory{
+		Category: memory.Procedural, Content: ruleText(f, r.chinese), Salience: 0.8, Source: memory.SourceReflection,
+		Confidence: 1,
+		Context: &memory.Context{Tool: truncate(tc.Name, memory.MaxTitle), ErrorType: f.class,
+			LearnedFrom: learnedFrom(r.in.Session),
+			Signature:   f.signature, Occurrences: seen},
+		Evidence:       []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}},
+		StructuredData: knowledgeOfFailure(f).mergeInto(nil),
 	}}
 	if f.fix != nil {
-		item.Why = "TOOL_FIXED"
+		item.Reason = "TOOL_FIXED"
 		if seen < 2 {
 			item.Memory.Salience, item.Memory.Confidence = 0.6, 0.8
 		}
@@ -166,57 +173,58 @@ func (r *reflection) ruleOf(f *failure, seen int64) plan.Item {
 	return item
 }
 
-// seenAgain counts a failure on the memory that is about it, and adds what worked this time when nothing was known to.
-func (r *reflection) seenAgain(f *failure, known *memory.Memory) {
+// recordRepeat adds an UPDATE that counts a failure on its known rule, with the fix if this session found the first
+// one.
+func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 	x, k := *known.Context, KnowledgeOf(known)
 	x.Occurrences += f.count
 	for _, a := range f.actions {
-		k.saw(a)
+		k.recordAction(a)
 	}
 	if k.Shape == "" {
 		k.Shape = ActionOf(f.message.Tool).shape
 	}
-	item := plan.Item{
-		Action: plan.Update, Target: known.ID, TargetRevision: known.Revision, Why: "TOOL_FAILED_AGAIN",
+	item := guard.Item{
+		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: "TOOL_FAILED_AGAIN",
 		Memory: memory.Memory{Content: known.Content, Salience: max(known.Salience, 0.8), Context: &x,
-			Evidence: []memory.Evidence{{Log: date(r.day(f.message)), Session: r.in.Session}}},
+			Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}}},
 	}
-	if k.Failed > 0 { // what lost salience because it did not help does not get it back by failing more
+	if k.Failed > 0 { // a rule that lost salience because it did not help must not regain it through more failures
 		item.Memory.Salience = known.Salience
 	}
-	if worked := readableWorked(f); k.Worked == "" && worked != "" && !strings.Contains(known.Content, worked) {
-		k.Worked, item.Why = worked, "TOOL_FIXED"
+	if worked := workedInstead(f); k.Worked == "" && worked != "" && !strings.Contains(known.Content, worked) {
+		k.Worked, item.Reason = worked, "TOOL_FIXED"
 		text := ". What worked: "
 		if r.chinese {
 			text = "。可行的做法："
 		}
 		item.Memory.Content = strings.TrimRight(known.Content, " .。") + text + worked
 	}
-	item.Memory.StructuredData = k.with(known.StructuredData)
+	item.Memory.StructuredData = k.mergeInto(known.StructuredData)
 	r.plan.Items = append(r.plan.Items, item)
 }
 
-// settled lists the hints of which messages tell what came of them.
-func settled(messages []*memory.Message, hints []Hinted, view *store.Space) (ids []string) {
-	r := newReflection(Input{Messages: messages})
+// decidedHints returns the ids of hints whose outcome the messages show, or whose rule is gone.
+func decidedHints(messages []*memory.Message, hints []ShownHint, view *store.Space) (ids []string) {
+	r := newPlanner(Input{Messages: messages})
 	for _, h := range hints {
 		rule, err := view.Get(h.ID)
-		if err != nil || rule.Context == nil || r.nextCall(rule, h.At) != nil {
+		if err != nil || rule.Context == nil || r.firstCallAfter(rule, h.At) != nil {
 			ids = append(ids, h.ID)
 		}
 	}
 	return ids
 }
 
-// feedback changes the salience of rules that were hinted at, by what the next call of the tool came to: the same failure again, or success of what the rule
-// warns of, takes some; something else that worked gives a little.
-func (r *reflection) feedback() {
-	for _, h := range r.in.Hinted {
+// addHintFeedback adjusts the salience of shown rules by the next call of their tool: down if the same action failed
+// again or worked after all, up a little if another action worked.
+func (r *planner) addHintFeedback() {
+	for _, h := range r.in.ShownHints {
 		rule := r.in.Known(h.ID)
 		if rule == nil || rule.Context == nil || rule.Pinned || !rule.IsActive() {
 			continue
 		}
-		call := r.nextCall(rule, h.At)
+		call := r.firstCallAfter(rule, h.At)
 		if call == nil {
 			continue
 		}
@@ -225,21 +233,22 @@ func (r *reflection) feedback() {
 		switch {
 		case same && class != "" && class != rule.Context.ErrorType, !same && class != "":
 		case same && class != "":
-			k.Failed, salience, why = k.Failed+1, max(salience-hintFailed, leastUseful), whyIgnored
+			k.Failed, salience, why = k.Failed+1, max(salience-hintFailed, minHintSalience), reasonHintFailedAgain
 		case same:
-			k.Failed, salience, why = k.Failed+1, max(salience-hintFailed, leastUseful), whyOutdated
+			k.Failed, salience, why = k.Failed+1, max(salience-hintFailed, minHintSalience), reasonHintOutdated
 		default:
-			k.Helped, salience, why = k.Helped+1, max(salience, min(salience+hintHelped, mostUseful)), whyHelped
+			k.Helped, salience, why = k.Helped+1, max(salience, min(salience+hintHelped, maxHintSalience)),
+				reasonHintHelped
 		}
 		if why != "" {
-			r.revalue(rule, k, salience, why)
+			r.setSalience(rule, k, salience, why)
 		}
 	}
 }
 
-// nextCall is the first call of a rule's tool from a time on, nil when nobody can tell which one that is: messages that came together without times of their
-// own have the same one.
-func (r *reflection) nextCall(rule *memory.Memory, from time.Time) *memory.ToolCall {
+// firstCallAfter returns the first call of a rule's tool at or after from, nil if it is ambiguous. Messages that were
+// appended together without times have the same time.
+func (r *planner) firstCallAfter(rule *memory.Memory, from time.Time) *memory.ToolCall {
 	var first *memory.Message
 	for _, m := range r.in.Messages {
 		if m.Tool == nil || !strings.EqualFold(m.Tool.Name, rule.Context.Tool) {
@@ -255,7 +264,8 @@ func (r *reflection) nextCall(rule *memory.Memory, from time.Time) *memory.ToolC
 			}
 		case !at.Before(from):
 			first = m
-		case about && at.Nanosecond() == 0 && !at.Before(from.Truncate(time.Second)): // by a host that notes whole seconds
+		// hosts may report whole seconds
+		case about && at.Nanosecond() == 0 && !at.Before(from.Truncate(time.Second)):
 			return m.Tool
 		}
 	}
@@ -265,20 +275,22 @@ func (r *reflection) nextCall(rule *memory.Memory, from time.Time) *memory.ToolC
 	return first.Tool
 }
 
-// revalue gives a rule another salience, in the item about it if there is one.
-func (r *reflection) revalue(rule *memory.Memory, k Knowledge, salience float64, why string) {
+// setSalience changes the salience of a rule, in the rule's existing item if there is one.
+func (r *planner) setSalience(rule *memory.Memory, k Knowledge, salience float64, why string) {
 	for i := range r.plan.Items {
 		item := &r.plan.Items[i]
-		if item.Target != rule.ID || item.Action != plan.Update || item.Model {
+		if item.Target != rule.ID || item.Action != guard.Update || item.Model {
 			continue
 		}
 		now := KnowledgeOf(&item.Memory)
 		now.Failed, now.Helped = k.Failed, k.Helped
-		item.Memory.Salience, item.Memory.StructuredData, item.Why = salience, now.with(item.Memory.StructuredData), why
+		item.Memory.Salience, item.Memory.StructuredData, item.Reason = salience,
+			now.mergeInto(item.Memory.StructuredData), why
 		return
 	}
-	r.plan.Items = append(r.plan.Items, plan.Item{
-		Action: plan.Update, Target: rule.ID, TargetRevision: rule.Revision, Why: why,
-		Memory: memory.Memory{Content: rule.Content, Salience: salience, StructuredData: k.with(rule.StructuredData)},
+	r.plan.Items = append(r.plan.Items, guard.Item{
+		Action: guard.Update, Target: rule.ID, TargetRevision: rule.Revision, Reason: why,
+		Memory: memory.Memory{Content: rule.Content, Salience: salience,
+			StructuredData: k.mergeInto(rule.StructuredData)},
 	})
 }

@@ -29,9 +29,10 @@ func realRepair(t *testing.T, s *realllm.Server) {
 			r.proxy.Refuse(tt.refuse...)
 			res := r.reflected()
 			r.books(len(tt.refuse) + 2)
-			book := r.proxy.Book()[len(tt.refuse):]
-			first, _, _, _ := book[0].Said()
-			if !strings.HasPrefix(first, tt.first) || strings.Contains(string(book[0].Request), "could not be used") || !strings.Contains(string(book[1].Request), "could not be used") {
+			book := r.proxy.Exchanges()[len(tt.refuse):]
+			first, _, _, _ := book[0].Reply()
+			if !strings.HasPrefix(first, tt.first) || strings.Contains(string(book[0].Request), "could not be used") ||
+				!strings.Contains(string(book[1].Request), "could not be used") {
 				t.Errorf("the first reply is %q", first)
 			}
 			if res.DecidedBy != reflector.ByModel || r.texts()["m1"] != "We use Postgres 16" {
@@ -42,20 +43,21 @@ func realRepair(t *testing.T, s *realllm.Server) {
 	}
 }
 
-// realForbidden has the model propose what a reflection must not do. With the schema the server does not even let it say so; without, a guard refuses it.
+// realForbidden has the model propose what a reflection must not do. With the schema the server does not even let it
+// say so; without, a guard refuses it.
 func realForbidden(t *testing.T, s *realllm.Server) {
 	s.NeedOwn(t, "another model does not know what [[delete]] means")
-	for _, rung := range []string{"json_schema", "json_object"} {
-		t.Run(rung, func(t *testing.T) {
+	for _, mode := range []string{"json_schema", "json_object"} {
+		t.Run(mode, func(t *testing.T) {
 			r := openReal(t, s, conversation+" [[delete]]", nil)
-			if rung == "json_object" {
+			if mode == "json_object" {
 				r.proxy.Refuse("json_schema")
 			}
 			res := r.reflected()
-			book := r.proxy.Book()
+			book := r.proxy.Exchanges()
 			r.books(len(book))
-			said, _, _, _ := book[len(book)-1].Said()
-			if strings.Contains(said, `"action":"DELETE"`) != (rung == "json_object") {
+			said, _, _, _ := book[len(book)-1].Reply()
+			if strings.Contains(said, `"action":"DELETE"`) != (mode == "json_object") {
 				t.Errorf("it said %s", said)
 			}
 			if r.texts()["m1"] == "" {
@@ -73,10 +75,12 @@ func realRepeated(t *testing.T, s *realllm.Server) {
 	r := openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.MaxOutputTokens = limit })
 	res := r.reflected()
 	r.books(1)
-	if text, finish, _, output := r.proxy.Book()[0].Said(); finish != "length" || output != limit || strings.Count(text, " and over") != limit-1 {
+	if text, finish, _, output := r.proxy.Exchanges()[0].Reply(); finish != "length" || output != limit ||
+		strings.Count(text, " and over") != limit-1 {
 		t.Errorf("%d tokens, ended with %q: %.100q…", output, finish, text)
 	}
-	if res.DecidedBy != reflector.ByRules || !strings.Contains(res.Note, "cut off") || strings.Contains(res.Summary, "over and over") {
+	if res.DecidedBy != reflector.ByRules || !strings.Contains(res.Note, "cut off") ||
+		strings.Contains(res.Summary, "over and over") {
 		t.Errorf("decided by the %s, %q, summary %q", res.DecidedBy, res.Note, res.Summary)
 	}
 	r.undoes(res.Op, r.before)
@@ -99,13 +103,14 @@ func realSecrets(t *testing.T, s *realllm.Server) {
 			t.Errorf("%s: decided by the %s, %s", id, res.DecidedBy, res.Note)
 		}
 	}
-	book := r.proxy.Book()
+	book := r.proxy.Exchanges()
 	bytes := 0
 	for i, x := range book {
 		bytes += len(x.Request)
 		for _, secret := range secrets {
 			quoted, _ := json.Marshal(secret.Value)
-			if strings.Contains(string(x.Request), secret.Value) || strings.Contains(string(x.Request), strings.Trim(string(quoted), `"`)) {
+			if strings.Contains(string(x.Request), secret.Value) ||
+				strings.Contains(string(x.Request), strings.Trim(string(quoted), `"`)) {
 				t.Errorf("request %d holds %q", i+1, secret.Value)
 			}
 		}

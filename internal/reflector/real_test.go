@@ -42,7 +42,8 @@ func openReal(t *testing.T, s *realllm.Server, text string, change func(*llm.Con
 // ask has the server asked in another way from now on; nil is the usual one, which is patient.
 func (r *real) ask(change func(*llm.Config)) {
 	r.t.Helper()
-	cfg := llm.Config{Provider: llm.OpenAI, BaseURL: r.proxy.URL + "/v1", Model: r.server.Model, Now: time.Now, Ledger: r.ledger, Timeout: 5 * time.Minute, MaxOutputTokens: 1024}
+	cfg := llm.Config{Provider: llm.OpenAI, BaseURL: r.proxy.URL + "/v1", Model: r.server.Model, Now: time.Now,
+		Ledger: r.ledger, Timeout: 5 * time.Minute, MaxOutputTokens: 1024}
 	if change != nil {
 		change(&cfg)
 	}
@@ -60,7 +61,8 @@ func (r *real) reflected() reflector.Result {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Logf("decided by the %s, %q: %d items, summary %q, m1 is %q", res.DecidedBy, res.Note, len(res.Plan.Items), res.Summary, r.texts()["m1"])
+	r.t.Logf("decided by the %s, %q: %d items, summary %q, m1 is %q", res.DecidedBy, res.Note, len(res.Plan.Items),
+		res.Summary, r.texts()["m1"])
 	r.onlyChanged(r.before, "m1")
 	return res
 }
@@ -79,15 +81,17 @@ func (r *real) waits(reason error) {
 	}
 }
 
-// books compares the ledger with what the proxy saw, and logs both. Only where an answer did not end may they differ, and then the ledger says that it estimated.
+// books compares the ledger with what the proxy saw, and logs both. Only where an answer did not end may they differ,
+// and then the ledger says that it estimated.
 func (r *real) books(calls int) {
 	r.t.Helper()
 	var seen llm.Tokens
 	whole := true
-	book := r.proxy.Book()
+	book := r.proxy.Exchanges()
 	for i, x := range book {
-		text, finish, input, output := x.Said()
-		r.t.Logf("request %d: %s, status %d, %d bytes; the reply ended with %q after %d tokens: %.200s", i+1, x.Format, x.Status, len(x.Request), finish, output, text)
+		text, finish, input, output := x.Reply()
+		r.t.Logf("request %d: %s, status %d, %d bytes; the reply ended with %q after %d tokens: %.200s", i+1, x.Format,
+			x.Status, len(x.Request), finish, output, text)
 		seen.Input += int64(input)
 		seen.Output += int64(output)
 		whole = whole && (x.Ended || x.Refused)
@@ -102,11 +106,12 @@ func (r *real) books(calls int) {
 	}
 }
 
-// TestRealModel asks a real server, however small its model: what it says may be useless, but the way there and back is not made up. Whatever comes, it
-// is an answer or an error of the llm package's, within its time; only what was shown may have changed, and undo brings all back.
+// TestRealModel asks a real server, however small its model: what it says may be useless, but the way there and back
+// is not made up. Whatever comes, it is an answer or an error of the llm package's, within its time; only what was
+// shown may have changed, and undo brings all back.
 func TestRealModel(t *testing.T) {
 	s := realllm.Start(t)
-	t.Run("rungs", func(t *testing.T) { realRungs(t, s) })
+	t.Run("modes", func(t *testing.T) { realOutputModes(t, s) })
 	t.Run("chinese", func(t *testing.T) { realChinese(t, s) })
 	t.Run("reflection", func(t *testing.T) { realReflection(t, s) })
 	t.Run("truncation", func(t *testing.T) { realTruncation(t, s) })
@@ -126,8 +131,10 @@ func colour() llm.Request {
 	var got struct {
 		Colour string `json:"colour"`
 	}
-	return llm.Request{System: "Reply with JSON.", User: "What is the colour of the sky?", Name: "sky", Check: llm.Into(&got),
-		Schema: json.RawMessage(`{"type":"object","properties":{"colour":{"type":"string"}},"required":["colour"],"additionalProperties":false}`)}
+	return llm.Request{System: "Reply with JSON.", User: "What is the colour of the sky?", Name: "sky",
+		Check: llm.Into(&got),
+		Schema: json.RawMessage(`{"type":"object","properties":{"colour":{"type":"string"}},"required":["colour"],` +
+			`"additionalProperties":false}`)}
 }
 
 // useless reports whether a failure is only the model's: the server did what it was asked.
@@ -135,10 +142,11 @@ func useless(err error) bool {
 	return errors.Is(err, llm.ErrInvalidReply) || errors.Is(err, llm.ErrTruncated)
 }
 
-// realRungs asks for structured output in each of three ways. What is not to be taken is refused by the proxy, before the server sees it.
-func realRungs(t *testing.T, s *realllm.Server) {
-	for i, rung := range []llm.Rung{llm.RungSchema, llm.RungObject, llm.RungPlain} {
-		t.Run(string(rung), func(t *testing.T) {
+// realOutputModes asks for structured output in each of three ways. What is not to be taken is refused by the proxy,
+// before the server sees it.
+func realOutputModes(t *testing.T, s *realllm.Server) {
+	for i, mode := range []llm.OutputMode{llm.OutputSchema, llm.OutputJSON, llm.OutputPlain} {
+		t.Run(string(mode), func(t *testing.T) {
 			r := openReal(t, s, "", nil)
 			r.proxy.Refuse([]string{"json_schema", "json_object"}[:i]...)
 			reply, err := r.client.Do(t.Context(), colour())
@@ -146,9 +154,12 @@ func realRungs(t *testing.T, s *realllm.Server) {
 			if err != nil && (s.Own() || !useless(err)) {
 				t.Fatalf("the server is of no use: %v", err)
 			}
-			book := r.proxy.Book()
-			if last := book[len(book)-1]; last.Format != string(rung) || s.Own() && (reply.Rung != rung || reply.Repaired) {
-				t.Errorf("asked for %s, took %s, repaired %t; want %s at once", last.Format, reply.Rung, reply.Repaired, rung)
+			book := r.proxy.Exchanges()
+			if last := book[len(book)-1]; last.Format != string(mode) ||
+				s.Own() && (reply.OutputMode != mode || reply.Repaired) {
+				t.Errorf("asked for %s, took %s, repaired %t; want %s at once", last.Format, reply.OutputMode,
+					reply.Repaired,
+					mode)
 			}
 			if s.Own() {
 				r.books(i + 1)
@@ -157,10 +168,11 @@ func realRungs(t *testing.T, s *realllm.Server) {
 	}
 }
 
-// realChinese has the model write a character byte by byte, as a model does whose vocabulary does not have it. It arrives whole.
+// realChinese has the model write a character byte by byte, as a model does whose vocabulary does not have it. It
+// arrives whole.
 func realChinese(t *testing.T, s *realllm.Server) {
-	for i, rung := range []llm.Rung{llm.RungSchema, llm.RungObject, llm.RungPlain} {
-		t.Run(string(rung), func(t *testing.T) {
+	for i, mode := range []llm.OutputMode{llm.OutputSchema, llm.OutputJSON, llm.OutputPlain} {
+		t.Run(string(mode), func(t *testing.T) {
 			r := openReal(t, s, "", nil)
 			r.proxy.Refuse([]string{"json_schema", "json_object"}[:i]...)
 			q := colour()
@@ -205,7 +217,7 @@ func realTruncation(t *testing.T, s *realllm.Server) {
 	res := r.reflected()
 	if s.Own() {
 		r.books(1)
-		text, finish, _, output := r.proxy.Book()[0].Said()
+		text, finish, _, output := r.proxy.Exchanges()[0].Reply()
 		if finish != "length" || output != 5 || json.Valid([]byte(text)) || !strings.Contains(res.Note, "cut off") {
 			t.Errorf("%q ended with %q after %d tokens, note %q", text, finish, output, res.Note)
 		}
@@ -216,7 +228,8 @@ func realTruncation(t *testing.T, s *realllm.Server) {
 	r.undoes(res.Op, r.before)
 }
 
-// realTimeout gives it too little time in all: none to any server, and to ours some seconds for a reply that takes longer and never pauses.
+// realTimeout gives it too little time in all: none to any server, and to ours some seconds for a reply that takes
+// longer and never pauses.
 func realTimeout(t *testing.T, s *realllm.Server) {
 	r := openReal(t, s, conversation, func(c *llm.Config) { c.Timeout = time.Millisecond })
 	r.waits(llm.ErrTimeout)
@@ -224,9 +237,11 @@ func realTimeout(t *testing.T, s *realllm.Server) {
 		t.Errorf("ledger %+v", day)
 	}
 	s.NeedOwn(t, "another model may end its reply in time")
-	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) { c.Timeout, c.MaxOutputTokens = 5*time.Second, 1<<20 })
+	r = openReal(t, s, conversation+" [[loop]]", func(c *llm.Config) {
+		c.Timeout, c.MaxOutputTokens = 5*time.Second, 1<<20
+	})
 	r.waits(llm.ErrTimeout)
-	if text, finish, _, _ := r.proxy.Book()[0].Said(); finish != "" || !strings.Contains(text, "over and over") {
+	if text, finish, _, _ := r.proxy.Exchanges()[0].Reply(); finish != "" || !strings.Contains(text, "over and over") {
 		t.Errorf("%.100q ended with %q", text, finish)
 	}
 	r.books(1)

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // expectation is what testdata/session.expect.json of the command holds.
@@ -63,7 +63,7 @@ func recording(t *testing.T) (out []*memory.Message) {
 	return out
 }
 
-func count(texts []string, words []string) (n int) {
+func parseCount(texts []string, words []string) (n int) {
 	for _, text := range texts {
 		if holdsAll(text, words) {
 			n++
@@ -85,13 +85,15 @@ func holdsAll(text string, words []string) bool {
 func TestRecordedSession(t *testing.T) {
 	now := func() time.Time { return time.Date(2026, 3, 9, 18, 0, 0, 0, time.UTC) }
 	engine := search.New(search.Config{Now: now})
-	st, err := store.Open(store.Config{FS: crashfs.New(), Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{engine}})
+	st, err := store.Open(store.Config{FS: crashfs.New(), Now: now, Logger: slog.New(slog.DiscardHandler),
+		Projections: []store.Projection{engine}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close(context.WithoutCancel(t.Context())) })
 	b := &bed{t: t, store: st, engine: engine}
-	b.Reflector = reflector.New(reflector.Config{Store: st, Search: engine, Now: now, Location: time.FixedZone("CST", 8*3600)})
+	b.Reflector = reflector.New(reflector.Config{Store: st, Search: engine, Now: now,
+		Location: time.FixedZone("CST", 8*3600)})
 	b.say("s1", recording(t)...)
 	res := b.reflect("s1")
 	for _, o := range res.Outcomes {
@@ -117,12 +119,12 @@ func TestRecordedSession(t *testing.T) {
 		}
 	}
 	for _, words := range want.AtMostOnce {
-		if n := count(texts, words); n > 1 {
+		if n := parseCount(texts, words); n > 1 {
 			t.Errorf("%q stands in %d memories", words, n)
 		}
 	}
 	for _, word := range want.MustNotBeMemory {
-		if count(texts, []string{word}) > 0 {
+		if parseCount(texts, []string{word}) > 0 {
 			t.Errorf("%q became a memory", word)
 		}
 	}
@@ -137,7 +139,7 @@ func TestRecordedSession(t *testing.T) {
 		}
 	}
 	for _, word := range want.MustNotAppear {
-		if count(all, []string{word}) > 0 {
+		if parseCount(all, []string{word}) > 0 {
 			t.Errorf("%q appears", word)
 		}
 	}

@@ -11,11 +11,11 @@ const (
 	tailMessages = 20
 )
 
-// Reduce brings a transcript down to about limit characters, the same way every time: long texts are cut in their middle, and
-// when that is not enough what the assistant said and the successful tool calls between the start and the end are left
-// out. What the user said and what failed stays, the oldest of it cut shortest. The messages given are not changed.
+// Reduce shortens a transcript to about limit characters, deterministically. It drops the assistant's messages and
+// successful tool calls between start and end, then the middle of long texts, then the oldest middle turns. User
+// turns and failures are kept as long as possible. The given messages are not changed.
 func Reduce(messages []*memory.Message, limit int) []*memory.Message {
-	if size(messages) <= limit {
+	if transcriptSize(messages) <= limit {
 		return messages
 	}
 	var kept []*memory.Message
@@ -28,39 +28,42 @@ func Reduce(messages []*memory.Message, limit int) []*memory.Message {
 	share := max(limit/max(len(kept), 1)/2, 200)
 	out := make([]*memory.Message, len(kept))
 	for i, m := range kept {
-		out[i] = cut(m, share)
+		out[i] = truncateMessage(m, share)
 	}
-	for size(out) > limit && len(out) > headMessages+tailMessages { // thousands of turns: the middle goes
+	for transcriptSize(out) > limit && len(out) > headMessages+tailMessages { // thousands of turns: drop the middle
 		drop := max(1, (len(out)-headMessages-tailMessages)/2)
 		out = append(out[:headMessages:headMessages], out[headMessages+drop:]...)
 	}
 	return out
 }
 
-func size(messages []*memory.Message) (n int) {
+// transcriptSize counts the characters of all texts.
+func transcriptSize(messages []*memory.Message) (n int) {
 	for _, m := range messages {
 		n += utf8.RuneCountInString(m.Content)
 		if t := m.Tool; t != nil {
-			n += utf8.RuneCountInString(t.Arguments) + utf8.RuneCountInString(t.Result) + utf8.RuneCountInString(t.Error)
+			n += utf8.RuneCountInString(t.Arguments) + utf8.RuneCountInString(t.Result) +
+				utf8.RuneCountInString(t.Error)
 		}
 	}
 	return n
 }
 
-// cut shortens every text of a message to at most n characters.
-func cut(m *memory.Message, n int) *memory.Message {
+// truncateMessage shortens every text of a message to about n characters.
+func truncateMessage(m *memory.Message, n int) *memory.Message {
 	c := *m
-	c.Content = middle(m.Content, n)
+	c.Content = elideMiddle(m.Content, n)
 	if m.Tool != nil {
 		t := *m.Tool
-		t.Arguments, t.Result, t.Error = middle(t.Arguments, n/2), middle(t.Result, n/2), middle(t.Error, n/2)
+		t.Arguments, t.Result, t.Error = elideMiddle(t.Arguments, n/2), elideMiddle(t.Result, n/2),
+			elideMiddle(t.Error, n/2)
 		c.Tool = &t
 	}
 	return &c
 }
 
-// middle cuts out the middle of s, so that n characters are left.
-func middle(s string, n int) string {
+// elideMiddle replaces the middle of s by "…", so that n characters of it remain.
+func elideMiddle(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

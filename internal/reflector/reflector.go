@@ -1,6 +1,11 @@
-// Package reflector learns from a session once it has ended: it reads the messages that were not reflected yet, lets
-// deterministic rules in English and Chinese propose a plan, and applies what the guards allow together with the
-// session's mark, so that nothing is learnt twice. It decides neither when a session ends nor what is allowed.
+// Package reflector learns memories from a session. A reflection reads the messages since the last one, lets a
+// language model or deterministic rules (English and Chinese) propose a plan, and applies what package guard allows.
+// The plan and the session's new state are one store operation, so nothing is learnt twice.
+//
+// Files: run.go and model.go control a reflection; planner.go holds the rules' plan; rules.go, statements.go,
+// project.go and phrasing.go recognise statements; tools.go, action.go, procedure.go and workflow.go learn from tool
+// calls; prompt.go, transcript.go and reply.go talk to the model. The package decides neither when a session ends nor
+// what is allowed.
 package reflector
 
 import (
@@ -10,38 +15,40 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Similar finds the memories of a space that are nearest to a text; score 1 is the same text.
+// Similar finds the k memories of a space most similar to a text. Scores are 0 to 1; 1 is the same text.
 type Similar interface {
 	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
 }
 
-// Config is what a Reflector works with.
+// Config configures a Reflector. Store, Search and Now are required.
 type Config struct {
-	Store    *store.Store
-	Search   Similar
-	Now      func() time.Time
-	Location *time.Location // of the daily logs; nil is UTC
-	Logger   *slog.Logger   // nil discards
+	Store  *store.Store
+	Search Similar
+	Now    func() time.Time
+	// time zone of the daily logs; nil means UTC
+	Location *time.Location
+	// nil disables logging
+	Logger *slog.Logger
 
-	// Model says what to keep of a session; nil leaves that to the rules.
+	// Model proposes what to keep; nil leaves that to the rules.
 	Model Model
-	// Hints says which rules sessions were hinted at; nil: none.
+	// Hints knows which rules were shown to a session before tool calls; nil means none.
 	Hints Hints
 
-	// Reviews knows what a person was asked about before; nil is nothing.
+	// Reviews knows earlier proposals that were left to a person; nil means none.
 	Reviews Reviews
 }
 
-// Reviews returns the proposals about some memories that were left to a person, whatever became of them.
+// Reviews returns earlier proposals about target memories, decided or not.
 type Reviews interface {
-	Known(space string, targets []string) ([]*plan.Proposal, error)
+	ProposalsFor(space string, targets []string) ([]*guard.Proposal, error)
 }
 
 // Reflector is safe for concurrent use.
@@ -51,12 +58,12 @@ type Reflector struct {
 	now      func() time.Time
 	location *time.Location
 	logger   *slog.Logger
-	model    Model   // nil without one
-	hints    Hints   // nil without them
+	model    Model   // may be nil
+	hints    Hints   // may be nil
 	reviews  Reviews // may be nil
 }
 
-// New makes a Reflector. Store, Search and Now are required.
+// New makes a Reflector. It starts nothing.
 func New(cfg Config) *Reflector {
 	r := &Reflector{cfg.Store, cfg.Search, cfg.Now, cfg.Location, cfg.Logger, cfg.Model, cfg.Hints, cfg.Reviews}
 	if r.location == nil {
@@ -70,136 +77,159 @@ func New(cfg Config) *Reflector {
 
 // Options of one reflection.
 type Options struct {
-	DryRun bool // say what would happen, change nothing
-	// Open reflects an open session that goes on: what was said so far is learnt from, and the session stays open.
+	// report the result without changing anything
+	DryRun bool
+	// Open reflects an open session, which stays open: only the messages so far are marked as reflected.
 	Open bool
 }
 
 // Result of a reflection.
 type Result struct {
-	Op               int64 // the operation; that of the earlier reflection with AlreadyReflected
-	AlreadyReflected bool  // there was nothing new since the last reflection
-	Messages         int   // how many messages were new
-	Plan             plan.Plan
-	Outcomes         []journal.Outcome // one for each item of the plan
-	Summary          string            // of the stretch
-	DecidedBy        string            // ByModel or ByRules; "" with AlreadyReflected
-	Note             string            // why the rules decided although there is a model; else ""
-	Changes          []journal.Change  // of a dry run: what the operation would hold
+	// the operation; the one of the earlier reflection if AlreadyReflected
+	Op int64
+	// nothing is new since the last reflection
+	AlreadyReflected bool
+	// number of new messages
+	Messages int
+	Plan     guard.Plan
+	// one per item of the plan
+	Outcomes []journal.Outcome
+	// summary of the new messages
+	Summary string
+	// ByModel or ByRules; "" with AlreadyReflected
+	DecidedBy string
+	// why the rules decided although a model is configured; else ""
+	Note string
+	// of a dry run: the changes of the operation
+	Changes []journal.Change
 }
 
 const (
-	neighbours = 10 // memories a candidate is compared with
-	attempts   = 3  // plans made for a session that moves on meanwhile
-	lookBack   = 30 // daily logs searched for earlier failures
+	// similar memories compared with a candidate
+	maxNeighbours = 10
+	// plans made for a session that changes concurrently
+	maxAttempts = 3
+	// newest daily logs searched for earlier failures
+	failureLogDays = 30
 )
 
 var (
-	errMoved  = errors.New("the session or a memory the plan is about moved on")
-	errDryRun = errors.New("dry run")
+	errStalePlan = errors.New("the session or a target of the plan changed")
+	errDryRun    = errors.New("dry run")
 )
 
-// Reflect learns from what is new in a session and marks it as reflected, in one operation. A session with nothing new
-// is left alone. When messages arrive or a memory it is about changes while the plan is made it is made anew, at most 3 times. No lock is held meanwhile.
+// Reflect learns from the new messages of a session and marks them as reflected, in one operation. A session without
+// new messages is not changed. If messages arrive or a target memory changes meanwhile, the plan is rebuilt, at most
+// 3 times. No lock is held while a plan is built.
 //
-// With a model, that is asked once, and the rules decide where it is of no use. What arrives meanwhile is left for the next reflection, and a
-// memory that changes meanwhile is left as it is. After a purge meanwhile everything is read, and the model asked, anew.
+// A configured model is asked once; if it gives no usable reply, the rules decide. Messages that arrive during the
+// question are left for the next reflection, and a target that changes during it is rejected as stale. After a
+// concurrent purge everything is read again and the model asked again, because the reply may contain purged text.
 //
-// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy when things would not stand still, *WaitError, those of the store.
+// Durable on return. Errors: memory.ErrNotFound, memory.ErrBusy after too many concurrent changes, *WaitError, those
+// of the store.
 func (r *Reflector) Reflect(ctx context.Context, space, sessionID string, opts Options) (Result, error) {
-	var asked stretch
-	for i := range attempts {
+	var asked consultation
+	for i := range maxAttempts {
 		if i > 0 {
-			if err := r.settle(ctx, space); err != nil {
+			if err := r.waitDurable(ctx, space); err != nil {
 				return Result{}, err
 			}
 		}
-		res, err := r.once(ctx, space, sessionID, opts, &asked)
-		if !errors.Is(err, errMoved) {
+		res, err := r.tryReflect(ctx, space, sessionID, opts, &asked)
+		if !errors.Is(err, errStalePlan) {
 			return res, err
 		}
 	}
-	return Result{}, fmt.Errorf("session %q or what it is about keeps changing: %w", sessionID, memory.ErrBusy)
+	return Result{}, fmt.Errorf("reflect session %q: gave up after %d conflicting concurrent changes: %w", sessionID,
+		maxAttempts,
+		memory.ErrBusy)
 }
 
-// settle waits until everything staged is durable: what made a plan stale may not be, and readers see only what is.
-func (r *Reflector) settle(ctx context.Context, space string) error {
-	_, err := r.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorReflect}, func(*store.Tx) error { return nil })
+// waitDurable waits until every staged operation is durable. Readers see durable state only, so without the wait the
+// next plan could miss the change that made this one stale.
+func (r *Reflector) waitDurable(ctx context.Context, space string) error {
+	_, err := r.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorReflect}, func(*store.Tx) error {
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("wait for what arrived meanwhile: %w", err)
+		return fmt.Errorf("wait for concurrent changes: %w", err)
 	}
 	return nil
 }
 
-// overtaken reports whether a memory that the rules decided about has changed meanwhile. What a model said of one is not asked anew: it is reported.
-func overtaken(p plan.Plan, outcomes []journal.Outcome) bool {
+// hasStaleRuleItem reports whether a target of the rules' items changed since the plan. A model's items are not
+// counted: the model is not asked again, and their outcome reports the rejection.
+func hasStaleRuleItem(p guard.Plan, outcomes []journal.Outcome) bool {
 	for i, o := range outcomes {
-		if !p.Items[i].Model && o.Status == journal.Rejected && (o.Reason == plan.ReasonStale || o.Reason == plan.ReasonInactive) {
+		if !p.Items[i].Model && o.Status == journal.Rejected &&
+			(o.Reason == guard.ReasonStale || o.Reason == guard.ReasonInactive) {
 			return true
 		}
 	}
 	return false
 }
 
-// reviewable has the plan keep what the guards leave to a person.
-func (r *Reflector) reviewable(p *plan.Plan) (err error) {
+// attachReviews prepares the plan for review items: their time, and the earlier proposals that need no repetition.
+func (r *Reflector) attachReviews(p *guard.Plan) (err error) {
 	p.At = r.now().In(r.location)
 	if r.reviews == nil {
 		return nil
 	}
-	if p.Reviewed, err = r.reviews.Known(p.Space, p.Targets()); err != nil {
-		return fmt.Errorf("look for what a person was asked before: %w", err)
+	if p.Reviewed, err = r.reviews.ProposalsFor(p.Space, p.Targets()); err != nil {
+		return fmt.Errorf("find earlier review items: %w", err)
 	}
 	return nil
 }
 
-// plan makes the plan on what is durable now.
-func (r *Reflector) plan(ctx context.Context, view *store.Space, id string, messages []*memory.Message, asked *stretch) (plan.Plan, error) {
-	in, err := r.input(view, id, messages)
+// buildPlan builds the plan on the current durable state.
+func (r *Reflector) buildPlan(ctx context.Context, view *store.Space, id string, messages []*memory.Message,
+	asked *consultation) (guard.Plan, error) {
+	in, err := r.ruleInput(view, id, messages)
 	if err != nil {
-		return plan.Plan{}, err
+		return guard.Plan{}, err
 	}
 	if asked.reply != nil {
-		return r.planFrom(ctx, in, asked)
+		return r.planFromReply(ctx, in, asked)
 	}
 	var failed error
-	in.Similar = func(text string) []plan.Neighbour {
+	in.Similar = func(text string) []guard.Neighbour {
 		if failed != nil {
 			return nil
 		}
-		hits, err := r.search.Similar(ctx, view.Name(), text, neighbours)
+		hits, err := r.search.Similar(ctx, view.Name(), text, maxNeighbours)
 		failed = err
-		near := make([]plan.Neighbour, len(hits))
+		near := make([]guard.Neighbour, len(hits))
 		for i, h := range hits {
-			near[i] = plan.Neighbour{Memory: h.Memory, Score: h.Score}
+			near[i] = guard.Neighbour{Memory: h.Memory, Score: h.Score}
 		}
 		return near
 	}
 	p := Reflect(in)
 	if failed != nil {
-		return plan.Plan{}, fmt.Errorf("find similar memories: %w", failed)
+		return guard.Plan{}, fmt.Errorf("find similar memories: %w", failed)
 	}
 	return p, nil
 }
 
-// input is what both the rules and a model go by, but for the search.
-func (r *Reflector) input(view *store.Space, id string, messages []*memory.Message) (Input, error) {
+// ruleInput collects the input of the rules, except for the search.
+func (r *Reflector) ruleInput(view *store.Space, id string, messages []*memory.Message) (Input, error) {
 	in := Input{Space: view.Name(), Session: id, Messages: messages, Location: r.location, Now: r.now()}
 	in.Known = func(id string) *memory.Memory { m, _ := view.Get(id); return m }
 	if r.hints != nil {
-		in.Hinted = r.hints.Hinted(view.Name(), id)
+		in.ShownHints = r.hints.Shown(view.Name(), id)
 	}
 	if wanted := signatures(messages); len(wanted) > 0 {
-		in.Rules = rulesAbout(view, wanted)
+		in.Rules = rulesFor(view, wanted)
 		var err error
-		if in.Failures, err = seenBefore(view, wanted); err != nil {
+		if in.Failures, err = pastCounts(view, wanted); err != nil {
 			return in, err
 		}
 	}
 	return in, nil
 }
 
-// signatures lists what failed in a stretch, of what kind that is, and what worked.
+// signatures returns the signatures of failures and workflows in messages, and the kinds of the failures.
 func signatures(messages []*memory.Message) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range failures(messages) {
@@ -214,8 +244,8 @@ func signatures(messages []*memory.Message) map[string]bool {
 	return out
 }
 
-// rulesAbout finds the memories that are about these failures, or this kind of failure, and these workflows.
-func rulesAbout(view *store.Space, wanted map[string]bool) map[string]*memory.Memory {
+// rulesFor returns the active memories about these failures, kinds of failures and workflows, by signature or kind.
+func rulesFor(view *store.Space, wanted map[string]bool) map[string]*memory.Memory {
 	out := map[string]*memory.Memory{}
 	for _, m := range view.Memories() {
 		if m.Context == nil || m.Context.Signature == "" || !m.IsActive() {
@@ -224,15 +254,16 @@ func rulesAbout(view *store.Space, wanted map[string]bool) map[string]*memory.Me
 		if wanted[m.Context.Signature] {
 			out[m.Context.Signature] = m
 		}
-		if kind := kindKey(Action{tool: m.Context.Tool, shape: KnowledgeOf(m).Shape}, m.Context.ErrorType); wanted[kind] {
+		if kind := kindKey(Action{tool: m.Context.Tool, shape: KnowledgeOf(m).Shape},
+			m.Context.ErrorType); wanted[kind] {
 			out[kind] = m
 		}
 	}
 	return out
 }
 
-// summaryOf is the text of the plan's session_summary entry, else the earlier summary.
-func summaryOf(p plan.Plan, earlier string) string {
+// summaryOf returns the text of the plan's session_summary entry, else the earlier summary.
+func summaryOf(p guard.Plan, earlier string) string {
 	for _, e := range p.Entries {
 		if e.Entry.Type == memory.EntrySessionSummary {
 			return e.Entry.Content

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // bed is a store with a search index and a reflector on it.
@@ -35,7 +35,8 @@ func open(t *testing.T, dir string) *bed {
 	}
 	now := func() time.Time { return saturday }
 	b := &bed{t: t, engine: search.New(search.Config{Now: now})}
-	b.store, err = store.Open(store.Config{FS: durable.Dir(root), Now: now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{b.engine}})
+	b.store, err = store.Open(store.Config{FS: durable.Dir(root), Now: now, Logger: slog.New(slog.DiscardHandler),
+		Projections: []store.Projection{b.engine}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,8 @@ func open(t *testing.T, dir string) *bed {
 }
 
 func (b *bed) with(s reflector.Similar) *reflector.Reflector {
-	return reflector.New(reflector.Config{Store: b.store, Search: s, Now: func() time.Time { return saturday }, Location: time.FixedZone("CST", 8*3600)})
+	return reflector.New(reflector.Config{Store: b.store, Search: s, Now: func() time.Time { return saturday },
+		Location: time.FixedZone("CST", 8*3600)})
 }
 
 func (b *bed) update(fn func(*store.Tx) error) {
@@ -100,21 +102,25 @@ func (b *bed) contents() (out []string) {
 func TestReflectOnce(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
-	b.say("s1", append(user("I prefer tabs. We use Postgres 14."), calls("x", call("fetch_url", `{"url":"https://a.com"}`, "", ""))[1])...)
+	b.say("s1", append(user("I prefer tabs. We use Postgres 14."),
+		calls("x", call("fetch_url", `{"url":"https://a.com"}`, "", ""))[1])...)
 	res := b.reflect("s1")
 	want := []string{"The user prefers tabs", "We use Postgres 14"}
 	if diff := cmp.Diff(want, b.contents()); diff != "" {
 		t.Error(diff)
 	}
 	rec, err := b.store.Operation(t.Context(), res.Op)
-	if err != nil || rec.Actor != journal.ActorReflect || rec.Session != "s1" || len(rec.Changes) != 5 { // two memories, two entries, the mark
+	// two memories, two entries, the mark
+	if err != nil || rec.Actor != journal.ActorReflect || rec.Session != "s1" || len(rec.Changes) != 5 {
 		t.Errorf("operation %+v %v", rec, err)
 	}
 	s, err := b.store.Space("p").Session("s1")
-	if err != nil || s.State != memory.SessionReflected || s.ReflectedSeq != 3 || s.ReflectedOp != res.Op || s.Summary != res.Summary || s.Summary == "" {
+	if err != nil || s.State != memory.SessionReflected || s.ReflectedSeq != 3 || s.ReflectedOp != res.Op ||
+		s.Summary != res.Summary || s.Summary == "" {
 		t.Errorf("session %+v %v", s, err)
 	}
-	if _, entries, err := b.store.Space("p").Log("2026-02-21"); err != nil || len(entries) != 2 || entries[0].Error != "empty_content" || entries[1].Time != "18:00:00" {
+	if _, entries, err := b.store.Space("p").Log("2026-02-21"); err != nil || len(entries) != 2 ||
+		entries[0].Error != "empty_content" || entries[1].Time != "18:00:00" {
 		t.Errorf("log %+v %v", entries, err)
 	}
 
@@ -183,7 +189,8 @@ func TestFailureOfTwoSessionsBecomesOneRule(t *testing.T) {
 	if len(all) != 1 || all[0].Category != memory.Procedural {
 		t.Fatalf("memories %q", b.contents())
 	}
-	want := &memory.Context{Tool: "fetch_url", ErrorType: "dynamic_content", LearnedFrom: "session_s2", Signature: reflector.Signature(spa), Occurrences: 3}
+	want := &memory.Context{Tool: "fetch_url", ErrorType: "dynamic_content", LearnedFrom: "session_s2",
+		Signature: reflector.Signature(spa), Occurrences: 3}
 	if diff := cmp.Diff(want, all[0].Context); diff != "" {
 		t.Error(diff)
 	}
@@ -191,10 +198,10 @@ func TestFailureOfTwoSessionsBecomesOneRule(t *testing.T) {
 
 func TestForgottenIsNotLearntAgain(t *testing.T) {
 	b := open(t, t.TempDir())
-	b.update(func(tx *store.Tx) error { tx.Forget("I prefer tabs", false); return nil })
+	b.update(func(tx *store.Tx) error { tx.Forget("I prefer tabs"); return nil })
 	b.say("s1", user("I prefer tabs")...)
 	res := b.reflect("s1")
-	if len(b.contents()) != 0 || res.Outcomes[0].Reason != plan.ReasonForgotten {
+	if len(b.contents()) != 0 || res.Outcomes[0].Reason != guard.ReasonForgotten {
 		t.Errorf("%q %+v", b.contents(), res.Outcomes)
 	}
 }
@@ -204,7 +211,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 	b.say("s1", user("I prefer tabs")...)
 	before := b.store.LSN()
 	res, err := b.Reflect(t.Context(), "p", "s1", reflector.Options{DryRun: true})
-	if err != nil || len(res.Outcomes) != 1 || res.Outcomes[0].Status != journal.Applied || res.Op != 0 || b.store.LSN() != before {
+	if err != nil || len(res.Outcomes) != 1 || res.Outcomes[0].Status != journal.Applied || res.Op != 0 ||
+		b.store.LSN() != before {
 		t.Errorf("%+v %v", res, err)
 	}
 }
@@ -254,7 +262,8 @@ func TestSessionMovesOn(t *testing.T) {
 	}
 	b.say("s2", user("I like tea")...)
 	more = func() { b.say("s2", user("ok")...) }
-	if _, err = b.with(&busy{b.engine, 9, more, nil}).Reflect(t.Context(), "p", "s2", reflector.Options{}); !errors.Is(err, memory.ErrBusy) {
+	if _, err = b.with(&busy{b.engine, 9, more, nil}).Reflect(t.Context(), "p", "s2",
+		reflector.Options{}); !errors.Is(err, memory.ErrBusy) {
 		t.Errorf("a session that never stands still: %v", err)
 	}
 	if s, _ := b.store.Space("p").Session("s2"); s.State != memory.SessionEnded {
@@ -276,7 +285,8 @@ func TestSearchFails(t *testing.T) {
 	b := open(t, t.TempDir())
 	b.say("s1", user("I prefer tabs")...)
 	broken := errors.New("broken")
-	if _, err := b.with(&busy{b.engine, 0, nil, broken}).Reflect(t.Context(), "p", "s1", reflector.Options{}); !errors.Is(err, broken) {
+	if _, err := b.with(&busy{b.engine, 0, nil, broken}).Reflect(t.Context(), "p", "s1",
+		reflector.Options{}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	if s, _ := b.store.Space("p").Session("s1"); s.State != memory.SessionEnded || len(b.contents()) != 0 {

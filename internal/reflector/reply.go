@@ -9,11 +9,11 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 )
 
-// reply is what a model says of a stretch; replySchema describes it.
+// reply is the model's reply about a range of messages; replySchema describes it.
 type reply struct {
 	Summary string     `json:"summary"`
 	History string     `json:"history"`
@@ -21,10 +21,11 @@ type reply struct {
 	Rules   []lesson   `json:"rules"`
 }
 
-// proposal is a memory to add, change or leave.
+// proposal is a memory that the model adds, changes or knows already.
 type proposal struct {
-	Action   string  `json:"action"`
-	Target   int     `json:"target"` // ordinal of a shown memory, 0 for none
+	Action string `json:"action"`
+	// ordinal of a known memory, 0 for none
+	Target   int     `json:"target"`
 	Category string  `json:"category"`
 	Title    string  `json:"title"`
 	Content  string  `json:"content"`
@@ -32,17 +33,18 @@ type proposal struct {
 	Why      string  `json:"why"`
 }
 
-// lesson is a procedural rule.
+// lesson is a procedural rule of the model.
 type lesson struct {
-	Failure  int     `json:"failure"` // ordinal of a listed failure, 0 for a correction
+	// ordinal of a listed failure, 0 for a correction by the user
+	Failure  int     `json:"failure"`
 	Title    string  `json:"title"`
 	Content  string  `json:"content"`
 	Salience float64 `json:"salience"`
 	Why      string  `json:"why"`
 }
 
-// check decodes a reply. What is wrong with a single item is for the guards: they refuse it and keep the others.
-func (r *reply) check(raw json.RawMessage) error {
+// decode checks the form of a reply. Invalid items pass: the guards reject them and keep the others.
+func (r *reply) decode(raw json.RawMessage) error {
 	var v reply
 	if err := llm.Into(&v)(raw); err != nil {
 		return err
@@ -59,10 +61,10 @@ func (r *reply) check(raw json.RawMessage) error {
 	return nil
 }
 
-// take adds what the model said to the plan. decide looks for what an ADD repeats or changes among the memories that were shown.
-func (r *reflection) take(s *stretch, decide func(plan.Item) plan.Item) {
+// applyReply adds a reply to the plan. decide compares an ADD with the memories that the model was shown.
+func (r *planner) applyReply(s *consultation, decide func(guard.Item) guard.Item) {
 	for _, p := range s.reply.Items {
-		r.propose(p, s.shown, decide)
+		r.addProposal(p, s.shownMemories, decide)
 	}
 	failed := failures(r.in.Messages)
 	for _, l := range s.reply.Rules {
@@ -70,122 +72,130 @@ func (r *reflection) take(s *stretch, decide func(plan.Item) plan.Item) {
 		if l.Failure > 0 && l.Failure <= min(len(failed), shownFailures) {
 			f = failed[l.Failure-1]
 		}
-		r.learn(l, f, decide)
+		r.addLesson(l, f, decide)
 	}
 	at := r.day(r.in.Messages[len(r.in.Messages)-1])
 	if text := strings.TrimSpace(s.reply.History); text != "" {
-		r.entry(at, memory.Entry{Type: memory.EntryReflection, Content: r.dated(text, true)})
+		r.addEntry(at, memory.Entry{Type: memory.EntryReflection, Content: r.withAbsoluteDates(text, true)})
 	}
-	r.entry(at, memory.Entry{Type: memory.EntrySessionSummary, Content: r.summaryOf(s.reply.Summary)})
+	r.addEntry(at, memory.Entry{Type: memory.EntrySessionSummary, Content: r.summaryOf(s.reply.Summary)})
 }
 
-// summaryOf is the model's summary, fit to be stored in the session too.
-func (r *reflection) summaryOf(text string) string {
-	text, _ = redact.Text(head(strings.ToValidUTF8(text, ""), maxModelSummary))
+// summaryOf returns the model's summary, redacted and cut, or the rules' summary if it is empty.
+func (r *planner) summaryOf(text string) string {
+	text, _ = redact.Text(truncate(strings.ToValidUTF8(text, ""), maxModelSummary))
 	if text = strings.TrimSpace(text); text == "" {
 		return r.summaryText()
 	}
-	return r.dated(text, true)
+	return r.withAbsoluteDates(text, true)
 }
 
-// maxModelSummary bounds a summary, in characters.
+// maxModelSummary limits a summary, in characters.
 const maxModelSummary = 2000
 
-// dated makes the dates of a text absolute, should the model have left them relative.
-func (r *reflection) dated(text string, recurring bool) string {
-	return absolute(text, r.day(r.in.Messages[len(r.in.Messages)-1]), recurring)
+// withAbsoluteDates replaces relative dates that the model left in a text.
+func (r *planner) withAbsoluteDates(text string, recurring bool) string {
+	return absoluteDates(text, r.day(r.in.Messages[len(r.in.Messages)-1]), recurring)
 }
 
-func (r *reflection) propose(p proposal, shown []*memory.Memory, decide func(plan.Item) plan.Item) {
-	item := plan.Item{Action: plan.Action(p.Action), Why: plan.WhyModel, Model: true, Memory: r.candidate(p.Category, p.Title, p.Content, p.Salience, p.Why)}
+// addProposal turns a proposal into an item of the plan.
+func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(guard.Item) guard.Item) {
+	item := guard.Item{Action: guard.Action(p.Action), Reason: guard.ReasonModel, Model: true,
+		Memory: r.candidate(p.Category, p.Title, p.Content, p.Salience, p.Why)}
 	var target *memory.Memory
 	if p.Target > 0 && p.Target <= len(shown) {
 		target = shown[p.Target-1]
 		item.Target, item.TargetRevision = target.ID, target.Revision
 	}
 	switch item.Action {
-	case plan.Add:
+	case guard.Add:
 		item.Target, item.TargetRevision = "", 0
 		item = decide(item)
-	case plan.Update:
-		item.Memory.StructuredData = nil // of the memory as it was first kept
+	case guard.Update:
+		item.Memory.StructuredData = nil // the reason of the first version stays
 		if strings.TrimSpace(p.Content) == "" {
-			item.Memory.Content = " " // refused, where nothing at all would mean the old text
+			item.Memory.Content = " " // rejected as EMPTIED; "" would keep the old text
 		}
 		if target != nil {
-			item.Memory.Category = target.Category // a memory keeps the place people know it in
+			item.Memory.Category = target.Category // an update does not move the memory to another category
 			if p.Salience >= 0 && p.Salience <= 1 {
 				item.Memory.Salience = max(p.Salience, target.Salience)
 			}
 		}
-	case plan.Noop:
+	case guard.Noop:
 	default:
-		item.Action = "REFUSED" // a reflection retires nothing
+		item.Action = "REFUSED" // a reflection retires nothing, so the guards reject it as UNKNOWN_ACTION
 	}
 	r.plan.Items = append(r.plan.Items, item)
 }
 
-// candidate is a memory as a model describes it.
-func (r *reflection) candidate(category, title, content string, salience float64, why string) memory.Memory {
+// candidate makes a memory of a model's description.
+func (r *planner) candidate(category, title, content string, salience float64, why string) memory.Memory {
 	last := r.day(r.in.Messages[len(r.in.Messages)-1])
 	m := memory.Memory{
-		Category: category, Title: head(strings.TrimSpace(title), memory.MaxTitle), Content: content, Salience: salience, Source: memory.SourceReflection, Confidence: 1,
-		Evidence: []memory.Evidence{{Log: date(last), Session: r.in.Session}},
+		Category: category, Title: truncate(strings.TrimSpace(title), memory.MaxTitle), Content: content,
+		Salience: salience, Source: memory.SourceReflection, Confidence: 1,
+		Evidence: []memory.Evidence{{Log: formatDate(last), Session: r.in.Session}},
 	}
-	if category != memory.Procedural && utf8.RuneCountInString(content) <= memory.MaxContent { // what is longer is refused
-		m.Content = r.dated(content, category != memory.Tasks)
+	// longer texts are rejected later
+	if category != memory.Procedural && utf8.RuneCountInString(content) <= memory.MaxContent {
+		m.Content = r.withAbsoluteDates(content, category != memory.Tasks)
 	}
 	if why, _ = redact.Text(strings.TrimSpace(why)); why != "" {
-		m.StructuredData = encodeWhy(head(why, 500))
+		m.StructuredData = encodeWhy(truncate(why, 500))
 	}
 	return m
 }
 
+// encodeWhy encodes the model's reason as structured data.
 func encodeWhy(why string) json.RawMessage {
 	return json.RawMessage(encodeLine(map[string]string{"why": strings.ToValidUTF8(why, "")}))
 }
 
-// learn adds a rule of the model. What the rules know of a failure stays: how often it was seen, and that it was.
-func (r *reflection) learn(l lesson, f *failure, decide func(plan.Item) plan.Item) {
-	item := plan.Item{Action: plan.Add, Why: plan.WhyModel, Model: true, Memory: r.candidate(memory.Procedural, l.Title, l.Content, l.Salience, l.Why)}
+// addLesson adds a rule of the model. If it is about a failure of this session, counts and digests come from the
+// rules, not from the model.
+func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.Item) {
+	item := guard.Item{Action: guard.Add, Reason: guard.ReasonModel, Model: true,
+		Memory: r.candidate(memory.Procedural, l.Title, l.Content, l.Salience, l.Why)}
 	item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}
 	if f == nil {
 		r.plan.Items = append(r.plan.Items, decide(item))
 		return
 	}
-	item.Memory.Context = &memory.Context{Tool: head(f.message.Tool.Name, memory.MaxTitle), ErrorType: f.class, LearnedFrom: learnedFrom(r.in.Session),
-		Signature: f.signature, Occurrences: r.in.Failures[f.signature] + f.count}
+	item.Memory.Context = &memory.Context{Tool: truncate(f.message.Tool.Name, memory.MaxTitle), ErrorType: f.class,
+		LearnedFrom: learnedFrom(r.in.Session),
+		Signature:   f.signature, Occurrences: r.in.Failures[f.signature] + f.count}
 	known := knowledgeOfFailure(f)
-	item.Memory.StructuredData = known.with(item.Memory.StructuredData)
+	item.Memory.StructuredData = known.mergeInto(item.Memory.StructuredData)
 	for i, other := range r.plan.Items {
 		if x := other.Memory.Context; x == nil || x.Signature != f.signature {
 			continue
 		}
 		switch {
-		case other.Action == plan.Update || other.Model: // known already, or taught already
-			item.Action, item.Target = plan.Noop, other.Target
+		case other.Action == guard.Update || other.Model: // a known rule, or another lesson about it
+			item.Action, item.Target = guard.Noop, other.Target
 			r.plan.Items = append(r.plan.Items, item)
-		case allowed(item):
+		case passesGuards(item):
 			item.Memory.Salience = max(item.Memory.Salience, other.Memory.Salience)
-			item.Memory.StructuredData = KnowledgeOf(&other.Memory).with(item.Memory.StructuredData)
+			item.Memory.StructuredData = KnowledgeOf(&other.Memory).mergeInto(item.Memory.StructuredData)
 			r.plan.Items[i] = item
 		default:
-			r.plan.Items = append(r.plan.Items, item) // refused with its reason; the rule stays
+			r.plan.Items = append(r.plan.Items, item) // reported as rejected; the rule of the rules stays
 		}
 		return
 	}
 	r.plan.Items = append(r.plan.Items, item)
 }
 
-// allowed reports whether an ADD passes the guards of an empty space.
-func allowed(item plan.Item) bool {
-	_, rejected := plan.Guard(plan.Plan{Items: []plan.Item{item}}, nothing{})
+// passesGuards reports whether an ADD would be accepted in an empty space.
+func passesGuards(item guard.Item) bool {
+	_, rejected := guard.Guard(guard.Plan{Items: []guard.Item{item}}, emptyView{})
 	return len(rejected) == 0
 }
 
-// nothing is an empty space.
-type nothing struct{}
+// emptyView is the guard.View of an empty space.
+type emptyView struct{}
 
-func (nothing) Memory(string) *memory.Memory        { return nil }
-func (nothing) Equal(string, string) *memory.Memory { return nil }
-func (nothing) IsForgotten(string) bool             { return false }
+func (emptyView) Memory(string) *memory.Memory        { return nil }
+func (emptyView) Equal(string, string) *memory.Memory { return nil }
+func (emptyView) IsForgotten(string) bool             { return false }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 )
 
 // saturday is the day of the test's messages: 2026-02-21.
@@ -38,7 +38,8 @@ func TestStatements(t *testing.T) {
 		{"Can you remember that my dog is called Rex?", "facts: The user's dog is called Rex"},
 		{"please note that the demo account expires in June", "facts: The demo account expires in June"},
 		{"Please keep in mind that we never deploy on Fridays.", "facts: We never deploy on Fridays"},
-		{"Please remember: always run the linter before committing", "procedural: The user's rule: always run the linter before committing"},
+		{"Please remember: always run the linter before committing",
+			"procedural: The user's rule: always run the linter before committing"},
 		{"记住：我们的发布分支是 release", "facts: 我们的发布分支是 release"},
 		{"请记住我不吃香菜", "preferences: 用户不吃香菜"},
 		{"请记一下，服务器的端口是 8443。", "facts: 服务器的端口是 8443"},
@@ -118,7 +119,8 @@ func TestStatements(t *testing.T) {
 
 func TestSeveralStatementsOfOneSentence(t *testing.T) {
 	got := learnt(user("My name is Ann and I live in Oslo, but I don't like snow."))
-	want := []string{"facts: The user's name is Ann", "facts: The user lives in Oslo", "preferences: The user does not like snow"}
+	want := []string{"facts: The user's name is Ann", "facts: The user lives in Oslo",
+		"preferences: The user does not like snow"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -132,25 +134,37 @@ func TestSeveralStatementsOfOneSentence(t *testing.T) {
 func TestNotStatements(t *testing.T) {
 	for _, s := range []string{
 		// Questions.
-		"Do I prefer tabs or spaces?", "What is my name?", "Do you remember that I like tea?", "Can you remember my name?", "Should we use Postgres 14?",
+		"Do I prefer tabs or spaces?", "What is my name?", "Do you remember that I like tea?",
+		"Can you remember my name?", "Should we use Postgres 14?",
 		"我喜欢什么颜色？", "你还记得我叫什么吗", "我们用的是什么数据库", "记住密码功能怎么做？", "Is our database Postgres?",
 		// Hypotheticals, wishes, reports.
-		"If I prefer tabs, what changes", "I would like a coffee", "I might prefer spaces", "Suppose my name is Bob", "Maybe we use Redis", "I wish I live in Paris",
-		"如果我喜欢喝茶", "假设我叫李四", "也许我们用的是 MySQL", "He said that I prefer tabs", "She prefers tabs", "他喜欢喝咖啡", "I used to like jazz",
+		"If I prefer tabs, what changes", "I would like a coffee", "I might prefer spaces", "Suppose my name is Bob",
+		"Maybe we use Redis", "I wish I live in Paris",
+		"如果我喜欢喝茶", "假设我叫李四", "也许我们用的是 MySQL", "He said that I prefer tabs", "She prefers tabs", "他喜欢喝咖啡",
+		"I used to like jazz",
 		// References to what nobody can see later.
-		"I like it", "I like this approach", "I prefer the second option", "I don't like how it looks", "我喜欢这个方案", "我不喜欢那样", "I love you", "I like your answer", "I like the idea",
+		"I like it", "I like this approach", "I prefer the second option", "I don't like how it looks", "我喜欢这个方案",
+		"我不喜欢那样", "I love you", "I like your answer", "I like the idea",
 		"I love seeing them eat", "I love his tech", "I love to", "Nope, never been on a team", "Remember, just do it",
 		"I think so", "I like to think about it", "we use it", "我们用这个吧", "我们用 Redis 吧",
 		// Passing states.
-		"Our build is broken", "The server is down", "Our API is slow today", "My dog is sick", "I'm tired", "I am a bit confused", "I live in fear", "I work at night", "我在努力工作", "我们的数据库挂了",
+		"Our build is broken", "The server is down", "Our API is slow today", "My dog is sick", "I'm tired",
+		"I am a bit confused", "I live in fear", "I work at night", "我在努力工作", "我们的数据库挂了",
 		// Orders for now, idle talk.
-		"Fix the bug in main.go", "We need to fix this by refactoring", "Stop the server", "No, I think it's fine", "No, it should be fine", "Don't worry", "下次再说", "以后再聊", "我记得上次见过", "记得上次吗",
-		"下次见", "不对", "不是", "call me back", "Call me crazy but this works", "I remember that film", "I can't remember the name", "我叫了外卖", "我叫你别动", "我记住了", "记不住", "I need to think", "In the future we might move", "In future it could rain",
-		"Remember when we met", "Note that Go maps are unordered", "use the main branch", "run the tests", "添加一个按钮", "帮我看看这段代码",
+		"Fix the bug in main.go", "We need to fix this by refactoring", "Stop the server", "No, I think it's fine",
+		"No, it should be fine", "Don't worry", "下次再说", "以后再聊", "我记得上次见过", "记得上次吗",
+		"下次见", "不对", "不是", "call me back", "Call me crazy but this works", "I remember that film",
+		"I can't remember the name", "我叫了外卖", "我叫你别动", "我记住了", "记不住", "I need to think",
+		"In the future we might move", "In future it could rain",
+		"Remember when we met", "Note that Go maps are unordered", "use the main branch", "run the tests", "添加一个按钮",
+		"帮我看看这段代码",
 		// Other people's words.
-		"> I prefer tabs", "He wrote \"I prefer tabs\"", "```\nI prefer tabs\n```", "~~~\nmy name is Bob", "    I prefer tabs", "// TODO: fix me", "# I prefer tabs", "`I prefer tabs`",
-		"Translate this: I like apples and my name is Bob", "翻译：我喜欢喝茶", "Here is the email:\nI prefer tabs\nMy name is Bob", "以下是日志：\n我喜欢喝茶", "User: I prefer tabs\nAssistant: ok",
-		"From: bob@example.com\nI prefer tabs", "Dear Alice,\nmy name is Bob", "<doc>\nI prefer tabs\n</doc>", "2026-02-21 10:00:00 I prefer tabs", "Write a song that says: I like trains", "用“我喜欢喝茶”造句",
+		"> I prefer tabs", "He wrote \"I prefer tabs\"", "```\nI prefer tabs\n```", "~~~\nmy name is Bob",
+		"    I prefer tabs", "// TODO: fix me", "# I prefer tabs", "`I prefer tabs`",
+		"Translate this: I like apples and my name is Bob", "翻译：我喜欢喝茶",
+		"Here is the email:\nI prefer tabs\nMy name is Bob", "以下是日志：\n我喜欢喝茶", "User: I prefer tabs\nAssistant: ok",
+		"From: bob@example.com\nI prefer tabs", "Dear Alice,\nmy name is Bob", "<doc>\nI prefer tabs\n</doc>",
+		"2026-02-21 10:00:00 I prefer tabs", "Write a song that says: I like trains", "用“我喜欢喝茶”造句",
 		"<private>I prefer tabs</private>", "| I prefer | tabs |", "\"I prefer tabs\"", "“我喜欢喝茶”",
 	} {
 		if got := learnt(user(s)); len(got) != 0 {
@@ -167,7 +181,8 @@ func TestNotStatements(t *testing.T) {
 }
 
 func TestListToRemember(t *testing.T) {
-	got := learnt(user("Please remember the following:\n- The demo runs on port 9000\n- Bob owns billing\n\nNow fix the bug."))
+	got := learnt(user("Please remember the following:\n- The demo runs on port 9000\n- Bob owns billing\n\nNow fix " +
+		"the bug."))
 	want := []string{"facts: The demo runs on port 9000", "facts: Bob owns billing"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -183,7 +198,8 @@ func TestPastedTextIsNotRead(t *testing.T) {
 	b.WriteString("a\nb\nc\nd\nI like tea\n")
 	got := learnt(user(b.String()))
 	// The first and the last lines are the user's own, a few of the pasted ones beside the first excepted.
-	if got[0] != "preferences: The user prefers tabs" || got[len(got)-1] != "preferences: The user likes tea" || len(got) > 5 {
+	if got[0] != "preferences: The user prefers tabs" || got[len(got)-1] != "preferences: The user likes tea" ||
+		len(got) > 5 {
 		t.Errorf("got %d: %q", len(got), got)
 	}
 }
@@ -198,7 +214,8 @@ func TestLaterStatementCounts(t *testing.T) {
 func TestCorrectionOfWhatWasJustDone(t *testing.T) {
 	m := []*memory.Message{
 		{Seq: 1, At: saturday, Role: "user", Content: "clean up"},
-		{Seq: 2, At: saturday, Role: "tool", Tool: &memory.ToolCall{Name: "terminal", Arguments: `{"cmd":"rm -rf build"}`, Result: "ok"}},
+		{Seq: 2, At: saturday, Role: "tool",
+			Tool: &memory.ToolCall{Name: "terminal", Arguments: `{"cmd":"rm -rf build"}`, Result: "ok"}},
 		{Seq: 3, At: saturday, Role: "user", Content: "Don't do that again!"},
 	}
 	got := reflector.Reflect(reflector.Input{Session: "s1", Messages: m}).Items
@@ -213,16 +230,18 @@ func TestCorrectionOfWhatWasJustDone(t *testing.T) {
 }
 
 func TestNeighboursDecide(t *testing.T) {
-	known := &memory.Memory{ID: "m1", Revision: 9, Category: memory.Facts, Content: "We use Postgres 14", Salience: 0.9, Status: memory.Active}
+	known := &memory.Memory{ID: "m1", Revision: 9, Category: memory.Facts, Content: "We use Postgres 14", Salience: 0.9,
+		Status: memory.Active}
 	in := reflector.Input{Session: "s1", Messages: user("We use Postgres 15", "We use Postgres 14."), Now: saturday,
-		Similar: func(string) []plan.Neighbour { return []plan.Neighbour{{Memory: known, Score: 0.9}} }}
+		Similar: func(string) []guard.Neighbour { return []guard.Neighbour{{Memory: known, Score: 0.9}} }}
 	got := reflector.Reflect(in).Items
-	if len(got) != 1 || got[0].Action != plan.Noop || got[0].Target != "m1" {
+	if len(got) != 1 || got[0].Action != guard.Noop || got[0].Target != "m1" {
 		t.Errorf("back to the old value: %+v", got)
 	}
 	in.Messages = in.Messages[:1]
 	got = reflector.Reflect(in).Items
-	if len(got) != 1 || got[0].Action != plan.Update || got[0].Target != "m1" || got[0].TargetRevision != 9 || got[0].Memory.Salience != 0.9 {
+	if len(got) != 1 || got[0].Action != guard.Update || got[0].Target != "m1" || got[0].TargetRevision != 9 ||
+		got[0].Memory.Salience != 0.9 {
 		t.Errorf("a new value: %+v", got)
 	}
 }
@@ -231,7 +250,8 @@ func FuzzReflect(f *testing.F) {
 	f.Add("I prefer tabs", `{"a":1}`, "not found")
 	f.Add("下次不要这样，明天要交报告", "", "exit code 1")
 	f.Fuzz(func(t *testing.T, say, args, failure string) {
-		m := append(user(say), &memory.Message{Seq: 2, Role: "tool", Tool: &memory.ToolCall{Name: "fetch", Arguments: args, Error: failure}})
+		m := append(user(say), &memory.Message{Seq: 2, Role: "tool",
+			Tool: &memory.ToolCall{Name: "fetch", Arguments: args, Error: failure}})
 		in := reflector.Input{Session: "s", Messages: m, Now: saturday}
 		a, b := reflector.Reflect(in), reflector.Reflect(in)
 		if diff := cmp.Diff(a, b); diff != "" {

@@ -20,7 +20,8 @@ func sessionFile(t *testing.T, file string) (messages []*memory.Message, want []
 	}
 	for line := range strings.Lines(string(raw)) {
 		kind, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		m := &memory.Message{Seq: int64(len(messages) + 1), At: saturday.Add(time.Duration(len(messages)) * time.Minute), Content: text}
+		m := &memory.Message{Seq: int64(len(messages) + 1),
+			At: saturday.Add(time.Duration(len(messages)) * time.Minute), Content: text}
 		switch kind {
 		case "u:":
 			m.Role = "user"
@@ -30,7 +31,8 @@ func sessionFile(t *testing.T, file string) (messages []*memory.Message, want []
 			call, result, _ := strings.Cut(text, " -> ")
 			call, failure, failed := strings.Cut(call, " !! ")
 			name, arguments, _ := strings.Cut(call, " ")
-			m.Role, m.Content, m.Tool = "tool", "", &memory.ToolCall{Name: name, Arguments: arguments, Result: result, Error: failure, Failed: failed}
+			m.Role, m.Content, m.Tool = "tool", "",
+				&memory.ToolCall{Name: name, Arguments: arguments, Result: result, Error: failure, Failed: failed}
 		case "=":
 			categories, words, _ := strings.Cut(text, " | ")
 			want = append(want, utterance{"", strings.Fields(categories), strings.Split(words, "; ")})
@@ -45,7 +47,8 @@ func sessionFile(t *testing.T, file string) (messages []*memory.Message, want []
 	return messages, want
 }
 
-// TestSessionsByRules reflects whole sessions, in English and Chinese, that were written down with what a person would keep of them, and not for the rules.
+// TestSessionsByRules reflects whole sessions, in English and Chinese, that were written down with what a person
+// would keep of them, and not for the rules.
 func TestSessionsByRules(t *testing.T) {
 	files, err := filepath.Glob("testdata/sessions/*.txt")
 	if err != nil || len(files) < 10 {
@@ -80,7 +83,8 @@ func TestSessionsByRules(t *testing.T) {
 		}
 	}
 	precision, recall := float64(right)/float64(learnt), float64(found)/float64(wanted)
-	t.Logf("%d sessions: precision %.2f (%d of %d), recall %.2f (%d of %d)", len(files), precision, right, learnt, recall, found, wanted)
+	t.Logf("%d sessions: precision %.2f (%d of %d), recall %.2f (%d of %d)", len(files), precision, right, learnt,
+		recall, found, wanted)
 	if precision < 0.9 || recall < 0.6 {
 		t.Error("precision must be at least 0.9, recall at least 0.6")
 	}

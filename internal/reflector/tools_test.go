@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
 	"github.com/memsidecar/memsidecar/internal/reflector"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 )
 
 func call(name, args, result, failure string) *memory.ToolCall {
@@ -25,16 +25,25 @@ func TestSignature(t *testing.T) {
 		{"success", call("terminal", `{"cmd":"ls"}`, "ok", ""), ""},
 		{"stopped by the user", call("terminal", "{}", "", "The request was rejected by the user"), ""},
 		{"numbers", call("terminal", `{"cmd":"sleep 30"}`, "", "timed out after 30s"), "terminal(cmd=sleep N)!timeout"},
-		{"path", call("read_file", `{"path":"/home/ann/src/main.go"}`, "", "no such file or directory"), "read_file(path=PATH/main.go)!not_found"},
+		{"path", call("read_file", `{"path":"/home/ann/src/main.go"}`, "", "no such file or directory"),
+			"read_file(path=PATH/main.go)!not_found"},
 		{"keys sorted", call("x", `{"b":2,"a":"y"}`, "", "boom"), "x(a=y,b=N)!error"},
-		{"url query", call("fetch_url", `{"url":"https://example.com/docs/v2?token=a&x=1#top"}`, "", "HTTP 404"), "fetch_url(url=https://example.com/docs/vN)!not_found"},
-		{"ids", call("get", `{"id":"550e8400-e29b-41d4-a716-446655440000","rev":"9fceb02d0a"}`, "", "403 Forbidden"), "get(id=ID,rev=ID)!permission"},
+		{"url query", call("fetch_url", `{"url":"https://example.com/docs/v2?token=a&x=1#top"}`, "", "HTTP 404"),
+			"fetch_url(url=https://example.com/docs/vN)!not_found"},
+		{"ids", call("get", `{"id":"550e8400-e29b-41d4-a716-446655440000","rev":"9fceb02d0a"}`, "", "403 Forbidden"),
+			"get(id=ID,rev=ID)!permission"},
 		{"exit code", call("terminal", "make", "", "exit status 2"), "terminal(make)!exit_2"},
-		{"failed by result", &memory.ToolCall{Name: "terminal", Arguments: "pyton x", Failed: true, Result: "pyton: command not found"}, "terminal(pyton x)!command_not_found"},
-		{"empty fetch", call("fetch_url", `{"url":"https://example.com"}`, "  ", ""), "fetch_url(url=https://example.com)!empty_content"},
-		{"empty json", call("fetch_url", `{"url":"https://example.com"}`, `{"content":""}`, ""), "fetch_url(url=https://example.com)!empty_content"},
-		{"dynamic", call("fetch_url", `{"url":"https://example.com"}`, `<html><body><div id="root"></div><script>x</script></body></html>`, ""), "fetch_url(url=https://example.com)!dynamic_content"},
-		{"a page about scripts", call("fetch_url", `{}`, "How to enable JavaScript: "+strings.Repeat("words and more words ", 40), ""), ""},
+		{"failed by result", &memory.ToolCall{Name: "terminal", Arguments: "pyton x", Failed: true,
+			Result: "pyton: command not found"}, "terminal(pyton x)!command_not_found"},
+		{"empty fetch", call("fetch_url", `{"url":"https://example.com"}`, "  ", ""),
+			"fetch_url(url=https://example.com)!empty_content"},
+		{"empty json", call("fetch_url", `{"url":"https://example.com"}`, `{"content":""}`, ""),
+			"fetch_url(url=https://example.com)!empty_content"},
+		{"dynamic", call("fetch_url", `{"url":"https://example.com"}`,
+			`<html><body><div id="root"></div><script>x</script></body></html>`, ""),
+			"fetch_url(url=https://example.com)!dynamic_content"},
+		{"a page about scripts", call("fetch_url", `{}`, "How to enable JavaScript: "+
+			strings.Repeat("words and more words ", 40), ""), ""},
 		{"empty output of another tool", call("terminal", `{"cmd":"true"}`, "", ""), ""},
 		{"chinese", call("terminal", "x", "", "权限不足"), "terminal(x)!permission"},
 	} {
@@ -72,11 +81,19 @@ func TestFailuresBecomeRules(t *testing.T) {
 		entries  int
 	}{
 		{"once", calls("go", spa), nil, nil, 1},
-		{"twice", calls("go", spa, spa), nil, []string{"The tool fetch_url fails repeatedly (dynamic_content) for: https://example.com/app. The page is rendered by scripts; use a browser or another source"}, 1},
-		{"twice in chinese", calls("帮我看看这个网页的内容", spa, spa), nil, []string{"工具 fetch_url 多次失败（dynamic_content）：https://example.com/app。页面是动态渲染的，请改用浏览器或其他来源"}, 1},
-		{"once now, once before", calls("go", spa), map[string]int64{reflector.Signature(spa): 1}, []string{"The tool fetch_url fails repeatedly (dynamic_content) for: https://example.com/app. The page is rendered by scripts; use a browser or another source"}, 1},
-		{"fixed", calls("go", typo, right), nil, []string{"The tool terminal fails with pyton run.py --fast (command_not_found); use python run.py --fast instead"}, 1},
-		{"retried unchanged", calls("go", call("terminal", `{"cmd":"x"}`, "", "not found"), call("terminal", `{"cmd":"x"}`, "ok", "")), nil, nil, 1},
+		{"twice", calls("go", spa, spa), nil,
+			[]string{"The tool fetch_url fails repeatedly (dynamic_content) for: https://example.com/app. The page " +
+				"is rendered by scripts; use a browser or another source"}, 1},
+		{"twice in chinese", calls("帮我看看这个网页的内容", spa, spa), nil,
+			[]string{"工具 fetch_url 多次失败（dynamic_content）：https://example.com/app。页面是动态渲染的，请改用浏览器或其他来源"}, 1},
+		{"once now, once before", calls("go", spa), map[string]int64{reflector.Signature(spa): 1},
+			[]string{"The tool fetch_url fails repeatedly (dynamic_content) for: https://example.com/app. The page " +
+				"is rendered by scripts; use a browser or another source"}, 1},
+		{"fixed", calls("go", typo, right), nil,
+			[]string{"The tool terminal fails with pyton run.py --fast (command_not_found); use python run.py --fast " +
+				"instead"}, 1},
+		{"retried unchanged", calls("go", call("terminal", `{"cmd":"x"}`, "", "not found"),
+			call("terminal", `{"cmd":"x"}`, "ok", "")), nil, nil, 1},
 		{"another thing worked", calls("go", typo, call("terminal", `{"cmd":"git status"}`, "ok", "")), nil, nil, 1},
 		{"failing tests are work", calls("go", tests, tests, tests), nil, nil, 1},
 	} {
@@ -85,7 +102,8 @@ func TestFailuresBecomeRules(t *testing.T) {
 			var got []string
 			for _, it := range p.Items {
 				got = append(got, it.Memory.Content)
-				if it.Memory.Category != memory.Procedural || it.Memory.Context.Signature == "" || it.Memory.Context.LearnedFrom != "session_s1" || it.Action != plan.Add {
+				if it.Memory.Category != memory.Procedural || it.Memory.Context.Signature == "" ||
+					it.Memory.Context.LearnedFrom != "session_s1" || it.Action != guard.Add {
 					t.Errorf("item %+v", it)
 				}
 			}
@@ -101,10 +119,13 @@ func TestFailuresBecomeRules(t *testing.T) {
 
 func TestKnownFailureIsCounted(t *testing.T) {
 	spa := call("fetch_url", `{"url":"https://example.com/app"}`, `<div id="root"></div>`, "")
-	known := &memory.Memory{ID: "m1", Revision: 5, Category: memory.Procedural, Content: "known", Salience: 0.8, Status: memory.Active,
+	known := &memory.Memory{ID: "m1", Revision: 5, Category: memory.Procedural, Content: "known", Salience: 0.8,
+		Status:  memory.Active,
 		Context: &memory.Context{Tool: "fetch_url", Signature: reflector.Signature(spa), Occurrences: 2}}
-	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go", spa), Rules: map[string]*memory.Memory{reflector.Signature(spa): known}})
-	if len(p.Items) != 1 || p.Items[0].Action != plan.Update || p.Items[0].Memory.Context.Occurrences != 3 || p.Items[0].Memory.Content != "known" {
+	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: calls("go", spa),
+		Rules: map[string]*memory.Memory{reflector.Signature(spa): known}})
+	if len(p.Items) != 1 || p.Items[0].Action != guard.Update || p.Items[0].Memory.Context.Occurrences != 3 ||
+		p.Items[0].Memory.Content != "known" {
 		t.Errorf("got %+v", p.Items)
 	}
 	if known.Context.Occurrences != 2 {
@@ -113,15 +134,19 @@ func TestKnownFailureIsCounted(t *testing.T) {
 }
 
 func TestSessionSummaryAndLog(t *testing.T) {
-	m := calls("Fix the login page\nplease", call("terminal", `{"cmd":"x"}`, "", "boom"), call("terminal", `{"cmd":"y"}`, "ok", ""), call("read_file", "{}", "ok", ""))
+	m := calls("Fix the login page\nplease", call("terminal", `{"cmd":"x"}`, "", "boom"),
+		call("terminal", `{"cmd":"y"}`, "ok", ""), call("read_file", "{}", "ok", ""))
 	p := reflector.Reflect(reflector.Input{Session: "s1", Messages: m})
 	last := p.Entries[len(p.Entries)-1]
-	if last.Date != "2026-02-21" || last.Entry.Type != memory.EntrySessionSummary || last.Entry.Session != "s1" || last.Entry.Time != "10:00:00" ||
-		last.Entry.Content != "Session of 1 user turns; first request: Fix the login page; tools: read_file ×1, terminal ×2 (1 failed)" {
+	if last.Date != "2026-02-21" || last.Entry.Type != memory.EntrySessionSummary || last.Entry.Session != "s1" ||
+		last.Entry.Time != "10:00:00" ||
+		last.Entry.Content != "Session of 1 user turns; first request: Fix the login page; tools: read_file ×1, "+
+			"terminal ×2 (1 failed)" {
 		t.Errorf("got %+v", last)
 	}
 	first := p.Entries[0].Entry
-	if first.Type != memory.EntryToolFailure || first.Tool != "terminal" || first.Error != "error" || first.Content != "terminal failed: boom [x]" ||
+	if first.Type != memory.EntryToolFailure || first.Tool != "terminal" || first.Error != "error" ||
+		first.Content != "terminal failed: boom [x]" ||
 		!cmp.Equal(first.Extra["signature"], json.RawMessage(`"terminal(cmd=x)!error"`)) {
 		t.Errorf("got %+v", first)
 	}

@@ -13,17 +13,18 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// What a line of a transcript may have, in tokens.
+// Limits of a transcript's lines, in tokens.
 const (
-	userTokens    = 800
-	answerTokens  = 250
-	summaryTokens = 1500 // of what the host made of the context
+	userTokens   = 800
+	answerTokens = 250
+	// a context summary of the host
+	summaryTokens = 1500
 	toolTokens    = 120
 	firstMessages = 3
 	lastMessages  = 6
 )
 
-// transcriptLine is a message as a model is shown it: JSON, so that no text can pass for a turn of somebody else.
+// transcriptLine is a message as the model sees it. It is JSON, so no text can imitate a turn of another role.
 type transcriptLine struct {
 	At        string `json:"at,omitempty"`
 	Role      string `json:"role"`
@@ -34,13 +35,13 @@ type transcriptLine struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// transcript renders a stretch in at most budget tokens, the same way every time, one message a line. What does not fit is left out in
-// the order opposite to this: what the user stated or corrected, the start and the end, each kind of failure once, what else the user said,
-// the rest; of each the newest stays longest. Long texts lose their middle.
+// transcript renders messages in at most budget tokens, one per line, deterministically. Messages are chosen by
+// priority: the user's statements and corrections, start and end, each kind of failure once, other user turns, the
+// rest; within a priority the newest first. Long texts lose their middle. A line "[n]" stands for n omitted messages.
 func transcript(messages []*memory.Message, location *time.Location, budget int) string {
 	lines := map[int]string{}
-	for _, i := range byWeight(messages) {
-		s := lineOf(messages[i], location)
+	for _, i := range byPriority(messages) {
+		s := encodeMessage(messages[i], location)
 		if n := llm.EstimateTokens(s) + 1; n <= budget {
 			lines[i] = s
 			budget -= n
@@ -66,14 +67,14 @@ func transcript(messages []*memory.Message, location *time.Location, budget int)
 	return b.String()
 }
 
-// byWeight orders the indexes of messages, the weightiest first.
-func byWeight(messages []*memory.Message) []int {
+// byPriority orders the indexes of messages by priority, the highest first.
+func byPriority(messages []*memory.Message) []int {
 	classes := make([][]int, 5)
 	failed := map[string]bool{}
 	for i, m := range messages {
 		class := 4
 		switch {
-		case m.Role == "user" && m.Tool == nil && states(m.Content):
+		case m.Role == "user" && m.Tool == nil && hasStatement(m.Content):
 			class = 0
 		case i < firstMessages || i >= len(messages)-lastMessages:
 			class = 1
@@ -94,24 +95,26 @@ func byWeight(messages []*memory.Message) []int {
 	return out
 }
 
-// states reports whether the rules find something worth keeping in what the user said.
-func states(text string) bool {
-	for _, s := range sentences(head(text, 20000)) {
-		if len(find(&s)) > 0 {
+// hasStatement reports whether the rules recognise a statement in a user's text.
+func hasStatement(text string) bool {
+	for _, s := range sentences(truncate(text, 20000)) {
+		if len(findStatements(&s)) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func lineOf(m *memory.Message, location *time.Location) string {
+// encodeMessage renders one message within its limits.
+func encodeMessage(m *memory.Message, location *time.Location) string {
 	line := transcriptLine{Role: m.Role}
 	if t := m.Tool; t != nil {
-		line.Role, line.Tool, line.Arguments, line.Text = "tool", head(t.Name, 80), cutTokens(t.Arguments, toolTokens/2), cutTokens(m.Content, toolTokens/2)
+		line.Role, line.Tool, line.Arguments, line.Text = "tool", truncate(t.Name, 80),
+			elideTokens(t.Arguments, toolTokens/2), elideTokens(m.Content, toolTokens/2)
 		if failureClass(t) != "" {
-			line.Error = cutTokens(strings.TrimSpace(t.Error+"\n"+t.Result), toolTokens)
+			line.Error = elideTokens(strings.TrimSpace(t.Error+"\n"+t.Result), toolTokens)
 		} else {
-			line.Result = cutTokens(t.Result, toolTokens)
+			line.Result = elideTokens(t.Result, toolTokens)
 		}
 		return encodeLine(line)
 	}
@@ -125,28 +128,28 @@ func lineOf(m *memory.Message, location *time.Location) string {
 			line.At = m.At.In(location).Format("2006-01-02 15:04")
 		}
 	}
-	line.Text = cutTokens(m.Content, limit)
+	line.Text = elideTokens(m.Content, limit)
 	return encodeLine(line)
 }
 
-// encodeLine is v as one line of JSON, with < and > as they are.
+// encodeLine encodes v as one line of JSON without escaping < and >.
 func encodeLine(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return "" // cannot be: strings and numbers only
+		return "" // impossible for strings and numbers
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// cutTokens cuts the middle out of s until about n tokens are left.
-func cutTokens(s string, n int) string {
-	if len(s) > 16*n { // no need to count what is cut anyway
-		s = middle(head(s, 1<<20), 8*n)
+// elideTokens removes the middle of s until about n tokens remain.
+func elideTokens(s string, n int) string {
+	if len(s) > 16*n { // avoids counting text that is removed anyway
+		s = elideMiddle(truncate(s, 1<<20), 8*n)
 	}
 	for t := llm.EstimateTokens(s); t > n; t = llm.EstimateTokens(s) {
-		s = middle(s, max(utf8.RuneCountInString(s)*n*9/(t*10)-3, 2))
+		s = elideMiddle(s, max(utf8.RuneCountInString(s)*n*9/(t*10)-3, 2))
 		if utf8.RuneCountInString(s) <= 5 {
 			break
 		}

@@ -9,46 +9,61 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/pattern"
-	"github.com/memsidecar/memsidecar/internal/plan"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
 const (
-	leastSteps   = 3 // of a workflow that is worth keeping
-	mostSteps    = 12
-	skillPrefix  = "skill!" // of the signature of a skill
+	// minimum length of a workflow
+	minSteps = 3
+	maxSteps = 12
+	// prefix of a skill's signature
+	skillPrefix  = "skill!"
 	skillArgRune = 300
 )
 
-// Why skills are kept.
+// Reasons of skills.
 const (
-	whySkillAsked = "SKILL_ASKED_FOR"
-	whySkillAgain = "SKILL_WORKED_AGAIN"
+	reasonSkillAskedFor    = "SKILL_ASKED_FOR"
+	reasonSkillWorkedAgain = "SKILL_WORKED_AGAIN"
 )
 
 var (
-	worksEn = pattern.New(`(?i)^(?:(?:ok|okay|yes|yep|yay|ah|oh|wow|hey)[,.! ]+)*(?:great|perfect|excellent|awesome|wonderful|(?:thanks?|thank you|cheers)\b|nice(?:ly done)?\b|well done|(?:that|it|this|everything|all)(?:'s| is| has)? (?:works?|worked|fixed|did it|solved|good|well done)\b|works?(?: now| great| perfectly| fine)?[.! ]*$|(?:that|it) did the trick)`)
-	worksZh = pattern.New(`^(?:好的?|嗯|是的|哈+)?[，,！!。 ]*(?:谢谢|多谢|感谢|太好了|太棒了|很好|非常好|完美|搞定|成功了|可以了|解决了|没问题了|好用|有效|对了，就是这样|就是这样)`)
-	// What takes the praise back, or begins something else.
-	butEn    = pattern.New(`(?i)\b(?:but|however|not|n't|doesn't|didn't|except|still|wrong|fails?|failed|broken|instead|undo|revert)\b`)
-	butZh    = pattern.New(`但是?|不过|可是|然而|还是|仍然|没有|不对|不行|错|失败|撤销|回退`)
-	keepEn   = pattern.New(`(?i)\b(?:remember|save|note|keep|record|memori[sz]e)\b[^.!?\n]{0,40}\b(?:how (?:you|we) did|(?:these|those|the|this) (?:steps|workflow|procedure|process|way|recipe|approach)|this (?:as a )?(?:skill|workflow|procedure))`)
-	keepZh   = pattern.New(`(?:记住|记下|保存|记录)[^。！？\n]{0,12}(?:步骤|流程|做法|方法|过程|操作)|(?:以后|下次)(?:都|就|也)?(?:照这样|这样|按这个(?:步骤|流程)|按照这个(?:步骤|流程))(?:做|来|操作)`)
-	endsTurn = pattern.New(`[.!?。！？\n]`)
+	// Praise at the start of a turn.
+	praiseEn = lazyregexp.New(`(?i)^(?:(?:ok|okay|yes|yep|yay|ah|oh|wow|hey)[,.! ]+)*(?:great|perfect|excellent` +
+		`|awesome|wonderful|(?:thanks?|thank you|cheers)\b|nice(?:ly done)?\b|well done|(?:that|it|this|everything` +
+		`|all)(?:'s| is| has)? (?:works?|worked|fixed|did it|solved|good|well done)\b|works?(?: now| great` +
+		`| perfectly| fine)?[.! ]*$|(?:that|it) did the trick)`)
+	praiseZh = lazyregexp.New(`^(?:好的?|嗯|是的|哈+)?[，,！!。 ]*(?:谢谢|多谢|感谢|太好了|太棒了|很好|非常好|完美|搞定|成功了|可以了|解决了|没问题了|好用|有效` +
+		`|对了，就是这样|就是这样)`)
+	// Reservations after praise, or the start of another topic.
+	reservationEn = lazyregexp.New(`(?i)\b(?:but|however|not|n't|doesn't|didn't|except|still|wrong|fails?|failed|broken` +
+		`|instead|undo|revert)\b`)
+	reservationZh = lazyregexp.New(`但是?|不过|可是|然而|还是|仍然|没有|不对|不行|错|失败|撤销|回退`)
+	// A request to remember the steps.
+	keepRequestEn = lazyregexp.New(`(?i)\b(?:remember|save|note|keep|record|memori[sz]e)\b[^.!?\n]{0,40}\b(?:how (?:you` +
+		`|we) did|(?:these|those|the|this) (?:steps|workflow|procedure|process|way|recipe|approach)` +
+		`|this (?:as a )?(?:skill|workflow|procedure))`)
+	keepRequestZh = lazyregexp.New(`(?:记住|记下|保存|记录)[^。！？\n]{0,12}(?:步骤|流程|做法|方法|过程|操作)|(?:以后|下次)(?:都|就|也)?(?:照这样|这样` +
+		`|按这个(?:步骤|流程)|按照这个(?:步骤|流程))(?:做|来|操作)`)
+	// The end of the first sentence.
+	sentenceEnd = lazyregexp.New(`[.!?。！？\n]`)
 )
 
-// workflow is some calls that did what the user wanted.
+// workflow is a sequence of calls that achieved what the user wanted.
 type workflow struct {
-	steps     []*memory.ToolCall
-	request   string // what the user had asked for
-	at        *memory.Message
-	asked     bool // the user wants it kept
+	steps []*memory.ToolCall
+	// the user's request
+	request string
+	at      *memory.Message
+	// the user asked to remember it
+	asked     bool
 	signature string
 }
 
-// StepsSignature identifies a workflow by what its steps ask, as a Signature does. "" when it has no step with a tool.
+// StepsSignature identifies a workflow by the normalised actions of its steps; "" without a step that names a tool.
 func StepsSignature(steps []memory.Step) string {
 	h := sha256.New()
 	n := 0
@@ -64,8 +79,8 @@ func StepsSignature(steps []memory.Step) string {
 	return skillPrefix + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// workflowsIn finds the runs of calls between two turns of the user, of which the second one says that it works. Calls that failed on the way are left out:
-// what is kept is what worked in the end.
+// workflowsIn finds sequences of calls between two user turns of which the second one confirms success. Failed calls
+// are left out, so the workflow holds what worked.
 func workflowsIn(messages []*memory.Message) (out []workflow) {
 	var run []*memory.ToolCall
 	request := ""
@@ -84,9 +99,11 @@ func workflowsIn(messages []*memory.Message) (out []workflow) {
 	return out
 }
 
+// workflowOf makes a workflow of calls and the user turn after them. ok is false if the turn does not confirm it, or
+// it is too short, too long or too uniform.
 func workflowOf(run []*memory.ToolCall, verdict *memory.Message) (workflow, bool) {
-	kept := keepEn.MatchString(verdict.Content) || keepZh.MatchString(verdict.Content)
-	if len(run) < leastSteps || failureClass(run[len(run)-1]) != "" || !kept && !satisfied(verdict.Content) {
+	kept := keepRequestEn.MatchString(verdict.Content) || keepRequestZh.MatchString(verdict.Content)
+	if len(run) < minSteps || failureClass(run[len(run)-1]) != "" || !kept && !isPraise(verdict.Content) {
 		return workflow{}, false
 	}
 	var steps []*memory.ToolCall
@@ -102,7 +119,7 @@ func workflowOf(run []*memory.ToolCall, verdict *memory.Message) (workflow, bool
 		kinds[a.normal] = true
 		steps = append(steps, tc)
 	}
-	if len(steps) < leastSteps || len(steps) > mostSteps || len(kinds) < 2 {
+	if len(steps) < minSteps || len(steps) > maxSteps || len(kinds) < 2 {
 		return workflow{}, false
 	}
 	w := workflow{steps: steps, at: verdict, asked: kept}
@@ -110,43 +127,46 @@ func workflowOf(run []*memory.ToolCall, verdict *memory.Message) (workflow, bool
 	return w, true
 }
 
-// satisfied reports whether a turn says, at its beginning, that all is well, and nothing to the contrary in that sentence.
-func satisfied(turn string) bool {
+// isPraise reports whether a turn starts with praise and contains no reservation or question.
+func isPraise(turn string) bool {
 	turn = strings.TrimSpace(turn)
-	if len(turn) > 2000 || !worksEn.MatchString(turn) && !worksZh.MatchString(turn) {
+	if len(turn) > 2000 || !praiseEn.MatchString(turn) && !praiseZh.MatchString(turn) {
 		return false
 	}
 	first := turn
-	if cut := endsTurn.FindAllString(turn, 1); len(cut) > 0 {
+	if cut := sentenceEnd.FindAllString(turn, 1); len(cut) > 0 {
 		if i := strings.Index(turn, cut[0]); i > 0 {
 			first = turn[:i]
 		}
 	}
-	return !butEn.MatchString(first) && !butZh.MatchString(first) && !strings.HasSuffix(strings.TrimRight(turn, " "), "?") && !strings.HasSuffix(turn, "？") &&
-		!butEn.MatchString(turn) && !butZh.MatchString(turn)
+	return !reservationEn.MatchString(first) && !reservationZh.MatchString(first) &&
+		!strings.HasSuffix(strings.TrimRight(turn, " "), "?") && !strings.HasSuffix(turn, "？") &&
+		!reservationEn.MatchString(turn) && !reservationZh.MatchString(turn)
 }
 
+// stepsOf converts calls to the steps of a skill.
 func stepsOf(calls []*memory.ToolCall) []memory.Step {
 	out := make([]memory.Step, len(calls))
 	for i, tc := range calls {
-		out[i] = memory.Step{Tool: head(strings.TrimSpace(tc.Name), memory.MaxTitle), Arguments: tc.Arguments}
+		out[i] = memory.Step{Tool: truncate(strings.TrimSpace(tc.Name), memory.MaxTitle), Arguments: tc.Arguments}
 	}
 	return out
 }
 
-// workflows notes in the log what worked, and makes a skill of what the user wants kept or what worked at least twice.
-func (r *reflection) workflows() {
+// addWorkflows logs successful workflows, and adds a skill for those that the user wants to keep or that worked at
+// least twice.
+func (r *planner) addWorkflows() {
 	seen := map[string]int64{}
 	for _, w := range workflowsIn(r.in.Messages) {
 		seen[w.signature]++
 		r.logWorkflow(w)
 		if known := r.in.Rules[w.signature]; known != nil {
 			if seen[w.signature] == 1 {
-				r.workedAgain(w, known)
+				r.recordSuccess(w, known)
 			}
 			continue
 		}
-		if !w.asked && r.in.Failures[w.signature]+seen[w.signature] < 2 || r.planned(w.signature) {
+		if !w.asked && r.in.Failures[w.signature]+seen[w.signature] < 2 || r.isPlanned(w.signature) {
 			continue
 		}
 		if item, ok := r.skillOf(w, r.in.Failures[w.signature]+seen[w.signature]); ok {
@@ -155,11 +175,15 @@ func (r *reflection) workflows() {
 	}
 }
 
-func (r *reflection) planned(signature string) bool {
-	return slices.ContainsFunc(r.plan.Items, func(i plan.Item) bool { return i.Memory.Context != nil && i.Memory.Context.Signature == signature })
+// isPlanned reports whether the plan has an item with this signature.
+func (r *planner) isPlanned(signature string) bool {
+	return slices.ContainsFunc(r.plan.Items, func(i guard.Item) bool {
+		return i.Memory.Context != nil && i.Memory.Context.Signature == signature
+	})
 }
 
-func (r *reflection) logWorkflow(w workflow) {
+// logWorkflow adds a skill_run entry.
+func (r *planner) logWorkflow(w workflow) {
 	var names []string
 	for _, tc := range w.steps {
 		names = append(names, tc.Name)
@@ -171,58 +195,62 @@ func (r *reflection) logWorkflow(w workflow) {
 	if what := firstLine(w.request, 120); what != "" {
 		content += " [" + what + "]"
 	}
-	r.entry(r.day(w.at), memory.Entry{Type: memory.EntrySkillRun, Content: content, Extra: map[string]json.RawMessage{extraSignature: quote(w.signature), extraCount: quote(1)}})
+	r.addEntry(r.day(w.at), memory.Entry{Type: memory.EntrySkillRun, Content: content,
+		Extra: map[string]json.RawMessage{extraSignature: mustMarshal(w.signature), extraCount: mustMarshal(1)}})
 }
 
-// skillOf is the memory that a workflow becomes.
-func (r *reflection) skillOf(w workflow, times int64) (plan.Item, bool) {
+// skillOf returns the ADD of a workflow's skill; ok is false without a request to name it after.
+func (r *planner) skillOf(w workflow, times int64) (guard.Item, bool) {
 	name := firstLine(w.request, 120)
 	if name == "" {
-		return plan.Item{}, false
+		return guard.Item{}, false
 	}
 	s := &memory.Skill{Name: name, Steps: stepsOf(w.steps)}
 	for i := range s.Steps {
 		if args := s.Steps[i].Arguments; len([]rune(args)) > skillArgRune {
-			s.Steps[i].Arguments = head(args, skillArgRune-1) + "…"
+			s.Steps[i].Arguments = truncate(args, skillArgRune-1) + "…"
 		}
 	}
 	data, err := s.Data(nil)
 	if err != nil {
-		return plan.Item{}, false // cannot be: strings only
+		return guard.Item{}, false // impossible for strings
 	}
 	text := &memory.Skill{Name: s.Name, Steps: slices.Clone(s.Steps)}
 	for i := range text.Steps {
-		text.Steps[i].Arguments = readable(text.Steps[i].Arguments)
+		text.Steps[i].Arguments = readableArguments(text.Steps[i].Arguments)
 	}
-	item := plan.Item{Action: plan.Add, Why: whySkillAgain, Memory: memory.Memory{
-		Category: memory.Procedural, Title: head(name, memory.MaxTitle), Content: text.Text(r.chinese), Salience: 0.7, Confidence: 1, Source: memory.SourceReflection,
+	item := guard.Item{Action: guard.Add, Reason: reasonSkillWorkedAgain, Memory: memory.Memory{
+		Category: memory.Procedural, Title: truncate(name, memory.MaxTitle), Content: text.Text(r.chinese),
+		Salience:   0.7,
+		Confidence: 1, Source: memory.SourceReflection,
 		Context:  &memory.Context{LearnedFrom: learnedFrom(r.in.Session), Signature: w.signature, Occurrences: times},
-		Evidence: []memory.Evidence{{Log: date(r.day(w.at)), Session: r.in.Session}}, StructuredData: data,
+		Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}, StructuredData: data,
 	}}
 	if w.asked {
-		item.Why, item.Memory.Salience = whySkillAsked, 0.85
+		item.Reason, item.Memory.Salience = reasonSkillAskedFor, 0.85
 	}
 	return item, true
 }
 
-// workedAgain counts a success on the memory of a skill.
-func (r *reflection) workedAgain(w workflow, known *memory.Memory) {
+// recordSuccess adds an UPDATE that counts a success of a known skill.
+func (r *planner) recordSuccess(w workflow, known *memory.Memory) {
 	x := *known.Context
 	x.Occurrences++
-	r.plan.Items = append(r.plan.Items, plan.Item{
-		Action: plan.Update, Target: known.ID, TargetRevision: known.Revision, Why: whySkillAgain,
-		Memory: memory.Memory{Content: known.Content, Salience: max(known.Salience, min(known.Salience+hintHelped, mostUseful)), Context: &x,
-			Evidence: []memory.Evidence{{Log: date(r.day(w.at)), Session: r.in.Session}}},
+	r.plan.Items = append(r.plan.Items, guard.Item{
+		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: reasonSkillWorkedAgain,
+		Memory: memory.Memory{Content: known.Content,
+			Salience: max(known.Salience, min(known.Salience+hintHelped, maxHintSalience)), Context: &x,
+			Evidence: []memory.Evidence{{Log: formatDate(r.day(w.at)), Session: r.in.Session}}},
 	})
 }
 
-// seenBefore counts failures, kinds of failures and workflows in the newest daily logs.
-func seenBefore(view *store.Space, wanted map[string]bool) (map[string]int64, error) {
+// pastCounts counts failures, kinds of failures and workflows in the newest daily logs.
+func pastCounts(view *store.Space, wanted map[string]bool) (map[string]int64, error) {
 	out := map[string]int64{}
 	days := view.Days()
-	for _, d := range days[max(0, len(days)-lookBack):] {
+	for _, d := range days[max(0, len(days)-failureLogDays):] {
 		_, entries, err := view.Log(d.Date)
-		if errors.Is(err, memory.ErrNotFound) { // archived away meanwhile
+		if errors.Is(err, memory.ErrNotFound) { // deleted concurrently
 			continue
 		}
 		if err != nil {
@@ -233,7 +261,7 @@ func seenBefore(view *store.Space, wanted map[string]bool) (map[string]int64, er
 				continue
 			}
 			var count int64 = 1
-			if json.Unmarshal(e.Extra[extraCount], &count) != nil || count < 1 { // edited by hand
+			if json.Unmarshal(e.Extra[extraCount], &count) != nil || count < 1 { // may be edited by hand
 				count = 1
 			}
 			for _, name := range []string{extraSignature, extraKind} {

@@ -6,20 +6,22 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/backup"
-	"github.com/memsidecar/memsidecar/internal/edit"
-	"github.com/memsidecar/memsidecar/internal/schedule"
-	"github.com/memsidecar/memsidecar/internal/transfer"
+	"github.com/memsidecar/memsidecar/internal/archiver/scheduler"
+	"github.com/memsidecar/memsidecar/internal/service/transfer"
+	"github.com/memsidecar/memsidecar/internal/store/backup"
 )
 
 // Admin is how the daemon is looked after. All functions are required and safe for concurrent use.
 type Admin struct {
-	Info       func() Info
-	Doctor     func(context.Context) ([]Finding, error)
-	Check      func(context.Context) (problems []string, lsn int64, err error) // consistency of the store; without memory text
-	Checkpoint func(context.Context) (lsn int64, err error)                    // durable on return
-	Pause      func(paused bool) error                                         // of capture
-	Stop       func()                                                          // begins a graceful stop and returns at once
+	Info   func() Info
+	Doctor func(context.Context) ([]Finding, error)
+	// consistency of the store; without memory text
+	Check func(context.Context) (problems []string, lsn int64, err error)
+	// writes all published files; durable on return
+	Publish func(context.Context) (lsn int64, err error)
+	Pause   func(paused bool) error // of capture
+	// begins a graceful stop and returns at once
+	Stop func()
 }
 
 // Info says what a daemon is.
@@ -31,7 +33,7 @@ type Info struct {
 	Store, Epoch             string
 	ReadOnly                 string // why the store is read-only, "" when it is not
 	Paused                   bool
-	Jobs                     []schedule.Status
+	Jobs                     []scheduler.Status
 	ClockDoubt               string // why ages are not trusted, "" when they are
 }
 
@@ -56,116 +58,97 @@ type Finding struct {
 // apiVersion is the version of the interface.
 const apiVersion = "v1"
 
+// adminServer serves AdminService. What is not a service of its own comes from the daemon through Admin.
 type adminServer struct {
 	pb.UnsafeAdminServiceServer
+	encoder
 	admin    Admin
 	archiver *archiver.Archiver
 	backups  *backup.Source
 	transfer *transfer.Service
-	edits    *edit.Service
+	keyed    *keyedCalls
 	stopping <-chan struct{}
 }
 
-func (s *adminServer) Archive(ctx context.Context, req *pb.AdminServiceArchiveRequest) (*pb.AdminServiceArchiveResponse, error) {
-	report, err := s.archiver.Run(ctx, archiver.Options{
-		Space: req.GetSpace(), ArchiveDays: int(req.GetArchiveDays()), DeleteDays: int(req.GetDeleteDays()),
-		MaxDays: int(req.GetMaxDays()), DryRun: req.GetDryRun(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	expired, err := s.archiver.Expire(ctx, archiver.ExpireOptions{Space: req.GetSpace(), DryRun: req.GetDryRun()})
-	if err != nil {
-		return nil, err
-	}
-	res := archiveToProto(&report)
-	if report.Waiting != nil {
-		res.Waiting = report.Waiting.Error()
-	}
-	for _, e := range expired.Expired {
-		res.Expired = append(res.Expired, &pb.ExpiredMemory{Space: e.Space, MemoryId: e.ID, Category: e.Category, Operation: e.Op})
-	}
-	return res, nil
-}
+// maxProblems bounds the problems of a response.
+const maxProblems = 1000
 
-var archiveActions = map[archiver.Action]pb.ArchiveAction{
-	archiver.Archive:   pb.ArchiveAction_ARCHIVE_ACTION_ARCHIVE,
-	archiver.Delete:    pb.ArchiveAction_ARCHIVE_ACTION_DELETE,
-	archiver.Keep:      pb.ArchiveAction_ARCHIVE_ACTION_KEEP,
-	archiver.Postponed: pb.ArchiveAction_ARCHIVE_ACTION_POSTPONED,
-}
-
-func archiveToProto(report *archiver.Report) *pb.AdminServiceArchiveResponse {
-	res := &pb.AdminServiceArchiveResponse{Today: report.Today}
-	for _, d := range report.Days {
-		day := &pb.ArchivedDay{
-			Space: d.Space, Date: d.Date, Action: archiveActions[d.Action], EntryCount: int32(d.Entries), Summary: d.Summary,
-			Reason: d.Reason, Operation: d.Op, AgeDays: int32(d.Age), Note: d.Note,
-		}
-		for _, p := range d.Promoted {
-			day.Promoted = append(day.Promoted, &pb.PromotedEntry{MemoryId: p.ID, EntryId: p.Entry, Category: p.Category, Content: p.Content})
-		}
-		for _, k := range d.Skipped {
-			day.Skipped = append(day.Skipped, &pb.SkippedEntry{EntryId: k.Entry, Category: k.Category, Content: k.Content, Reason: k.Reason})
-		}
-		res.Days = append(res.Days, day)
-	}
-	return res
-}
-
-func (s *adminServer) Checkpoint(ctx context.Context, _ *pb.AdminServiceCheckpointRequest) (*pb.AdminServiceCheckpointResponse, error) {
-	lsn, err := s.admin.Checkpoint(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &pb.AdminServiceCheckpointResponse{Lsn: lsn}, nil
-}
-
-func (s *adminServer) Check(ctx context.Context, _ *pb.AdminServiceCheckRequest) (*pb.AdminServiceCheckResponse, error) {
+// Check verifies the store. Only the first problems are sent; the count covers all of them.
+func (s *adminServer) Check(ctx context.Context, _ *pb.AdminServiceCheckRequest) (*pb.AdminServiceCheckResponse,
+	error) {
 	problems, lsn, err := s.admin.Check(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pb.AdminServiceCheckResponse{Problems: problems, Lsn: lsn}, nil
+	return &pb.AdminServiceCheckResponse{
+		Problems: problems[:min(len(problems), maxProblems)], ProblemCount: int32(len(problems)),
+		Position: s.position(lsn),
+	}, nil
 }
 
+// findingLevels names the levels of findings in messages.
 var findingLevels = map[Level]pb.FindingLevel{
 	LevelOK:   pb.FindingLevel_FINDING_LEVEL_OK,
 	LevelWarn: pb.FindingLevel_FINDING_LEVEL_WARN,
 	LevelFail: pb.FindingLevel_FINDING_LEVEL_FAIL,
 }
 
-func (s *adminServer) Doctor(ctx context.Context, _ *pb.AdminServiceDoctorRequest) (*pb.AdminServiceDoctorResponse, error) {
+// Doctor returns the findings in the order in which the daemon made them.
+func (s *adminServer) Doctor(ctx context.Context, _ *pb.AdminServiceDoctorRequest) (*pb.AdminServiceDoctorResponse,
+	error) {
 	findings, err := s.admin.Doctor(ctx)
 	if err != nil {
 		return nil, err
 	}
 	res := &pb.AdminServiceDoctorResponse{}
 	for _, f := range findings {
-		res.Findings = append(res.Findings, &pb.Finding{Name: f.Name, Level: findingLevels[f.Level], Detail: f.Detail, Remedy: f.Remedy})
+		res.Findings = append(res.Findings,
+			&pb.Finding{Name: f.Name, Level: findingLevels[f.Level], Detail: f.Detail, Remedy: f.Remedy})
 	}
 	return res, nil
 }
 
+// Info describes the daemon. It reads nothing from disk, so that it answers while the disk hangs.
 func (s *adminServer) Info(context.Context, *pb.AdminServiceInfoRequest) (*pb.AdminServiceInfoResponse, error) {
 	info := s.admin.Info()
 	return &pb.AdminServiceInfoResponse{
-		Version: info.Version, ApiVersion: apiVersion, Pid: int64(info.PID), DataDir: info.DataDir, Socket: info.Socket,
-		StartedAt: timeToProto(info.StartedAt), Lsn: info.LSN, ReadOnlyReason: info.ReadOnly, Paused: info.Paused,
-		Jobs: jobsToProto(info.Jobs), ClockDoubt: info.ClockDoubt,
-		Store: info.Store, Epoch: info.Epoch,
+		Version: info.Version, ApiVersion: apiVersion, Pid: int64(info.PID), DataDir: info.DataDir,
+		SocketPath: info.Socket,
+		StartedAt:  timeToProto(info.StartedAt), Position: s.position(info.LSN), ReadOnlyReason: info.ReadOnly,
+		Paused: info.Paused,
+		Jobs:   jobsToProto(info.Jobs), ClockWarning: info.ClockDoubt,
+		StoreId: info.Store, Epoch: info.Epoch,
 	}, nil
 }
 
+// Pause stops capture. A second pause changes nothing.
 func (s *adminServer) Pause(context.Context, *pb.AdminServicePauseRequest) (*pb.AdminServicePauseResponse, error) {
 	return &pb.AdminServicePauseResponse{}, s.admin.Pause(true)
 }
 
+// Resume ends a pause, if there is one.
 func (s *adminServer) Resume(context.Context, *pb.AdminServiceResumeRequest) (*pb.AdminServiceResumeResponse, error) {
 	return &pb.AdminServiceResumeResponse{}, s.admin.Pause(false)
 }
 
+// Stop begins to stop the daemon and answers before it ends: the server waits for calls in progress.
 func (s *adminServer) Stop(context.Context, *pb.AdminServiceStopRequest) (*pb.AdminServiceStopResponse, error) {
 	s.admin.Stop()
 	return &pb.AdminServiceStopResponse{}, nil
+}
+
+// jobsToProto converts the state of the periodic jobs.
+func jobsToProto(jobs []scheduler.Status) []*pb.Job {
+	out := make([]*pb.Job, len(jobs))
+	for i, j := range jobs {
+		out[i] = &pb.Job{
+			Name: j.Name, LastRun: timeToProto(j.LastRun), LastResult: j.Result, Failures: int32(j.Failures),
+			NextRun: timeToProto(j.NextRun),
+			Running: j.Running,
+		}
+		if j.Err != nil {
+			out[i].LastError = j.Err.Error()
+		}
+	}
+	return out
 }

@@ -36,7 +36,8 @@ func drawStruct(t *rapid.T) *structpb.Struct {
 	for _, key := range rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "keys") {
 		fields[key] = structpb.NewStringValue(rapid.String().Draw(t, "value"))
 		fields[key+"n"] = structpb.NewNumberValue(rapid.Float64Range(-1e15, 1e15).Draw(t, "number"))
-		fields[key+"l"] = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewBoolValue(true), structpb.NewNullValue()}})
+		fields[key+"l"] = structpb.NewListValue(
+			&structpb.ListValue{Values: []*structpb.Value{structpb.NewBoolValue(true), structpb.NewNullValue()}})
 	}
 	return &structpb.Struct{Fields: fields}
 }
@@ -45,22 +46,25 @@ func drawNewMemory(t *rapid.T) *pb.NewMemory {
 	s := rapid.String()
 	in := &pb.NewMemory{
 		Id: s.Draw(t, "id"), Category: s.Draw(t, "category"), Content: s.Draw(t, "content"), Title: s.Draw(t, "title"),
-		Source: s.Draw(t, "source"), Tags: rapid.SliceOfN(s, 0, 3).Draw(t, "tags"), Pinned: rapid.Bool().Draw(t, "pinned"),
+		Source: s.Draw(t, "source"), Tags: rapid.SliceOfN(s, 0, 3).Draw(t, "tags"),
+		Pinned:      rapid.Bool().Draw(t, "pinned"),
 		AccessCount: rapid.Int64().Draw(t, "access"), Salience: new(rapid.Float64().Draw(t, "salience")),
 		Confidence: new(rapid.Float64().Draw(t, "confidence")), CreatedAt: drawTime(t, "created"),
 		LastAccessed: drawTime(t, "accessed"), ExpiresAt: drawTime(t, "expires"), StructuredData: drawStruct(t),
 	}
 	if rapid.Bool().Draw(t, "context set") {
 		in.Context = &pb.MemoryContext{
-			Tool: s.Draw(t, "tool"), ErrorType: s.Draw(t, "error"), LearnedFrom: s.Draw(t, "from"), Signature: s.Draw(t, "signature"),
+			Tool: s.Draw(t, "tool"), ErrorType: s.Draw(t, "error"), LearnedFrom: s.Draw(t, "from"),
+			Signature:   s.Draw(t, "signature"),
 			Occurrences: rapid.Int64().Draw(t, "occurrences"),
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "links") {
 		in.Relations = append(in.Relations, &pb.Relation{
-			Type: s.Draw(t, "type"), Target: s.Draw(t, "target"), Strength: new(rapid.Float64().Draw(t, "strength")),
+			Type: s.Draw(t, "type"), TargetId: s.Draw(t, "target"), Strength: new(rapid.Float64().Draw(t, "strength")),
 		})
-		in.Evidence = append(in.Evidence, &pb.Evidence{Log: s.Draw(t, "log"), Entry: s.Draw(t, "entry"), Session: s.Draw(t, "session")})
+		in.Evidence = append(in.Evidence, &pb.Evidence{LogDate: s.Draw(t, "log"), EntryId: s.Draw(t, "entry"),
+			SessionId: s.Draw(t, "session")})
 	}
 	return in
 }
@@ -116,18 +120,23 @@ func TestConversionNamesEveryViolation(t *testing.T) {
 
 func TestPageTokens(t *testing.T) {
 	made := &pb.LogServiceListRequest{Space: "work", PageSize: 10}
-	same := &pb.LogServiceListRequest{Space: "work", PageSize: 20, PageToken: "x"}
-	if got, err := rpc.PageRoundTrip(made, same, "a key"); got != "a key" || err != nil {
+	ask := func(space string) func(string) rpc.PagedRequest {
+		return func(token string) rpc.PagedRequest {
+			return &pb.LogServiceListRequest{Space: space, PageSize: 20, PageToken: token}
+		}
+	}
+	if got, err := rpc.PageRoundTrip(made, ask("work"), "a key"); got != "a key" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := rpc.PageRoundTrip(made, &pb.LogServiceListRequest{Space: "home"}, "k"); err == nil {
+	if _, err := rpc.PageRoundTrip(made, ask("home"), "k"); err == nil {
 		t.Error("a token of another request was taken")
 	}
 }
 
 // FuzzMemory feeds arbitrary messages: whatever is accepted must come back the same the second time.
 func FuzzMemory(f *testing.F) {
-	seed, _ := proto.Marshal(&pb.NewMemory{Id: "a", Content: "喜欢喝茶", Salience: proto.Float64(0), StructuredData: &structpb.Struct{}})
+	seed, _ := proto.Marshal(&pb.NewMemory{Id: "a", Content: "喜欢喝茶", Salience: proto.Float64(0),
+		StructuredData: &structpb.Struct{}})
 	f.Add(seed)
 	f.Add([]byte{0x0a, 0x01, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -140,7 +149,8 @@ func FuzzMemory(f *testing.F) {
 			return
 		}
 		out := rpc.MemoryToProto(d.Memory)
-		if out.GetContent() != in.GetContent() || out.GetId() != in.GetId() || len(out.GetRelations()) != len(in.GetRelations()) {
+		if out.GetContent() != in.GetContent() || out.GetId() != in.GetId() ||
+			len(out.GetRelations()) != len(in.GetRelations()) {
 			t.Errorf("sent %v, received %v", in, out)
 		}
 	})

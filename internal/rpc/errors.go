@@ -19,7 +19,7 @@ import (
 // Domain is the domain of every ErrorInfo.
 const Domain = "memsidecar.v1"
 
-// retryAfter is told to clients when waiting helps.
+// retryAfter is sent to clients when waiting helps.
 const retryAfter = time.Second
 
 // errTooLarge is a request over memory.MaxMessage.
@@ -59,7 +59,7 @@ var table = []struct {
 }
 
 // toStatus turns an error of the domain into what a client sees: a code, one ErrorInfo, and details that programs can
-// act on. What is not in the table is an internal error, of which only the request id is told.
+// act on. What is not in the table is an internal error, of which clients get only the request id.
 func toStatus(err error, requestID string) *status.Status {
 	info := &errdetails.ErrorInfo{Domain: Domain, Metadata: map[string]string{"request_id": requestID}}
 	if invalid, ok := errors.AsType[*memory.InvalidError](err); ok {
@@ -80,11 +80,13 @@ func toStatus(err error, requestID string) *status.Status {
 func details(err error, code codes.Code, info *errdetails.ErrorInfo) []protoadapt.MessageV1 {
 	if e, ok := errors.AsType[*memory.NotFoundError](err); ok {
 		info.Metadata["type"], info.Metadata["name"] = e.Kind, e.Name
-		return []protoadapt.MessageV1{&errdetails.ResourceInfo{ResourceType: e.Kind, ResourceName: e.Name, Description: e.Error()}}
+		return []protoadapt.MessageV1{&errdetails.ResourceInfo{ResourceType: e.Kind, ResourceName: e.Name,
+			Description: e.Error()}}
 	}
 	if e, ok := errors.AsType[*memory.ExistsError](err); ok {
 		info.Metadata["type"], info.Metadata["name"] = e.Kind, e.Name
-		return []protoadapt.MessageV1{&errdetails.ResourceInfo{ResourceType: e.Kind, ResourceName: e.Name, Description: e.Error()}}
+		return []protoadapt.MessageV1{&errdetails.ResourceInfo{ResourceType: e.Kind, ResourceName: e.Name,
+			Description: e.Error()}}
 	}
 	if e, ok := errors.AsType[*memory.StaleError](err); ok {
 		info.Metadata["type"], info.Metadata["name"] = e.Kind, e.Name
@@ -102,12 +104,14 @@ func details(err error, code codes.Code, info *errdetails.ErrorInfo) []protoadap
 	return nil
 }
 
+// precondition describes one failed precondition. kind is a reason, or ETAG for a revision.
 func precondition(kind, subject, description string) *errdetails.PreconditionFailure {
 	return &errdetails.PreconditionFailure{Violations: []*errdetails.PreconditionFailure_Violation{
 		{Type: kind, Subject: subject, Description: description},
 	}}
 }
 
+// badRequest lists the violations of a request, all of them.
 func badRequest(e *memory.InvalidError) *errdetails.BadRequest {
 	out := &errdetails.BadRequest{}
 	for _, v := range e.Violations {
@@ -117,7 +121,9 @@ func badRequest(e *memory.InvalidError) *errdetails.BadRequest {
 	return out
 }
 
-func withDetails(code codes.Code, message string, info *errdetails.ErrorInfo, more ...protoadapt.MessageV1) *status.Status {
+// withDetails makes a status with an ErrorInfo and further details.
+func withDetails(code codes.Code, message string, info *errdetails.ErrorInfo,
+	more ...protoadapt.MessageV1) *status.Status {
 	const longest = 4096 // a status travels in a header: a thousand violations must not make it too large
 	if len(message) > longest {
 		message = message[:longest] + "…"

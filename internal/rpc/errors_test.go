@@ -164,14 +164,16 @@ func TestErrorDetails(t *testing.T) {
 		t.Errorf("no %T in %v", kind, st.Details())
 		return kind
 	}
-	st := call(t, &memory.InvalidError{Violations: []memory.Violation{{Field: "a", Reason: "X", Detail: "bad a"}, {Field: "b[2]", Reason: "Y", Detail: "bad b"}}})
+	st := call(t, &memory.InvalidError{Violations: []memory.Violation{{Field: "a", Reason: "X", Detail: "bad a"},
+		{Field: "b[2]", Reason: "Y", Detail: "bad b"}}})
 	bad := detail(st, &errdetails.BadRequest{}).(*errdetails.BadRequest).GetFieldViolations()
 	if st.Code() != codes.InvalidArgument || len(bad) != 2 || bad[1].GetField() != "b[2]" || bad[1].GetReason() != "Y" {
 		t.Errorf("invalid request: %v %v", st, bad)
 	}
 	st = call(t, fmt.Errorf("get: %w", &memory.NotFoundError{Kind: "memory", Name: "m1"}))
 	resource := detail(st, &errdetails.ResourceInfo{}).(*errdetails.ResourceInfo)
-	if resource.GetResourceType() != "memory" || resource.GetResourceName() != "m1" || info(t, st).GetMetadata()["name"] != "m1" {
+	if resource.GetResourceType() != "memory" || resource.GetResourceName() != "m1" ||
+		info(t, st).GetMetadata()["name"] != "m1" {
 		t.Errorf("not found: %v", st)
 	}
 	st = call(t, &memory.StaleError{Kind: "memory", Name: "m1", Expected: 3, Current: 5})
@@ -179,18 +181,21 @@ func TestErrorDetails(t *testing.T) {
 	if len(failed) != 1 || failed[0].GetType() != "ETAG" || info(t, st).GetMetadata()["current"] != "5" {
 		t.Errorf("stale: %v", st)
 	}
-	if d := detail(call(t, memory.ErrBusy), &errdetails.RetryInfo{}).(*errdetails.RetryInfo); d.GetRetryDelay().AsDuration() <= 0 {
+	if d := detail(call(t, memory.ErrBusy),
+		&errdetails.RetryInfo{}).(*errdetails.RetryInfo); d.GetRetryDelay().AsDuration() <= 0 {
 		t.Errorf("busy: retry after %v", d.GetRetryDelay())
 	}
 }
 
 func TestUnknownErrorsTellNothing(t *testing.T) {
 	for name, err := range map[string]error{
-		"unknown": errors.New("open /secret/path"), "panic": nil, "status of another server": status.Error(codes.NotFound, "secret text"),
+		"unknown": errors.New("open /secret/path"), "panic": nil,
+		"status of another server": status.Error(codes.NotFound, "secret text"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := call(t, err)
-			if st.Code() != codes.Internal || strings.Contains(st.String(), "secret") || info(t, st).GetReason() != "INTERNAL" {
+			if st.Code() != codes.Internal || strings.Contains(st.String(), "secret") ||
+				info(t, st).GetReason() != "INTERNAL" {
 				t.Errorf("got %v", st)
 			}
 		})
@@ -200,7 +205,9 @@ func TestUnknownErrorsTellNothing(t *testing.T) {
 func TestManyViolationsFitAHeader(t *testing.T) {
 	e := &memory.InvalidError{}
 	for i := range 1000 {
-		e.Violations = append(e.Violations, memory.Violation{Field: fmt.Sprintf("items[%d].content", i), Reason: "TOO_LONG", Detail: "has 9000 characters; the limit is 8000"})
+		e.Violations = append(e.Violations,
+			memory.Violation{Field: fmt.Sprintf("items[%d].content", i), Reason: "TOO_LONG",
+				Detail: "has 9000 characters; the limit is 8000"})
 	}
 	if st := call(t, e); st.Code() != codes.InvalidArgument || len(info(t, st).GetReason()) == 0 {
 		t.Errorf("code %v", st.Code())
@@ -208,7 +215,8 @@ func TestManyViolationsFitAHeader(t *testing.T) {
 }
 
 func TestContextErrors(t *testing.T) {
-	for err, want := range map[error]codes.Code{context.Canceled: codes.Canceled, context.DeadlineExceeded: codes.DeadlineExceeded} {
+	for err, want := range map[error]codes.Code{context.Canceled: codes.Canceled,
+		context.DeadlineExceeded: codes.DeadlineExceeded} {
 		if st := rpc.ToStatus(fmt.Errorf("wait: %w", err), "r1"); st.Code() != want {
 			t.Errorf("%v became %v", err, st.Code())
 		}

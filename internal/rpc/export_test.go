@@ -1,11 +1,10 @@
 package rpc
 
 import (
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/store"
 )
 
 // Conversions under test.
@@ -15,15 +14,22 @@ var (
 )
 
 // DraftFromProto converts and returns what is wrong.
-func DraftFromProto(in *pb.NewMemory) (memories.Draft, error) {
+func DraftFromProto(in *pb.NewMemory) (memorysvc.Draft, error) {
 	var check memory.Check
 	d := draftFromProto(&check, "", in)
 	return d, check.Err()
 }
 
-// PageRoundTrip makes a token for one request and reads it for another.
-func PageRoundTrip(made, read proto.Message, key string) (string, error) {
+// PagedRequest is a request for one page.
+type PagedRequest = pagedRequest
+
+// PageRoundTrip makes a token for one request, sets it in another and returns the key read there.
+func PageRoundTrip(made PagedRequest, read func(token string) PagedRequest, key string) (string, error) {
 	var check memory.Check
-	got := pageKey(&check, read, pageToken(made, key))
-	return got, check.Err()
+	token := pagingOf(&check, made, 1).token(key)
+	got := pagingOf(&check, read(token), 1)
+	return got.key, check.Err()
 }
+
+// OperationID is the id of an operation of a store.
+func OperationID(st *store.Store, number int64) string { return encoder{st}.operationID(number) }

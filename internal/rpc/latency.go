@@ -23,11 +23,13 @@ type latencies struct {
 	methods map[string]*ring // guarded by mu
 }
 
+// ring holds how long the newest calls of one method took, in no order once it is full.
 type ring struct {
 	took  [ringSize]time.Duration
 	count int64
 }
 
+// add records one call. The oldest call leaves the ring when it is full.
 func (l *latencies) add(method string, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

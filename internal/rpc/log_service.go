@@ -9,22 +9,24 @@ import (
 	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/journal"
-	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
 // defaultDays is the number of days of a page that names none.
 const defaultDays = 100
 
+// logServer serves LogService.
 type logServer struct {
 	pb.UnsafeLogServiceServer
-	memories *memories.Service
+	encoder
+	memories *memorysvc.Service
 	store    *store.Store
 	now      func() time.Time
 }
 
+// Append adds entries to the logs of their days. Durable on return.
 func (s *logServer) Append(ctx context.Context, req *pb.LogServiceAppendRequest) (*pb.LogServiceAppendResponse, error) {
 	var check memory.Check
 	entries := make([]*memory.Entry, len(req.GetEntries()))
@@ -34,16 +36,15 @@ func (s *logServer) Append(ctx context.Context, req *pb.LogServiceAppendRequest)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	key := req.GetIdempotencyKey()
-	result, err := s.memories.AppendLog(ctx, store.Meta{
-		Space: req.GetSpace(), Actor: journal.ActorClient, Session: req.GetSession(), Key: key, Request: identify(req, key),
-	}, entries)
+	result, err := s.memories.AppendLog(ctx, metaOf(req), entries)
 	if err != nil {
 		return nil, err
 	}
-	return &pb.LogServiceAppendResponse{Result: resultToProto(result)}, nil
+	return &pb.LogServiceAppendResponse{Result: s.result(result)}, nil
 }
 
+// Get returns a page of a day. Entries that are appended between two pages come on a later page; entries that an edit
+// removes do not shift the next page. Error: memory.ErrNotFound for a day without log and without record of one.
 func (s *logServer) Get(_ context.Context, req *pb.LogServiceGetRequest) (*pb.LogServiceGetResponse, error) {
 	var check memory.Check
 	space, date := spaceOf(&check, req.GetSpace()), req.GetDate()
@@ -51,6 +52,7 @@ func (s *logServer) Get(_ context.Context, req *pb.LogServiceGetRequest) (*pb.Lo
 		date = s.now().Format(memory.DateLayout)
 	}
 	check.Date("date", date)
+	paging := pagingOf(&check, req, memory.MaxPage)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
@@ -64,40 +66,35 @@ func (s *logServer) Get(_ context.Context, req *pb.LogServiceGetRequest) (*pb.Lo
 	case err != nil:
 		return nil, err
 	}
-	for _, r := range archived {
-		res.Archived = append(res.Archived, archivedToProto(r))
+	if paging.first() {
+		for _, r := range archived {
+			res.Archived = append(res.Archived, s.archived(r))
+		}
 	}
-	for _, e := range entries {
-		res.Entries = append(res.Entries, entryToProto(e))
-	}
+	res.Entries, res.NextPageToken = pageOf(paging, entries, func(e *memory.Entry) string { return e.ID }, entryToProto)
 	return res, nil
 }
 
+// List returns a page of days, newest first. Dates identify days, so that new days do not shift the next page.
 func (s *logServer) List(_ context.Context, req *pb.LogServiceListRequest) (*pb.LogServiceListResponse, error) {
 	var check memory.Check
 	space := spaceOf(&check, req.GetSpace())
-	n := pageSize(&check, "page_size", req.GetPageSize(), defaultDays)
-	before := pageKey(&check, req, req.GetPageToken())
-	checkDates(&check, req.GetFrom(), req.GetTo())
+	paging := pagingOf(&check, req, defaultDays)
+	start, end := req.GetStartDate(), req.GetEndDate()
+	checkDates(&check, start, end)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
+	days := slices.DeleteFunc(listedDays(s.store.Space(space), req.GetIncludeDeleted()), func(d *pb.LogDay) bool {
+		return start != "" && d.GetDate() < start || end != "" && d.GetDate() > end
+	})
 	res := &pb.LogServiceListResponse{}
-	for _, d := range listedDays(s.store.Space(space), req.GetIncludeDeleted()) {
-		if req.GetFrom() != "" && d.GetDate() < req.GetFrom() || req.GetTo() != "" && d.GetDate() > req.GetTo() || before != "" && d.GetDate() >= before {
-			continue
-		}
-		if len(res.Days) == n {
-			res.NextPageToken = pageToken(req, res.Days[n-1].GetDate())
-			break
-		}
-		res.Days = append(res.Days, d)
-	}
+	res.Days, res.NextPageToken = pageOf(paging, days, (*pb.LogDay).GetDate, func(d *pb.LogDay) *pb.LogDay { return d })
 	return res, nil
 }
 
-// listedDays lists the days that have a log, and if wanted those whose log was deleted, newest first. A day whose log was deleted and begun anew has
-// one: Get tells of both.
+// listedDays lists the days that have a log, and if wanted those whose log was deleted, newest first. A day whose log
+// was deleted and begun anew has one: Get tells of both.
 func listedDays(view *store.Space, deleted bool) []*pb.LogDay {
 	var out []*pb.LogDay
 	there := map[string]bool{}
@@ -113,15 +110,7 @@ func listedDays(view *store.Space, deleted bool) []*pb.LogDay {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *pb.LogDay) int { return strings.Compare(b.GetDate(), a.GetDate()) }) // dates sort as text does
+	// dates sort as text does
+	slices.SortFunc(out, func(a, b *pb.LogDay) int { return strings.Compare(b.GetDate(), a.GetDate()) })
 	return out
-}
-
-// checkDates checks the bounds of days, either of which may be empty.
-func checkDates(check *memory.Check, from, to string) {
-	for _, bound := range []struct{ field, date string }{{"from", from}, {"to", to}} {
-		if bound.date != "" {
-			check.Date(bound.field, bound.date)
-		}
-	}
 }

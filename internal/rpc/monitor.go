@@ -15,11 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
-// Monitor stands around every request: it gives it an id, bounds its size, turns panics and errors into statuses, writes its
-// one line of log and remembers how long it took. It is safe for concurrent use.
+// Monitor stands around every request: it gives it an id, bounds its size, turns panics and errors into statuses,
+// writes its one line of log and remembers how long it took. It is safe for concurrent use.
 type Monitor struct {
 	log       *slog.Logger
 	now       func() time.Time
@@ -40,7 +40,8 @@ func (m *Monitor) Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.UnaryInterceptor(m.unary),
 		grpc.StreamInterceptor(m.stream),
-		// Somewhat too large requests reach the interceptor, which refuses them in our own words; grpc refuses the rest.
+		// Somewhat too large requests reach the interceptor, which refuses them in our own words; grpc refuses the
+		// rest.
 		grpc.MaxRecvMsgSize(2 * memory.MaxMessage),
 		grpc.MaxSendMsgSize(4 * memory.MaxMessage),
 	}
@@ -55,10 +56,12 @@ type request struct {
 	sent     int // bytes of the messages sent
 }
 
+// begin gives a request its id, which responses, errors and the log share.
 func (m *Monitor) begin(method string) *request {
 	return &request{id: strings.ToLower(rand.Text()[:12]), method: method, start: m.now()}
 }
 
+// unary surrounds a call with one request and one response.
 func (m *Monitor) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	r := m.begin(info.FullMethod)
 	r.received = size(req)
@@ -79,7 +82,9 @@ func (m *Monitor) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	return res, m.finish(ctx, r, err)
 }
 
-func (m *Monitor) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+// stream surrounds a call with a stream. Its latency is not recorded: a watch lasts as long as its client.
+func (m *Monitor) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	next grpc.StreamHandler) error {
 	r := m.begin(info.FullMethod)
 	err := m.guard(r, func() error { return next(srv, &countingStream{ServerStream: stream, r: r}) })
 	if isForeign(info.FullMethod) {
@@ -134,6 +139,7 @@ func (m *Monitor) finish(ctx context.Context, r *request, err error) error {
 // isForeign reports whether a method is not one of memsidecar's own services.
 func isForeign(method string) bool { return !strings.HasPrefix(method, "/memsidecar.") }
 
+// size is the encoded size of a message, 0 for what is none.
 func size(message any) int {
 	if m, ok := message.(proto.Message); ok {
 		return proto.Size(m)
@@ -141,6 +147,7 @@ func size(message any) int {
 	return 0
 }
 
+// checkSize refuses a message over memory.MaxMessage. Error: errTooLarge.
 func checkSize(n int) error {
 	if n > memory.MaxMessage {
 		return fmt.Errorf("%w: it has %d bytes, the limit is %d; send it in parts", errTooLarge, n, memory.MaxMessage)
@@ -154,6 +161,7 @@ type countingStream struct {
 	r *request
 }
 
+// RecvMsg receives a message and refuses one that is too large. Error: errTooLarge.
 func (s *countingStream) RecvMsg(message any) error {
 	if err := s.ServerStream.RecvMsg(message); err != nil {
 		return err
@@ -163,6 +171,7 @@ func (s *countingStream) RecvMsg(message any) error {
 	return checkSize(n)
 }
 
+// SendMsg counts and sends a message.
 func (s *countingStream) SendMsg(message any) error {
 	s.r.sent += size(message)
 	return s.ServerStream.SendMsg(message)

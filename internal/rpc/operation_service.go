@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"google.golang.org/grpc"
@@ -13,126 +12,159 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // defaultOperations is the number of operations of a page that names none.
 const defaultOperations = 50
 
+// operationServer serves OperationService.
 type operationServer struct {
 	pb.UnsafeOperationServiceServer
+	encoder
 	store    *store.Store
 	stopping <-chan struct{}
 }
 
-func (s *operationServer) List(ctx context.Context, req *pb.OperationServiceListRequest) (*pb.OperationServiceListResponse, error) {
-	var check memory.Check
-	checkSpaces(&check, req.GetSpaces())
-	n := pageSize(&check, "page_size", req.GetPageSize(), defaultOperations)
-	checkPositive(&check, "from", req.GetFrom())
-	checkPositive(&check, "to", req.GetTo())
-	to := cmp.Or(req.GetTo(), s.store.LSN())
-	if key := pageKey(&check, req, req.GetPageToken()); key != "" {
-		last, err := strconv.ParseInt(key, 10, 64)
-		if err != nil {
-			check.Add("page_token", "INVALID_TOKEN", "is not a token that was returned for this request")
-		}
-		to = min(to, last-1)
-	}
-	if err := check.Err(); err != nil {
+// List returns a page of operations. Operations are numbered, so a page token is the number of the last one.
+func (s *operationServer) List(ctx context.Context,
+	req *pb.OperationServiceListRequest) (*pb.OperationServiceListResponse, error) {
+	first, last, paging, err := s.listBounds(req)
+	if err != nil {
 		return nil, err
 	}
-	keep := noChanges
-	if req.GetIncludeChanges() {
-		keep = nil
-	}
 	res, size := &pb.OperationServiceListResponse{}, 0
-	for rec, err := range s.store.Operations(ctx, max(1, req.GetFrom()), to, true, req.GetIncludeAll()) {
+	lastOp := int64(0)
+	for rec, err := range s.store.OperationsBackward(ctx, max(1, first), last) {
 		if err != nil {
 			return nil, err
 		}
-		if !inSpaces(req.GetSpaces(), rec.Space) {
+		if !allowed(req.GetSpaces(), rec.Space) || !req.GetIncludeBookkeeping() && !store.Significant(rec) {
 			continue
 		}
-		op := operationToProto(rec, keep)
-		if size += proto.Size(op); len(res.Operations) == n || len(res.Operations) > 0 && size > maxPageBytes {
-			last := res.Operations[len(res.Operations)-1]
-			res.NextPageToken = pageToken(req, strconv.FormatInt(last.GetNumber(), 10))
+		op := s.listed(rec, req.GetIncludeChanges())
+		if size += proto.Size(op); len(res.Operations) == paging.size ||
+			len(res.Operations) > 0 && size > maxPageBytes {
+			res.NextPageToken = paging.token(strconv.FormatInt(lastOp, 10))
 			break
 		}
-		res.Operations = append(res.Operations, op)
+		res.Operations, lastOp = append(res.Operations, op), rec.Op
 	}
 	return res, nil
 }
 
-func (s *operationServer) Get(ctx context.Context, req *pb.OperationServiceGetRequest) (*pb.OperationServiceGetResponse, error) {
-	if err := checkNumber(req.GetNumber()); err != nil {
+// listBounds checks a request for a list and returns the oldest and the newest operation of its page.
+func (s *operationServer) listBounds(req *pb.OperationServiceListRequest) (first, last int64, p paging, err error) {
+	var check memory.Check
+	checkSpaces(&check, req.GetSpaces())
+	p = pagingOf(&check, req, defaultOperations)
+	before := int64(0)
+	if !p.first() {
+		if before, err = strconv.ParseInt(p.key, 10, 64); err != nil {
+			check.Add(invalidToken.Field, invalidToken.Reason, "%s", invalidToken.Detail)
+		}
+	}
+	if err := check.Err(); err != nil {
+		return 0, 0, p, err
+	}
+	if first, err = s.optionalNumber("first_id", req.GetFirstId()); err != nil {
+		return 0, 0, p, err
+	}
+	if last, err = s.optionalNumber("last_id", req.GetLastId()); err != nil {
+		return 0, 0, p, err
+	}
+	last = cmp.Or(last, s.store.LSN())
+	if before > 0 {
+		last = min(last, before-1)
+	}
+	return first, last, p, nil
+}
+
+// listed converts an operation for a list: with its changes when they are wanted and fit a page.
+func (s *operationServer) listed(rec *journal.Record, changes bool) *pb.Operation {
+	op := s.operationHeader(rec)
+	if !changes {
+		return op
+	}
+	all := s.changes(rec.Changes)
+	if _, omitted := fit(newBudget(), all); omitted == 0 {
+		op.Changes = all
+	}
+	return op
+}
+
+// Get returns an operation with a page of its changes. Errors: memory.ErrNotFound, memory.ErrTrimmed, memory.ErrEpoch.
+func (s *operationServer) Get(ctx context.Context, req *pb.OperationServiceGetRequest) (*pb.OperationServiceGetResponse,
+	error) {
+	var check memory.Check
+	paging := pagingOf(&check, req, memory.MaxPage)
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	rec, err := s.store.Operation(ctx, req.GetNumber())
+	number, err := s.number("id", req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return &pb.OperationServiceGetResponse{Operation: operationToProto(rec, nil)}, nil
-}
-
-func (s *operationServer) Undo(ctx context.Context, req *pb.OperationServiceUndoRequest) (*pb.OperationServiceUndoResponse, error) {
-	if err := checkNumber(req.GetNumber()); err != nil {
+	rec, err := s.store.Operation(ctx, number)
+	if err != nil {
 		return nil, err
 	}
+	res := &pb.OperationServiceGetResponse{Operation: s.operationHeader(rec)}
+	res.Operation.Changes, res.NextPageToken = pageOf(paging, rec.Changes, nil, s.changeOf)
+	return res, nil
+}
+
+// Undo writes the inverse of an operation. Durable on return. Errors: those of Get, memory.ErrNotUndoable.
+func (s *operationServer) Undo(ctx context.Context,
+	req *pb.OperationServiceUndoRequest) (*pb.OperationServiceUndoResponse, error) {
 	var check memory.Check
 	check.Text("reason", req.GetReason(), memory.MaxTitle, false)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	result, err := s.store.Undo(ctx, store.Meta{
-		Actor: journal.ActorUndo, Reason: req.GetReason(), Key: req.GetIdempotencyKey(), Request: identify(req, req.GetIdempotencyKey()),
-	}, req.GetNumber())
+	number, err := s.number("id", req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return &pb.OperationServiceUndoResponse{Result: resultToProto(result)}, nil
+	result, err := s.store.Undo(ctx, store.Meta{
+		Actor: journal.ActorUndo, Reason: req.GetReason(), Key: req.GetIdempotencyKey(),
+		Request: identify(req, req.GetIdempotencyKey()),
+	}, number)
+	if err != nil {
+		return nil, err
+	}
+	return &pb.OperationServiceUndoResponse{Result: s.result(result)}, nil
 }
 
-func (s *operationServer) Watch(req *pb.OperationServiceWatchRequest, stream grpc.ServerStreamingServer[pb.OperationServiceWatchResponse]) error {
+// Watch sends operations until the client leaves or the daemon stops, which is memory.ErrShuttingDown. It reads the
+// journal, so a slow client holds up nobody. Errors: memory.ErrTrimmed, memory.ErrEpoch.
+func (s *operationServer) Watch(req *pb.OperationServiceWatchRequest,
+	stream grpc.ServerStreamingServer[pb.OperationServiceWatchResponse]) error {
 	var check memory.Check
 	checkSpaces(&check, req.GetSpaces())
-	checkPositive(&check, "after", req.GetAfter())
 	if err := check.Err(); err != nil {
 		return err
 	}
-	after := s.store.LSN()
-	if req.After != nil {
-		after = *req.After
-	}
-	if err := s.sameLine(req.GetEpoch(), after); err != nil {
+	after, err := s.watchFrom(req.GetCursor())
+	if err != nil {
 		return err
 	}
-	// Whoever has the header knows that nothing from here on is missed.
+	// A client that has the header misses nothing from here on.
 	if err := stream.SendHeader(metadata.MD{}); err != nil {
 		return fmt.Errorf("send header: %w", errors.Join(stream.Context().Err(), err))
 	}
-	ctx, cancel := context.WithCancel(stream.Context())
-	watching := make(chan struct{})
-	defer func() { cancel(); <-watching }()
-	go func() {
-		defer close(watching)
-		select {
-		case <-s.stopping:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, done := untilStop(stream.Context(), s.stopping)
+	defer done()
 	for rec, err := range s.store.Watch(ctx, after) {
 		if err != nil {
 			return err
 		}
-		if !inSpaces(req.GetSpaces(), rec.Space) || !req.GetIncludeAll() && !store.Significant(rec) {
+		if !allowed(req.GetSpaces(), rec.Space) || !req.GetIncludeBookkeeping() && !store.Significant(rec) {
 			continue
 		}
-		if err := stream.Send(&pb.OperationServiceWatchResponse{Operation: operationToProto(rec, nil)}); err != nil {
+		if err := s.sendOperation(stream, rec); err != nil {
 			return fmt.Errorf("send operation: %w", errors.Join(stream.Context().Err(), err))
 		}
 	}
@@ -142,37 +174,38 @@ func (s *operationServer) Watch(req *pb.OperationServiceWatchRequest, stream grp
 	return memory.ErrShuttingDown
 }
 
-// sameLine refuses a client that goes on with a number from another line of history: that of a store of which a backup was restored since.
-func (s *operationServer) sameLine(epoch string, after int64) error {
-	switch current := s.store.Epoch(); {
-	case epoch != "" && epoch != current:
-		return fmt.Errorf("%w: %s, not %s; read everything again", memory.ErrEpoch, current, epoch)
-	case after > s.store.LSN():
-		return fmt.Errorf("%w: it has not reached operation %d; read everything again", memory.ErrEpoch, after)
+// watchFrom is the position after which a watch begins.
+func (s *operationServer) watchFrom(cursor string) (int64, error) {
+	if cursor == "" {
+		return s.store.LSN(), nil
 	}
-	return nil
+	if cursor == "0" {
+		return 0, nil // before the first operation
+	}
+	after, err := s.lsn("cursor", cursor)
+	if err == nil && after > s.store.LSN() {
+		err = fmt.Errorf("%w: it has not reached %s; read everything again", memory.ErrEpoch, cursor)
+	}
+	return after, err
 }
 
-func checkSpaces(check *memory.Check, spaces []string) {
-	for i, space := range spaces {
-		check.Slug(fmt.Sprintf("spaces[%d]", i), space)
+// sendOperation sends an operation, a large one in several responses of which the last has the cursor.
+func (s *operationServer) sendOperation(stream grpc.ServerStreamingServer[pb.OperationServiceWatchResponse],
+	rec *journal.Record) error {
+	rest := s.changes(rec.Changes)
+	for {
+		part, _ := fit(newBudget(), rest)
+		if len(part) == 0 && len(rest) > 0 {
+			part = rest[:1]
+		}
+		op := s.operationHeader(rec)
+		op.Changes, rest = part, rest[len(part):]
+		res := &pb.OperationServiceWatchResponse{Operation: op}
+		if len(rest) == 0 {
+			res.Cursor = op.GetId()
+		}
+		if err := stream.Send(res); err != nil || len(rest) == 0 {
+			return err
+		}
 	}
-}
-
-func inSpaces(spaces []string, space string) bool {
-	return len(spaces) == 0 || slices.Contains(spaces, space)
-}
-
-func checkPositive(check *memory.Check, field string, n int64) {
-	if n < 0 {
-		check.Add(field, "OUT_OF_RANGE", "must not be negative")
-	}
-}
-
-func checkNumber(n int64) error {
-	var check memory.Check
-	if n < 1 {
-		check.Add("number", "OUT_OF_RANGE", "must be 1 or more")
-	}
-	return check.Err()
 }

@@ -10,40 +10,41 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/backup"
-	"github.com/memsidecar/memsidecar/internal/chronicle"
-	"github.com/memsidecar/memsidecar/internal/consolidator"
-	"github.com/memsidecar/memsidecar/internal/digest"
-	"github.com/memsidecar/memsidecar/internal/edit"
-	"github.com/memsidecar/memsidecar/internal/figures"
-	"github.com/memsidecar/memsidecar/internal/graph"
-	"github.com/memsidecar/memsidecar/internal/memories"
-	"github.com/memsidecar/memsidecar/internal/purge"
-	"github.com/memsidecar/memsidecar/internal/recall"
-	"github.com/memsidecar/memsidecar/internal/review"
+	"github.com/memsidecar/memsidecar/internal/reconcile"
+	"github.com/memsidecar/memsidecar/internal/reflector/consolidator"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
+	"github.com/memsidecar/memsidecar/internal/reflector/summary"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/search/logindex"
+	"github.com/memsidecar/memsidecar/internal/service/graph"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
+	"github.com/memsidecar/memsidecar/internal/service/session"
+	"github.com/memsidecar/memsidecar/internal/service/transfer"
+	"github.com/memsidecar/memsidecar/internal/service/usage"
 	"github.com/memsidecar/memsidecar/internal/store"
-	"github.com/memsidecar/memsidecar/internal/transfer"
+	"github.com/memsidecar/memsidecar/internal/store/backup"
+	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
 // Deps is what is served. All fields are required.
 type Deps struct {
 	Store        *store.Store
-	Memories     *memories.Service
+	Memories     *memorysvc.Service
 	Graph        *graph.Service
 	Search       *search.Engine
-	Logs         *chronicle.Finder
+	Logs         *logindex.Index
 	Recall       *recall.Service
 	Sessions     *session.Service
 	Consolidator *consolidator.Service
 	Archiver     *archiver.Archiver
 	Purges       *purge.Service
-	Edits        *edit.Service
-	Figures      *figures.Service
+	Edits        *reconcile.Service
+	Usage        *usage.Service
 	Reviews      *review.Service
-	Digest       *digest.Service
+	Summaries    *summary.Service
 	Admin        Admin
 	Backups      *backup.Source
 	Transfer     *transfer.Service
@@ -51,28 +52,40 @@ type Deps struct {
 	Monitor      *Monitor        // the one whose Options the server was made with
 }
 
-// Register adds all services to a server. The health server returned says SERVING for "" and for each service; the caller changes that.
+// Register adds all services to a server. The health server returned says SERVING for "" and for each service; the
+// caller changes that.
 func Register(server *grpc.Server, deps Deps) *health.Server {
+	enc, keyed := encoder{deps.Store}, newKeyedCalls(deps.Store)
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
-		memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator, purges: deps.Purges, recall: deps.Recall,
-		sessions: deps.Sessions, search: deps.Search,
+		encoder: enc, memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator,
+		summaries: deps.Summaries, purges: deps.Purges, recall: deps.Recall, sessions: deps.Sessions,
+		search: deps.Search,
+		keyed:  keyed,
 	})
-	pb.RegisterSearchServiceServer(server, &searchServer{engine: deps.Search, logs: deps.Logs, recall: deps.Recall, store: deps.Store, now: deps.Monitor.now})
-	pb.RegisterSessionServiceServer(server, &sessionServer{sessions: deps.Sessions, recall: deps.Recall})
-	pb.RegisterWorkingMemoryServiceServer(server, &workingServer{sessions: deps.Sessions, recall: deps.Recall})
-	pb.RegisterProcedureServiceServer(server, &procedureServer{recall: deps.Recall, memories: deps.Memories})
-	pb.RegisterLogServiceServer(server, &logServer{memories: deps.Memories, store: deps.Store, now: deps.Monitor.now})
-	pb.RegisterOperationServiceServer(server, &operationServer{store: deps.Store, stopping: deps.Stopping})
+	pb.RegisterSearchServiceServer(server, &searchServer{
+		engine: deps.Search, logs: deps.Logs, recall: deps.Recall, memories: deps.Memories, store: deps.Store,
+		now: deps.Monitor.now,
+	})
+	pb.RegisterSessionServiceServer(server, &sessionServer{
+		encoder: enc, sessions: deps.Sessions, recall: deps.Recall, memories: deps.Memories, keyed: keyed,
+	})
+	pb.RegisterLogServiceServer(server, &logServer{
+		encoder: enc, memories: deps.Memories, store: deps.Store, now: deps.Monitor.now,
+	})
+	pb.RegisterOperationServiceServer(server,
+		&operationServer{encoder: enc, store: deps.Store, stopping: deps.Stopping})
+	pb.RegisterFileServiceServer(server, &fileServer{
+		encoder: enc, edits: deps.Edits, reviews: deps.Reviews, store: deps.Store, publish: deps.Admin.Publish,
+		keyed: keyed,
+	})
 	pb.RegisterAdminServiceServer(server, &adminServer{
-		admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer, edits: deps.Edits, stopping: deps.Stopping,
+		encoder: enc, admin: deps.Admin, archiver: deps.Archiver, backups: deps.Backups, transfer: deps.Transfer,
+		keyed: keyed, stopping: deps.Stopping,
 	})
-	pb.RegisterGraphServiceServer(server, &graphServer{graph: deps.Graph})
-	pb.RegisterTitleServiceServer(server, &titleServer{memories: deps.Memories})
-	pb.RegisterReviewServiceServer(server, &reviewServer{reviews: deps.Reviews, store: deps.Store})
-	pb.RegisterLearningServiceServer(server, &learningServer{consolidator: deps.Consolidator, digest: deps.Digest})
-	pb.RegisterViewServiceServer(server, &viewServer{memories: deps.Memories})
-	pb.RegisterFigureServiceServer(server, &figureServer{figures: deps.Figures})
-	pb.RegisterFileServiceServer(server, &fileServer{edits: deps.Edits})
+	pbalpha.RegisterGraphServiceServer(server, &graphServer{encoder: enc, graph: deps.Graph})
+	pbalpha.RegisterTitleServiceServer(server, &titleServer{encoder: enc, memories: deps.Memories})
+	pbalpha.RegisterViewServiceServer(server, &viewServer{encoder: enc, memories: deps.Memories})
+	pbalpha.RegisterUsageServiceServer(server, &usageServer{usage: deps.Usage})
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

@@ -22,28 +22,29 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/backup"
-	"github.com/memsidecar/memsidecar/internal/chronicle"
-	"github.com/memsidecar/memsidecar/internal/consolidator"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
-	"github.com/memsidecar/memsidecar/internal/digest"
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/edit"
-	"github.com/memsidecar/memsidecar/internal/figures"
-	"github.com/memsidecar/memsidecar/internal/graph"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
-	"github.com/memsidecar/memsidecar/internal/memories"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/plan"
-	"github.com/memsidecar/memsidecar/internal/recall"
+	"github.com/memsidecar/memsidecar/internal/reconcile"
 	"github.com/memsidecar/memsidecar/internal/reflector"
-	"github.com/memsidecar/memsidecar/internal/review"
+	"github.com/memsidecar/memsidecar/internal/reflector/consolidator"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+	"github.com/memsidecar/memsidecar/internal/reflector/review"
+	"github.com/memsidecar/memsidecar/internal/reflector/summary"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/search/logindex"
+	"github.com/memsidecar/memsidecar/internal/service/graph"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
+	"github.com/memsidecar/memsidecar/internal/service/session"
+	"github.com/memsidecar/memsidecar/internal/service/transfer"
+	"github.com/memsidecar/memsidecar/internal/service/usage"
 	"github.com/memsidecar/memsidecar/internal/store"
-	"github.com/memsidecar/memsidecar/internal/transfer"
+	"github.com/memsidecar/memsidecar/internal/store/backup"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
 func newMonitor(t *testing.T) *rpc.Monitor {
@@ -54,6 +55,9 @@ func newServer(monitor *rpc.Monitor) *grpc.Server {
 	return grpc.NewServer(append(monitor.Options(), grpc.WaitForHandlers(true))...)
 }
 
+// publishedFiles is what backups hold besides the store.
+var publishedFiles = backup.Layout{jsonstore.BackupFiles{}, dailylog.BackupFiles{}}
+
 // dial serves in memory and returns a client.
 func dial(t *testing.T, server *grpc.Server) *grpc.ClientConn {
 	t.Helper()
@@ -61,7 +65,9 @@ func dial(t *testing.T, server *grpc.Server) *grpc.ClientConn {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	conn, err := grpc.NewClient("passthrough:///bufconn",
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return listener.DialContext(ctx)
+		}),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20), grpc.MaxCallSendMsgSize(64<<20)))
 	if err != nil {
@@ -88,20 +94,23 @@ type daemon struct {
 	log     pb.LogServiceClient
 	ops     pb.OperationServiceClient
 	admin   pb.AdminServiceClient
+	file    pb.FileServiceClient
 	store   *store.Store
 	stopped chan struct{}
 	paused  *bool
 
 	root  *os.Root
 	files *jsonstore.Publisher
-	edits *edit.Service
+	edits *reconcile.Service
 }
 
 // rules stands in for the reflector: it learns one fact from every session.
 type rules struct{ store *store.Store }
 
 func (r rules) Reflect(ctx context.Context, space, id string, opts reflector.Options) (reflector.Result, error) {
-	p := plan.Plan{Space: space, Session: id, Items: []plan.Item{{Action: plan.Add, Memory: memory.Memory{ID: "learnt", Category: "facts", Content: "learnt it"}}}}
+	p := guard.Plan{Space: space, Session: id,
+		Items: []guard.Item{{Action: guard.Add,
+			Memory: memory.Memory{ID: "learnt", Category: "facts", Content: "learnt it"}}}}
 	if opts.DryRun {
 		return reflector.Result{Plan: p}, nil
 	}
@@ -127,11 +136,14 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	engine, tools := search.New(search.Config{}), recall.NewTools()
-	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
-	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Foreign: func(string) {}})
-	finder := chronicle.New(chronicle.Config{Search: engine, Now: time.Now})
-	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet, Projections: []store.Projection{engine, files, logs, tools, finder}})
+	engine, recallIndex := search.New(search.Config{}), recall.NewIndex()
+	files := jsonstore.NewPublisher(jsonstore.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet,
+		OnEdit: func(string) {}})
+	logs := dailylog.NewPublisher(dailylog.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet,
+		OnEdit: func(string) {}})
+	finder := logindex.New(logindex.Config{Search: engine, Now: time.Now})
+	st, err := store.Open(store.Config{FS: durable.Dir(root), Now: time.Now, Logger: quiet,
+		Projections: []store.Projection{engine, files, logs, recallIndex, finder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,41 +154,55 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 	})
 	files.Attach(jsonstore.FromStore(st))
 	logs.Attach(dailylog.FromStore(st))
-	finder.Attach(st)
+	finder.SetStore(st)
 	d := &daemon{store: st, stopped: make(chan struct{}), paused: new(false), root: root, files: files}
-	d.edits = edit.New(edit.Config{
+	d.edits = reconcile.New(reconcile.Config{
 		Store: st, FS: durable.Dir(root), Memories: files, Logs: logs, Now: time.Now, Location: time.UTC, Logger: quiet,
 	})
 	monitor := newMonitor(t)
 	server := newServer(monitor)
 	sessions := session.New(session.Config{
-		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool { return *d.paused },
+		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool {
+			return *d.paused
+		},
 	})
 	rpc.Register(server, rpc.Deps{
-		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Tools: tools, Working: sessions.Working}),
-		Store:  st, Memories: memories.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine, Monitor: monitor, Stopping: d.stopped,
+		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Index: recallIndex,
+			Working: sessions.Working}),
+		Store: st, Memories: memorysvc.New(st, time.Now), Graph: graph.New(st, time.Now), Search: engine,
+		Monitor: monitor, Stopping: d.stopped,
 		Consolidator: consolidator.New(consolidator.Config{Store: st, Search: engine, Now: time.Now}),
 		Sessions:     sessions,
 		Logs:         finder,
 		Archiver:     archiver.New(archiver.Config{Store: st, Location: time.UTC, Logger: quiet}),
-		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Now: time.Now}, Transfer: transfer.New(st, durable.Dir(root), engine, time.Now),
-		Edits: d.edits, Figures: figures.New(st, time.UTC), Reviews: review.New(st), Digest: digest.New(st, time.Now),
+		Backups:      &backup.Source{Store: st, FS: durable.Dir(root), Published: publishedFiles, Now: time.Now},
+		Transfer:     transfer.New(st, durable.Dir(root), engine, time.Now),
+		Purges: purge.New(purge.Config{
+			Store: st, FS: durable.Dir(root), Memories: files, Logs: logs,
+			SaveIndex: func() error { return nil },
+			Logger:    quiet,
+		}),
+		Edits: d.edits, Usage: usage.New(st, time.UTC), Reviews: review.New(st), Summaries: summary.New(st, time.Now),
 		Admin: rpc.Admin{
 			Info: func() rpc.Info {
-				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(), Epoch: st.Epoch()}
+				return rpc.Info{Version: "v0", PID: 42, LSN: st.LSN(), Paused: *d.paused, Store: st.Origin(),
+					Epoch: st.Epoch()}
 			},
 			Doctor: func(context.Context) ([]rpc.Finding, error) {
 				return []rpc.Finding{{Name: "disk", Level: rpc.LevelWarn}}, nil
 			},
-			Check:      func(context.Context) ([]string, int64, error) { return nil, st.LSN(), nil },
-			Checkpoint: st.Checkpoint,
-			Pause:      func(p bool) error { *d.paused = p; return nil },
-			Stop:       sync.OnceFunc(func() { close(d.stopped) }),
+			Check:   func(context.Context) ([]string, int64, error) { return nil, st.LSN(), nil },
+			Publish: st.Checkpoint,
+			Pause:   func(p bool) error { *d.paused = p; return nil },
+			Stop:    sync.OnceFunc(func() { close(d.stopped) }),
 		},
 	})
 	d.conn = dial(t, server)
-	d.memory, d.search, d.session = pb.NewMemoryServiceClient(d.conn), pb.NewSearchServiceClient(d.conn), pb.NewSessionServiceClient(d.conn)
-	d.log, d.ops, d.admin = pb.NewLogServiceClient(d.conn), pb.NewOperationServiceClient(d.conn), pb.NewAdminServiceClient(d.conn)
+	d.memory, d.search, d.session = pb.NewMemoryServiceClient(d.conn), pb.NewSearchServiceClient(d.conn),
+		pb.NewSessionServiceClient(d.conn)
+	d.file = pb.NewFileServiceClient(d.conn)
+	d.log, d.ops, d.admin = pb.NewLogServiceClient(d.conn), pb.NewOperationServiceClient(d.conn),
+		pb.NewAdminServiceClient(d.conn)
 	return d
 }
 
@@ -190,6 +216,14 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
+// id is the id of an operation.
+func (d *daemon) id(number int64) string { return rpc.OperationID(d.store, number) }
+
+// consolidateText asks to consolidate a text.
+func consolidateText(text *pb.ConsolidateText) *pb.MemoryServiceConsolidateRequest {
+	return &pb.MemoryServiceConsolidateRequest{Input: &pb.MemoryServiceConsolidateRequest_Text{Text: text}}
+}
+
 func (d *daemon) add(t *testing.T, id, content string) *pb.WriteResult {
 	t.Helper()
 	return must[*pb.MemoryServiceAddResponse](t)(d.memory.Add(t.Context(), &pb.MemoryServiceAddRequest{
@@ -200,28 +234,34 @@ func (d *daemon) add(t *testing.T, id, content string) *pb.WriteResult {
 func TestMemoryCalls(t *testing.T) {
 	d := start(t)
 	first := d.add(t, "a", "the port is 8080")
-	if again := d.add(t, "a", "the port is 8080"); !again.GetReplayed() || again.GetOperation() != first.GetOperation() {
+	if again := d.add(t, "a", "the port is 8080"); !again.GetReplayed() ||
+		again.GetOperationId() != first.GetOperationId() {
 		t.Errorf("again: %v, want the first result %v", again, first)
 	}
 	d.add(t, "b", "tea, please")
-	got := must[*pb.MemoryServiceGetResponse](t)(d.memory.Get(t.Context(), &pb.MemoryServiceGetRequest{Ids: []string{"b", "x", "a"}}))
-	if len(got.GetMemories()) != 2 || got.GetMemories()[0].GetId() != "b" || len(got.GetMissing()) != 1 || got.GetMissing()[0] != "x" {
+	got := must[*pb.MemoryServiceGetResponse](t)(
+		d.memory.Get(t.Context(), &pb.MemoryServiceGetRequest{Ids: []string{"b", "x", "a"}}))
+	if len(got.GetMemories()) != 2 || got.GetMemories()[0].GetId() != "b" || len(got.GetMissingIds()) != 1 ||
+		got.GetMissingIds()[0] != "x" {
 		t.Errorf("Get = %v", got)
 	}
 
 	data, _ := structpb.NewStruct(map[string]any{"k": "v"})
 	up := must[*pb.MemoryServiceUpdateResponse](t)(d.memory.Update(t.Context(), &pb.MemoryServiceUpdateRequest{
-		Id: "a", ExpectedRevision: first.GetOperation(),
-		Patch: &pb.MemoryPatch{Content: new("the port is 9090"), Tags: []string{"net"}, StructuredData: data, Context: &pb.MemoryContext{Tool: "curl"}},
+		Id: "a", ExpectedRevision: 1,
+		Patch: &pb.MemoryPatch{Content: new("the port is 9090"), Tags: []string{"net"}, StructuredData: data,
+			Context: &pb.MemoryContext{Tool: "curl"}},
 	})).GetMemory()
-	if up.GetContent() != "the port is 9090" || up.GetTags()[0] != "net" || up.GetStructuredData().AsMap()["k"] != "v" || up.GetContext().GetTool() != "curl" {
+	if up.GetContent() != "the port is 9090" || up.GetTags()[0] != "net" ||
+		up.GetStructuredData().AsMap()["k"] != "v" || up.GetContext().GetTool() != "curl" {
 		t.Errorf("Update = %v", up)
 	}
 	up = must[*pb.MemoryServiceUpdateResponse](t)(d.memory.Update(t.Context(), &pb.MemoryServiceUpdateRequest{
 		Id: "a", Patch: &pb.MemoryPatch{Content: new("not named")},
 		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"tags", "structured_data", "context", "title"}},
 	})).GetMemory()
-	if up.GetContent() != "the port is 9090" || len(up.GetTags()) != 0 || up.GetStructuredData() != nil || up.GetContext() != nil {
+	if up.GetContent() != "the port is 9090" || len(up.GetTags()) != 0 || up.GetStructuredData() != nil ||
+		up.GetContext() != nil {
 		t.Errorf("masked Update = %v", up)
 	}
 	for _, mask := range []*fieldmaskpb.FieldMask{nil, {Paths: []string{"id"}}} {
@@ -230,32 +270,43 @@ func TestMemoryCalls(t *testing.T) {
 			t.Errorf("mask %v: %v, want InvalidArgument", mask, err)
 		}
 	}
-	_, err := d.memory.Update(t.Context(), &pb.MemoryServiceUpdateRequest{Id: "a", ExpectedRevision: 1, Patch: &pb.MemoryPatch{Title: new("t")}})
+	_, err := d.memory.Update(t.Context(),
+		&pb.MemoryServiceUpdateRequest{Id: "a", ExpectedRevision: 2, Patch: &pb.MemoryPatch{Title: new("t")}})
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("old revision: %v, want FailedPrecondition", err)
 	}
 
-	link := must[*pb.MemoryServiceLinkResponse](t)(d.memory.Link(t.Context(), &pb.MemoryServiceLinkRequest{Id: "a", Relation: &pb.Relation{Type: "supports", Target: "b"}}))
+	link := must[*pb.MemoryServiceLinkResponse](t)(
+		d.memory.Link(t.Context(), &pb.MemoryServiceLinkRequest{Id: "a",
+			Relation: &pb.Relation{Type: "supports", TargetId: "b"}}))
 	if r := link.GetMemory().GetRelations(); len(r) != 1 || r[0].GetStrength() != 0.5 {
 		t.Errorf("Link = %v", link)
 	}
-	must[*pb.MemoryServiceUnlinkResponse](t)(d.memory.Unlink(t.Context(), &pb.MemoryServiceUnlinkRequest{Id: "a", Relation: &pb.Relation{Type: "supports", Target: "b"}}))
-	must[*pb.MemoryServiceDeleteResponse](t)(d.memory.Delete(t.Context(), &pb.MemoryServiceDeleteRequest{Ids: []string{"a"}}))
+	must[*pb.MemoryServiceUnlinkResponse](t)(
+		d.memory.Unlink(t.Context(), &pb.MemoryServiceUnlinkRequest{Id: "a",
+			Relation: &pb.Relation{Type: "supports", TargetId: "b"}}))
+	must[*pb.MemoryServiceDeleteResponse](t)(
+		d.memory.Delete(t.Context(), &pb.MemoryServiceDeleteRequest{Ids: []string{"a"}}))
 	if len(d.store.Space(memory.DefaultSpace).Forgotten()) != 1 {
 		t.Error("a deleted value is not forgotten by default")
 	}
-	must[*pb.MemoryServiceRestoreResponse](t)(d.memory.Restore(t.Context(), &pb.MemoryServiceRestoreRequest{Ids: []string{"a"}}))
-	history := must[*pb.MemoryServiceHistoryResponse](t)(d.memory.History(t.Context(), &pb.MemoryServiceHistoryRequest{Id: "a"})).GetOperations()
+	must[*pb.MemoryServiceRestoreResponse](t)(
+		d.memory.Restore(t.Context(), &pb.MemoryServiceRestoreRequest{Ids: []string{"a"}}))
+	history := must[*pb.MemoryServiceHistoryResponse](t)(
+		d.memory.History(t.Context(), &pb.MemoryServiceHistoryRequest{Id: "a"})).GetOperations()
 	if len(history) != 7 || len(history[1].GetChanges()) != 1 || history[1].GetChangeCount() != 2 {
 		t.Errorf("%d operations of history: %v", len(history), history)
 	}
 
-	must[*pb.MemoryServiceSetRollingSummaryResponse](t)(d.memory.SetRollingSummary(t.Context(), &pb.MemoryServiceSetRollingSummaryRequest{Summary: "likes tea"}))
-	if s := must[*pb.MemoryServiceGetRollingSummaryResponse](t)(d.memory.GetRollingSummary(t.Context(), &pb.MemoryServiceGetRollingSummaryRequest{})); s.GetSummary() != "likes tea" {
+	must[*pb.MemoryServiceSetSummaryResponse](t)(
+		d.memory.SetSummary(t.Context(), &pb.MemoryServiceSetSummaryRequest{Summary: "likes tea"}))
+	if s := must[*pb.MemoryServiceGetSummaryResponse](t)(
+		d.memory.GetSummary(t.Context(), &pb.MemoryServiceGetSummaryRequest{})); s.GetSummary() != "likes tea" {
 		t.Errorf("summary %v", s)
 	}
 	stats := must[*pb.MemoryServiceStatsResponse](t)(d.memory.Stats(t.Context(), &pb.MemoryServiceStatsRequest{}))
-	if stats.GetTotal() != 2 || stats.GetByCategory()["facts"] != 2 || stats.GetLsn() == 0 || len(stats.GetLatencies()) < 8 {
+	if stats.GetTotal() != 2 || stats.GetByCategory()["facts"] != 2 || stats.GetPosition() == "" ||
+		len(stats.GetLatencies()) < 8 {
 		t.Errorf("Stats = %v", stats)
 	}
 	for _, l := range stats.GetLatencies() {
@@ -263,7 +314,11 @@ func TestMemoryCalls(t *testing.T) {
 			t.Errorf("latency %v", l)
 		}
 	}
-	if c := must[*pb.MemoryServiceConsolidateResponse](t)(d.memory.Consolidate(t.Context(), &pb.MemoryServiceConsolidateRequest{Content: "x", WriteTo: pb.WriteTo_WRITE_TO_DAILY})); c.GetDecision() != pb.Decision_DECISION_ADD || c.GetId() == "" {
+	if c := must[*pb.MemoryServiceConsolidateResponse](t)(
+		d.memory.Consolidate(t.Context(), consolidateText(
+			&pb.ConsolidateText{Content: "x",
+				WriteTo: pb.WriteTo_WRITE_TO_DAILY}))).GetItems(); c[0].GetDecision() != pb.Decision_DECISION_ADD ||
+		c[0].GetId() == "" {
 		t.Errorf("Consolidate = %v", c)
 	}
 }
@@ -273,17 +328,21 @@ func TestListOverTheWire(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		d.add(t, id, "memory "+id)
 	}
-	req := &pb.MemoryServiceListRequest{PageSize: 2, Ascending: true, Filter: &pb.MemoryFilter{Categories: []string{"facts"}}}
+	req := &pb.MemoryServiceListRequest{PageSize: 2, Ascending: true,
+		Filter: &pb.MemoryFilter{Categories: []string{"facts"}}}
 	page := must[*pb.MemoryServiceListResponse](t)(d.memory.List(t.Context(), req))
 	if len(page.GetMemories()) != 2 || page.GetNextPageToken() == "" || page.GetTotal() != 3 {
 		t.Fatalf("first page %v", page)
 	}
 	req.PageToken = page.GetNextPageToken()
-	if page = must[*pb.MemoryServiceListResponse](t)(d.memory.List(t.Context(), req)); len(page.GetMemories()) != 1 || page.GetMemories()[0].GetId() != "c" || page.GetNextPageToken() != "" {
+	if page = must[*pb.MemoryServiceListResponse](t)(d.memory.List(t.Context(), req)); len(page.GetMemories()) != 1 ||
+		page.GetMemories()[0].GetId() != "c" || page.GetNextPageToken() != "" {
 		t.Errorf("last page %v", page)
 	}
-	_, err := d.memory.List(t.Context(), &pb.MemoryServiceListRequest{Order: 99, Filter: &pb.MemoryFilter{Statuses: []pb.MemoryStatus{77}}})
-	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "order") || !strings.Contains(err.Error(), "statuses[0]") {
+	_, err := d.memory.List(t.Context(), &pb.MemoryServiceListRequest{Order: 99,
+		Filter: &pb.MemoryFilter{Statuses: []pb.MemoryStatus{77}}})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "order") ||
+		!strings.Contains(err.Error(), "statuses[0]") {
 		t.Errorf("unknown enums: %v", err)
 	}
 }
@@ -292,51 +351,63 @@ func TestSearchCalls(t *testing.T) {
 	d := start(t)
 	d.add(t, "a", "the staging database listens on port 5433")
 	d.add(t, "b", "the staging database listens on port 5434")
-	found := must[*pb.SearchServiceSearchResponse](t)(d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database port", Explain: true}))
-	if len(found.GetHits()) == 0 || len(found.GetHits()[0].GetComponents()) == 0 || found.GetHits()[0].GetSpace() != "default" {
+	found := must[*pb.SearchServiceSearchResponse](t)(
+		d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database port", Explain: true}))
+	if len(found.GetHits()) == 0 || len(found.GetHits()[0].GetComponents()) == 0 ||
+		found.GetHits()[0].GetSpace() != "default" {
 		t.Fatalf("Search = %v", found)
 	}
-	must[*pb.SearchServiceSearchResponse](t)(d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database port", Touch: new(false)}))
-	if err := d.store.FlushTouches(t.Context()); err != nil {
+	must[*pb.SearchServiceSearchResponse](t)(
+		d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database port", NoTouch: true}))
+	if err := d.store.FlushAccesses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if hot := must[*pb.MemoryServiceHotResponse](t)(d.memory.Hot(t.Context(), &pb.MemoryServiceHotRequest{})).GetMemories(); len(hot) != len(found.GetHits()) || hot[0].GetAccessCount() != 1 {
+	if hot := must[*pb.SearchServiceHotResponse](t)(
+		d.search.Hot(t.Context(), &pb.SearchServiceHotRequest{})).GetMemories(); len(hot) != len(found.GetHits()) ||
+		hot[0].GetAccessCount() != 1 {
 		t.Errorf("after one counted search: %v", hot)
 	}
-	similar := must[*pb.SearchServiceSimilarResponse](t)(d.search.Similar(t.Context(), &pb.SearchServiceSimilarRequest{Like: &pb.SearchServiceSimilarRequest_Id{Id: "a"}})).GetHits()
+	similar := must[*pb.SearchServiceSimilarResponse](t)(
+		d.search.Similar(t.Context(), &pb.SearchServiceSimilarRequest{
+			Like: &pb.SearchServiceSimilarRequest_Id{Id: "a"}})).GetHits()
 	if len(similar) != 1 || similar[0].GetMemory().GetId() != "b" {
 		t.Errorf("Similar = %v", similar)
 	}
-	if _, err := d.search.Similar(t.Context(), &pb.SearchServiceSimilarRequest{}); status.Code(err) != codes.InvalidArgument {
+	if _, err := d.search.Similar(t.Context(),
+		&pb.SearchServiceSimilarRequest{}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("like nothing: %v", err)
 	}
-	if _, err := d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "x", K: 201}); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("k 201: %v", err)
+	if _, err := d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "x", Limit: 201}); status.Code(
+		err) != codes.InvalidArgument {
+		t.Errorf("limit 201: %v", err)
 	}
 }
 
 func TestSessionCalls(t *testing.T) {
 	d := start(t)
-	must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), &pb.SessionServiceStartRequest{SessionId: "s1", Host: "test"}))
+	must[*pb.SessionServiceStartResponse](t)(
+		d.session.Start(t.Context(), &pb.SessionServiceStartRequest{SessionId: "s1", Host: "test"}))
 	req := &pb.SessionServiceAppendRequest{SessionId: "s1", Messages: []*pb.SessionMessage{
-		{Seq: 1, Role: "user", Content: "hello"},
-		{Seq: 2, Role: "tool", Tool: &pb.ToolCall{Name: "sh", Error: "boom", Failed: true}},
+		{Seq: 1, Role: pb.Role_ROLE_USER, Content: "hello"},
+		{Seq: 2, Role: pb.Role_ROLE_TOOL, Tool: &pb.ToolCall{Name: "sh", Error: "boom", Failed: true}},
 	}}
-	if got := must[*pb.SessionServiceAppendResponse](t)(d.session.Append(t.Context(), req)); got.GetNextSeq() != 3 || got.GetResult().GetOutcomes()[1].GetId() != "2" {
+	if got := must[*pb.SessionServiceAppendResponse](t)(d.session.Append(t.Context(), req)); got.GetNextSeq() != 3 ||
+		got.GetResult().GetOutcomes()[1].GetId() != "2" {
 		t.Errorf("Append = %v", got)
 	}
-	req.Messages = append(req.Messages, &pb.SessionMessage{Seq: 3, Role: "assistant", Content: "done"})
+	req.Messages = append(req.Messages, &pb.SessionMessage{Seq: 3, Role: pb.Role_ROLE_ASSISTANT, Content: "done"})
 	got := must[*pb.SessionServiceAppendResponse](t)(d.session.Append(t.Context(), req))
 	var states []pb.OutcomeStatus
 	for _, o := range got.GetResult().GetOutcomes() {
 		states = append(states, o.GetStatus())
 	}
-	if want := []pb.OutcomeStatus{2, 2, 1}; len(states) != 3 || states[0] != want[0] || states[1] != want[1] || states[2] != want[2] {
+	if want := []pb.OutcomeStatus{2, 2, 1}; len(states) != 3 || states[0] != want[0] || states[1] != want[1] ||
+		states[2] != want[2] {
 		t.Errorf("repeat with one more: %v, want %v", states, want)
 	}
 	for name, messages := range map[string][]*pb.SessionMessage{
-		"gap":   {{Seq: 9, Role: "user", Content: "x"}},
-		"holes": {{Seq: 4, Role: "user", Content: "x"}, {Seq: 6, Role: "user", Content: "y"}},
+		"gap":   {{Seq: 9, Role: pb.Role_ROLE_USER, Content: "x"}},
+		"holes": {{Seq: 4, Role: pb.Role_ROLE_USER, Content: "x"}, {Seq: 6, Role: pb.Role_ROLE_USER, Content: "y"}},
 		"none":  nil,
 	} {
 		_, err := d.session.Append(t.Context(), &pb.SessionServiceAppendRequest{SessionId: "s1", Messages: messages})
@@ -344,30 +415,50 @@ func TestSessionCalls(t *testing.T) {
 			t.Errorf("%s: %v, want InvalidArgument", name, err)
 		}
 	}
-	back := must[*pb.SessionServiceGetResponse](t)(d.session.Get(t.Context(), &pb.SessionServiceGetRequest{SessionId: "s1", IncludeMessages: true, FromSeq: 2}))
-	if len(back.GetMessages()) != 2 || back.GetMessages()[0].GetTool().GetError() != "boom" || back.GetSession().GetHost() != "test" {
+	back := must[*pb.SessionServiceGetResponse](t)(
+		d.session.Get(t.Context(), &pb.SessionServiceGetRequest{SessionId: "s1"}))
+	if back.GetSession().GetHost() != "test" {
 		t.Errorf("Get = %v", back)
 	}
-	dry := must[*pb.SessionServiceReflectResponse](t)(d.session.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s1", DryRun: true}))
-	if len(dry.GetItems()) != 1 || dry.GetResult().GetOperation() != 0 || d.store.Space(memory.DefaultSpace).Count() != 0 {
+	messages := must[*pb.SessionServiceListMessagesResponse](t)(d.session.ListMessages(t.Context(),
+		&pb.SessionServiceListMessagesRequest{SessionId: "s1", FirstSeq: 2})).GetMessages()
+	if len(messages) != 2 || messages[0].GetTool().GetError() != "boom" ||
+		messages[1].GetRole() != pb.Role_ROLE_ASSISTANT {
+		t.Errorf("ListMessages = %v", messages)
+	}
+	dry := must[*pb.SessionServiceReflectResponse](t)(
+		d.session.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s1", DryRun: true}))
+	if len(dry.GetItems()) != 1 || dry.GetResult().GetOperationId() != "" ||
+		d.store.Space(memory.DefaultSpace).Count() != 0 {
 		t.Errorf("dry run = %v", dry)
 	}
-	done := must[*pb.SessionServiceReflectResponse](t)(d.session.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s1"}))
-	if done.GetResult().GetOperation() == 0 || done.GetItems()[0].GetDecision() != pb.Decision_DECISION_ADD || done.GetSession().GetState() != pb.SessionState_SESSION_STATE_REFLECTED {
+	done := must[*pb.SessionServiceReflectResponse](t)(
+		d.session.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s1"}))
+	if done.GetResult().GetOperationId() == "" || done.GetItems()[0].GetDecision() != pb.Decision_DECISION_ADD ||
+		done.GetSession().GetState() != pb.SessionState_SESSION_STATE_REFLECTED {
 		t.Errorf("Reflect = %v", done)
 	}
-	must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), &pb.SessionServiceStartRequest{SessionId: "s2"}))
-	must[*pb.SessionServiceAppendResponse](t)(d.session.Append(t.Context(), &pb.SessionServiceAppendRequest{SessionId: "s2", Messages: []*pb.SessionMessage{{Role: "user", Content: "unnumbered"}}}))
-	if end := must[*pb.SessionServiceEndResponse](t)(d.session.End(t.Context(), &pb.SessionServiceEndRequest{SessionId: "s2"})); end.GetSession().GetState() != pb.SessionState_SESSION_STATE_ENDED {
+	must[*pb.SessionServiceStartResponse](t)(
+		d.session.Start(t.Context(), &pb.SessionServiceStartRequest{SessionId: "s2"}))
+	must[*pb.SessionServiceAppendResponse](t)(
+		d.session.Append(t.Context(), &pb.SessionServiceAppendRequest{SessionId: "s2",
+			Messages: []*pb.SessionMessage{{Role: pb.Role_ROLE_USER, Content: "unnumbered"}}}))
+	if end := must[*pb.SessionServiceEndResponse](t)(
+		d.session.End(t.Context(), &pb.SessionServiceEndRequest{
+			SessionId: "s2"})); end.GetSession().GetState() != pb.SessionState_SESSION_STATE_ENDED {
 		t.Errorf("End = %v", end)
 	}
-	page := must[*pb.SessionServiceListResponse](t)(d.session.List(t.Context(), &pb.SessionServiceListRequest{PageSize: 1}))
-	next := must[*pb.SessionServiceListResponse](t)(d.session.List(t.Context(), &pb.SessionServiceListRequest{PageSize: 1, PageToken: page.GetNextPageToken()}))
+	page := must[*pb.SessionServiceListResponse](t)(
+		d.session.List(t.Context(), &pb.SessionServiceListRequest{PageSize: 1}))
+	next := must[*pb.SessionServiceListResponse](t)(
+		d.session.List(t.Context(), &pb.SessionServiceListRequest{PageSize: 1, PageToken: page.GetNextPageToken()}))
 	if page.GetSessions()[0].GetId() != "s2" || next.GetSessions()[0].GetId() != "s1" || next.GetNextPageToken() != "" {
 		t.Errorf("pages %v and %v", page, next)
 	}
 	must[*pb.AdminServicePauseResponse](t)(d.admin.Pause(t.Context(), &pb.AdminServicePauseRequest{}))
-	_, err := d.session.Append(t.Context(), &pb.SessionServiceAppendRequest{SessionId: "s3", Messages: []*pb.SessionMessage{{Seq: 1, Role: "user", Content: "x"}}})
+	_, err := d.session.Append(t.Context(),
+		&pb.SessionServiceAppendRequest{SessionId: "s3",
+			Messages: []*pb.SessionMessage{{Seq: 1, Role: pb.Role_ROLE_USER, Content: "x"}}})
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("while paused: %v, want FailedPrecondition", err)
 	}
@@ -378,17 +469,21 @@ func TestReflectMessagesGivenDirectly(t *testing.T) {
 	d := startWith(t, func(st *store.Store, engine *search.Engine) session.Reflector {
 		return reflector.New(reflector.Config{Store: st, Search: engine, Now: time.Now})
 	})
-	done := must[*pb.SessionServiceReflectResponse](t)(d.session.Reflect(t.Context(), &pb.SessionServiceReflectRequest{Messages: []*pb.SessionMessage{
-		{Role: "user", Content: "Please remember that the staging database listens on port 5433."},
-		{Role: "assistant", Content: "Noted."},
-	}}))
-	if done.GetSession().GetState() != pb.SessionState_SESSION_STATE_REFLECTED || len(done.GetItems()) == 0 || done.GetResult().GetOperation() == 0 {
+	done := must[*pb.SessionServiceReflectResponse](t)(
+		d.session.Reflect(t.Context(), &pb.SessionServiceReflectRequest{Messages: []*pb.SessionMessage{
+			{Role: pb.Role_ROLE_USER, Content: "Please remember that the staging database listens on port 5433."},
+			{Role: pb.Role_ROLE_ASSISTANT, Content: "Noted."},
+		}}))
+	if done.GetSession().GetState() != pb.SessionState_SESSION_STATE_REFLECTED || len(done.GetItems()) == 0 ||
+		done.GetResult().GetOperationId() == "" {
 		t.Fatalf("Reflect = %v", done)
 	}
-	if got := done.GetItems()[0]; got.GetDecision() != pb.Decision_DECISION_ADD || got.GetOutcome().GetStatus() != pb.OutcomeStatus_OUTCOME_STATUS_APPLIED || got.GetRule() == "" {
+	if got := done.GetItems()[0]; got.GetDecision() != pb.Decision_DECISION_ADD ||
+		got.GetOutcome().GetStatus() != pb.OutcomeStatus_OUTCOME_STATUS_APPLIED || got.GetRule() == "" {
 		t.Errorf("item %v", got)
 	}
-	found := must[*pb.SearchServiceSearchResponse](t)(d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database port"}))
+	found := must[*pb.SearchServiceSearchResponse](t)(
+		d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database port"}))
 	if len(found.GetHits()) == 0 || !strings.Contains(found.GetHits()[0].GetMemory().GetContent(), "5433") {
 		t.Errorf("Search = %v", found)
 	}
@@ -396,28 +491,36 @@ func TestReflectMessagesGivenDirectly(t *testing.T) {
 
 func TestLogCalls(t *testing.T) {
 	d := start(t)
-	got := must[*pb.LogServiceAppendResponse](t)(d.log.Append(t.Context(), &pb.LogServiceAppendRequest{Session: "s", Entries: []*pb.NewLogEntry{{Content: "deployed"}, {Content: "rolled back", Type: "tool_failure", Tool: "helm"}}}))
-	if len(got.GetResult().GetOutcomes()) != 2 || got.GetResult().GetOperation() == 0 {
+	got := must[*pb.LogServiceAppendResponse](t)(
+		d.log.Append(t.Context(), &pb.LogServiceAppendRequest{SessionId: "s",
+			Entries: []*pb.NewLogEntry{{Content: "deployed"},
+				{Content: "rolled back", Type: "tool_failure", Tool: "helm"}}}))
+	if len(got.GetResult().GetOutcomes()) != 2 || got.GetResult().GetOperationId() == "" {
 		t.Errorf("Append = %v", got)
 	}
 	day := must[*pb.LogServiceGetResponse](t)(d.log.Get(t.Context(), &pb.LogServiceGetRequest{}))
-	if len(day.GetEntries()) != 2 || day.GetEntries()[1].GetTool() != "helm" || day.GetEntries()[0].GetSession() != "s" || day.GetDay().GetEntryCount() != 2 {
+	if len(day.GetEntries()) != 2 || day.GetEntries()[1].GetTool() != "helm" ||
+		day.GetEntries()[0].GetSessionId() != "s" || day.GetDay().GetEntryCount() != 2 {
 		t.Errorf("Get = %v", day)
 	}
-	if list := must[*pb.LogServiceListResponse](t)(d.log.List(t.Context(), &pb.LogServiceListRequest{})).GetDays(); len(list) != 1 || list[0].GetDate() != day.GetDay().GetDate() {
+	if list := must[*pb.LogServiceListResponse](t)(d.log.List(t.Context(), &pb.LogServiceListRequest{})).GetDays(); len(
+		list) != 1 || list[0].GetDate() != day.GetDay().GetDate() {
 		t.Errorf("List = %v", list)
 	}
-	if _, err := d.log.Get(t.Context(), &pb.LogServiceGetRequest{Date: "2001-01-01"}); status.Code(err) != codes.NotFound {
+	if _, err := d.log.Get(t.Context(), &pb.LogServiceGetRequest{Date: "2001-01-01"}); status.Code(
+		err) != codes.NotFound {
 		t.Errorf("a day without log: %v, want NotFound", err)
 	}
-	if _, err := d.log.Get(t.Context(), &pb.LogServiceGetRequest{Date: "../memory"}); status.Code(err) != codes.InvalidArgument {
+	if _, err := d.log.Get(t.Context(), &pb.LogServiceGetRequest{Date: "../memory"}); status.Code(
+		err) != codes.InvalidArgument {
 		t.Errorf("not a date: %v, want InvalidArgument", err)
 	}
 }
 
 func TestWatchEndsWithTheDaemon(t *testing.T) {
 	d := start(t)
-	watch := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{}))
+	watch := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(
+		d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{}))
 	if _, err := watch.Header(); err != nil {
 		t.Fatal(err)
 	}
@@ -429,58 +532,83 @@ func TestWatchEndsWithTheDaemon(t *testing.T) {
 
 func TestOperationCalls(t *testing.T) {
 	d := start(t)
-	watch := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{}))
+	watch := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(
+		d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{}))
 	if _, err := watch.Header(); err != nil {
 		t.Fatal(err)
 	}
-	var numbers []int64
+	var ids []string
 	for _, id := range []string{"a", "b", "c"} {
-		numbers = append(numbers, d.add(t, id, "memory "+id).GetOperation())
+		ids = append(ids, d.add(t, id, "memory "+id).GetOperationId())
 	}
-	for _, want := range numbers {
-		if got := must[*pb.OperationServiceWatchResponse](t)(watch.Recv()).GetOperation(); got.GetNumber() != want || got.GetChanges()[0].GetMemory().GetAfter() == nil {
-			t.Errorf("watched %v, want operation %d", got, want)
+	for _, want := range ids {
+		got := must[*pb.OperationServiceWatchResponse](t)(watch.Recv())
+		if got.GetCursor() != want || got.GetOperation().GetId() != want ||
+			got.GetOperation().GetChanges()[0].GetMemory().GetAfter() == nil {
+			t.Errorf("watched %v, want operation %s", got, want)
 		}
 	}
-	resumed := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{After: &numbers[0]}))
-	if got := must[*pb.OperationServiceWatchResponse](t)(resumed.Recv()).GetOperation().GetNumber(); got != numbers[1] {
-		t.Errorf("resumed with %d, want %d", got, numbers[1])
+	resumed := must[grpc.ServerStreamingClient[pb.OperationServiceWatchResponse]](t)(
+		d.ops.Watch(t.Context(), &pb.OperationServiceWatchRequest{Cursor: ids[0]}))
+	if got := must[*pb.OperationServiceWatchResponse](t)(resumed.Recv()).GetOperation().GetId(); got != ids[1] {
+		t.Errorf("resumed with %s, want %s", got, ids[1])
 	}
 	req := &pb.OperationServiceListRequest{PageSize: 2}
 	page := must[*pb.OperationServiceListResponse](t)(d.ops.List(t.Context(), req))
-	if ops := page.GetOperations(); len(ops) != 2 || ops[0].GetNumber() != numbers[2] || len(ops[0].GetChanges()) != 0 || ops[0].GetChangeCount() != 1 {
+	if ops := page.GetOperations(); len(ops) != 2 || ops[0].GetId() != ids[2] || len(ops[0].GetChanges()) != 0 ||
+		ops[0].GetChangeCount() != 1 {
 		t.Errorf("List = %v", page)
 	}
 	req.PageToken = page.GetNextPageToken()
-	if page = must[*pb.OperationServiceListResponse](t)(d.ops.List(t.Context(), req)); len(page.GetOperations()) != 1 || page.GetOperations()[0].GetNumber() != numbers[0] || page.GetNextPageToken() != "" {
+	if page = must[*pb.OperationServiceListResponse](t)(d.ops.List(t.Context(), req)); len(page.GetOperations()) != 1 ||
+		page.GetOperations()[0].GetId() != ids[0] || page.GetNextPageToken() != "" {
 		t.Errorf("last page %v", page)
 	}
-	undone := must[*pb.OperationServiceUndoResponse](t)(d.ops.Undo(t.Context(), &pb.OperationServiceUndoRequest{Number: numbers[0]})).GetResult()
-	op := must[*pb.OperationServiceGetResponse](t)(d.ops.Get(t.Context(), &pb.OperationServiceGetRequest{Number: undone.GetOperation()})).GetOperation()
-	if op.GetUndoes() != numbers[0] || op.GetActor() != "undo" || op.GetChanges()[0].GetMemory().GetBefore().GetId() != "a" {
+	undone := must[*pb.OperationServiceUndoResponse](t)(
+		d.ops.Undo(t.Context(), &pb.OperationServiceUndoRequest{Id: ids[0]})).GetResult()
+	op := must[*pb.OperationServiceGetResponse](t)(
+		d.ops.Get(t.Context(), &pb.OperationServiceGetRequest{Id: undone.GetOperationId()})).GetOperation()
+	if op.GetUndoesOperationId() != ids[0] || op.GetActor() != pb.Actor_ACTOR_UNDO ||
+		op.GetChanges()[0].GetMemory().GetBefore().GetId() != "a" {
 		t.Errorf("undo is %v", op)
 	}
-	if _, err := d.ops.Get(t.Context(), &pb.OperationServiceGetRequest{Number: 9999}); status.Code(err) != codes.NotFound {
+	if _, err := d.ops.Get(t.Context(), &pb.OperationServiceGetRequest{Id: "9999"}); status.Code(
+		err) != codes.NotFound {
 		t.Errorf("unknown operation: %v, want NotFound", err)
 	}
-	if _, err := d.ops.Undo(t.Context(), &pb.OperationServiceUndoRequest{}); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("operation 0: %v, want InvalidArgument", err)
+	if bare := must[*pb.OperationServiceGetResponse](t)(
+		d.ops.Get(t.Context(), &pb.OperationServiceGetRequest{Id: "1"})); bare.GetOperation().GetId() != ids[0] {
+		t.Errorf("operation 1 is %v, want %s", bare, ids[0])
+	}
+	for id, want := range map[string]codes.Code{
+		"": codes.InvalidArgument, "0": codes.InvalidArgument, "-1": codes.InvalidArgument, "+1": codes.InvalidArgument,
+		"x": codes.InvalidArgument, "1-abc": codes.InvalidArgument, "1-zzzz": codes.FailedPrecondition,
+		"9999" + ids[0][1:]: codes.FailedPrecondition,
+	} {
+		if _, err := d.ops.Undo(t.Context(), &pb.OperationServiceUndoRequest{Id: id}); status.Code(err) != want {
+			t.Errorf("operation %q: %v, want %v", id, err, want)
+		}
 	}
 }
 
 func TestAdminCalls(t *testing.T) {
 	d := start(t)
 	d.add(t, "a", "x y z")
-	if got := must[*pb.AdminServiceInfoResponse](t)(d.admin.Info(t.Context(), &pb.AdminServiceInfoRequest{})); got.GetPid() != 42 || got.GetApiVersion() != "v1" || got.GetLsn() != 1 {
+	if got := must[*pb.AdminServiceInfoResponse](t)(
+		d.admin.Info(t.Context(), &pb.AdminServiceInfoRequest{})); got.GetPid() != 42 || got.GetApiVersion() != "v1" ||
+		got.GetPosition() != d.id(1) {
 		t.Errorf("Info = %v", got)
 	}
-	if got := must[*pb.AdminServiceCheckpointResponse](t)(d.admin.Checkpoint(t.Context(), &pb.AdminServiceCheckpointRequest{})); got.GetLsn() != 1 {
-		t.Errorf("Checkpoint = %v", got)
+	if got := must[*pb.FileServicePublishResponse](t)(
+		d.file.Publish(t.Context(), &pb.FileServicePublishRequest{})); got.GetPosition() != d.id(1) {
+		t.Errorf("Publish = %v", got)
 	}
-	if got := must[*pb.AdminServiceDoctorResponse](t)(d.admin.Doctor(t.Context(), &pb.AdminServiceDoctorRequest{})); got.GetFindings()[0].GetLevel() != pb.FindingLevel_FINDING_LEVEL_WARN {
+	if got := must[*pb.AdminServiceDoctorResponse](t)(
+		d.admin.Doctor(t.Context(), &pb.AdminServiceDoctorRequest{})); got.GetFindings()[0].GetLevel() != pb.FindingLevel_FINDING_LEVEL_WARN {
 		t.Errorf("Doctor = %v", got)
 	}
-	if got := must[*pb.AdminServiceCheckResponse](t)(d.admin.Check(t.Context(), &pb.AdminServiceCheckRequest{})); len(got.GetProblems()) != 0 || got.GetLsn() != 1 {
+	if got := must[*pb.AdminServiceCheckResponse](t)(d.admin.Check(t.Context(), &pb.AdminServiceCheckRequest{})); len(
+		got.GetProblems()) != 0 || got.GetPosition() != d.id(1) {
 		t.Errorf("Check = %v", got)
 	}
 	must[*pb.AdminServicePauseResponse](t)(d.admin.Pause(t.Context(), &pb.AdminServicePauseRequest{}))
@@ -488,21 +616,27 @@ func TestAdminCalls(t *testing.T) {
 	if *d.paused {
 		t.Error("still paused after Resume")
 	}
-	if _, err := d.log.Append(t.Context(), &pb.LogServiceAppendRequest{Entries: []*pb.NewLogEntry{{Content: "x"}}}); err != nil {
+	if _, err := d.log.Append(t.Context(),
+		&pb.LogServiceAppendRequest{Entries: []*pb.NewLogEntry{{Content: "x"}}}); err != nil {
 		t.Fatal(err)
 	}
-	report := must[*pb.AdminServiceArchiveResponse](t)(d.admin.Archive(t.Context(), &pb.AdminServiceArchiveRequest{DryRun: true}))
-	if len(report.GetDays()) != 1 || report.GetDays()[0].GetAction() != pb.ArchiveAction_ARCHIVE_ACTION_KEEP || report.GetToday() == "" {
+	report := must[*pb.AdminServiceArchiveResponse](t)(
+		d.admin.Archive(t.Context(), &pb.AdminServiceArchiveRequest{DryRun: true}))
+	if len(report.GetDays()) != 1 || report.GetDays()[0].GetAction() != pb.ArchiveAction_ARCHIVE_ACTION_KEEP ||
+		report.GetToday() == "" {
 		t.Errorf("Archive = %v", report)
 	}
-	if _, err := d.admin.Archive(t.Context(), &pb.AdminServiceArchiveRequest{ArchiveDays: 9, DeleteDays: 3}); status.Code(err) != codes.InvalidArgument {
+	if _, err := d.admin.Archive(t.Context(),
+		&pb.AdminServiceArchiveRequest{ArchiveDays: 9, DeleteDays: 3}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("deleted before archived: %v, want InvalidArgument", err)
 	}
 	must[*pb.AdminServiceStopResponse](t)(d.admin.Stop(t.Context(), &pb.AdminServiceStopRequest{}))
 	<-d.stopped
 	health := healthpb.NewHealthClient(d.conn)
 	for _, name := range []string{"", "memsidecar.v1.MemoryService"} {
-		if got := must[*healthpb.HealthCheckResponse](t)(health.Check(t.Context(), &healthpb.HealthCheckRequest{Service: name})); got.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		if got := must[*healthpb.HealthCheckResponse](t)(
+			health.Check(t.Context(), &healthpb.HealthCheckRequest{
+				Service: name})); got.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 			t.Errorf("health of %q is %v", name, got)
 		}
 	}
@@ -515,7 +649,8 @@ func TestAdminCalls(t *testing.T) {
 func TestTooLargeRequestChangesNothing(t *testing.T) {
 	d := start(t)
 	for _, size := range []int{memory.MaxMessage + 1, 2*memory.MaxMessage + 1} {
-		_, err := d.memory.SetRollingSummary(t.Context(), &pb.MemoryServiceSetRollingSummaryRequest{Summary: strings.Repeat("x", size)})
+		_, err := d.memory.SetSummary(t.Context(),
+			&pb.MemoryServiceSetSummaryRequest{Summary: strings.Repeat("x", size)})
 		if status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("%d bytes: %v, want ResourceExhausted", size, status.Code(err))
 		}
@@ -542,7 +677,8 @@ func TestLogHasOneLineAndNoText(t *testing.T) {
 	if strings.Count(line, "\n") != 1 || strings.Contains(line, "private") {
 		t.Errorf("log is %q", line)
 	}
-	for _, want := range []string{"method=/memsidecar.v1.LogService/Get", "code=NotFound", "took=", "received=14", "request="} {
+	for _, want := range []string{"method=/memsidecar.v1.LogService/Get", "code=NotFound", "took=", "received=14",
+		"request="} {
 		if !strings.Contains(line, want) {
 			t.Errorf("log %q lacks %q", line, want)
 		}
@@ -558,19 +694,25 @@ func TestRecallCalls(t *testing.T) {
 	d.add(t, "port", "The staging gateway listens on port 8443.")
 	req := &pb.SearchServiceRecallRequest{Text: "staging gateway port", SessionId: "s"}
 	got := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), req))
-	if len(got.GetItems()) != 1 || got.GetItems()[0].GetMemory().GetId() != "port" || got.GetItems()[0].GetSpace() != "default" ||
-		got.GetItems()[0].GetAge() != "today" || got.GetBlock() == "" || got.GetTokens() < 50 || got.GetLanguage() != "en" || got.GetReason() != "" {
+	if len(got.GetItems()) != 1 || got.GetItems()[0].GetMemory().GetId() != "port" ||
+		got.GetItems()[0].GetSpace() != "default" ||
+		got.GetItems()[0].GetAge() != "today" || got.GetBlock() == "" || got.GetTokens() < 50 ||
+		got.GetLanguage() != pb.Language_LANGUAGE_EN || got.GetReason() != "" {
 		t.Errorf("Recall = %v", got)
 	}
-	if again := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), req)); again.GetReason() != "ALREADY_SHOWN" || again.GetBlock() != "" {
+	if again := must[*pb.SearchServiceRecallResponse](t)(
+		d.search.Recall(t.Context(), req)); again.GetReason() != "ALREADY_SHOWN" || again.GetBlock() != "" {
 		t.Errorf("again: %v", again)
 	}
-	list := must[*pb.SearchServiceListRecallsResponse](t)(d.search.ListRecalls(t.Context(), &pb.SearchServiceListRecallsRequest{SessionId: "s"}))
-	if len(list.GetRecalls()) != 1 || list.GetRecalls()[0].GetQuery() != "staging gateway port" || list.GetRecalls()[0].GetMemories()[0].GetId() != "port" {
+	list := must[*pb.SearchServiceListRecallsResponse](t)(
+		d.search.ListRecalls(t.Context(), &pb.SearchServiceListRecallsRequest{SessionId: "s"}))
+	if len(list.GetRecalls()) != 1 || list.GetRecalls()[0].GetQuery() != "staging gateway port" ||
+		list.GetRecalls()[0].GetMemories()[0].GetId() != "port" {
 		t.Errorf("ListRecalls = %v", list)
 	}
-	_, err := d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{MaxTokens: 1, MaxItems: 9})
-	if st := status.Convert(err); st.Code() != codes.InvalidArgument || !strings.Contains(st.Message(), "max_tokens") || !strings.Contains(st.Message(), "max_items") {
+	_, err := d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{TokenBudget: 1, Limit: 9})
+	if st := status.Convert(err); st.Code() != codes.InvalidArgument ||
+		!strings.Contains(st.Message(), "token_budget") || !strings.Contains(st.Message(), "limit") {
 		t.Errorf("bad request: %v", err)
 	}
 }
@@ -578,25 +720,30 @@ func TestRecallCalls(t *testing.T) {
 func TestSessionContext(t *testing.T) {
 	d := start(t)
 	d.add(t, "port", "The staging gateway listens on port 8443.")
-	req := &pb.SessionServiceStartRequest{SessionId: "s", Context: &pb.ContextOptions{}, FirstMessage: "staging gateway port"}
+	req := &pb.SessionServiceStartRequest{SessionId: "s", Context: &pb.ContextOptions{},
+		FirstMessage: "staging gateway port"}
 	first := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
-	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" || len(first.GetRecall().GetItems()) != 1 {
+	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" ||
+		len(first.GetRecall().GetItems()) != 1 {
 		t.Errorf("Start = %v", first)
 	}
 	d.add(t, "tea", "Drinks tea.")
 	again := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
-	if again.GetContext() != first.GetContext() || !again.GetContextRepeated() || again.GetRecall().GetReason() != "ALREADY_SHOWN" {
+	if again.GetContext() != first.GetContext() || !again.GetContextRepeated() ||
+		again.GetRecall().GetReason() != "ALREADY_SHOWN" {
 		t.Errorf("again: %v", again)
 	}
 	for _, bad := range []*pb.SessionServiceStartRequest{
-		{Space: "x", ProjectSpace: true, Cwd: "/"}, {ProjectSpace: true}, {Context: &pb.ContextOptions{Form: 9}}, {HostPid: -1},
-		{Context: &pb.ContextOptions{MaxTokens: 9}}, {Context: &pb.ContextOptions{Language: "xx"}},
+		{Space: "x", ProjectSpace: true, Cwd: "/"}, {ProjectSpace: true}, {Context: &pb.ContextOptions{Form: 9}},
+		{HostPid: -1},
+		{Context: &pb.ContextOptions{TokenBudget: 9}}, {Context: &pb.ContextOptions{Language: 9}},
 	} {
 		if _, err := d.session.Start(t.Context(), bad); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
-	got := must[*pb.SessionServiceGetResponse](t)(d.session.Get(t.Context(), &pb.SessionServiceGetRequest{SessionId: "s", IncludeMessages: true}))
+	got := must[*pb.SessionServiceListMessagesResponse](t)(d.session.ListMessages(t.Context(),
+		&pb.SessionServiceListMessagesRequest{SessionId: "s"}))
 	if len(got.GetMessages()) != 0 {
 		t.Errorf("the context is among the messages: %v", got)
 	}

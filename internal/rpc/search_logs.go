@@ -4,31 +4,34 @@ import (
 	"context"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/search/logindex"
 )
 
 // searchLogs is Search with include_logs.
-func (s *searchServer) searchLogs(ctx context.Context, req *pb.SearchServiceSearchRequest, in search.Request) (*pb.SearchServiceSearchResponse, error) {
+func (s *searchServer) searchLogs(ctx context.Context, req *pb.SearchServiceSearchRequest,
+	in search.Request) (*pb.SearchServiceSearchResponse, error) {
 	found, err := s.logs.Search(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if req.Touch == nil || *req.Touch {
+	if !req.GetNoTouch() {
 		s.touch(found.Hits)
 	}
 	out := &pb.SearchServiceSearchResponse{
-		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason, Meant: found.Meant,
-		LogsFrom: found.From,
+		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained,
+		Reason: found.Reason, VectorsUsed: found.VectorsUsed, LogsStartDate: found.CompleteFrom,
 	}
 	for i, l := range found.Logs {
 		if l != nil {
 			out.Hits[i].Memory, out.Hits[i].Log = nil, logMatchToProto(l)
 		}
 	}
+	out.Hits, out.OmittedHits = fit(newBudget(), out.Hits)
 	return out, nil
 }
 
-func logMatchToProto(f *chronicle.Found) *pb.LogMatch {
+// logMatchToProto converts a text of a daily log.
+func logMatchToProto(f *logindex.LogText) *pb.LogMatch {
 	return &pb.LogMatch{Date: f.Date, Entry: entryToProto(f.Entry), Summary: f.Summary, Deleted: f.Deleted}
 }

@@ -1,30 +1,40 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/chronicle"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/recall"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/search/logindex"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
-// defaultK is the number of similar memories when none is asked for.
-const defaultK = 10
+const (
+	defaultSimilar = 10  // hits of Similar when the request names no limit
+	defaultHot     = 20  // memories of a page of Hot
+	defaultRecalls = 100 // recalls of a page
+)
 
+// searchServer serves SearchService.
 type searchServer struct {
 	pb.UnsafeSearchServiceServer
-	engine *search.Engine
-	logs   *chronicle.Finder
-	recall *recall.Service
-	store  *store.Store
-	now    func() time.Time
+	engine   *search.Engine
+	logs     *logindex.Index
+	recall   *recall.Service
+	memories *memorysvc.Service
+	store    *store.Store
+	now      func() time.Time
 }
 
-func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRequest) (*pb.SearchServiceSearchResponse, error) {
+// Search returns hits and counts an access of each, unless the request says otherwise. Hits that do not fit the
+// response are counted, not sent.
+func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRequest) (*pb.SearchServiceSearchResponse,
+	error) {
 	in, err := searchFromProto(req)
 	if err != nil {
 		return nil, err
@@ -36,38 +46,40 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 	if err != nil {
 		return nil, err
 	}
-	if req.Touch == nil || *req.Touch {
+	if !req.GetNoTouch() {
 		s.touch(found.Hits)
 	}
-	return &pb.SearchServiceSearchResponse{
-		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason, Meant: found.Meant,
-	}, nil
+	out := &pb.SearchServiceSearchResponse{
+		Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason,
+		VectorsUsed: found.VectorsUsed,
+	}
+	out.Hits, out.OmittedHits = fit(newBudget(), hitsToProto(found.Hits))
+	return out, nil
 }
 
 // touch counts an access of each hit.
 func (s *searchServer) touch(hits []search.Hit) {
 	bySpace := map[string][]string{}
 	for _, h := range hits {
-		if h.Beside {
+		if h.FromCollection {
 			continue
 		}
 		bySpace[h.Space] = append(bySpace[h.Space], h.Memory.ID)
 	}
 	for space, ids := range bySpace {
-		s.store.Touch(space, ids, s.now())
+		s.store.CountAccess(space, ids, s.now())
 	}
 }
 
-func (s *searchServer) Similar(ctx context.Context, req *pb.SearchServiceSimilarRequest) (*pb.SearchServiceSimilarResponse, error) {
+// Similar returns what is most similar to a memory or a text. Error: memory.ErrNotFound for an unknown memory.
+func (s *searchServer) Similar(ctx context.Context,
+	req *pb.SearchServiceSimilarRequest) (*pb.SearchServiceSimilarResponse, error) {
 	var check memory.Check
 	space := spaceOf(&check, req.GetSpace())
 	check.Unit("min_similarity", req.GetMinSimilarity())
-	k := int(req.GetK())
-	if k == 0 {
-		k = defaultK
-	}
-	if k < 1 || k > memory.MaxK {
-		check.Add("k", "OUT_OF_RANGE", "must be 1 to %d", memory.MaxK)
+	limit := cmp.Or(int(req.GetLimit()), defaultSimilar)
+	if limit < 1 || limit > memory.MaxK {
+		check.Add("limit", "OUT_OF_RANGE", "must be 1 to %d", memory.MaxK)
 	}
 	if req.GetLike() == nil {
 		check.Add("like", "REQUIRED", "id or content must be given")
@@ -90,9 +102,28 @@ func (s *searchServer) Similar(ctx context.Context, req *pb.SearchServiceSimilar
 	}
 	var kept []search.Hit
 	for _, h := range hits {
-		if len(kept) < k && h.Memory.ID != req.GetId() && h.Score >= req.GetMinSimilarity() && inSpaces(req.GetCategories(), h.Memory.Category) {
+		if len(kept) < limit && h.Memory.ID != req.GetId() && h.Score >= req.GetMinSimilarity() &&
+			allowed(req.GetCategories(), h.Memory.Category) {
 			kept = append(kept, h)
 		}
 	}
-	return &pb.SearchServiceSimilarResponse{Hits: hitsToProto(kept)}, nil
+	res := &pb.SearchServiceSimilarResponse{}
+	res.Hits, res.OmittedHits = fit(newBudget(), hitsToProto(kept))
+	return res, nil
+}
+
+// Hot returns a page of the most accessed memories. Accesses between two pages may move memories between them.
+func (s *searchServer) Hot(_ context.Context, req *pb.SearchServiceHotRequest) (*pb.SearchServiceHotResponse, error) {
+	var check memory.Check
+	paging := pagingOf(&check, req, defaultHot)
+	if err := check.Err(); err != nil {
+		return nil, err
+	}
+	hot, err := s.memories.Hot(req.GetSpace())
+	if err != nil {
+		return nil, err
+	}
+	res := &pb.SearchServiceHotResponse{}
+	res.Memories, res.NextPageToken = pageOf(paging, hot, memoryID, memoryToProto)
+	return res, nil
 }

@@ -20,13 +20,15 @@ func TestSearchFiltersOverTheWire(t *testing.T) {
 	d := start(t)
 	now := time.Now().UTC().Truncate(time.Second)
 	memories := []*memory.Memory{
-		{ID: "task", Category: memory.Tasks}, {ID: "tagged", Tags: []string{"ops"}}, {ID: "imported", Source: memory.SourceImport},
+		{ID: "task", Category: memory.Tasks}, {ID: "tagged", Tags: []string{"ops"}},
+		{ID: "imported", Source: memory.SourceImport},
 		{ID: "superseded", Status: memory.Superseded}, {ID: "salient", Salience: 0.9}, {ID: "pinned", Pinned: true},
 		{ID: "old", CreatedAt: now.AddDate(0, 0, -9)}, {ID: "learnt", Evidence: []memory.Evidence{{Session: "s1"}}},
 		{ID: "changed", CreatedAt: now.AddDate(0, 0, -3), UpdatedAt: now.AddDate(0, 0, -2)},
 	}
 	said := []string{
-		"is amber", "was painted in spring", "belongs to the coral reef project", "needs a key", "stands beside an old oven", "opens at nine",
+		"is amber", "was painted in spring", "belongs to the coral reef project", "needs a key",
+		"stands beside an old oven", "opens at nine",
 		"was built by masons", "squeaks when it rains", "got a new lock on Monday",
 	}
 	put := func(space string, m *memory.Memory) {
@@ -36,7 +38,9 @@ func TestSearchFiltersOverTheWire(t *testing.T) {
 		if m.CreatedAt.IsZero() {
 			m.CreatedAt = now.Add(-time.Minute)
 		}
-		if _, err := d.store.Update(t.Context(), store.Meta{Space: space}, func(tx *store.Tx) error { return tx.Put(m) }); err != nil {
+		if _, err := d.store.Update(t.Context(), store.Meta{Space: space}, func(tx *store.Tx) error {
+			return tx.Put(m)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,23 +55,35 @@ func TestSearchFiltersOverTheWire(t *testing.T) {
 		req  *pb.SearchServiceSearchRequest
 		want []string
 	}{
-		{"none", &pb.SearchServiceSearchRequest{}, []string{"changed", "imported", "learnt", "old", "pinned", "salient", "tagged", "task"}},
+		{"none", &pb.SearchServiceSearchRequest{},
+			[]string{"changed", "imported", "learnt", "old", "pinned", "salient", "tagged", "task"}},
 		{"spaces", &pb.SearchServiceSearchRequest{Spaces: []string{"work"}}, []string{"work"}},
-		{"categories", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{Categories: []string{"tasks", "general"}}}, []string{"task"}},
-		{"tags", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{Tags: []string{"ops"}}}, []string{"tagged"}},
-		{"sources", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{Sources: []string{"import"}}}, []string{"imported"}},
-		{"sessions", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{Sessions: []string{"s1"}}}, []string{"learnt"}},
-		{"statuses", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{Statuses: []pb.MemoryStatus{pb.MemoryStatus_MEMORY_STATUS_SUPERSEDED}}}, []string{"superseded"}},
-		{"min salience", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{MinSalience: 0.8}}, []string{"salient"}},
-		{"pinned", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{Pinned: new(true)}}, []string{"pinned"}},
-		{"created before", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{CreatedBefore: at(now.AddDate(0, 0, -5))}}, []string{"old"}},
-		{"created range", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{CreatedFrom: at(now.AddDate(0, 0, -4)), CreatedBefore: at(now.AddDate(0, 0, -1))}}, []string{"changed"}},
-		{"updated range", &pb.SearchServiceSearchRequest{Filter: &pb.SearchFilter{UpdatedFrom: at(now.AddDate(0, 0, -20)), UpdatedBefore: at(now.AddDate(0, 0, -1))}}, []string{"changed"}},
+		{"categories", &pb.SearchServiceSearchRequest{
+			Filter: &pb.MemoryFilter{Categories: []string{"tasks", "general"}}}, []string{"task"}},
+		{"tags", &pb.SearchServiceSearchRequest{Filter: &pb.MemoryFilter{Tags: []string{"ops"}}}, []string{"tagged"}},
+		{"sources", &pb.SearchServiceSearchRequest{Filter: &pb.MemoryFilter{Sources: []string{"import"}}},
+			[]string{"imported"}},
+		{"sessions", &pb.SearchServiceSearchRequest{Filter: &pb.MemoryFilter{SessionIds: []string{"s1"}}},
+			[]string{"learnt"}},
+		{"statuses", &pb.SearchServiceSearchRequest{
+			Filter: &pb.MemoryFilter{Statuses: []pb.MemoryStatus{pb.MemoryStatus_MEMORY_STATUS_SUPERSEDED}}},
+			[]string{"superseded"}},
+		{"min salience", &pb.SearchServiceSearchRequest{Filter: &pb.MemoryFilter{MinSalience: 0.8}},
+			[]string{"salient"}},
+		{"pinned", &pb.SearchServiceSearchRequest{Filter: &pb.MemoryFilter{Pinned: new(true)}}, []string{"pinned"}},
+		{"created before", &pb.SearchServiceSearchRequest{
+			Filter: &pb.MemoryFilter{CreatedBefore: at(now.AddDate(0, 0, -5))}}, []string{"old"}},
+		{"created range", &pb.SearchServiceSearchRequest{
+			Filter: &pb.MemoryFilter{CreatedFrom: at(now.AddDate(0, 0, -4)), CreatedBefore: at(now.AddDate(0, 0, -1))}},
+			[]string{"changed"}},
+		{"updated range", &pb.SearchServiceSearchRequest{
+			Filter: &pb.MemoryFilter{UpdatedFrom: at(now.AddDate(0, 0, -20)),
+				UpdatedBefore: at(now.AddDate(0, 0, -1))}}, []string{"changed"}},
 		{"min score", &pb.SearchServiceSearchRequest{MinScore: 2}, nil},
 		{"as of", &pb.SearchServiceSearchRequest{AsOf: at(now.AddDate(0, 0, -8))}, []string{"old"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.req.Query, tt.req.K, tt.req.Touch = "gateway", 100, new(false)
+			tt.req.Query, tt.req.Limit, tt.req.NoTouch = "gateway", 100, true
 			var got []string
 			for _, h := range must[*pb.SearchServiceSearchResponse](t)(d.search.Search(t.Context(), tt.req)).GetHits() {
 				got = append(got, h.GetMemory().GetId())
@@ -84,7 +100,8 @@ func TestSearchLogsOverTheWire(t *testing.T) {
 	d := start(t)
 	d.add(t, "a", "the staging database listens on port 5433")
 	must[*pb.LogServiceAppendResponse](t)(d.log.Append(t.Context(), &pb.LogServiceAppendRequest{
-		Session: "s1", Entries: []*pb.NewLogEntry{{Content: "Moved the staging database to the host quartz", Type: "correction"}},
+		SessionId: "s1", Entries: []*pb.NewLogEntry{
+			{Content: "Moved the staging database to the host quartz", Type: "correction"}},
 	}))
 	req := &pb.SearchServiceSearchRequest{Query: "staging database", IncludeLogs: true, Explain: true}
 	hits := must[*pb.SearchServiceSearchResponse](t)(d.search.Search(t.Context(), req)).GetHits()
@@ -95,14 +112,18 @@ func TestSearchLogsOverTheWire(t *testing.T) {
 		slices.Reverse(hits)
 	}
 	l := hits[1].GetLog()
-	if hits[0].GetMemory().GetId() != "a" || hits[0].GetLog() != nil || hits[1].GetMemory() != nil || l.GetEntry().GetType() != "correction" || l.GetEntry().GetId() == "" ||
-		l.GetEntry().GetSession() != "s1" || l.GetDate() == "" || len(hits[1].GetComponents()) == 0 || hits[1].GetSpace() != "default" {
+	if hits[0].GetMemory().GetId() != "a" || hits[0].GetLog() != nil || hits[1].GetMemory() != nil ||
+		l.GetEntry().GetType() != "correction" || l.GetEntry().GetId() == "" ||
+		l.GetEntry().GetSessionId() != "s1" || l.GetDate() == "" || len(hits[1].GetComponents()) == 0 ||
+		hits[1].GetSpace() != "default" {
 		t.Errorf("found %v", hits)
 	}
-	if err := d.store.FlushTouches(t.Context()); err != nil {
+	if err := d.store.FlushAccesses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if hot := must[*pb.MemoryServiceHotResponse](t)(d.memory.Hot(t.Context(), &pb.MemoryServiceHotRequest{})).GetMemories(); len(hot) != 1 || hot[0].GetAccessCount() != 1 {
+	if hot := must[*pb.SearchServiceHotResponse](t)(
+		d.search.Hot(t.Context(), &pb.SearchServiceHotRequest{})).GetMemories(); len(hot) != 1 ||
+		hot[0].GetAccessCount() != 1 {
 		t.Errorf("accesses: %v", hot)
 	}
 	req.IncludeLogs = false

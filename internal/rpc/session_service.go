@@ -1,29 +1,36 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/recall"
-	"github.com/memsidecar/memsidecar/internal/session"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
+	"github.com/memsidecar/memsidecar/internal/service/session"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // defaultSessions is the number of sessions of a page that names none.
 const defaultSessions = 100
 
+// sessionServer serves SessionService.
 type sessionServer struct {
 	pb.UnsafeSessionServiceServer
+	encoder
 	sessions *session.Service
 	recall   *recall.Service
+	memories *memorysvc.Service
+	keyed    *keyedCalls
 }
 
-func (s *sessionServer) Append(ctx context.Context, req *pb.SessionServiceAppendRequest) (*pb.SessionServiceAppendResponse, error) {
+// Append adds messages. Durable on return. Errors: memory.ErrPaused, *memory.InvalidError for a gap.
+func (s *sessionServer) Append(ctx context.Context,
+	req *pb.SessionServiceAppendRequest) (*pb.SessionServiceAppendResponse, error) {
 	var check memory.Check
 	first, messages := messagesFromProto(&check, req.GetMessages())
 	if len(messages) == 0 && req.GetContextSummary() == "" {
@@ -33,32 +40,22 @@ func (s *sessionServer) Append(ctx context.Context, req *pb.SessionServiceAppend
 		return nil, err
 	}
 	done, err := s.sessions.Append(ctx, session.AppendRequest{
-		Space: req.GetSpace(), ID: req.GetSessionId(), FirstSeq: first, Messages: messages, Summary: req.GetContextSummary(),
+		Space: req.GetSpace(), ID: req.GetSessionId(), FirstSeq: first, Messages: messages,
+		Summary: req.GetContextSummary(), Key: req.GetIdempotencyKey(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &pb.SessionServiceAppendResponse{
-		Result:  &pb.WriteResult{Operation: done.Op, Outcomes: outcomesToProto(appendOutcomes(done, len(messages)))},
+		Result:  s.result(store.Result{Op: done.Op, Replayed: done.Replayed, Outcomes: done.Outcomes}),
 		NextSeq: done.NextSeq, Redacted: int32(done.Redacted),
 	}, nil
 }
 
-// appendOutcomes says what became of each of n messages: those known already are always the first ones.
-func appendOutcomes(done session.AppendResult, n int) []journal.Outcome {
-	out := make([]journal.Outcome, n)
-	for i := range out {
-		out[i].Status = journal.Applied
-		if i < done.Duplicates {
-			out[i].Status = journal.Duplicate
-		} else {
-			out[i].ID = strconv.FormatInt(done.NextSeq-int64(n-i), 10)
-		}
-	}
-	return out
-}
-
-func (s *sessionServer) Reflect(ctx context.Context, req *pb.SessionServiceReflectRequest) (*pb.SessionServiceReflectResponse, error) {
+// Reflect reflects a session, or messages given directly. A reflection that has begun goes on when the client leaves.
+// Durable on return, unless it is pending. Errors: memory.ErrNotFound, memory.ErrPaused.
+func (s *sessionServer) Reflect(ctx context.Context,
+	req *pb.SessionServiceReflectRequest) (*pb.SessionServiceReflectResponse, error) {
 	var check memory.Check
 	first, messages := messagesFromProto(&check, req.GetMessages())
 	if first > 1 {
@@ -69,28 +66,44 @@ func (s *sessionServer) Reflect(ctx context.Context, req *pb.SessionServiceRefle
 	}
 	done, err := s.sessions.Reflect(ctx, session.ReflectRequest{
 		Space: req.GetSpace(), ID: req.GetSessionId(), Messages: messages, Host: req.GetHost(), Cwd: req.GetCwd(),
-		DryRun: req.GetDryRun(), Wait: req.Wait == nil || *req.Wait, Key: req.GetIdempotencyKey(),
+		DryRun: req.GetDryRun(), Wait: !req.GetAsync(), Key: req.GetIdempotencyKey(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return reflectionToProto(&done), nil
+	return s.reflection(&done), nil
 }
 
-func (s *sessionServer) End(ctx context.Context, req *pb.SessionServiceEndRequest) (*pb.SessionServiceEndResponse, error) {
-	header, err := s.sessions.End(ctx, req.GetSpace(), req.GetSessionId(), req.GetReason())
+// End ends a session. Ending a session that has ended is a duplicate. Durable on return. Error: memory.ErrNotFound.
+func (s *sessionServer) End(ctx context.Context, req *pb.SessionServiceEndRequest) (*pb.SessionServiceEndResponse,
+	error) {
+	var header *memory.Session
+	result, err := s.keyed.run(ctx, keyedMeta(req, req.GetSpace(), "end session"), func() (store.Result, error) {
+		ended, err := s.sessions.End(ctx, req.GetSpace(), req.GetSessionId(), req.GetEndReason())
+		header = ended.Session
+		outcome := journal.Outcome{ID: req.GetSessionId(), Status: journal.Applied}
+		if ended.Op == 0 {
+			outcome.Status = journal.Duplicate
+		}
+		return store.Result{Op: ended.Op, Outcomes: []journal.Outcome{outcome}}, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &pb.SessionServiceEndResponse{Session: sessionToProto(header)}, nil
+	if header == nil { // a repeat
+		if header, err = s.sessions.Get(cmp.Or(req.GetSpace(), memory.DefaultSpace), req.GetSessionId()); err != nil {
+			return nil, err
+		}
+	}
+	return &pb.SessionServiceEndResponse{Result: s.result(result), Session: s.session(header)}, nil
 }
 
-func (s *sessionServer) Get(_ context.Context, req *pb.SessionServiceGetRequest) (*pb.SessionServiceGetResponse, error) {
+// Get returns a session. Error: memory.ErrNotFound.
+func (s *sessionServer) Get(_ context.Context, req *pb.SessionServiceGetRequest) (*pb.SessionServiceGetResponse,
+	error) {
 	var check memory.Check
 	space := spaceOf(&check, req.GetSpace())
 	check.ID("session_id", req.GetSessionId())
-	checkPositive(&check, "from_seq", req.GetFromSeq())
-	limit := pageSize(&check, "max_messages", req.GetMaxMessages(), memory.MaxPage)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
@@ -98,54 +111,53 @@ func (s *sessionServer) Get(_ context.Context, req *pb.SessionServiceGetRequest)
 	if err != nil {
 		return nil, err
 	}
-	res := &pb.SessionServiceGetResponse{Session: sessionToProto(header)}
+	res := &pb.SessionServiceGetResponse{Session: s.session(header)}
 	if header.Summaries > 0 {
 		if res.ContextSummary, err = s.sessions.ContextSummary(space, req.GetSessionId()); err != nil {
 			return nil, err
 		}
 	}
-	if !req.GetIncludeMessages() {
-		return res, nil
-	}
-	messages, err := s.sessions.Messages(space, req.GetSessionId(), req.GetFromSeq())
-	if err != nil {
-		return nil, err
-	}
-	size := 0
-	for _, m := range messages[:min(limit, len(messages))] {
-		one := messageToProto(m)
-		if size += proto.Size(one); len(res.Messages) > 0 && size > maxPageBytes {
-			break
-		}
-		res.Messages = append(res.Messages, one)
-	}
 	return res, nil
 }
 
-func (s *sessionServer) List(_ context.Context, req *pb.SessionServiceListRequest) (*pb.SessionServiceListResponse, error) {
+// ListMessages returns a page of messages. Sequence numbers identify them, so that new messages come on later pages.
+// Error: memory.ErrNotFound.
+func (s *sessionServer) ListMessages(_ context.Context,
+	req *pb.SessionServiceListMessagesRequest) (*pb.SessionServiceListMessagesResponse, error) {
 	var check memory.Check
 	space := spaceOf(&check, req.GetSpace())
-	n := pageSize(&check, "page_size", req.GetPageSize(), defaultSessions)
-	after := pageKey(&check, req, req.GetPageToken())
+	check.ID("session_id", req.GetSessionId())
+	if req.GetFirstSeq() < 0 {
+		check.Add("first_seq", "OUT_OF_RANGE", "must not be negative")
+	}
+	paging := pagingOf(&check, req, memory.MaxPage)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	all := s.sessions.List(space, "")
-	if after != "" { // sessions stay in the order of their start, and none is ever taken out before the last one seen
-		if i := slices.IndexFunc(all, func(h *memory.Session) bool { return h.ID == after }); i >= 0 {
-			all = all[i+1:]
-		}
+	messages, err := s.sessions.Messages(space, req.GetSessionId(), req.GetFirstSeq())
+	if err != nil {
+		return nil, err
 	}
+	seq := func(m *memory.Message) string { return strconv.FormatInt(m.Seq, 10) }
+	res := &pb.SessionServiceListMessagesResponse{}
+	res.Messages, res.NextPageToken = pageOf(paging, messages, seq, messageToProto)
+	return res, nil
+}
+
+// List returns a page of sessions, newest first. Sessions keep the order of their start, so that new ones do not shift
+// the next page.
+func (s *sessionServer) List(_ context.Context, req *pb.SessionServiceListRequest) (*pb.SessionServiceListResponse,
+	error) {
+	var check memory.Check
+	space := spaceOf(&check, req.GetSpace())
+	paging := pagingOf(&check, req, defaultSessions)
+	if err := check.Err(); err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(s.sessions.List(space, ""), func(h *memory.Session) bool {
+		return len(req.GetStates()) > 0 && !slices.Contains(req.GetStates(), sessionStates[h.State])
+	})
 	res := &pb.SessionServiceListResponse{}
-	for _, h := range all {
-		if len(req.GetStates()) > 0 && !slices.Contains(req.GetStates(), sessionStates[h.State]) {
-			continue
-		}
-		if len(res.Sessions) == n {
-			res.NextPageToken = pageToken(req, res.Sessions[n-1].GetId())
-			break
-		}
-		res.Sessions = append(res.Sessions, sessionToProto(h))
-	}
+	res.Sessions, res.NextPageToken = pageOf(paging, all, func(h *memory.Session) string { return h.ID }, s.session)
 	return res, nil
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-var vocabulary = []string{"redis", "cache", "deploy", "get_user", "数据库", "迁移", "E0308", "coffee", "the", "not", "2026-02-21", "🚀", "node.js", "café"}
+var vocabulary = []string{"redis", "cache", "deploy", "get_user", "数据库", "迁移", "E0308", "coffee", "the", "not",
+	"2026-02-21", "🚀", "node.js", "café"}
 
 func drawText(t *rapid.T, label string) string {
 	var s strings.Builder
@@ -31,7 +32,7 @@ func TestApplyEqualsRebuild(t *testing.T) {
 		e := search.New(search.Config{Now: func() time.Time { return epoch }})
 		state := map[string]*memory.Memory{}
 		apply := func(lsn int, c journal.Change) { e.Apply(record(int64(lsn), "", c)) }
-		apply(0, journal.Change{Touch: &journal.TouchChange{ID: "nobody"}})
+		apply(0, journal.Change{Access: &journal.AccessChange{ID: "nobody"}})
 		for lsn := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			id := fmt.Sprint("m", rapid.IntRange(0, 8).Draw(t, "id"))
 			before := state[id]
@@ -40,7 +41,7 @@ func TestApplyEqualsRebuild(t *testing.T) {
 				delete(state, id)
 				apply(lsn+1, journal.Change{Memory: &journal.MemoryChange{ID: id, Before: before}})
 			case 1:
-				apply(lsn+1, journal.Change{Touch: &journal.TouchChange{ID: id, Count: 2, At: epoch}})
+				apply(lsn+1, journal.Change{Access: &journal.AccessChange{ID: id, Count: 2, At: epoch}})
 				if before != nil {
 					m := before.Clone()
 					m.AccessCount += 2
@@ -58,7 +59,7 @@ func TestApplyEqualsRebuild(t *testing.T) {
 			}
 		}
 		fresh := search.New(search.Config{Now: func() time.Time { return epoch }})
-		fresh.Apply(record(1, "", journal.Change{Touch: &journal.TouchChange{ID: "nobody"}}))
+		fresh.Apply(record(1, "", journal.Change{Access: &journal.AccessChange{ID: "nobody"}}))
 		for _, m := range state {
 			fresh.Apply(record(1, "", journal.Change{Memory: &journal.MemoryChange{ID: m.ID, After: m}}))
 		}
@@ -85,8 +86,8 @@ func TestApplyEqualsRebuild(t *testing.T) {
 func TestTouch(t *testing.T) {
 	original := mem("a", "redis cache", func(m *memory.Memory) { m.AccessCount = 3 })
 	e := inDefault(original)
-	e.Apply(record(2, "", journal.Change{Touch: &journal.TouchChange{ID: "a", Count: 2, At: epoch}}))
-	e.Apply(record(3, "", journal.Change{Touch: &journal.TouchChange{ID: "a", Count: 1, At: epoch.Add(-day)}}))
+	e.Apply(record(2, "", journal.Change{Access: &journal.AccessChange{ID: "a", Count: 2, At: epoch}}))
+	e.Apply(record(3, "", journal.Change{Access: &journal.AccessChange{ID: "a", Count: 1, At: epoch.Add(-day)}}))
 	got := find(t, e, search.Request{Query: "redis"}).Hits[0].Memory
 	if got.AccessCount != 6 || !got.LastAccessed.Equal(epoch) {
 		t.Errorf("count %d, last access %v", got.AccessCount, got.LastAccessed)

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 var epoch = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
@@ -31,8 +31,10 @@ func synthetic(n int) []*memory.Memory {
 		}
 		fmt.Fprintf(&text, "item_%d", i)
 		all[i] = &memory.Memory{
-			ID: fmt.Sprintf("m%07d", i), Category: memory.Facts, Content: text.String(), Salience: r.Float64(), Status: memory.Active,
-			CreatedAt: epoch.Add(-time.Duration(r.IntN(400*24)) * time.Hour), Source: memory.SourceUser, Revision: int64(i + 1),
+			ID: fmt.Sprintf("m%07d", i), Category: memory.Facts, Content: text.String(), Salience: r.Float64(),
+			Status:    memory.Active,
+			CreatedAt: epoch.Add(-time.Duration(r.IntN(400*24)) * time.Hour), Source: memory.SourceUser,
+			Revision: int64(i + 1),
 		}
 	}
 	return all
@@ -50,7 +52,8 @@ func zipf(r *rand.Rand, vocabulary int) func() string {
 		}
 		words[i] = w.String()
 	}
-	for i, w := range strings.Fields("the of and to in is that it was for on are as with his they at be this from have or by one had not but what all were we when") {
+	for i, w := range strings.Fields("the of and to in is that it was for on are as with his they at be this from " +
+		"have or by one had not but what all were we when") {
 		words[1+i] = w
 	}
 	return func() string { return words[int(math.Exp(r.Float64()*math.Log(float64(vocabulary))))%vocabulary] }
@@ -156,7 +159,7 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkTouch(b *testing.B) {
 	e := loaded(b, corpus()[:1000])
 	for b.Loop() {
-		e.Apply(record(9, "", journal.Change{Touch: &journal.TouchChange{ID: "m0000007", Count: 1, At: epoch}}))
+		e.Apply(record(9, "", journal.Change{Access: &journal.AccessChange{ID: "m0000007", Count: 1, At: epoch}}))
 	}
 }
 
@@ -204,6 +207,6 @@ func BenchmarkLoad(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	e := loaded(b, corpus())
 	for b.Loop() {
-		b.ReportMetric(float64(len(e.Encode("")))/1e6, "MB")
+		b.ReportMetric(float64(len(e.EncodeIndex("")))/1e6, "MB")
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 var evalDir = flag.String("eval", "", "directory of evaluation sets, each a folder with corpus.jsonl and queries.jsonl")
@@ -31,7 +31,9 @@ type evalDoc struct {
 
 type evalQuery struct {
 	ID, Conv, Text, Category, Time string
+	UserText                       string `json:"text_user"`
 	Relevant, Scope                []string
+	Trap                           bool
 }
 
 type evalSet struct {
@@ -42,9 +44,10 @@ type evalSet struct {
 	spaces  []string
 }
 
-// TestEval measures ranking on sets of one folder each: corpus.jsonl has id, conv, time, text and optionally session, tags, scope, status,
-// pinned, salience; queries.jsonl has id, conv, text, relevant and optionally time, scope, category. A conv is a space.
-// The last column asks each set the questions of all others of its script: the share that is rightly left unanswered.
+// TestEval measures ranking on sets of one folder each: corpus.jsonl has id, conv, time, text and optionally session,
+// tags, scope, status, pinned, salience; queries.jsonl has id, conv, text, relevant and optionally time, scope,
+// category. A conv is a space. The last column asks each set the questions of all others of its script: the share
+// that is rightly left unanswered.
 func TestEval(t *testing.T) {
 	if *evalDir == "" {
 		t.Skip("no -eval DIR given")
@@ -59,7 +62,8 @@ func TestEval(t *testing.T) {
 	}
 	var macro [3]float64 // of all queries, of those of the odd conversations, of the even ones
 	var unanswered, all, silent, asked int
-	t.Logf("%-14s %5s %6s %8s %7s %7s %9s %8s %8s", "set", "n", "MRR", "nDCG@10", "half a", "half b", "recall@10", "empty", "strangers silent")
+	t.Logf("%-14s %5s %6s %8s %7s %7s %9s %8s %8s", "set", "n", "MRR", "nDCG@10", "half a", "half b", "recall@10",
+		"empty", "strangers silent")
 	for _, s := range sets {
 		q, empty := s.measure(t, s.queries)
 		a, _ := s.measure(t, s.half(0))
@@ -69,13 +73,15 @@ func TestEval(t *testing.T) {
 		}
 		quiet, n := s.strangers(t, sets)
 		unanswered, all, silent, asked = unanswered+empty, all+len(s.queries), silent+quiet, asked+n
-		t.Logf("%-14s %5d %6.3f %8.3f %7.3f %7.3f %9.3f %8.3f %8.3f", s.name, len(s.queries), q.mrr, q.ndcg, a.ndcg, b.ndcg, q.recall,
+		t.Logf("%-14s %5d %6.3f %8.3f %7.3f %7.3f %9.3f %8.3f %8.3f", s.name, len(s.queries), q.mrr, q.ndcg, a.ndcg,
+			b.ndcg, q.recall,
 			share(empty, len(s.queries)), share(quiet, n))
 		if os.Getenv("EVAL_CATEGORIES") != "" {
 			s.byCategory(t)
 		}
 	}
-	t.Logf("%-14s %5d %6s %8.3f %7.3f %7.3f %9s %8.3f %8.3f", "macro", all, "", macro[0], macro[1], macro[2], "", share(unanswered, all), share(silent, asked))
+	t.Logf("%-14s %5d %6s %8.3f %7.3f %7.3f %9s %8.3f %8.3f", "macro", all, "", macro[0], macro[1], macro[2], "",
+		share(unanswered, all), share(silent, asked))
 }
 
 // parted reports whether the queries are of several conversations.
@@ -85,8 +91,8 @@ func (s *evalSet) parted() bool {
 
 func share(n, of int) float64 { return float64(n) / float64(max(of, 1)) }
 
-// half are the queries of every other conversation, or every other query when there is one conversation: ranking is tuned
-// on the first half and believed when the second agrees.
+// half are the queries of every other conversation, or every other query when there is one conversation: ranking is
+// tuned on the first half and believed when the second agrees.
 func (s *evalSet) half(rest int) (out []evalQuery) {
 	for i, q := range s.queries {
 		if s.parted() {
@@ -134,19 +140,7 @@ func loadEval(t *testing.T, dir string) *evalSet {
 	t.Helper()
 	s := &evalSet{name: filepath.Base(dir), engine: search.New(search.Config{Logger: slog.New(slog.DiscardHandler)})}
 	for i, d := range readJSONL[evalDoc](t, filepath.Join(dir, "corpus.jsonl")) {
-		m := &memory.Memory{
-			ID: d.ID, Content: d.Text, Tags: d.Tags, Salience: 0.5, CreatedAt: evalTime(d.Time).Add(time.Duration(i) * time.Microsecond), Pinned: d.Pinned,
-			Source: memory.SourceUser, Confidence: 1, Status: memory.Active, Category: strings.Join(d.Scope, ","),
-		}
-		if d.Salience != nil {
-			m.Salience = *d.Salience
-		}
-		if d.Session != "" {
-			m.Context = &memory.Context{LearnedFrom: "session_" + d.Session.String()}
-		}
-		if d.Status == string(memory.Superseded) {
-			m.Status = memory.Superseded
-		}
+		m := evalMemory(d, i)
 		if m.CreatedAt.After(s.asOf) {
 			s.asOf = m.CreatedAt
 		}
@@ -158,6 +152,25 @@ func loadEval(t *testing.T, dir string) *evalSet {
 	s.asOf = s.asOf.Add(time.Hour)
 	s.queries = readJSONL[evalQuery](t, filepath.Join(dir, "queries.jsonl"))
 	return s
+}
+
+// evalMemory is the memory of the nth document.
+func evalMemory(d evalDoc, n int) *memory.Memory {
+	m := &memory.Memory{
+		ID: d.ID, Content: d.Text, Tags: d.Tags, Salience: 0.5, Pinned: d.Pinned, Source: memory.SourceUser, Confidence: 1,
+		CreatedAt: evalTime(d.Time).Add(time.Duration(n) * time.Microsecond), Status: memory.Active,
+		Category: strings.Join(d.Scope, ","),
+	}
+	if d.Salience != nil {
+		m.Salience = *d.Salience
+	}
+	if d.Session != "" {
+		m.Context = &memory.Context{LearnedFrom: "session_" + d.Session.String()}
+	}
+	if d.Status == string(memory.Superseded) {
+		m.Status = memory.Superseded
+	}
+	return m
 }
 
 func (s *evalSet) ask(t *testing.T, space string, q evalQuery) []search.Hit {
@@ -198,7 +211,8 @@ func (s *evalSet) byCategory(t *testing.T) {
 	}
 	for name, g := range groups {
 		q, silent := s.measure(t, g)
-		t.Logf("    %-32s %4d %6.3f %6.3f %6.3f silent %.3f", name, len(g), q.mrr, q.ndcg, q.recall, share(silent, len(g)))
+		t.Logf("    %-32s %4d %6.3f %6.3f %6.3f silent %.3f", name, len(g), q.mrr, q.ndcg, q.recall,
+			share(silent, len(g)))
 	}
 }
 

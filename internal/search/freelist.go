@@ -3,14 +3,14 @@ package search
 import "sync"
 
 // freelist keeps a few values for reuse. Unlike a sync.Pool it survives garbage collections, which matters for values
-// that are large or slow to warm up.
+// that are large or slow to make. It is safe for concurrent use.
 type freelist[T any] struct {
 	make func() *T
 	mu   sync.Mutex
 	idle []*T // guarded by mu
 }
 
-// maxIdle bounds what a freelist keeps.
+// maxIdle is how many values a freelist keeps.
 const maxIdle = 8
 
 func (f *freelist[T]) get() *T {

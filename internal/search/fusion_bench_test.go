@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/vector"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // anywhere points each text to a direction of 384 dimensions of its own, at once.
@@ -19,7 +20,13 @@ func (anywhere) Identity() string { return "anywhere" }
 
 func (anywhere) Calibrated() bool { return true }
 
-func (anywhere) Query(_ context.Context, text string) (vector.Direction, error) {
+func (anywhere) Name() string { return "anywhere" }
+
+func (anywhere) Supports(string) bool { return true }
+
+func (anywhere) ClearCache() {}
+
+func (anywhere) EmbedQuery(_ context.Context, text string) (embedding.Query, error) {
 	sum := fnv.New64a()
 	sum.Write([]byte(text))
 	r := rand.New(rand.NewPCG(sum.Sum64(), 1))
@@ -27,24 +34,24 @@ func (anywhere) Query(_ context.Context, text string) (vector.Direction, error) 
 	for i := range v {
 		v[i] = float32(r.NormFloat64())
 	}
-	d, _ := vector.Quantise(v)
-	return d, nil
+	d, _ := vector.Quantize(v)
+	return embedding.Query{Vector: d}, nil
 }
 
-func (a anywhere) Embed(ctx context.Context, texts []string) (all []vector.Direction, err error) {
+func (a anywhere) EmbedDocuments(ctx context.Context, texts []string) (all []embedding.Document, err error) {
 	for _, t := range texts {
-		d, err := a.Query(ctx, t)
+		q, err := a.EmbedQuery(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d)
+		all = append(all, embedding.Document{Vector: q.Vector})
 	}
 	return all, nil
 }
 
 // BenchmarkFusion is a search by words and meaning without what the model takes for the query.
 func BenchmarkFusion(b *testing.B) {
-	e := search.New(search.Config{Embedder: anywhere{}, Now: func() time.Time { return epoch }})
+	e := search.New(search.Config{Models: []embedding.Model{anywhere{}}, Now: func() time.Time { return epoch }})
 	for i, m := range corpus() {
 		e.Apply(record(int64(i+1), "", journal.Change{Memory: &journal.MemoryChange{ID: m.ID, After: m}}))
 	}
@@ -53,9 +60,9 @@ func BenchmarkFusion(b *testing.B) {
 	}
 	ctx, stop := context.WithCancel(b.Context())
 	done := make(chan error)
-	go func() { done <- e.Embed(ctx, newDir(b)) }()
+	go func() { done <- e.RunEmbedding(ctx, newDir(b)) }()
 	for {
-		if s := e.Coverage(""); s.Embedded == benchSize {
+		if s := e.EmbeddingCoverage(""); s.Embedded == benchSize {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden keeps the ranking of sample memories in testdata/ranking, one file for each query, so that a change of it is a
-// diff to review. A "*" marks what should be found; what a score is made of stands below it, and how good the ranking is at
-// the foot. summary.txt has the means. Rewrite all with -update.
+// TestGolden keeps the ranking of sample memories in testdata/ranking, one file for each query, so that a change of
+// it is a diff to review. A "*" marks what should be found; what a score is made of stands below it, and how good the
+// ranking is at the foot. summary.txt has the means. Rewrite all with -update.
 func TestGolden(t *testing.T) {
 	var memories []*memory.Memory
 	for _, m := range readJSONL[memory.Memory](t, filepath.Join("testdata", "memories.jsonl")) {
@@ -44,7 +44,8 @@ func TestGolden(t *testing.T) {
 		}
 		got[fmt.Sprintf("%03d.txt", i+1)] = golden(q, resp) + "\n" + foot
 	}
-	got["summary.txt"] = fmt.Sprintf("%s over %d questions\nsilent on %d of %d questions without an answer\n", sum.over(answerable), answerable, silent, unanswerable)
+	got["summary.txt"] = fmt.Sprintf("%s over %d questions\nsilent on %d of %d questions without an answer\n",
+		sum.over(answerable), answerable, silent, unanswerable)
 	compareGolden(t, filepath.Join("testdata", "ranking"), got)
 }
 

@@ -4,65 +4,77 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// adopt gives a decoded index its memories, and takes out what they no longer say. It returns the memories that are
-// not in it as they are now.
-func (x *index) adopt(saved []savedDoc, memories []*memory.Memory) (missing []*memory.Memory) {
-	x.ids = make(map[string]uint32, len(memories))
-	x.grow(len(saved))
+// attachMemories gives a decoded index its memories, and drops documents without one. It returns the memories that the
+// index does not have in their present form.
+func (x *invertedIndex) attachMemories(saved []savedDoc, memories []*memory.Memory) (missing []*memory.Memory) {
+	x.docIDs = make(map[string]uint32, len(memories))
+	x.growDocs(len(saved))
 	at := make(map[string]uint32, len(saved))
 	for doc, s := range saved {
 		at[s.id] = uint32(doc)
 	}
-	var prints fingerprinter
+	var checksum textChecksum
 	for _, m := range memories {
 		doc, ok := at[m.ID]
-		if !ok || x.docs[doc] != nil || saved[doc].revision != m.Revision || saved[doc].fingerprint != prints.of(m) {
+		if !ok || x.docs[doc] != nil || saved[doc].revision != m.Revision || saved[doc].checksum != checksum.sum(m) {
 			missing = append(missing, m)
 			continue
 		}
-		x.set(doc, m, saved[doc].length)
-		x.ids[m.ID] = doc
+		x.setDoc(doc, m, saved[doc].length)
+		x.docIDs[m.ID] = doc
 	}
-	if len(x.ids) < len(saved) {
-		x.sweep()
+	if len(x.docIDs) < len(saved) {
+		x.dropUnused()
 	}
-	x.tighten()
+	x.recountInactive()
 	return missing
 }
 
-// sweep drops the postings of documents that have no memory.
-func (x *index) sweep() {
+// dropUnused drops the postings of documents without a memory.
+func (x *invertedIndex) dropUnused() {
 	for doc, m := range x.docs {
 		if m == nil {
-			x.holes = append(x.holes, uint32(doc))
+			x.freeDocs = append(x.freeDocs, uint32(doc))
 		}
 	}
-	for term, n := range x.terms {
-		x.lists[n] = slices.DeleteFunc(x.lists[n], func(p posting) bool { return x.docs[p.doc()] == nil })
-		if len(x.lists[n]) == 0 {
-			x.lists[n] = nil
-			x.spare = append(x.spare, n)
-			delete(x.terms, term)
+	for term, id := range x.termIDs {
+		x.postings[id] = slices.DeleteFunc(x.postings[id], func(p posting) bool { return x.docs[p.doc()] == nil })
+		if len(x.postings[id]) == 0 {
+			x.freeTerm(term, id)
 		}
 	}
 	x.changes++
 }
 
-// Load makes memories the content of a space, adopting what the saved index knows of them and indexing the rest. It is
-// called once at start; memories are the state of the space at that moment. A missing, stale or damaged file is
-// logged and costs only time. Changes applied while Load runs are kept, and searches see the old state until it is done.
+// recountInactive counts the inactive documents of every term.
+func (x *invertedIndex) recountInactive() {
+	if x.liveDocs == len(x.docIDs) {
+		return // the common case of a store without history
+	}
+	for id, list := range x.postings {
+		for _, p := range list {
+			if !x.features[p.doc()].active {
+				x.inactiveDF[uint32(id)]++
+			}
+		}
+	}
+}
+
+// Load makes memories the content of a space. It takes unchanged ones from the saved index and indexes the rest. It is
+// called once at start with the state of the space at that moment. A missing, stale or corrupt file is logged and costs
+// only time. Changes applied while Load runs are kept, and searches see the old state until it is done.
 func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) error {
 	s := e.space(name)
 	s.mu.Lock()
 	s.loads++
 	s.mu.Unlock()
 	began := e.now()
-	x, missing := e.restore(name, memories, fsys)
+	x, missing := e.loadIndex(name, memories, fsys)
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)
 	for _, m := range missing {
@@ -70,41 +82,43 @@ func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) e
 	}
 	e.log.Debug("search index loaded", slog.String("space", spaceName(name)), slog.Int("memories", len(memories)),
 		slog.Int("indexed", len(missing)), slog.Duration("took", e.now().Sub(began)))
-	if e.embedder != nil {
-		x.enlist(e.restoreMeanings(name, fsys))
-		defer e.needsEmbedding()
+	x.vectors = newDocVectors(e.models)
+	for i, v := range x.vectors {
+		v.tokens = e.openTokens(fsys, spaceName(name), e.models[i])
+		x.loadVectors(v, e.readVectorFile(name, e.models[i], fsys))
+		defer e.wakeEmbedding()
 	}
-	e.drain() // into what is replayed
-	e.publish(s, x, a)
+	e.drain() // into the pending records
+	e.replaceIndex(s, x, a)
 	return nil
 }
 
-// restore returns the index a file holds, or an empty one, and the memories missing in it.
-func (e *Engine) restore(name string, memories []*memory.Memory, fsys durable.FS) (*index, []*memory.Memory) {
+// loadIndex returns the index of a file, or an empty one, and the memories missing in it.
+func (e *Engine) loadIndex(name string, memories []*memory.Memory, fsys durable.FS) (*invertedIndex, []*memory.Memory) {
 	log := e.log.With(slog.String("space", spaceName(name)))
-	data, err := durable.ReadFile(fsys, fileName(spaceName(name)))
+	data, err := durable.ReadFile(fsys, indexFile(spaceName(name)))
 	if err != nil {
-		log.Info("search index is built anew", slog.Any("error", err))
-		return unsaved(len(memories)), memories
+		log.Info("search index file is missing; index is rebuilt", slog.Any("error", err))
+		return newUnsavedIndex(len(memories)), memories
 	}
-	x, saved, err := decodeIndex(data, e.stamp)
+	x, saved, err := decodeIndex(data, e.fingerprint)
 	if err != nil {
-		log.Warn("search index is built anew", slog.Any("error", err))
-		return unsaved(len(memories)), memories
+		log.Warn("search index file is not usable; index is rebuilt", slog.Any("error", err))
+		return newUnsavedIndex(len(memories)), memories
 	}
-	missing := x.adopt(saved, memories)
+	missing := x.attachMemories(saved, memories)
 	return x, missing
 }
 
-// unsaved is an empty index that Save will write, over whatever file there is.
-func unsaved(size int) *index {
-	x := newIndex(size)
+// newUnsavedIndex is an empty index that Save writes even when it stays empty, over any existing file.
+func newUnsavedIndex(size int) *invertedIndex {
+	x := newInvertedIndex(size)
 	x.changes++
 	return x
 }
 
-// publish replaces the index of a space by a loaded one, after applying what came meanwhile.
-func (e *Engine) publish(s *space, x *index, a *analyzer) {
+// replaceIndex replaces the index of a space by a loaded one, after applying the records that came meanwhile.
+func (e *Engine) replaceIndex(s *space, x *invertedIndex, a *analyzer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, rec := range s.pending {
@@ -115,23 +129,22 @@ func (e *Engine) publish(s *space, x *index, a *analyzer) {
 	if s.loads--; s.loads == 0 {
 		s.pending = nil
 	}
-	e.age(x)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.index = x
 }
 
 // replay applies one change that the loaded memories may already contain.
-func (x *index) replay(a *analyzer, lsn int64, change []journal.Change) {
+func (x *invertedIndex) replay(a *analyzer, lsn int64, change []journal.Change) {
 	switch c := &change[0]; {
 	case c.Memory != nil:
 		if m := x.get(c.Memory.ID); m != nil && m.Revision > lsn {
 			return
 		}
-	case c.Touch != nil:
-		if m := x.get(c.Touch.ID); m != nil && !m.LastAccessed.Before(c.Touch.At) {
+	case c.Access != nil:
+		if m := x.get(c.Access.ID); m != nil && !m.LastAccessed.Before(c.Access.At) {
 			return
 		}
 	}
-	x.apply(a, change)
+	x.applyChange(a, change)
 }

@@ -8,30 +8,30 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// The profiles: how the score of a match is made.
+// The profiles: the formulas of a score.
 const (
-	// Balanced is keyword relevance (0 to 1) × (0.9 + 0.1·f), f from salience, recency, accesses and pin: the boosts
-	// decide only between near-ties, so that an old truth is still found.
+	// Balanced is relevance (0 to 1) × (0.9 + 0.1·boost), the boost from salience, recency, accesses and pin. It
+	// decides only between near-ties, so that an old fact is still found.
 	Balanced = "balanced"
 	// Product is relevance × salience × exp(−λ · days since the last access).
 	Product = "product"
 	// Weighted is 0.6 · relevance + 0.2 · exp(−days since the last access / 30) + 0.2 · salience.
 	Weighted = "weighted"
-	// Overlap counts the words of the query found in title, tags and category twice and those found in the content once;
-	// of equals, the newest first. Its score is that count.
+	// Overlap counts the words of the query in title, tags and category twice and those in the content once; ties are
+	// broken by the newest. Its score is that count.
 	Overlap = "overlap"
 	// Recent puts the matches in order of creation, newest first. Its score is the relevance.
 	Recent = "recent"
 )
 
-// The arms: what decides which memories are looked at, and how relevant they are.
+// The arms: what relevance is measured by.
 const (
-	// Keyword goes by words alone.
+	// Keyword ranks by words alone.
 	Keyword = "keyword"
-	// Fusion goes by words, and lets meaning take part in the order when there are vectors: Balanced only. It may wait a quarter of a second for the
-	// direction of the query, and does without when that is too short.
+	// Fusion ranks by words and, with Balanced and while there are vectors, by meaning. It waits up to a quarter of a
+	// second for the query vector, and ranks by words when that is too short.
 	Fusion = "fusion"
-	// Vector goes by meaning alone and never abstains while there are vectors: for measuring. Balanced only.
+	// Vector ranks by meaning alone and does not abstain while there are vectors: for measuring. Balanced only.
 	Vector = "vector"
 )
 
@@ -44,33 +44,34 @@ const (
 type Request struct {
 	Spaces  []string // none is the default space; an unknown space is empty
 	Query   string   // at most 8,000 characters
-	K       int      // results, 1 to 200; 0 is 10
+	K       int      // at most so many hits, 1 to 200; 0 is 10
 	Profile string   // one of the profile constants; "" is Balanced
 	Arm     string   // one of the arm constants; "" is Keyword
 	Filter  Filter
-	// AsOf is the time the request is answered for; zero is now. Ages, decay, expiry and relative dates in the query
-	// count from it, days begin by its location, and what was created later is not found.
-	AsOf    time.Time
-	Explain bool // fill in Hit.Parts
-	// Enough is told of each hit, best first, and says whether it is the last one that is wanted: of the best that are looked at, 2·K+20, all may be.
-	// It must be quick. nil wants K.
-	Enough func(*Hit) bool
-	// Terms tells of a hit whether Hit.Terms is wanted; nil wants it of none.
-	Terms func(m *memory.Memory) bool
-	// Patience is how long the direction of the query is waited for; 0 is as long as the embedder thinks right.
-	Patience time.Duration
-	UseDecay *bool // false takes time since the last access out of the score; nil is true
-	// Beside is searched together with the spaces, by words alone, and not at all with the arm Vector. A memory that says what
-	// one of its texts says takes its place.
-	Beside []Beside
+	// AsOf is the time for which the request is answered; zero is now. Ages, decay, expiry and relative dates in the
+	// query count from it, days begin in its location, and memories created later are not found.
+	AsOf time.Time
+	// Implicit is a prompt that did not ask for memories: the search abstains unless one bears on it.
+	Implicit bool
+	Explain  bool // fill in Hit.Parts
+	// StopAfter is called for each hit, best first, and reports whether it is the last one wanted, of at most 2·K+20. It
+	// must be fast. nil returns K hits.
+	StopAfter func(*Hit) bool
+	// WantTerms reports whether Hit.Terms of a memory is wanted; nil wants none.
+	WantTerms    func(m *memory.Memory) bool
+	EmbedTimeout time.Duration // of the query vector; 0 leaves it to the embedder
+	UseDecay     *bool         // false leaves the time since the last access out of the score; nil is true
+	// Collections are searched together with the spaces, by words alone, and not with the arm Vector. A text that
+	// repeats a memory is not shown.
+	Collections []SpaceCollection
 }
 
 // Filter narrows a search; all conditions must hold, an empty one always does.
 type Filter struct {
-	Categories, Tags, Sources, Sessions []string        // any of these; a session is one a memory was learnt in
+	Categories, Tags, Sources, Sessions []string        // any of these; a session is where a memory was learnt
 	Statuses                            []memory.Status // any of these; none is active only
 	CreatedAfter, CreatedBefore         time.Time       // after inclusive, before exclusive
-	UpdatedAfter, UpdatedBefore         time.Time       // the same; a memory without changes was updated when it was created
+	UpdatedAfter, UpdatedBefore         time.Time       // likewise; an unchanged memory was updated when it was created
 	MinScore                            float64         // of the score of the profile
 	MinSalience                         float64
 	Pinned                              *bool
@@ -78,40 +79,41 @@ type Filter struct {
 
 // Response to a Request. The hits are best first.
 type Response struct {
-	Hits       []Hit
-	Abstained  bool   // there is nothing to rely on: no hits
-	Reason     string // why there are no hits, one of the Reason constants
-	Candidates int    // memories looked at: those that share something informative with the query, before any filter
-	Meant      bool   // meaning took part
+	Hits        []Hit
+	Abstained   bool   // no hits: the evidence is too weak
+	Reason      string // why there are no hits, one of the Reason constants
+	Candidates  int    // memories that share an informative term with the query, before any filter
+	VectorsUsed bool   // meaning took part
 }
 
 // Reasons why a response has no hits.
 const (
 	ReasonNoTerms  = "NO_TERMS"   // the query has no word to search for
 	ReasonNoMatch  = "NO_MATCH"   // no memory shares an informative word with it
-	ReasonWeak     = "WEAK"       // what is shared is too little or too common
-	ReasonFiltered = "FILTERED"   // everything relevant was excluded by the filter
+	ReasonWeak     = "WEAK"       // the shared words are too few or too common
+	ReasonFiltered = "FILTERED"   // the filter excluded everything relevant
 	ReasonMinScore = "MIN_SCORE"  // everything relevant scored below the filter's minimum
-	ReasonVectors  = "NO_VECTORS" // the arm Vector has nothing to compare, or no direction of the query
+	ReasonVectors  = "NO_VECTORS" // the arm Vector has no memory vectors or no query vector
 )
 
-// Hit is a memory found. Memory is shared and must not be changed.
+// Hit is one result. Memory is shared and must not be changed.
 type Hit struct {
-	Space  string
-	Memory *memory.Memory // with Beside, a text of a collection
-	Beside bool           // found in a collection, not in the space itself
-	Score  float64
-	Parts  []Part   // how the score came about; only with Request.Explain
-	Terms  []string // terms of the query that it holds, as indexed; only with Request.Terms
+	Space          string
+	Memory         *memory.Memory // or a text of a collection
+	FromCollection bool           // found in a collection, not in the space itself
+	Score          float64
+	Strength       Strength // of the evidence; "" when the search went by words alone
+	Parts          []Part   // of the score; only with Request.Explain
+	Terms          []string // terms of the query that the memory holds, as indexed; only with Request.WantTerms
 }
 
-// Part is one component of a score. The names are stable; "term:" is followed by the term as indexed.
+// Part is one component of a score. Names are stable; "term:" is followed by the term as indexed.
 type Part struct {
 	Name  string
 	Value float64
 }
 
-// validate fills in defaults. Error: *memory.InvalidError with every violation.
+// validate sets defaults. Error: *memory.InvalidError with every violation.
 func (r *Request) validate(now func() time.Time) error {
 	var c memory.Check
 	c.Text("query", r.Query, maxQuery, false)
@@ -119,19 +121,19 @@ func (r *Request) validate(now func() time.Time) error {
 		r.K = defaultK
 	}
 	if r.K < 1 || r.K > memory.MaxK {
-		c.Add("k", "OUT_OF_RANGE", "must be from 1 to %d", memory.MaxK)
+		c.Add("limit", "OUT_OF_RANGE", "must be from 1 to %d", memory.MaxK)
 	}
 	if r.Profile == "" {
 		r.Profile = Balanced
 	}
 	if !slices.Contains([]string{Balanced, Product, Weighted, Overlap, Recent}, r.Profile) {
-		c.Add("profile", "UNKNOWN_PROFILE", "must be balanced, product, weighted, overlap or recent")
+		c.Add("profile", "UNKNOWN_VALUE", "must be balanced, product, weighted, overlap or recent")
 	}
 	if r.Arm == "" {
 		r.Arm = Keyword
 	}
 	if !slices.Contains([]string{Keyword, Fusion, Vector}, r.Arm) || r.Arm == Vector && r.Profile != Balanced {
-		c.Add("arm", "UNKNOWN_ARM", "must be keyword, fusion or, with the profile balanced, vector")
+		c.Add("arm", "UNKNOWN_VALUE", "must be keyword, fusion or, with the profile balanced, vector")
 	}
 	for _, f := range []struct {
 		name  string
@@ -150,7 +152,7 @@ func (r *Request) validate(now func() time.Time) error {
 	return c.Err()
 }
 
-// admits reports whether m may be found at all.
+// admits reports whether the request may find m.
 func (r *Request) admits(m *memory.Memory) bool {
 	if m.CreatedAt.After(r.AsOf) || m.Expired(r.AsOf) {
 		return false
@@ -160,25 +162,28 @@ func (r *Request) admits(m *memory.Memory) bool {
 		if !m.IsActive() {
 			return false
 		}
-	} else if !slices.Contains(f.Statuses, m.Status) && !(m.Status == "" && slices.Contains(f.Statuses, memory.Active)) {
+	} else if !slices.Contains(f.Statuses, m.Status) &&
+		!(m.Status == "" && slices.Contains(f.Statuses, memory.Active)) {
 		return false
 	}
 	return anyOf(f.Categories, m.Category) && anyOf(f.Sources, m.Source) &&
 		(len(f.Tags) == 0 || slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(f.Tags, t) })) &&
-		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return learntIn(m, s) })) &&
+		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return learnedIn(m, s) })) &&
 		(f.CreatedAfter.IsZero() || !m.CreatedAt.Before(f.CreatedAfter)) &&
-		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) && f.updated(m) &&
+		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) && f.matchesUpdate(m) &&
 		m.Salience >= f.MinSalience && (f.Pinned == nil || *f.Pinned == m.Pinned)
 }
 
-// bare reports that nothing but the score is filtered.
-func (f *Filter) bare() bool {
-	return len(f.Categories) == 0 && len(f.Tags) == 0 && len(f.Sources) == 0 && len(f.Sessions) == 0 && len(f.Statuses) == 0 &&
+// matchesAll reports that the filter admits every active memory: at most the score is filtered.
+func (f *Filter) matchesAll() bool {
+	return len(f.Categories) == 0 && len(f.Tags) == 0 && len(f.Sources) == 0 && len(f.Sessions) == 0 &&
+		len(f.Statuses) == 0 &&
 		f.CreatedAfter.IsZero() && f.CreatedBefore.IsZero() && f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() &&
 		f.MinSalience <= 0 && f.Pinned == nil
 }
 
-func (f *Filter) updated(m *memory.Memory) bool {
+// matchesUpdate checks the bounds of the last change.
+func (f *Filter) matchesUpdate(m *memory.Memory) bool {
 	if f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() {
 		return true
 	}
@@ -186,12 +191,13 @@ func (f *Filter) updated(m *memory.Memory) bool {
 	if at.IsZero() {
 		at = m.CreatedAt
 	}
-	return (f.UpdatedAfter.IsZero() || !at.Before(f.UpdatedAfter)) && (f.UpdatedBefore.IsZero() || at.Before(f.UpdatedBefore))
+	return (f.UpdatedAfter.IsZero() || !at.Before(f.UpdatedAfter)) &&
+		(f.UpdatedBefore.IsZero() || at.Before(f.UpdatedBefore))
 }
 
 func anyOf(wanted []string, got string) bool { return len(wanted) == 0 || slices.Contains(wanted, got) }
 
-func learntIn(m *memory.Memory, session string) bool {
+func learnedIn(m *memory.Memory, session string) bool {
 	if m.Context != nil && m.Context.LearnedFrom == "session_"+session {
 		return true
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const day = 24 * time.Hour
@@ -78,7 +78,10 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 func aged() []*memory.Memory {
 	return []*memory.Memory{
 		mem("fresh", "the redis cache alpha", func(m *memory.Memory) { m.LastAccessed = epoch; m.Salience = 0.2 }),
-		mem("old", "the redis cache bravo", func(m *memory.Memory) { m.LastAccessed = epoch.Add(-100 * day); m.Salience = 1 }),
+		mem("old", "the redis cache bravo", func(m *memory.Memory) {
+			m.LastAccessed = epoch.Add(-100 * day)
+			m.Salience = 1
+		}),
 		mem("never", "the redis cache charlie", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-30 * day) }),
 		mem("pinned", "redis cache delta", func(m *memory.Memory) { m.Pinned = true; m.AccessCount = 50 }),
 	}
@@ -98,7 +101,8 @@ func TestFormulas(t *testing.T) {
 		{search.Recent, true, func(r, _, _ float64) float64 { return r }},
 	} {
 		t.Run(fmt.Sprintf("%s decay %v", tt.profile, tt.decay), func(t *testing.T) {
-			resp := find(t, inDefault(aged()...), search.Request{Query: "redis cache", Profile: tt.profile, UseDecay: &tt.decay, Explain: true})
+			resp := find(t, inDefault(aged()...),
+				search.Request{Query: "redis cache", Profile: tt.profile, UseDecay: &tt.decay, Explain: true})
 			if len(resp.Hits) != 4 {
 				t.Fatalf("found %v, want all", ids(resp.Hits))
 			}
@@ -138,7 +142,8 @@ func TestBalancedExplains(t *testing.T) {
 			t.Errorf("%s: terms sum to %v, keyword is %v", h.Memory.ID, terms, p["keyword"])
 		}
 		if got := p["keyword"] + p["date"] + p["phrase"] + p["neighbours"] + p["subject"]; !near(got, p["relevance"]) {
-			t.Errorf("%s: keyword, date, phrase, neighbours and subject sum to %v, relevance is %v", h.Memory.ID, got, p["relevance"])
+			t.Errorf("%s: keyword, date, phrase, neighbours and subject sum to %v, relevance is %v", h.Memory.ID, got,
+				p["relevance"])
 		}
 		if got := 0.9 + 0.1*(p["salience"]+p["recency"]+p["access"]+p["pin"]); !near(got, p["boost"]) {
 			t.Errorf("%s: boosts make %v, boost is %v", h.Memory.ID, got, p["boost"])
@@ -162,7 +167,12 @@ func TestOldTruth(t *testing.T) {
 			m.CreatedAt = epoch.Add(-900 * day)
 			m.Salience = 0
 		}),
-		mem("noise", "The database of recipes", func(m *memory.Memory) { m.Salience = 1; m.Pinned = true; m.AccessCount = 99; m.LastAccessed = epoch }),
+		mem("noise", "The database of recipes", func(m *memory.Memory) {
+			m.Salience = 1
+			m.Pinned = true
+			m.AccessCount = 99
+			m.LastAccessed = epoch
+		}),
 	)
 	got := ids(find(t, e, search.Request{Query: "when does the staging database password rotate?"}).Hits)
 	if diff := cmp.Diff("truth", got[0]); diff != "" {
@@ -208,8 +218,13 @@ func TestOverlap(t *testing.T) {
 func TestFilters(t *testing.T) {
 	memories := []*memory.Memory{
 		mem("plain", "deploy alpha release"),
-		mem("task", "deploy bravo release", func(m *memory.Memory) { m.Category = memory.Tasks; m.Tags = []string{"ops"} }),
-		mem("session", "deploy charlie release", func(m *memory.Memory) { m.Evidence = []memory.Evidence{{Session: "s1"}} }),
+		mem("task", "deploy bravo release", func(m *memory.Memory) {
+			m.Category = memory.Tasks
+			m.Tags = []string{"ops"}
+		}),
+		mem("session", "deploy charlie release", func(m *memory.Memory) {
+			m.Evidence = []memory.Evidence{{Session: "s1"}}
+		}),
 		mem("learnt", "deploy delta release", func(m *memory.Memory) {
 			m.Context = &memory.Context{LearnedFrom: "session_s2"}
 			m.Source = "auto_reflection"
@@ -236,16 +251,22 @@ func TestFilters(t *testing.T) {
 		{name: "retired", filter: search.Filter{Statuses: []memory.Status{memory.Retired}}, want: []string{"retired"}},
 		{name: "active by name", filter: search.Filter{Statuses: []memory.Status{memory.Active}}, want: active},
 		{name: "created after", filter: search.Filter{CreatedAfter: epoch.Add(-day)}, want: []string{"recent"}},
-		{name: "created before", filter: search.Filter{CreatedBefore: epoch.Add(-day)}, want: []string{"learnt", "pinned", "plain", "session", "statusless", "task"}},
+		{name: "created before", filter: search.Filter{CreatedBefore: epoch.Add(-day)},
+			want: []string{"learnt", "pinned", "plain", "session", "statusless", "task"}},
 		{name: "salience", filter: search.Filter{MinSalience: 0.8}, want: []string{"pinned"}},
 		{name: "pinned", filter: search.Filter{Pinned: new(true)}, want: []string{"pinned"}},
-		{name: "not pinned", filter: search.Filter{Pinned: new(false), CreatedAfter: epoch.Add(-2 * day)}, want: []string{"recent"}},
-		{name: "as of later", asOf: epoch.Add(2 * day), filter: search.Filter{CreatedAfter: epoch}, want: []string{"future"}},
-		{name: "as of before expiry", asOf: epoch.Add(-time.Second), filter: search.Filter{CreatedBefore: epoch.Add(-2 * day)}, want: []string{"expired", "learnt", "pinned", "plain", "session", "statusless", "task"}},
+		{name: "not pinned", filter: search.Filter{Pinned: new(false), CreatedAfter: epoch.Add(-2 * day)},
+			want: []string{"recent"}},
+		{name: "as of later", asOf: epoch.Add(2 * day), filter: search.Filter{CreatedAfter: epoch},
+			want: []string{"future"}},
+		{name: "as of before expiry", asOf: epoch.Add(-time.Second),
+			filter: search.Filter{CreatedBefore: epoch.Add(-2 * day)},
+			want:   []string{"expired", "learnt", "pinned", "plain", "session", "statusless", "task"}},
 		{name: "score", filter: search.Filter{MinScore: 2}, want: []string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := ids(find(t, inDefault(memories...), search.Request{Query: "deploy release", Filter: tt.filter, AsOf: tt.asOf}).Hits)
+			got := ids(find(t, inDefault(memories...),
+				search.Request{Query: "deploy release", Filter: tt.filter, AsOf: tt.asOf}).Hits)
 			slices.Sort(got)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -288,7 +309,8 @@ func TestAbstains(t *testing.T) {
 		mem("retired", "The mascot is a heron", func(m *memory.Memory) { m.Status = memory.Retired }),
 	)
 	large := loaded(t, synthetic(2000))
-	large.Apply(record(9999, "", journal.Change{Memory: &journal.MemoryChange{ID: "lamp", After: mem("lamp", "The lamp in the hall needs a new bulb")}}))
+	large.Apply(record(9999, "", journal.Change{
+		Memory: &journal.MemoryChange{ID: "lamp", After: mem("lamp", "The lamp in the hall needs a new bulb")}}))
 	for _, tt := range []struct {
 		name   string
 		engine *search.Engine
@@ -298,16 +320,22 @@ func TestAbstains(t *testing.T) {
 	}{
 		{"unrelated question", small, "what is the weather", []string{}, search.ReasonNoMatch},
 		{"unrelated question in Chinese", small, "明天会不会下雨", []string{}, search.ReasonNoMatch},
-		{"only shared content word", small, "which database should we think about for the next quarterly migration planning?", []string{"db"}, ""},
+		{"only shared content word", small,
+			"which database should we think about for the next quarterly migration planning?", []string{"db"}, ""},
 		{"only shared content word in Chinese", small, "绿茶怎么泡才好", []string{"tea"}, ""},
 		{"empty", small, " \n", []string{}, search.ReasonNoTerms},
 		{"stop words", small, "what is it about?", []string{}, search.ReasonNoTerms},
 		{"one general word", small, "quarter", []string{}, search.ReasonNoMatch},
-		{"a search for a general word", inDefault(mem("help", "Asks for help in the evening")), "help", []string{"help"}, ""},
-		{"a question with a general word", inDefault(mem("help", "Asks for help in the evening")), "can you help me with this", []string{}, search.ReasonWeak},
+		{"a search for a general word", inDefault(mem("help", "Asks for help in the evening")), "help",
+			[]string{"help"}, ""},
+		{"a question with a general word", inDefault(mem("help", "Asks for help in the evening")),
+			"can you help me with this", []string{}, search.ReasonWeak},
 		{"filtered", small, "heron mascot", []string{}, search.ReasonFiltered},
-		{"unknown words in a large store", large, "how long should banana bread stay in the oven", []string{}, search.ReasonNoMatch},
-		{"one word of many in a large store", large, "lamp oil prices doubled across European wholesale markets throughout wartime shortages", []string{}, search.ReasonWeak},
+		{"unknown words in a large store", large, "how long should banana bread stay in the oven", []string{},
+			search.ReasonNoMatch},
+		{"one word of many in a large store", large,
+			"lamp oil prices doubled across European wholesale markets throughout wartime shortages", []string{},
+			search.ReasonWeak},
 		{"enough words in a large store", large, "which lamp needs another bulb", []string{"lamp"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -343,7 +371,8 @@ func TestDateBoost(t *testing.T) {
 		{"2 days ago", []string{}},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, ids(find(t, e, search.Request{Query: tt.query, AsOf: epoch}).Hits)); diff != "" {
+			if diff := cmp.Diff(tt.want, ids(
+				find(t, e, search.Request{Query: tt.query, AsOf: epoch}).Hits)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -359,7 +388,8 @@ func TestNearDuplicatesAreShownOnce(t *testing.T) {
 		mem("likes", "User likes the dark theme in the editor"),
 		mem("dislikes", "User does not like the dark theme in the editor"),
 	)
-	for query, want := range map[string]int{"window seats on flights": 1, "proxy port build host": 2, "dark theme editor": 2} {
+	for query, want := range map[string]int{"window seats on flights": 1, "proxy port build host": 2,
+		"dark theme editor": 2} {
 		if got := ids(find(t, e, search.Request{Query: query}).Hits); len(got) != want {
 			t.Errorf("%q finds %v, want %d", query, got, want)
 		}
@@ -371,7 +401,9 @@ func TestSimilar(t *testing.T) {
 		mem("same", "User flies with China Eastern, morning flights preferred."),
 		mem("changed", "User flies with China Eastern, evening flights preferred"),
 		mem("other", "The build runs on port 8080"),
-		mem("retired", "User flies with China Eastern, morning flights preferred", func(m *memory.Memory) { m.Status = memory.Retired }),
+		mem("retired", "User flies with China Eastern, morning flights preferred", func(m *memory.Memory) {
+			m.Status = memory.Retired
+		}),
 		mem("zh", "用户偏好东方航空，尤其是早班机"),
 		mem("it", "It is what it is"),
 	)
@@ -415,8 +447,8 @@ func TestInvalid(t *testing.T) {
 		field string
 	}{
 		{"profile", search.Request{Query: "a", Profile: "best"}, "profile"},
-		{"negative k", search.Request{Query: "a", K: -1}, "k"},
-		{"large k", search.Request{Query: "a", K: 201}, "k"},
+		{"negative k", search.Request{Query: "a", K: -1}, "limit"},
+		{"large k", search.Request{Query: "a", K: 201}, "limit"},
 		{"encoding", search.Request{Query: "a\xff"}, "query"},
 		{"length", search.Request{Query: strings.Repeat("字", 8001)}, "query"},
 		{"score", search.Request{Query: "a", Filter: search.Filter{MinScore: math.NaN()}}, "filter.min_score"},
@@ -436,5 +468,77 @@ func TestInvalid(t *testing.T) {
 	cancel()
 	if _, err := e.Search(ended, search.Request{Query: "text"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of the context: %v", err)
+	}
+}
+
+// TestForgottenDoesNotWeigh: memories that are no longer active change neither the rarity of words nor the average length.
+func TestForgottenDoesNotWeigh(t *testing.T) {
+	fresh, used := inDefault(mem("a", "The invoice is in the blue folder")), inDefault(mem("a", "The invoice is in the blue folder"))
+	lsn := int64(10)
+	for i := range 300 {
+		id := fmt.Sprint("old", i)
+		m := mem(id, fmt.Sprintf("invoice %d was put into the folder where the accountant reads it every month", i))
+		lsn++
+		used.Apply(record(lsn, "", journal.Change{Memory: &journal.MemoryChange{ID: id, After: m}}))
+		gone := m.Clone()
+		gone.Status = memory.Retired
+		lsn++
+		used.Apply(record(lsn, "", journal.Change{Memory: &journal.MemoryChange{ID: id, Before: m, After: gone}}))
+	}
+	req := search.Request{Query: "where did I put the invoice", AsOf: epoch, Explain: true}
+	want, got := find(t, fresh, req), find(t, used, req)
+	if diff := cmp.Diff(want.Hits, got.Hits); diff != "" || len(want.Hits) != 1 {
+		t.Errorf("hits (-fresh +used):\n%s", diff)
+	}
+}
+
+// TestLeadingPartOfIdentifier: an identifier finds what holds it as the beginning of a longer one.
+func TestLeadingPartOfIdentifier(t *testing.T) {
+	memories := synthetic(200)
+	memories = append(memories, mem("door", "The sensor qx-1a2b3c-door needs a new battery"), mem("other", "The sensor qx-9z8y7x-door is fine"))
+	resp := find(t, loaded(t, memories), search.Request{Query: "which battery did the sensor qx-1a2b3c need?", AsOf: epoch})
+	if len(resp.Hits) == 0 || resp.Hits[0].Memory.ID != "door" {
+		t.Errorf("found %v", ids(resp.Hits))
+	}
+}
+
+// TestDateFinds: a question about a day is answered by the memory of that day, also when it shares no word.
+func TestDateFinds(t *testing.T) {
+	memories := synthetic(200)
+	memories = append(memories, mem("ache", "Had a sore throat all day", func(m *memory.Memory) {
+		m.CreatedAt = time.Date(2024, 3, 23, 10, 0, 0, 0, time.UTC)
+	}))
+	for _, q := range []string{"Which ailment did I mention on March 23rd, 2024?", "Which ailment was it on 23.03.2024?", "2024年3月23号那天有什么不舒服"} {
+		resp := find(t, loaded(t, memories), search.Request{Query: q, AsOf: epoch})
+		if len(resp.Hits) == 0 || resp.Hits[0].Memory.ID != "ache" {
+			t.Errorf("%q finds %v", q, ids(resp.Hits))
+		}
+	}
+}
+
+// TestSourceFormulas holds the worked examples of the formulas that Product and Weighted follow.
+func TestSourceFormulas(t *testing.T) {
+	for _, tt := range []struct {
+		name, profile string
+		salience      float64
+		idle          time.Duration
+		query         string
+		want          float64
+	}{
+		{"half a day is no day", search.Product, 1, 12 * time.Hour, "redis cache port", 1},
+		{"fourteen days", search.Product, 1, 14 * 24 * time.Hour, "redis cache port", math.Exp(-0.05 * 14)},
+		{"sixty days and a half", search.Product, 0.5, 60*24*time.Hour + 12*time.Hour, "redis cache port", 0.5 * math.Exp(-0.05*60)},
+		{"one word of three", search.Product, 1, 0, "redis violin harbor", 1.0 / 3},
+		{"weighted", search.Weighted, 0.5, 30*24*time.Hour + time.Hour, "redis cache port", 0.6 + 0.2*math.Exp(-1) + 0.2*0.5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := inDefault(mem("a", "redis cache port", func(m *memory.Memory) {
+				m.Salience, m.CreatedAt = tt.salience, epoch.Add(-tt.idle)
+			}))
+			resp := find(t, e, search.Request{Query: tt.query, Profile: tt.profile, AsOf: epoch})
+			if len(resp.Hits) != 1 || math.Abs(resp.Hits[0].Score-tt.want) > 1e-9 {
+				t.Errorf("hits %+v, want a score of %v", resp.Hits, tt.want)
+			}
+		})
 	}
 }

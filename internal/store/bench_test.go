@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-const benchText = "The deploy script of the billing service needs AWS_PROFILE=prod and takes about four minutes; run it from the release branch only."
+const benchText = "The deploy script of the billing service needs AWS_PROFILE=prod and takes about four minutes; run " +
+	"it from the release branch only."
 
 func benchDir(b *testing.B) durable.FS {
 	b.Helper()
@@ -64,7 +65,8 @@ func addOne(ctx context.Context, st *store.Store) error {
 	return err
 }
 
-// BenchmarkFloor is what no acknowledged write can be faster than: one write of a record's size and one fdatasync, in allocated space.
+// BenchmarkFloor is what no acknowledged write can be faster than: one write of a record's size and one fdatasync, in
+// allocated space.
 func BenchmarkFloor(b *testing.B) {
 	f, err := benchDir(b).OpenFile("floor", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -103,7 +105,7 @@ func BenchmarkAdd(b *testing.B) {
 // BenchmarkAddParallel has 64 writers and reports how many share a sync.
 func BenchmarkAddParallel(b *testing.B) {
 	st := benchOpen(b, benchDir(b))
-	before := st.Journal().Syncs
+	before := st.JournalStats().Syncs
 	b.SetParallelism(64)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -113,7 +115,7 @@ func BenchmarkAddParallel(b *testing.B) {
 			}
 		}
 	})
-	b.ReportMetric(float64(st.Journal().Syncs-before)/float64(b.N), "syncs/op")
+	b.ReportMetric(float64(st.JournalStats().Syncs-before)/float64(b.N), "syncs/op")
 }
 
 func BenchmarkAddBatch100(b *testing.B) {

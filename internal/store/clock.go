@@ -11,42 +11,52 @@ import (
 )
 
 const (
-	// clockSlack is what the wall clock may be off without a doubt: corrections by a time service are smaller, and an hour decides about no log.
+	// clockSlack is how far a step of the wall clock may go without a warning. Time services correct less, and an hour
+	// decides about no log.
 	clockSlack = time.Hour
-	// longAbsence is the longest time without a record that is believed at once. A longer one may as well be a clock that is wrong.
+	// longAbsence is the longest time without a record that is accepted at once. A longer gap may also be a wrong
+	// clock.
 	longAbsence = 7 * 24 * time.Hour
-	// settleFor is how long a clock must run evenly to be believed after all.
-	settleFor = 24 * time.Hour
+	// trustAfter is how long a clock must run evenly until it is trusted again.
+	trustAfter = 24 * time.Hour
 )
 
-// clock decides whether the wall clock can be trusted with what cannot wait to be undone: deleting by age.
+// clock decides whether the wall clock may be used for what cannot be undone: deletion by age.
 //
-// While the store is open the wall clock must advance as elapsed does. Once a step of more than clockSlack was seen, either way, it is in doubt
-// until it is back in line with the time before the step, or has run for settleFor without another step.
+// While the store is open, the wall clock must advance as elapsed does. After a step of more than clockSlack, forward
+// or backward, it is not trusted until it is back in line with the time before the step, or has run for trustAfter
+// without another step.
 //
-// Across restarts the times of the newest records are what is known. The clock is in doubt while it, or any record of the last settleFor by its
-// own count, lies more than clockSlack before the record before it, or more than longAbsence behind it. In
-// the latter case, which may be an absence, ages are counted from the record before.
+// Across restarts the times of the newest records are the only evidence. The clock is not trusted while it, or any
+// record of the last trustAfter, is more than clockSlack before the preceding record, or more than longAbsence after
+// it. The latter may be a real absence: then ages are counted as of the record before the gap.
 type clock struct {
 	now     func() time.Time
 	elapsed func() time.Duration
 
-	mu      sync.Mutex
-	wall    time.Time     // when it was looked at last; guarded by mu, like all that follows
-	at      time.Duration // elapsed then
-	stepped *step         // seen while the store is open; nil without doubt
-	history *step         // seen in the records
-	began   bool          // the records were looked at
+	mu sync.Mutex
+	// wall and at are the wall clock and elapsed at the last observation. mu guards the fields from here on.
+	wall time.Time
+	at   time.Duration // elapsed then
+	// stepped is a step that was observed while the store was open, nil for none.
+	stepped *step
+	// history is a step between records, nil for none. recordsChecked says that it was looked for.
+	history        *step
+	recordsChecked bool
 }
 
 // step is a step of the wall clock.
 type step struct {
 	from, to time.Time
-	since    time.Duration // elapsed
-	line     time.Duration // wall clock minus elapsed before it
-	away     bool          // it may as well be that the daemon was away
+	// since is elapsed when the step was observed.
+	since time.Duration
+	// offset is the wall clock minus elapsed before the step.
+	offset time.Duration
+	// away says that the daemon may simply have been stopped.
+	away bool
 }
 
+// newClock returns a clock that has observed the present time. Without elapsed it derives one from now.
 func newClock(now func() time.Time, elapsed func() time.Duration) *clock {
 	c := &clock{now: func() time.Time { return now().Round(0) }, elapsed: elapsed}
 	if elapsed == nil {
@@ -57,62 +67,69 @@ func newClock(now func() time.Time, elapsed func() time.Duration) *clock {
 	return c
 }
 
-// epoch is where lines are counted from.
+// epoch is an arbitrary origin for offsets.
 var epoch = time.Unix(0, 0)
 
-func line(wall time.Time, at time.Duration) time.Duration { return wall.Sub(epoch) - at }
+// clockOffset is the wall clock minus elapsed. It is constant while the clock runs evenly.
+func clockOffset(wall time.Time, at time.Duration) time.Duration { return wall.Sub(epoch) - at }
 
-// look notes a step since it was called last, and forgets one that is over.
-func (c *clock) look() {
+// observe records a step since it was last called, and drops one that is over. The caller holds mu.
+func (c *clock) observe() {
 	now, at := c.now(), c.elapsed()
-	before, present := line(c.wall, c.at), line(now, at)
-	if off(present, before) {
-		s := &step{from: c.wall.Add(at - c.at), to: now, since: at, line: before}
+	before, present := clockOffset(c.wall, c.at), clockOffset(now, at)
+	if differs(present, before) {
+		s := &step{from: c.wall.Add(at - c.at), to: now, since: at, offset: before}
 		if c.stepped != nil {
-			s.from, s.line = c.stepped.from, c.stepped.line
+			s.from, s.offset = c.stepped.from, c.stepped.offset
 		}
 		c.stepped = s
 	}
 	c.wall, c.at = now, at
-	if s := c.stepped; s != nil && (!off(present, s.line) || at-s.since >= settleFor) {
+	if s := c.stepped; s != nil && (!differs(present, s.offset) || at-s.since >= trustAfter) {
 		c.stepped = nil
 	}
-	if c.history != nil && at-c.history.since >= settleFor {
+	if c.history != nil && at-c.history.since >= trustAfter {
 		c.history = nil
 	}
 }
 
-func off(a, b time.Duration) bool { return a-b > clockSlack || b-a > clockSlack }
+// differs reports whether two offsets are more than clockSlack apart.
+func differs(a, b time.Duration) bool { return a-b > clockSlack || b-a > clockSlack }
 
+// String describes the step for people, with what ends the warning.
 func (s *step) String() string {
 	if s.away {
-		return fmt.Sprintf("nothing was recorded from %s to %s: either the daemon was away or the clock is wrong; until it has run evenly for %d hours, ages are counted as of the former",
-			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339), settleFor/time.Hour)
+		return fmt.Sprintf("nothing was recorded from %s to %s: either the daemon was stopped or the clock is wrong; "+
+			"until it has run evenly for %d hours, ages are counted as of the former",
+			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339), trustAfter/time.Hour)
 	}
-	return fmt.Sprintf("the clock went from %s to %s; ages are trusted again when it is set right or has run evenly for %d hours",
-		s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339), settleFor/time.Hour)
+	return fmt.Sprintf("the clock went from %s to %s; ages are trusted again when it is set right or has run evenly "+
+		"for %d hours",
+		s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339), trustAfter/time.Hour)
 }
 
-// ClockDoubt says why the wall clock is not to be trusted with deleting by age, "" when it is. docs/crash-safety.md has the rule.
-func (s *Store) ClockDoubt(ctx context.Context) (string, error) {
+// ClockWarning says why deletion by age is suspended, "" while the wall clock is trusted. The first call reads the
+// newest records.
+func (s *Store) ClockWarning(ctx context.Context) (string, error) {
 	c := s.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.look()
-	if !c.began {
+	c.observe()
+	if !c.recordsChecked {
 		found, err := s.stepInRecords(ctx, c.wall, c.at)
 		if err != nil {
 			return "", err
 		}
-		c.began, c.history = true, found
+		c.recordsChecked, c.history = true, found
 	}
-	return c.doubt(), nil
+	return c.warning(), nil
 }
 
-// TrustedNow is the time to count ages from: the wall clock, or after a long absence, as long as that may be a clock that is wrong, the newest record
-// before it. So somebody who is here for an hour every other week has things age too. With a doubt nothing may be done by age.
-func (s *Store) TrustedNow(ctx context.Context) (now time.Time, doubt string, err error) {
-	if _, err := s.ClockDoubt(ctx); err != nil {
+// TrustedNow is the time from which ages are counted: the wall clock, or, after a gap that may be an absence or a wrong
+// clock, the newest record before the gap. So things age also for somebody who works one hour every other week. When
+// warning is not "", nothing may be deleted by age.
+func (s *Store) TrustedNow(ctx context.Context) (now time.Time, warning string, err error) {
+	if _, err := s.ClockWarning(ctx); err != nil {
 		return now, "", err
 	}
 	c := s.clock
@@ -124,21 +141,22 @@ func (s *Store) TrustedNow(ctx context.Context) (now time.Time, doubt string, er
 	case c.stepped == nil && c.history.away:
 		return c.history.from, "", nil
 	}
-	return c.wall, c.doubt(), nil
+	return c.wall, c.warning(), nil
 }
 
-// ClockDoubtSeen is what ClockDoubt would say as far as that is known without reading anything: it never waits.
-func (s *Store) ClockDoubtSeen() string {
+// LastClockWarning is what ClockWarning would return, as far as that is known without reading anything. It never waits.
+func (s *Store) LastClockWarning() string {
 	c := s.clock
 	if !c.mu.TryLock() {
 		return ""
 	}
 	defer c.mu.Unlock()
-	c.look()
-	return c.doubt()
+	c.observe()
+	return c.warning()
 }
 
-func (c *clock) doubt() string {
+// warning describes the step that makes the clock untrusted, "" for none. The caller holds mu.
+func (c *clock) warning() string {
 	switch {
 	case c.stepped != nil:
 		return c.stepped.String()
@@ -148,10 +166,11 @@ func (c *clock) doubt() string {
 	return ""
 }
 
-// stepInRecords looks for a step between the newest records and up to now.
+// stepInRecords searches for a step between the newest records, and between the last one and now. It ends at the first
+// record that is older than trustAfter.
 func (s *Store) stepInRecords(ctx context.Context, now time.Time, at time.Duration) (*step, error) {
 	later := now
-	for rec, err := range s.Operations(ctx, 1, s.LSN(), true, true) {
+	for rec, err := range s.OperationsBackward(ctx, 1, s.LSN()) {
 		if errors.Is(err, memory.ErrTrimmed) {
 			return nil, nil
 		}
@@ -159,10 +178,10 @@ func (s *Store) stepInRecords(ctx context.Context, now time.Time, at time.Durati
 			return nil, fmt.Errorf("read the newest operations: %w", err)
 		}
 		if gap := later.Sub(rec.At); gap < -clockSlack || gap > longAbsence {
-			// It has been over for as long as the records behind it tell.
+			// The records since show how long the clock has run evenly.
 			return &step{from: rec.At, to: later, since: at - max(0, now.Sub(later)), away: gap > 0}, nil
 		}
-		if later = rec.At; now.Sub(later) >= settleFor {
+		if later = rec.At; now.Sub(later) >= trustAfter {
 			return nil, nil
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // watch is a wall clock, and one that nobody sets.
@@ -16,8 +16,8 @@ type watch struct{ wall, elapsed time.Duration }
 
 func (w *watch) run(d time.Duration) { w.wall, w.elapsed = w.wall+d, w.elapsed+d }
 
-// TestClockDoubt plays what happens to a clock; the last word of each case is whether it is trusted at the end.
-func TestClockDoubt(t *testing.T) {
+// TestClockWarning plays what happens to a clock; the last word of each case is whether it is trusted at the end.
+func TestClockWarning(t *testing.T) {
 	const hour, day = time.Hour, 24 * time.Hour
 	type do struct {
 		run   time.Duration // pass time
@@ -37,24 +37,34 @@ func TestClockDoubt(t *testing.T) {
 		{"set by an hour", []do{{look: true}, {run: hour, set: hour}}, false},
 		{"forward by two hours", []do{{look: true}, {run: hour, set: 2 * hour}}, true},
 		{"backward by two hours", []do{{look: true}, {run: hour, set: -2 * hour}}, true},
-		{"forward and set right", []do{{look: true}, {set: 40 * day}, {look: true}, {run: hour, set: -40 * day}}, false},
-		{"forward and set nearly right", []do{{look: true}, {set: 40 * day}, {look: true}, {set: -40*day + hour/2}}, false},
-		{"forward and not set right for 23 hours", []do{{look: true}, {set: 40 * day}, {look: true}, {run: 23 * hour}}, true},
+		{"forward and set right", []do{{look: true}, {set: 40 * day}, {look: true}, {run: hour, set: -40 * day}},
+			false},
+		{"forward and set nearly right", []do{{look: true}, {set: 40 * day}, {look: true}, {set: -40*day + hour/2}},
+			false},
+		{"forward and not set right for 23 hours", []do{{look: true}, {set: 40 * day}, {look: true}, {run: 23 * hour}},
+			true},
 		{"forward and not set right for a day", []do{{look: true}, {set: 40 * day}, {look: true}, {run: day}}, false},
-		{"forward twice", []do{{look: true}, {set: 40 * day}, {look: true}, {run: 23 * hour}, {set: day}, {look: true}, {run: 2 * hour}}, true},
+		{"forward twice", []do{{look: true}, {set: 40 * day}, {look: true}, {run: 23 * hour}, {set: day}, {look: true},
+			{run: 2 * hour}}, true},
 		{"ten years back", []do{{look: true}, {set: -3652 * day}, {look: true}, {run: 5 * hour}}, true},
 		{"started after six days", []do{{write: true}, {start: true, run: 6 * day}}, false},
 		{"started after eight days", []do{{write: true}, {start: true, run: 8 * day}}, true},
-		{"started after eight days, a day ago", []do{{write: true}, {start: true, run: 8 * day}, {look: true}, {run: day}}, false},
+		{"started after eight days, a day ago",
+			[]do{{write: true}, {start: true, run: 8 * day}, {look: true}, {run: day}}, false},
 		{"started before the newest record", []do{{write: true}, {start: true, set: -2 * hour}}, true},
 		{"started a little before the newest record", []do{{write: true}, {start: true, set: -hour / 2}}, false},
-		{"started while it is wrong, after a write", []do{{write: true}, {look: true}, {set: 3652 * day}, {look: true}, {write: true}, {start: true, run: hour}}, true},
-		{"set right while stopped, after a write", []do{{write: true}, {set: 3652 * day}, {write: true}, {start: true, run: hour, set: -3652 * day}}, true},
+		{"started while it is wrong, after a write",
+			[]do{{write: true}, {look: true}, {set: 3652 * day}, {look: true}, {write: true}, {start: true, run: hour}},
+			true},
+		{"set right while stopped, after a write",
+			[]do{{write: true}, {set: 3652 * day}, {write: true}, {start: true, run: hour, set: -3652 * day}}, true},
 		{"and a day later, after another start", []do{
-			{write: true}, {set: 3652 * day}, {write: true}, {start: true, run: hour, set: -3652 * day}, {write: true}, {run: 25 * hour}, {start: true},
+			{write: true}, {set: 3652 * day}, {write: true}, {start: true, run: hour, set: -3652 * day}, {write: true},
+			{run: 25 * hour}, {start: true},
 		}, false},
 		{"and an hour later, after another start", []do{
-			{write: true}, {set: 3652 * day}, {write: true}, {start: true, run: hour, set: -3652 * day}, {write: true}, {run: hour}, {start: true},
+			{write: true}, {set: 3652 * day}, {write: true}, {start: true, run: hour, set: -3652 * day}, {write: true},
+			{run: hour}, {start: true},
 		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,7 +81,7 @@ func TestClockDoubt(t *testing.T) {
 				}
 			}
 			doubt := func() string {
-				d, err := st.ClockDoubt(t.Context())
+				d, err := st.ClockWarning(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,8 +123,9 @@ func TestClockDoubt(t *testing.T) {
 func TestTrimWaitsForTheClock(t *testing.T) {
 	w := &watch{}
 	st, err := store.Open(store.Config{
-		FS: crashfs.New(), Logger: slog.New(slog.DiscardHandler), SegmentSize: 4096, HistoryDays: 30, Elapsed: func() time.Duration { return w.elapsed },
-		Now: func() time.Time { return time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC).Add(w.wall) },
+		FS: crashfs.New(), Logger: slog.New(slog.DiscardHandler), SegmentSize: 4096, HistoryDays: 30,
+		Elapsed: func() time.Duration { return w.elapsed },
+		Now:     func() time.Time { return time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC).Add(w.wall) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +133,8 @@ func TestTrimWaitsForTheClock(t *testing.T) {
 	for range 2 {
 		for range 60 {
 			_, err := st.Update(t.Context(), store.Meta{Actor: journal.ActorClient}, func(tx *store.Tx) error {
-				return tx.AppendEntry("2026-02-21", &memory.Entry{Type: memory.EntryEvent, Content: "what happened on that day, at length"})
+				return tx.AppendEntry("2026-02-21",
+					&memory.Entry{Type: memory.EntryEvent, Content: "what happened on that day, at length"})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -133,7 +145,7 @@ func TestTrimWaitsForTheClock(t *testing.T) {
 		}
 	}
 	first := func() int64 {
-		for rec, err := range st.Operations(t.Context(), 1, st.LSN(), false, true) {
+		for rec, err := range st.Operations(t.Context(), 1, st.LSN()) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 const (
@@ -73,7 +73,9 @@ func (w *worker) count() error {
 // undone adds a memory and takes it back.
 func (w *worker) undone(i int) error {
 	id := "undone-" + w.id(i)
-	res, err := w.st.Update(w.t.Context(), store.Meta{Space: w.space}, func(tx *store.Tx) error { return tx.Put(memtest.Fact(id, "from "+w.space)) })
+	res, err := w.st.Update(w.t.Context(), store.Meta{Space: w.space}, func(tx *store.Tx) error {
+		return tx.Put(memtest.Fact(id, "from "+w.space))
+	})
 	if err != nil {
 		return err
 	}
@@ -108,20 +110,23 @@ func (w *worker) run() error {
 	return nil
 }
 
-// TestConcurrentWriters: 64 writers in 4 spaces, with snapshots in between. Nothing is lost or counted twice, no space shows another's memories, a
-// repeated key is applied once, also after a restart, and the feed has every operation once and in order.
+// TestConcurrentWriters: 64 writers in 4 spaces, with snapshots in between. Nothing is lost or counted twice, no
+// space shows another's memories, a repeated key is applied once, also after a restart, and the feed has every
+// operation once and in order.
 func TestConcurrentWriters(t *testing.T) {
 	disk := crashfs.New()
 	st := memtest.Open(t, store.Config{FS: disk, SegmentSize: 256 << 10})
 	for _, space := range spaces {
-		if _, err := st.Update(t.Context(), store.Meta{Space: space}, func(tx *store.Tx) error { return tx.Put(memtest.Fact("counter", "from "+space)) }); err != nil {
+		if _, err := st.Update(t.Context(), store.Meta{Space: space}, func(tx *store.Tx) error {
+			return tx.Put(memtest.Fact("counter", "from "+space))
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var beside, wg sync.WaitGroup
 	var fed []int64
-	beside.Go(func() { fed = feed(ctx, t, st) })
+	beside.Go(func() { fed = hashValues(ctx, t, st) })
 	beside.Go(func() {
 		for ctx.Err() == nil {
 			if _, err := st.Checkpoint(ctx); err != nil && ctx.Err() == nil {
@@ -155,7 +160,7 @@ func TestConcurrentWriters(t *testing.T) {
 	if stale.Load() == 0 {
 		t.Log("no writer met a stale revision")
 	}
-	figures := st.Journal()
+	figures := st.JournalStats()
 	after := memtest.Open(t, store.Config{FS: disk.Crash(crashfs.Lost, nil)})
 	for _, space := range spaces {
 		counter, err := after.Space(space).Get("counter")
@@ -173,11 +178,12 @@ func TestConcurrentWriters(t *testing.T) {
 		}
 	}
 	memtest.CheckDir(t, disk.Crash(crashfs.Lost, nil))
-	t.Logf("%d operations of %d writers, %d syncs, %d stale revisions reported, 0 lost, 0 applied twice", total, writers, figures.Syncs, stale.Load())
+	t.Logf("%d operations of %d writers, %d syncs, %d stale revisions reported, 0 lost, 0 applied twice", total,
+		writers, figures.Syncs, stale.Load())
 }
 
-// feed follows the store until ctx ends.
-func feed(ctx context.Context, t *testing.T, st *store.Store) (ops []int64) {
+// hashValues follows the store until ctx ends.
+func hashValues(ctx context.Context, t *testing.T, st *store.Store) (ops []int64) {
 	for rec, err := range st.Watch(ctx, 0) {
 		if err != nil {
 			t.Error(err)
@@ -212,7 +218,8 @@ func (f slowFile) Datasync() error {
 	return f.File.Datasync()
 }
 
-// TestReadersSeeOnlyTheDurable: during a sync no reader, no feed and no repeated request sees what it will make durable; transactions do.
+// TestReadersSeeOnlyTheDurable: during a sync no reader, no feed and no repeated request sees what it will make
+// durable; transactions do.
 func TestReadersSeeOnlyTheDurable(t *testing.T) {
 	disk := slow{crashfs.New(), make(chan struct{}), make(chan struct{})}
 	st := memtest.Open(t, store.Config{FS: disk})
@@ -237,7 +244,8 @@ func TestReadersSeeOnlyTheDurable(t *testing.T) {
 	if !<-saw {
 		t.Error("a later transaction does not see what is about to be durable")
 	}
-	if _, err := st.Space("").Get("first"); !errors.Is(err, memory.ErrNotFound) || st.LSN() != 0 || st.Space("").Count() != 0 {
+	if _, err := st.Space("").Get("first"); !errors.Is(err, memory.ErrNotFound) || st.LSN() != 0 ||
+		st.Space("").Count() != 0 {
 		t.Errorf("a reader sees what is not durable: %v", err)
 	}
 	if digest, err := st.Digest(); err != nil || strings.TrimSpace(digest) == "" {
@@ -294,7 +302,8 @@ func TestWatchResumes(t *testing.T) {
 	got := make(chan int64)
 	go func() {
 		defer close(got)
-		for rec, err := range r.st.Watch(context.Background(), all[1]) { // from the middle: the rest of that operation is not shown again
+		// from the middle: the rest of that operation is not shown again
+		for rec, err := range r.st.Watch(context.Background(), all[1]) {
 			if err != nil {
 				t.Error(err)
 				return
@@ -327,9 +336,9 @@ func TestAccesses(t *testing.T) {
 	}
 	at := memtest.Epoch.Add(1)
 	for range 3 {
-		r.st.Touch(memory.DefaultSpace, []string{"m1", "unknown"}, at)
+		r.st.CountAccess(memory.DefaultSpace, []string{"m1", "unknown"}, at)
 	}
-	if err := r.st.FlushTouches(t.Context()); err != nil {
+	if err := r.st.FlushAccesses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.fs = r.fs.Crash(crashfs.Lost, nil)
@@ -356,12 +365,12 @@ func TestManyAccesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := r.st.Journal().Syncs
-	r.st.Touch(memory.DefaultSpace, ids, memtest.Epoch.Add(1))
-	if err := r.st.FlushTouches(t.Context()); err != nil {
+	before := r.st.JournalStats().Syncs
+	r.st.CountAccess(memory.DefaultSpace, ids, memtest.Epoch.Add(1))
+	if err := r.st.FlushAccesses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := r.st.Journal().Syncs - before; n != 3 {
+	if n := r.st.JournalStats().Syncs - before; n != 3 {
 		t.Errorf("%d groups for %d accesses, want 3 of at most 256 each", n, memories)
 	}
 	for _, id := range ids {

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 // copier copies a directory in small steps, file by file in any order, as cp does beside a running daemon.
@@ -116,8 +116,9 @@ func (f besideFile) WriteAt(p []byte, at int64) (int, error) {
 func (f besideFile) Write(p []byte) (int, error) { f.between(); return f.File.Write(p) }
 func (f besideFile) Truncate(size int64) error   { f.between(); return f.File.Truncate(size) }
 
-// TestPlainCopies copies the directory while the store writes, takes snapshots, begins segments and trims them, in many orders and paces. A copy opens
-// as the state at some position, and all of it can be read, or it is refused by name.
+// TestPlainCopies copies the directory while the store writes, takes snapshots, begins segments and trims them, in
+// many orders and paces. A copy opens as the state at some position, and all of it can be read, or it is refused by
+// name.
 func TestPlainCopies(t *testing.T) {
 	seeds := uint64(150)
 	if testing.Short() || memtest.RaceDetector {
@@ -134,7 +135,9 @@ func TestPlainCopies(t *testing.T) {
 				c.step()
 			}
 		}
-		busy(t, beside{from, between}, rng, digests, func() { started = true; c.begin(t) }, func() bool { return len(c.names) == 0 })
+		busy(t, beside{from, between}, rng, digests, func() { started = true; c.begin(t) }, func() bool {
+			return len(c.names) == 0
+		})
 		switch lsn, digest, err := reopened(c.copied(t)); {
 		case err != nil:
 			if why := err.Error(); !strings.Contains(why, "journal/") && !strings.Contains(why, "snapshots/") {
@@ -160,7 +163,9 @@ func TestPlainCopies(t *testing.T) {
 func busy(t *testing.T, fs durable.FS, rng *rand.Rand, digests map[int64]string, begin func(), done func() bool) {
 	t.Helper()
 	now := memtest.Epoch
-	st, err := store.Open(store.Config{FS: fs, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler), SegmentSize: 8 << 10, HistoryDays: 1})
+	st, err := store.Open(store.Config{FS: fs, Now: func() time.Time {
+		return now
+	}, Logger: slog.New(slog.DiscardHandler), SegmentSize: 8 << 10, HistoryDays: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +190,8 @@ func busy(t *testing.T, fs durable.FS, rng *rand.Rand, digests map[int64]string,
 			if rng.IntN(3) == 0 {
 				return tx.AppendEntry(fmt.Sprintf("2026-02-%02d", 1+rng.IntN(3)), entry(fmt.Sprint("e", i), now))
 			}
-			return tx.Put(memtest.Fact(fmt.Sprint("m", rng.IntN(30)), strings.Repeat("text ", rng.IntN(100))+fmt.Sprint(i)))
+			return tx.Put(memtest.Fact(fmt.Sprint("m", rng.IntN(30)),
+				strings.Repeat("text ", rng.IntN(100))+fmt.Sprint(i)))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +219,7 @@ func reopened(fs *crashfs.FS) (lsn int64, digest string, err error) {
 	}
 	// The history that is kept has no gaps.
 	next := int64(0)
-	for rec, err := range st.Operations(context.Background(), 1, st.LSN(), false, true) {
+	for rec, err := range st.Operations(context.Background(), 1, st.LSN()) {
 		if err != nil || next != 0 && rec.Op != next {
 			return st.LSN(), fmt.Sprint("a gap before ", next, err), nil
 		}
@@ -225,18 +231,21 @@ func reopened(fs *crashfs.FS) (lsn int64, digest string, err error) {
 	return st.LSN(), digest, nil
 }
 
-// TestPreviousManifestOfACopy has a previous manifest that is newer than the present one, as a copy may: history that only the previous one includes must
-// not be trimmed.
+// TestPreviousManifestOfACopy has a previous manifest that is newer than the present one, as a copy may: history that
+// only the previous one includes must not be trimmed.
 func TestPreviousManifestOfACopy(t *testing.T) {
 	fs := crashfs.New()
 	now := memtest.Epoch
 	open := func() *store.Store {
-		return memtest.Open(t, store.Config{FS: fs, Now: func() time.Time { return now }, SegmentSize: 8 << 10, HistoryDays: 1})
+		return memtest.Open(t, store.Config{FS: fs, Now: func() time.Time { return now }, SegmentSize: 8 << 10,
+			HistoryDays: 1})
 	}
 	st := open()
 	fill := func(from, to int) {
 		for i := from; i < to; i++ {
-			_, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error { return tx.Put(memtest.Fact(fmt.Sprint(i), strings.Repeat("x", 900))) })
+			_, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error {
+				return tx.Put(memtest.Fact(fmt.Sprint(i), strings.Repeat("x", 900)))
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -270,7 +279,10 @@ func TestPreviousManifestOfACopy(t *testing.T) {
 	want, lsn := must(st.Digest()), st.LSN()
 	// The copy: the first manifest and its files, everything else as it is now.
 	for name, data := range map[string][]byte{"snapshots/MANIFEST.json": old, spaceFile: body} {
-		if err := durable.WriteFile(fs, name, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+		if err := durable.WriteFile(fs, name, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -293,11 +305,14 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestPinKeepsFiles takes snapshots and trims while somebody reads: nothing that was pinned goes away until it is let go.
+// TestPinKeepsFiles takes snapshots and trims while somebody reads: nothing that was pinned goes away until it is let
+// go.
 func TestPinKeepsFiles(t *testing.T) {
 	fs := crashfs.New()
 	now := memtest.Epoch
-	st := memtest.Open(t, store.Config{FS: fs, Now: func() time.Time { return now }, SegmentSize: 8 << 10, HistoryDays: 1})
+	st := memtest.Open(t, store.Config{FS: fs, Now: func() time.Time {
+		return now
+	}, SegmentSize: 8 << 10, HistoryDays: 1})
 	fill := func(n int) {
 		for i := range n {
 			_, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error {
@@ -313,7 +328,7 @@ func TestPinKeepsFiles(t *testing.T) {
 	}
 	fill(30)
 	want, lsn := must(st.Digest()), st.LSN()
-	view, files, err := st.Pin(t.Context())
+	view, files, err := st.PinFiles(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,12 +376,15 @@ func TestPinKeepsFiles(t *testing.T) {
 	}
 }
 
-// TestGapInOldHistory removes a segment from the middle of what the snapshot includes. The state would be right without it, but the history would not.
+// TestGapInOldHistory removes a segment from the middle of what the snapshot includes. The state would be right
+// without it, but the history would not.
 func TestGapInOldHistory(t *testing.T) {
 	fs := crashfs.New()
 	st := memtest.Open(t, store.Config{FS: fs, SegmentSize: 8 << 10})
 	for i := range 40 {
-		_, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error { return tx.Put(memtest.Fact(fmt.Sprint(i), strings.Repeat("x", 900))) })
+		_, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error {
+			return tx.Put(memtest.Fact(fmt.Sprint(i), strings.Repeat("x", 900)))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,10 +399,11 @@ func TestGapInOldHistory(t *testing.T) {
 	if err := fs.Remove("journal/" + entries[1].Name()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := reopened(fs); !errors.Is(err, memory.ErrCorrupt) || !strings.Contains(err.Error(), entries[0].Name()) {
+	if _, _, err := reopened(fs); !errors.Is(err, memory.ErrCorrupt) ||
+		!strings.Contains(err.Error(), entries[0].Name()) {
 		t.Errorf("opened with a gap in its history: %v", err)
 	}
-	if _, err := store.Repair(fs, memtest.Epoch); err != nil {
+	if _, err := repair(fs); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := reopened(fs); err != nil {

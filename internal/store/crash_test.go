@@ -8,12 +8,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-var crashFull = flag.Bool("crash.full", false, "crash with 16 torn variants instead of 3, in every operation of every recovery, and after every failure")
+var crashFull = flag.Bool("crash.full", false,
+	"crash with 16 torn variants instead of 3, in every operation of every recovery, and after every failure")
 
 // reference is the workload without a crash.
 type reference struct {
@@ -40,10 +41,11 @@ func newReference(t *testing.T) *reference {
 }
 
 // sampled reports whether operation n is left out because the tests are to be short.
-func sampled(n int) bool { return !*crashFull && memtest.LeftOut(n, 21) }
+func sampled(n int) bool { return !*crashFull && memtest.SkipSample(n, 21) }
 
-// TestCrashAtEveryOperation crashes the workload at every operation of the file system, in every variant, and requires that the store opens, holds
-// everything acknowledged, holds nothing half, has no damage, and ends like the run without a crash when the workload goes on.
+// TestCrashAtEveryOperation crashes the workload at every operation of the file system, in every variant, and
+// requires that the store opens, holds everything acknowledged, holds nothing half, has no damage, and ends like the
+// run without a crash when the workload goes on.
 func TestCrashAtEveryOperation(t *testing.T) {
 	ref := newReference(t)
 	torn := 3
@@ -68,7 +70,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		for v := range 2 + torn {
 			c := crash{n: n, op: ref.trace[n-1], variant: crashfs.Torn, seed: uint64(v)}
 			if v < 2 {
-				c.variant = []crashfs.Variant{crashfs.Lost, crashfs.Kept}[v]
+				c.variant = []crashfs.CrashMode{crashfs.Lost, crashfs.Kept}[v]
 			}
 			if err := c.recover(crashed).verify(ref); err != nil {
 				return fmt.Errorf("%v: %w", c, err)
@@ -84,7 +86,8 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d of %d operations, each crashed in %d variants; %d recoveries, 0 acknowledged writes missing, 0 half applied",
+	t.Logf("%d of %d operations, each crashed in %d variants; %d recoveries, 0 acknowledged writes missing, 0 half "+
+		"applied",
 		points.Load(), len(ref.trace), 2+torn, runs.Load())
 }
 
@@ -92,7 +95,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 type crash struct {
 	n       int
 	op      string
-	variant crashfs.Variant
+	variant crashfs.CrashMode
 	seed    uint64
 }
 

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 // fillUp adds memories until the disk is full and returns how many were acknowledged.
@@ -30,15 +30,18 @@ func fillUp(t *testing.T, st *store.Store) int {
 	}
 }
 
-// TestDiskFull: a write without space changes nothing and reads go on; forgetting is still possible; a snapshot and a trim that fail lose
-// nothing; when there is space again, everything goes on, and what was refused can be sent again under its key.
+// TestDiskFull: a write without space changes nothing and reads go on; forgetting is still possible; a snapshot and a
+// trim that fail lose nothing; when there is space again, everything goes on, and what was refused can be sent again
+// under its key.
 func TestDiskFull(t *testing.T) {
 	fs := crashfs.New()
 	clock := new(memtest.Clock)
 	cfg := store.Config{FS: fs, Now: clock.Now, SegmentSize: 128 << 10, HistoryDays: 1}
 	st := memtest.Open(t, cfg)
 	for i := range 200 {
-		if _, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error { return tx.Put(memtest.Fact(fmt.Sprint("old", i), strings.Repeat("y", 1000))) }); err != nil {
+		if _, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error {
+			return tx.Put(memtest.Fact(fmt.Sprint("old", i), strings.Repeat("y", 1000)))
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +73,7 @@ func TestDiskFull(t *testing.T) {
 	forget := func(tx *store.Tx) error {
 		m := tx.Memory("old0").Clone()
 		m.Status = memory.Retired
-		tx.Forget(m.Content, false)
+		tx.Forget(m.Content)
 		return tx.Put(m)
 	}
 	if _, err := st.Update(t.Context(), store.Meta{}, forget); !errors.Is(err, memory.ErrDiskFull) {
@@ -85,12 +88,16 @@ func TestDiskFull(t *testing.T) {
 	}
 
 	fs.SetFree(-1)
-	res, err := st.Update(t.Context(), store.Meta{Key: fmt.Sprint("key-", n)}, func(tx *store.Tx) error { return tx.Put(memtest.Fact("late", "at last")) })
+	res, err := st.Update(t.Context(), store.Meta{Key: fmt.Sprint("key-", n)}, func(tx *store.Tx) error {
+		return tx.Put(memtest.Fact("late", "at last"))
+	})
 	if err != nil || res.Replayed {
 		t.Fatalf("the refused write, sent again: %+v %v", res, err)
 	}
 	for range 2 {
-		if _, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error { return tx.Put(memtest.Fact("late", "later")) }); err != nil {
+		if _, err := st.Update(t.Context(), store.Meta{}, func(tx *store.Tx) error {
+			return tx.Put(memtest.Fact("late", "later"))
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := st.Checkpoint(t.Context()); err != nil {
@@ -103,7 +110,8 @@ func TestDiskFull(t *testing.T) {
 	memtest.CheckDir(t, fs)
 }
 
-// TestFullFromTheStart: a disk that has no space for the first segment is named as full, and no half-made store is in the way later.
+// TestFullFromTheStart: a disk that has no space for the first segment is named as full, and no half-made store is in
+// the way later.
 func TestFullFromTheStart(t *testing.T) {
 	r := &run{fs: crashfs.New()}
 	r.fs.SetFree(100)

@@ -5,20 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// TestStartReplaysOnlyWhatTheSnapshotLacks: a space in which nothing has happened for months does not hold the snapshot back.
+// TestStartReplaysOnlyWhatTheSnapshotLacks: a space in which nothing has happened for months does not hold the
+// snapshot back.
 func TestStartReplaysOnlyWhatTheSnapshotLacks(t *testing.T) {
 	r := &run{fs: crashfs.New()}
 	add := func(space string, n int) {
 		for i := range n {
 			id := fmt.Sprintf("%s-%d-%d", space, r.st.LSN(), i)
 			err := r.update(store.Meta{Space: space, Actor: journal.ActorClient}, func(tx *store.Tx) error {
-				return tx.Put(&memory.Memory{ID: id, Category: memory.Facts, Content: id + strings.Repeat(" and so on", 20), Source: memory.SourceUser, Confidence: 1})
+				return tx.Put(&memory.Memory{ID: id, Category: memory.Facts, Content: id +
+					strings.Repeat(" and so on", 20), Source: memory.SourceUser, Confidence: 1})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -39,9 +41,9 @@ func TestStartReplaysOnlyWhatTheSnapshotLacks(t *testing.T) {
 		add("busy", 200)
 		checkpoint()
 	}
-	before := r.st.Journal().Bytes
+	before := r.st.JournalStats().Bytes
 	add("busy", 4)
-	lacking := r.st.Journal().Bytes - before
+	lacking := r.st.JournalStats().Bytes - before
 	digest, err := r.st.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +53,7 @@ func TestStartReplaysOnlyWhatTheSnapshotLacks(t *testing.T) {
 	if err := r.open(); err != nil {
 		t.Fatal(err)
 	}
-	if replayed := r.st.Journal().Bytes; replayed != lacking {
+	if replayed := r.st.JournalStats().Bytes; replayed != lacking {
 		t.Errorf("replayed %d bytes; the newest snapshot lacks %d of %d", replayed, lacking, before)
 	}
 	if n := r.st.Space("dormant").Count(); n != 3 {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 var faults = []struct {
@@ -48,8 +48,9 @@ func failAt(ref *reference, n, fault int) (*run, error) {
 	return r, nil
 }
 
-// TestErrorAtEveryOperation lets every operation of the workload fail once, with EIO and with ENOSPC, and requires that reads go on showing only
-// what is durable, and that what was acknowledged is there after a crash, whether the store went on, refused or turned read-only.
+// TestErrorAtEveryOperation lets every operation of the workload fail once, with EIO and with ENOSPC, and requires
+// that reads go on showing only what is durable, and that what was acknowledged is there after a crash, whether the
+// store went on, refused or turned read-only.
 func TestErrorAtEveryOperation(t *testing.T) {
 	ref := newReference(t)
 	var points, runs atomic.Int64
@@ -64,7 +65,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		for _, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
+		for _, variant := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
 			c := crash{n: n, op: ref.trace[n-1], variant: variant, seed: 1}
 			if err := c.recover(failed).recovered(ref.digests); err != nil {
 				return fmt.Errorf("%s, then %v: %w", name, c, err)
@@ -73,18 +74,21 @@ func TestErrorAtEveryOperation(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d failures of %d operations in %d ways; %d recoveries, 0 acknowledged writes missing", points.Load(), len(ref.trace), len(faults), runs.Load())
+	t.Logf("%d failures of %d operations in %d ways; %d recoveries, 0 acknowledged writes missing", points.Load(),
+		len(ref.trace), len(faults), runs.Load())
 }
 
-// TestCrashAfterError goes on after an operation failed, with a new process where the store turned read-only, and crashes later. The pages
-// of the failed sync are then still in memory, so that the new process reads them, but not on disk.
+// TestCrashAfterError goes on after an operation failed, with a new process where the store turned read-only, and
+// crashes later. The pages of the failed sync are then still in memory, so that the new process reads them, but not
+// on disk.
 func TestCrashAfterError(t *testing.T) {
 	ref := newReference(t)
 	var points, runs atomic.Int64
 	parallel(t, len(faults)*len(ref.trace), func(i int) error {
 		n, fault := (i-1)/len(faults)+1, (i-1)%len(faults)
 		// The names of a directory whose sync failed never reach the disk again: a daemon can do nothing about that.
-		if sampled(n) || strings.HasPrefix(ref.trace[n-1], "syncdir") && !strings.HasSuffix(ref.trace[n-1], " snapshots") {
+		if sampled(n) || strings.HasPrefix(ref.trace[n-1], "syncdir") &&
+			!strings.HasSuffix(ref.trace[n-1], " snapshots") {
 			return nil
 		}
 		points.Add(1)
@@ -121,7 +125,7 @@ func crashAfter(ref *reference, n, fault int) (runs int64, err error) {
 		if !crashed.fs.Crashed() { // the crash is behind what the first part did
 			return runs, nil
 		}
-		for _, variant := range []crashfs.Variant{crashfs.Lost, crashfs.Torn} {
+		for _, variant := range []crashfs.CrashMode{crashfs.Lost, crashfs.Torn} {
 			c := crash{n: at, op: "of the next life", variant: variant, seed: uint64(n)}
 			if err := c.recover(crashed).recovered(whole.digests); err != nil {
 				return runs, fmt.Errorf("%v: %w", c, err)
@@ -149,8 +153,8 @@ func (r *run) goOn() error {
 	return r.steps()
 }
 
-// recovered opens the store after a crash and requires that it holds everything acknowledged, nothing half, and no damage. digests has the
-// states of the same life without the crash.
+// recovered opens the store after a crash and requires that it holds everything acknowledged, nothing half, and no
+// damage. digests has the states of the same life without the crash.
 func (r *run) recovered(digests map[int64]string) error {
 	if err := r.open(); err != nil {
 		return fmt.Errorf("does not open: %w", err)

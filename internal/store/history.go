@@ -8,18 +8,24 @@ import (
 	"iter"
 	"math"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Operations yields the durable operations (a long one joined) with from <= Op <= to, oldest first, or newest first when
-// reverse. Operations that only count accesses or append messages are left out unless all. It stops after the first error.
-func (s *Store) Operations(ctx context.Context, from, to int64, reverse, all bool) iter.Seq2[*journal.Record, error] {
-	from = max(from, s.journal.First())
-	ops := s.journal.Read(from, to)
-	if reverse {
-		ops = s.journal.Backward(from, to)
-	}
+// Operations yields the durable operations with from <= Op <= to, oldest first. The parts of a long operation are
+// joined into one record; see Significant for those that people care about. History that is no longer kept is
+// skipped. Iteration ends after the first error.
+func (s *Store) Operations(ctx context.Context, from, to int64) iter.Seq2[*journal.Record, error] {
+	return untilDone(ctx, s.journal.Read(max(from, s.journal.First()), to))
+}
+
+// OperationsBackward is Operations, newest first.
+func (s *Store) OperationsBackward(ctx context.Context, from, to int64) iter.Seq2[*journal.Record, error] {
+	return untilDone(ctx, s.journal.Backward(max(from, s.journal.First()), to))
+}
+
+// untilDone ends a sequence after its first error, and with ctx's error once ctx is done.
+func untilDone(ctx context.Context, ops iter.Seq2[*journal.Record, error]) iter.Seq2[*journal.Record, error] {
 	return func(yield func(*journal.Record, error) bool) {
 		for rec, err := range ops {
 			if err == nil {
@@ -29,33 +35,34 @@ func (s *Store) Operations(ctx context.Context, from, to int64, reverse, all boo
 				yield(nil, err)
 				return
 			}
-			if (all || Significant(rec)) && !yield(rec, nil) {
+			if !yield(rec, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Significant reports whether an operation changed anything beside access counts, messages and the headers of sessions, or is an import.
+// Significant reports whether an operation is worth listing for people: it changed more than access counts, messages
+// and session headers, or it is an import.
 func Significant(rec *journal.Record) bool {
 	if rec.Actor == journal.ActorImport {
 		return true
 	}
 	for _, c := range rec.Changes {
-		if c.Touch == nil && c.Message == nil && c.Session == nil {
+		if c.Access == nil && c.Message == nil && c.Session == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// Operation returns one operation whole. Errors: memory.ErrNotFound, memory.ErrTrimmed.
+// Operation returns one whole operation. Errors: memory.ErrNotFound, memory.ErrTrimmed.
 func (s *Store) Operation(_ context.Context, op int64) (*journal.Record, error) {
 	return s.journal.Operation(op)
 }
 
-// History returns the operations that changed a memory, newest first, at most limit; history that is no longer kept is left out.
-// It follows the revisions from one to the next, so its cost is that of reading just these operations. Error: memory.ErrNotFound.
+// History returns the operations that changed a memory, newest first, at most limit of them, as far back as history is
+// kept. It follows the revisions from one to the next, so it reads these operations only. Error: memory.ErrNotFound.
 func (s *Store) History(ctx context.Context, space, id string, limit int) ([]*journal.Record, error) {
 	op := int64(0)
 	s.Space(space).read(func(sp *spaceState) {
@@ -68,7 +75,11 @@ func (s *Store) History(ctx context.Context, space, id string, limit int) ([]*jo
 	if op == 0 {
 		return nil, &memory.NotFoundError{Kind: "memory", Name: id}
 	}
-	var out []*journal.Record
+	return s.HistoryFrom(ctx, id, op, limit)
+}
+
+// HistoryFrom is History that begins with operation op, which must be one that changed the memory.
+func (s *Store) HistoryFrom(ctx context.Context, id string, op int64, limit int) (out []*journal.Record, err error) {
 	for op > 0 && len(out) < limit && ctx.Err() == nil {
 		rec, err := s.journal.Operation(op)
 		if errors.Is(err, memory.ErrTrimmed) {
@@ -96,8 +107,8 @@ func previousRevision(rec *journal.Record, id string) int64 {
 	return 0
 }
 
-// Watch yields every operation behind from as it becomes durable, until ctx ends. Error: memory.ErrTrimmed when from is older than
-// the history kept.
+// Watch yields every operation behind LSN from as it becomes durable, until ctx ends. Error: memory.ErrTrimmed when
+// from is older than the history kept.
 func (s *Store) Watch(ctx context.Context, from int64) iter.Seq2[*journal.Record, error] {
 	return func(yield func(*journal.Record, error) bool) {
 		for ctx.Err() == nil {
@@ -118,7 +129,7 @@ func (s *Store) Watch(ctx context.Context, from int64) iter.Seq2[*journal.Record
 	}
 }
 
-// fingerprintOf identifies a request under an idempotency key.
+// fingerprintOf identifies a request under an idempotency key: 96 bits of a SHA-256 of actor and request.
 func fingerprintOf(meta Meta) string {
 	if meta.Key == "" {
 		return ""

@@ -9,19 +9,21 @@ import (
 
 // Bounds of what an interner keeps, of either kind.
 const (
+	// maxInterned bounds the entries of each kind; longestInterned bounds a word, in bytes.
 	maxInterned     = 4096
-	longestInterned = 64 // bytes of a word
+	longestInterned = 64
 )
 
-// interner lets memories share what many of them say in the same words: category, source, status and tags. A store of 100,000 memories has some
-// 400,000 objects less by it, all of which every collection of garbage would visit. The zero value is ready to use, by several goroutines.
+// interner lets memories share equal strings: category, source, status and tags. At 100,000 memories it saves some
+// 400,000 objects that every garbage collection would visit. The zero value is ready to use. It is safe for concurrent
+// use.
 type interner struct {
 	mu    sync.RWMutex
 	words map[string]string   // guarded by mu
 	lists map[string][]string // by their first word; guarded by mu
 }
 
-// memory makes m share what it can. Nobody else may know m yet.
+// memory replaces the strings of m by shared ones. m must not be shared yet.
 func (in *interner) memory(m *memory.Memory) {
 	m.Category, m.Source, m.Status = in.word(m.Category), in.word(m.Source), memory.Status(in.word(string(m.Status)))
 	if len(m.Tags) > 0 {
@@ -29,14 +31,15 @@ func (in *interner) memory(m *memory.Memory) {
 	}
 }
 
-// drop forgets everything, for a purge: what was erased may have stood in a tag.
-func (in *interner) drop() {
+// clear drops all entries. A purge calls it, because a tag may hold erased text.
+func (in *interner) clear() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	clear(in.words)
 	clear(in.lists)
 }
 
+// word returns a shared copy of s. Long and surplus words are returned as they are.
 func (in *interner) word(s string) string {
 	in.mu.RLock()
 	known, ok := in.words[s]
@@ -58,7 +61,7 @@ func (in *interner) word(s string) string {
 	return s
 }
 
-// list is for tags: of those that begin with the same word the newest is kept.
+// list is word for a list of tags. Of the lists that begin with the same tag it keeps the newest.
 func (in *interner) list(tags []string) []string {
 	in.mu.RLock()
 	known := in.lists[tags[0]]

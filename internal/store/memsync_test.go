@@ -3,7 +3,7 @@ package store_test
 import (
 	"io/fs"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // memSync is a file system whose files are not synced, to build a large journal quickly.

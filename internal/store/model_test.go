@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // model is the store as a map from what a thing is called to what it is; a thing that is not there has no key.
@@ -88,7 +88,8 @@ type machine struct {
 }
 
 func (m *machine) open(t *rapid.T) {
-	st, err := store.Open(store.Config{FS: m.fs, Now: m.clock.Now, Logger: slog.New(slog.DiscardHandler), SegmentSize: small, HistoryDays: 1})
+	st, err := store.Open(store.Config{FS: m.fs, Now: m.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		SegmentSize: small, HistoryDays: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,8 @@ func (m *machine) Change(t *rapid.T) {
 			fact := memtest.Fact(id, anyText.Draw(t, "text"))
 			if old != nil {
 				fact = old.Clone()
-				fact.Content, fact.Status = anyText.Draw(t, "text"), rapid.SampledFrom([]memory.Status{memory.Active, memory.Retired}).Draw(t, "status")
+				fact.Content, fact.Status = anyText.Draw(t, "text"),
+					rapid.SampledFrom([]memory.Status{memory.Active, memory.Retired}).Draw(t, "status")
 			}
 			if err := tx.Put(fact); err != nil {
 				return err
@@ -176,7 +178,11 @@ func (m *machine) Texts(t *rapid.T) {
 		} else if !known && !back {
 			m.set(op, thing, tx.Now().Format(time.RFC3339Nano))
 		}
-		tx.Forget(forget, back)
+		if back {
+			tx.Unforget(forget)
+		} else {
+			tx.Forget(forget)
+		}
 		return nil
 	})
 }
@@ -243,7 +249,9 @@ func (m *machine) Undo(t *rapid.T) {
 
 // Repeat sends a request a second time.
 func (m *machine) Repeat(t *rapid.T) {
-	i := slices.IndexFunc(m.ops, func(op modelOp) bool { return op.key != "" && m.clock.Now().Sub(op.at) < 23*time.Hour })
+	i := slices.IndexFunc(m.ops, func(op modelOp) bool {
+		return op.key != "" && m.clock.Now().Sub(op.at) < 23*time.Hour
+	})
 	if i < 0 {
 		return
 	}
@@ -252,7 +260,8 @@ func (m *machine) Repeat(t *rapid.T) {
 	if err != nil || !res.Replayed || res.Op != op.op {
 		t.Fatalf("repeated %q: %+v %v, want operation %d", op.key, res, err, op.op)
 	}
-	_, err = m.st.Update(t.Context(), store.Meta{Space: op.space, Actor: journal.ActorClient, Key: op.key, Request: []byte("another")}, op.run)
+	_, err = m.st.Update(t.Context(), store.Meta{Space: op.space, Actor: journal.ActorClient, Key: op.key,
+		Request: []byte("another")}, op.run)
 	if !errors.Is(err, memory.ErrKeyReused) {
 		t.Fatalf("%q for another request: %v", op.key, err)
 	}
@@ -270,7 +279,7 @@ func (m *machine) Trim(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.first = m.st.LSN() + 1
-	for rec, err := range m.st.Operations(t.Context(), 1, math.MaxInt64, false, true) {
+	for rec, err := range m.st.Operations(t.Context(), 1, math.MaxInt64) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +294,7 @@ func (m *machine) Restart(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variant := crashfs.Variant(rapid.IntRange(0, 3).Draw(t, "how"))
+	variant := crashfs.CrashMode(rapid.IntRange(0, 3).Draw(t, "how"))
 	if variant > crashfs.Torn {
 		if err := m.st.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -361,7 +370,8 @@ func (m *machine) checkHistory(t *rapid.T, space, id string) {
 // TestModel runs random operations, undos, repeats, restarts, checkpoints and trims against a map.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{fs: crashfs.New(), model: model{things: map[string]string{}, history: map[string][]int64{}, first: 1}}
+		m := &machine{fs: crashfs.New(), model: model{things: map[string]string{}, history: map[string][]int64{},
+			first: 1}}
 		m.open(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"change": m.Change, "texts": m.Texts, "log": m.Log, "undo": m.Undo, "repeat": m.Repeat,

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// ReasonPurged is the reason of what an undo left alone because a purge erased what was before.
+// ReasonPurged is the reason of an undo's outcome for something whose earlier state a purge erased.
 const ReasonPurged = "PURGED"
 
-// PurgeRequest says what to erase. docs/purge.md says where.
+// PurgeRequest says what to erase. docs/purge.md says from where.
 type PurgeRequest struct {
 	Space       string
 	IDs         []string // of memories, also removed ones
@@ -23,31 +23,35 @@ type PurgeRequest struct {
 	Reason      string   // for `ops`; texts that are erased are taken out of it
 }
 
-// Purge is one purge, from its survey to its end. It is used by one goroutine. Its steps are Commit, Rewrite and Finish, in this order; an error of one ends it,
-// and the next start, or what PendingPurge returns, goes on.
+// Purge is one purge. Its steps are Commit, Rewrite and Finish, in this order. After an error of one of them, the next
+// start continues, or whoever asks PendingPurge. It is used by one goroutine at a time.
 type Purge struct {
 	store  *Store
 	req    PurgeRequest
-	in     *intent
+	intent *purgeIntent
 	scrub  *scrubber
-	known  map[string]int64 // revisions of the memories, or the operation that removed them, at the survey
-	counts map[string]int64
+	// revisions are those of the memories when the purge was planned, or the operation that removed them.
+	revisions map[string]int64
+	counts    map[string]int64
 
 	committed bool
-	resumed   bool // another process began it
-	waited    time.Duration
+	// resumed says that another process began the purge.
+	resumed bool
+	waited  time.Duration
 }
 
-// purging is what the store knows of a purge that is not finished.
-type purging struct {
-	purge *Purge
-	stuck error // why it can only be finished by the next start; nil when it can be now
+// pendingPurge is a purge that was committed and is not finished. blocked says why only the next start can finish it;
+// nil when another call can.
+type pendingPurge struct {
+	purge   *Purge
+	blocked error
 }
 
-// Commit makes the purge durable and takes what it erases out of what readers see. Writers wait meanwhile. After a nil error, and after most errors, there is no way
-// back: the store has a PendingPurge then.
+// Commit makes the purge durable and removes its text from what readers see. Writers wait meanwhile. After a nil error,
+// and after most errors, the purge cannot be cancelled: PendingPurge returns it.
 //
-// Errors: memory.ErrDiskFull, memory.ErrReadOnly, those of the file system.
+// The commit point is the directory sync of the intent; see writePurgeIntent. Errors: memory.ErrDiskFull,
+// memory.ErrReadOnly, those of the file system.
 func (p *Purge) Commit(ctx context.Context) error {
 	s := p.store
 	if err := s.Err(); err != nil {
@@ -55,11 +59,11 @@ func (p *Purge) Commit(ctx context.Context) error {
 	}
 	s.snapshots.writing.Lock() // a snapshot must not mix what is scrubbed and what is not
 	defer s.snapshots.writing.Unlock()
-	s.stage.Lock()
-	defer s.stage.Unlock()
+	s.stageMu.Lock()
+	defer s.stageMu.Unlock()
 	began := s.now()
 	defer func() { p.waited = s.now().Sub(began) }()
-	if err := s.journal.Idle(ctx); err != nil {
+	if err := s.journal.WaitIdle(ctx); err != nil {
 		return err
 	}
 	if !p.committed {
@@ -68,87 +72,92 @@ func (p *Purge) Commit(ctx context.Context) error {
 		}
 	}
 	if err := s.journal.Roll(); err != nil {
-		return s.stuck(p, fmt.Errorf("erase: %w", err), canGoOn(err))
+		return s.deferPurge(p, fmt.Errorf("erase: %w", err))
 	}
 	return nil
 }
 
-// begin does what happens once: intent, record, state. The locks are the caller's.
+// begin does what happens only once: intent, record, state. The caller holds the locks.
 func (p *Purge) begin(ctx context.Context) error {
 	s := p.store
-	if err := p.refresh(ctx); err != nil {
+	if err := p.planAgainIfChanged(ctx); err != nil {
 		return err
 	}
-	p.in.Op, p.in.At = s.journal.Next(), s.now().UTC().Truncate(time.Microsecond)
-	p.scrub.op = p.in.Op
-	p.in.Reason, _ = p.scrub.texts.Replace(p.req.Reason)
-	for i := range p.in.Changes {
-		if f := p.in.Changes[i].Forgotten; f != nil {
-			f.After = p.in.At
+	p.intent.Op, p.intent.At = s.journal.Next(), s.now().UTC().Truncate(time.Microsecond)
+	p.scrub.op = p.intent.Op
+	p.intent.Reason, _ = p.scrub.texts.Replace(p.req.Reason)
+	for i := range p.intent.Changes {
+		if f := p.intent.Changes[i].Forgotten; f != nil {
+			f.After = p.intent.At
 		}
 	}
-	unknown, err := writeIntent(s.fs, p.in)
+	unknown, err := writePurgeIntent(s.fs, p.intent)
 	if err != nil {
-		err = fmt.Errorf("write %s: %w", intentFile, err)
+		err = fmt.Errorf("write %s: %w", purgeIntentFile, err)
 		if unknown {
 			s.journal.Fail(err)
-			return fmt.Errorf("%w; the next start finishes the purge or finds nothing of it: %w", memory.ErrReadOnly, err)
+			return fmt.Errorf("%w; the next start finishes the purge or finds nothing of it: %w", memory.ErrReadOnly,
+				err)
 		}
 		if durable.IsDiskFull(err) {
 			err = fmt.Errorf("%w: %w", memory.ErrDiskFull, err)
 		}
 		return err
 	}
-	// From here on the purge happens, now or at the next start.
+	// Committed: from here on the purge happens, now or at the next start.
 	if err := p.append(ctx); err != nil {
 		return err
 	}
 	p.committed = true
-	s.lastPurge.Store(p.in.Op)
-	s.setPurging(&purging{purge: p})
-	p.clean()
+	s.lastPurge.Store(p.intent.Op)
+	s.setPendingPurge(&pendingPurge{purge: p})
+	p.scrubStates()
 	return nil
 }
 
-// refresh plans again what was changed since the survey.
-func (p *Purge) refresh(ctx context.Context) error {
-	for id, revision := range p.known {
-		if p.store.Space(p.req.Space).lastOf(id) != revision {
+// planAgainIfChanged plans again if a memory changed since, or if log entries are erased: they have no revision to
+// compare.
+func (p *Purge) planAgainIfChanged(ctx context.Context) error {
+	for id, revision := range p.revisions {
+		if p.store.Space(p.req.Space).lastOperation(id) != revision {
 			return p.plan(ctx)
 		}
 	}
-	if len(p.in.Entries) == 0 {
+	if len(p.intent.Entries) == 0 {
 		return nil
 	}
 	return p.plan(ctx) // the log entries may be others
 }
 
-// append writes the record of the purge. When there is no space for it, nothing has happened.
+// append journals the record of the purge. If the disk is too full for it, the intent is removed and nothing has
+// happened.
 func (p *Purge) append(ctx context.Context) error {
 	s := p.store
-	rec := &journal.Record{At: p.in.At, Space: p.in.Space, Actor: journal.ActorClient, Reason: p.in.Reason, Purge: &p.in.Purge, Changes: p.in.Changes}
+	rec := &journal.Record{At: p.intent.At, Space: p.intent.Space, Actor: journal.ActorClient, Reason: p.intent.Reason,
+		Purge: &p.intent.Purge, Changes: p.intent.Changes}
 	ticket, err := s.journal.Stage(rec, true)
 	if err == nil {
 		s.staged.apply(rec)
-		if err = ticket.Wait(context.WithoutCancel(ctx)); err == nil {
+		if err = ticket.WaitDurable(context.WithoutCancel(ctx)); err == nil {
 			return nil
 		}
 	}
 	if s.journal.Err() != nil {
 		return fmt.Errorf("erase: %w; the next start finishes the purge", err)
 	}
-	if removeErr := removeIntent(s.fs); removeErr != nil {
-		removeErr = fmt.Errorf("take back %s: %w", intentFile, removeErr)
+	if removeErr := removePurgeIntent(s.fs); removeErr != nil {
+		removeErr = fmt.Errorf("take back %s: %w", purgeIntentFile, removeErr)
 		s.journal.Fail(removeErr)
 		return fmt.Errorf("%w; the next start finishes the purge: %w", memory.ErrReadOnly, errors.Join(err, removeErr))
 	}
 	return fmt.Errorf("erase: %w", err)
 }
 
-// clean takes the text out of both states and tells the projections. The flusher is idle and nobody stages, so only readers are about.
-func (p *Purge) clean() {
+// scrubStates removes the text from both states and informs the projections. No group is being flushed and nobody
+// stages, so only readers run beside it.
+func (p *Purge) scrubStates() {
 	s := p.store
-	s.interned.drop()
+	s.interned.clear()
 	shared := map[*memory.Memory]*memory.Memory{}
 	staged, visible := map[string]*scrubbed{}, map[string]*scrubbed{}
 	for name, sp := range s.visible.spaces {
@@ -158,29 +167,30 @@ func (p *Purge) clean() {
 		staged[name] = sp.scrub(p.scrub, shared)
 	}
 	for name, change := range staged {
-		s.staged.spaces[name].swap(change)
+		s.staged.spaces[name].applyScrub(change)
 	}
 	s.mu.Lock()
 	for name, change := range visible {
-		s.visible.spaces[name].swap(change)
+		s.visible.spaces[name].applyScrub(change)
 	}
-	s.touchAll(p.in.Op)
+	s.setAllChanged(p.intent.Op)
 	s.mu.Unlock()
 	for name, change := range visible {
-		p.tell(name, change)
+		p.notifyProjections(name, change)
 	}
 }
 
-// touchAll makes the next snapshot write every space anew. The caller holds mu.
-func (s *Store) touchAll(op int64) {
+// setAllChanged makes the next snapshot write every space. The caller holds mu.
+func (s *Store) setAllChanged(op int64) {
 	for _, sp := range s.visible.spaces {
 		sp.changed = max(sp.changed, op)
 	}
 }
 
-// tell shows projections what changed though no record says so.
-func (p *Purge) tell(space string, change *scrubbed) {
-	rec := &journal.Record{LSN: p.in.Op, Op: p.in.Op, At: p.in.At, Space: space}
+// notifyProjections shows the scrubbed values to the projections. No record of the journal holds these changes, so it
+// makes one for them.
+func (p *Purge) notifyProjections(space string, change *scrubbed) {
+	rec := &journal.Record{LSN: p.intent.Op, Op: p.intent.Op, At: p.intent.At, Space: space}
 	for id, m := range change.memories {
 		rec.Changes = append(rec.Changes, journal.Change{Memory: &journal.MemoryChange{ID: id, After: m}})
 	}
@@ -197,3 +207,8 @@ func (p *Purge) tell(space string, change *scrubbed) {
 		projection.Apply(rec)
 	}
 }
+
+// LastPurge is the number of the newest purge since Open, 0 for none. Code that reads a text, derives another from it
+// and writes that compares LastPurge inside the transaction with its value before the read. If it differs, the derived
+// text may hold what was erased and must not be written.
+func (s *Store) LastPurge() int64 { return s.lastPurge.Load() }

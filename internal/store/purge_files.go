@@ -8,32 +8,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/erase"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
 
-// Rewrite takes the text out of the journal's segments and the snapshots. Durable on return.
+// Rewrite removes the text from the journal's segments and from the snapshots. Durable on return.
 func (p *Purge) Rewrite(ctx context.Context) error {
 	s := p.store
-	_, err := s.journal.Rewrite(ctx, journal.Rewriting{
-		Before: p.in.Op, Concerns: p.scrub.concerns, Change: p.scrub.record, All: p.resumed,
+	_, err := s.journal.Rewrite(ctx, journal.RewriteOptions{
+		Before: p.intent.Op, MayChange: p.scrub.mayChange, Change: p.scrub.record, All: p.resumed,
 	})
 	if err != nil {
-		return s.stuck(p, fmt.Errorf("erase from the journal: %w", err), canGoOn(err))
+		return s.deferPurge(p, fmt.Errorf("erase from the journal: %w", err))
 	}
 	if _, err := s.Checkpoint(ctx); err != nil {
-		return s.stuck(p, fmt.Errorf("erase from the snapshots: %w", err), false)
+		return s.deferPurgeToRestart(p, fmt.Errorf("erase from the snapshots: %w", err))
 	}
-	if err := s.onlySnapshot(); err != nil {
-		return s.stuck(p, fmt.Errorf("erase from the snapshots: %w", err), false)
+	if err := s.keepOnlyNewestSnapshot(); err != nil {
+		return s.deferPurgeToRestart(p, fmt.Errorf("erase from the snapshots: %w", err))
 	}
 	return nil
 }
 
-// onlySnapshot makes the newest snapshot the only one: both manifests name it, and the files of all others are removed.
-func (s *Store) onlySnapshot() error {
+// keepOnlyNewestSnapshot lets both manifests name the newest snapshot and removes the files of all others. Durable on
+// return.
+func (s *Store) keepOnlyNewestSnapshot() error {
 	s.snapshots.writing.Lock()
 	defer s.snapshots.writing.Unlock()
 	s.snapshots.mu.Lock()
@@ -43,7 +44,8 @@ func (s *Store) onlySnapshot() error {
 	if err != nil {
 		return err
 	}
-	// Both are written, not linked: after a failed sync, in this life or one before, only new files are known to be durable.
+	// Both are written, not linked: after a failed sync, of this process or one before, only new files are known to be
+	// durable.
 	for _, name := range []string{manifestFile, previousFile} {
 		err := durable.WriteFile(s.fs, name, func(w io.Writer) error { _, err := w.Write(line); return err })
 		if err != nil {
@@ -53,7 +55,7 @@ func (s *Store) onlySnapshot() error {
 	named := map[string]bool{}
 	for _, sp := range current.Spaces {
 		named[sp.File] = true
-		for _, f := range s.snapshots.docFiles[sp.File] {
+		for _, f := range s.snapshots.bodyFiles[sp.File] {
 			named[f] = true
 		}
 	}
@@ -74,69 +76,87 @@ func (s *Store) onlySnapshot() error {
 	return s.fs.SyncDir(snapshotDir)
 }
 
-// Finish removes the intent: nothing of what was erased is left, as far as the store knows. Durable on return.
+// Finish removes the intent, after which nothing of the erased text is left in the store's files. Durable on return.
 func (p *Purge) Finish() error {
-	if err := removeIntent(p.store.fs); err != nil {
-		return p.store.stuck(p, fmt.Errorf("remove %s: %w", intentFile, err), false)
+	if err := removePurgeIntent(p.store.fs); err != nil {
+		return p.store.deferPurgeToRestart(p, fmt.Errorf("remove %s: %w", purgeIntentFile, err))
 	}
-	p.store.setPurging(nil)
+	p.store.setPendingPurge(nil)
 	return nil
 }
 
-// Stuck keeps a purge whose other files could not be cleaned because of err for the next start, and returns err.
-func (p *Purge) Stuck(err error) error { return p.store.stuck(p, err, false) }
+// DeferToRestart leaves a purge to the next start, because err kept its caller from cleaning other files. It returns
+// err with that explanation.
+func (p *Purge) DeferToRestart(err error) error { return p.store.deferPurgeToRestart(p, err) }
 
-// canGoOn reports whether err, of the journal, leaves no doubt about what is on the disk.
-func canGoOn(err error) bool {
-	return !errors.Is(err, memory.ErrReadOnly) && (errors.Is(err, memory.ErrDiskFull) || errors.Is(err, context.Canceled))
+// retryable reports whether err, an error of the journal, leaves no doubt about what is on the disk, so that the purge
+// can continue without a restart.
+func retryable(err error) bool {
+	return !errors.Is(err, memory.ErrReadOnly) &&
+		(errors.Is(err, memory.ErrDiskFull) || errors.Is(err, context.Canceled))
 }
 
-// stuck notes why a purge that was committed could not be finished.
-func (s *Store) stuck(p *Purge, err error, again bool) error {
-	how := "the next start of the daemon finishes the purge"
-	if again {
-		how = "another purge, or the next start of the daemon, finishes the purge"
+// deferPurge leaves a committed purge that failed with err, an error of the journal, to another call if err allows
+// that, else to the next start. It returns err with that explanation.
+func (s *Store) deferPurge(p *Purge, err error) error {
+	if !retryable(err) {
+		return s.deferPurgeToRestart(p, err)
 	}
-	err = fmt.Errorf("%w: the memories are gone for readers, but not from all files; %s: %w", memory.ErrUnfinished, how, err)
-	pending := &purging{purge: p}
-	if !again {
-		pending.stuck = err
-	}
-	s.setPurging(pending)
+	s.setPendingPurge(&pendingPurge{purge: p})
+	return unfinishedPurge("another purge, or the next start of the daemon, finishes the purge", err)
+}
+
+// deferPurgeToRestart leaves a committed purge that failed with err to the next start. It returns err with that
+// explanation.
+func (s *Store) deferPurgeToRestart(p *Purge, err error) error {
+	err = unfinishedPurge("the next start of the daemon finishes the purge", err)
+	s.setPendingPurge(&pendingPurge{purge: p, blocked: err})
 	return err
 }
 
-func (s *Store) setPurging(p *purging) {
-	s.purgeMu.Lock()
-	defer s.purgeMu.Unlock()
-	s.purging = p
+// unfinishedPurge is the memory.ErrUnfinished of a purge that failed after its commit point; remedy says what finishes
+// it.
+func unfinishedPurge(remedy string, err error) error {
+	return fmt.Errorf("%w: readers no longer see the memories, but some files still hold them; %s: %w",
+		memory.ErrUnfinished, remedy, err)
 }
 
-// PendingPurge returns a purge that was committed and is not finished, nil when there is none. An error says why only the next start can finish it.
+// setPendingPurge remembers the unfinished purge; nil when it is finished.
+func (s *Store) setPendingPurge(p *pendingPurge) {
+	s.purgeMu.Lock()
+	defer s.purgeMu.Unlock()
+	s.pendingPurge = p
+}
+
+// PendingPurge returns a purge that was committed and is not finished, nil when there is none. The error says why only
+// the next start can finish it.
 func (s *Store) PendingPurge() (*Purge, error) {
 	s.purgeMu.Lock()
 	defer s.purgeMu.Unlock()
-	if s.purging == nil {
+	if s.pendingPurge == nil {
 		return nil, nil
 	}
-	return s.purging.purge, s.purging.stuck
+	return s.pendingPurge.purge, s.pendingPurge.blocked
 }
 
-// Maintain keeps others from copying the files until release is called, which backups do; it waits for those that are at it.
-func (s *Store) Maintain(ctx context.Context) (release func(), err error) {
-	for !s.keep.TryLock() {
+// LockFiles keeps others from copying the store's files, as backups do, until release is called. It waits for those
+// that are copying.
+func (s *Store) LockFiles(ctx context.Context) (release func(), err error) {
+	for !s.filesMu.TryLock() {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return s.keep.Unlock, nil
+	return s.filesMu.Unlock, nil
 }
 
-// resume brings a purge that another process began to where Commit leaves it. What was loaded and replayed is clean already.
-func (s *Store) resume(in *intent) error {
-	p := &Purge{store: s, in: in, scrub: newScrubber(in), committed: true, resumed: true, req: PurgeRequest{Space: in.Space, Reason: in.Reason}}
+// resume brings a purge that another process began to where Commit leaves it. Open has scrubbed what it loaded and
+// replayed.
+func (s *Store) resume(in *purgeIntent) error {
+	p := &Purge{store: s, intent: in, scrub: newScrubber(in), committed: true, resumed: true,
+		req: PurgeRequest{Space: in.Space, Reason: in.Reason}}
 	switch synced := s.journal.Synced(); {
 	case synced >= in.Op:
 		rec, err := s.journal.Operation(in.Op)
@@ -144,30 +164,32 @@ func (s *Store) resume(in *intent) error {
 			return fmt.Errorf("resume purge: %w", err)
 		}
 		if rec.Purge == nil {
-			return fmt.Errorf("%s belongs to operation %d, which is another one: %w", intentFile, in.Op, memory.ErrCorrupt)
+			return fmt.Errorf("%s names operation %d, which is not a purge: %w", purgeIntentFile, in.Op,
+				memory.ErrCorrupt)
 		}
 	case synced+1 < in.Op:
-		return fmt.Errorf("%s is that of operation %d, but the journal ends at %d: %w", intentFile, in.Op, synced, memory.ErrCorrupt)
+		return fmt.Errorf("%s is that of operation %d, but the journal ends at %d: %w", purgeIntentFile, in.Op, synced,
+			memory.ErrCorrupt)
 	default:
 		if err := p.append(context.Background()); err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
-	s.touchAll(in.Op)
+	s.setAllChanged(in.Op)
 	s.mu.Unlock()
 	if _, err := durable.CleanTemp(s.fs, "journal"); err != nil {
 		return err
 	}
-	s.setPurging(&purging{purge: p})
+	s.setPendingPurge(&pendingPurge{purge: p})
 	return nil
 }
 
 // Op is the number of the operation, 0 before Commit.
-func (p *Purge) Op() int64 { return p.in.Op }
+func (p *Purge) Op() int64 { return p.intent.Op }
 
-// Texts are what is erased wherever it occurs.
-func (p *Purge) Texts() erase.Texts { return p.scrub.texts }
+// Texts are the texts that are erased wherever they occur.
+func (p *Purge) Texts() textscrub.Texts { return p.scrub.texts }
 
-// Waited is how long Commit kept writers waiting.
+// Waited is how long Commit blocked writers.
 func (p *Purge) Waited() time.Duration { return p.waited }

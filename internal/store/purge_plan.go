@@ -5,13 +5,13 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/memsidecar/memsidecar/internal/erase"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
 
-// PlanPurge reads what a purge would erase and counts it. It changes nothing.
-// Errors: *memory.NotFoundError when there are ids and none was ever known, and no texts.
+// PlanPurge determines and counts what a purge would erase. It changes nothing. Error: *memory.NotFoundError when the
+// request has no texts and none of its ids was ever used.
 func (s *Store) PlanPurge(ctx context.Context, req PurgeRequest) (*Purge, error) {
 	if req.Space == "" {
 		req.Space = memory.DefaultSpace
@@ -23,17 +23,17 @@ func (s *Store) PlanPurge(ctx context.Context, req PurgeRequest) (*Purge, error)
 	return p, p.count(ctx)
 }
 
-// plan collects ids, texts, entries and sessions.
+// plan builds the intent: ids, texts, entries, sessions, and the changes of the record.
 func (p *Purge) plan(ctx context.Context) error {
-	p.in = &intent{Version: intentVersion, Space: p.req.Space, Texts: slices.Clone(p.req.Texts)}
-	p.known = map[string]int64{}
+	p.intent = &purgeIntent{Version: purgeIntentVersion, Space: p.req.Space, Texts: slices.Clone(p.req.Texts)}
+	p.revisions = map[string]int64{}
 	var values []string
 	for _, id := range p.req.IDs {
-		if slices.Contains(p.in.IDs, id) {
+		if slices.Contains(p.intent.IDs, id) {
 			continue
 		}
-		revision := p.store.Space(p.req.Space).lastOf(id)
-		p.known[id] = revision
+		revision := p.store.Space(p.req.Space).lastOperation(id)
+		p.revisions[id] = revision
 		if revision == 0 {
 			continue
 		}
@@ -41,51 +41,54 @@ func (p *Purge) plan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.in.IDs = append(p.in.IDs, id)
+		p.intent.IDs = append(p.intent.IDs, id)
 		for _, m := range versions {
-			values = append(values, p.version(m)...)
+			values = append(values, p.addVersion(m)...)
 		}
 	}
-	if len(p.in.IDs) == 0 && len(p.req.Texts) == 0 {
+	if len(p.intent.IDs) == 0 && len(p.req.Texts) == 0 {
 		name := ""
 		if len(p.req.IDs) > 0 {
 			name = p.req.IDs[0]
 		}
 		return &memory.NotFoundError{Kind: "memory", Name: name}
 	}
-	slices.Sort(p.in.Texts)
-	p.in.Texts = slices.Compact(p.in.Texts)
-	p.in.Purge = journal.Purge{Memories: len(p.in.IDs), Texts: len(p.req.Texts), Transcripts: p.req.Transcripts}
-	p.scrub = newScrubber(p.in)
+	slices.Sort(p.intent.Texts)
+	p.intent.Texts = slices.Compact(p.intent.Texts)
+	p.intent.Purge = journal.Purge{Memories: len(p.intent.IDs), Texts: len(p.req.Texts), Transcripts: p.req.Transcripts}
+	p.scrub = newScrubber(p.intent)
 	return p.changes(append(values, p.req.Texts...))
 }
 
-// version notes what one version of a memory says and names, and returns its value.
-func (p *Purge) version(m *memory.Memory) []string {
-	if m == nil || m.Content == erase.Mark {
+// addVersion adds the text of one version of a memory, and the entries and sessions that it names. It returns the
+// version's content.
+func (p *Purge) addVersion(m *memory.Memory) []string {
+	if m == nil || m.Content == textscrub.Placeholder {
 		return nil
 	}
-	if text := erase.Core(m.Content); erase.Allowed(text) {
-		p.in.Texts = append(p.in.Texts, text)
+	if text := textscrub.MatchText(m.Content); textscrub.Allowed(text) {
+		p.intent.Texts = append(p.intent.Texts, text)
 	}
 	for _, e := range m.Evidence {
-		if ref := (entryRef{e.Log, e.Entry}); e.Log != "" && e.Entry != "" && !slices.Contains(p.in.Entries, ref) {
-			p.in.Entries = append(p.in.Entries, ref)
+		if ref := (entryRef{e.Log, e.Entry}); e.Log != "" && e.Entry != "" && !slices.Contains(p.intent.Entries, ref) {
+			p.intent.Entries = append(p.intent.Entries, ref)
 		}
-		p.session(e.Session)
+		p.addSession(e.Session)
 	}
 	if m.Context != nil {
-		p.session(sessionOf(m.Context.LearnedFrom))
+		p.addSession(sessionOf(m.Context.LearnedFrom))
 	}
 	return []string{m.Content}
 }
 
-func (p *Purge) session(id string) {
-	if p.req.Transcripts && id != "" && !slices.Contains(p.in.Sessions, id) {
-		p.in.Sessions = append(p.in.Sessions, id)
+// addSession adds a session whose messages are erased, if the request asks for that.
+func (p *Purge) addSession(id string) {
+	if p.req.Transcripts && id != "" && !slices.Contains(p.intent.Sessions, id) {
+		p.intent.Sessions = append(p.intent.Sessions, id)
 	}
 }
 
+// sessionOf returns the session id in a memory's learned_from, "" for none.
 func sessionOf(learnedFrom string) string {
 	const prefix = "session_"
 	if len(learnedFrom) > len(prefix) && learnedFrom[:len(prefix)] == prefix {
@@ -94,7 +97,7 @@ func sessionOf(learnedFrom string) string {
 	return ""
 }
 
-// versions returns every image of a memory that the history still holds.
+// versions returns every image of a memory that the state and the history hold.
 func (p *Purge) versions(ctx context.Context, id string) ([]*memory.Memory, error) {
 	var out []*memory.Memory
 	if m, err := p.store.Space(p.req.Space).Get(id); err == nil {
@@ -114,8 +117,8 @@ func (p *Purge) versions(ctx context.Context, id string) ([]*memory.Memory, erro
 	return out, nil
 }
 
-// lastOf is the newest operation that changed or removed a memory, 0 when it was never known.
-func (v *Space) lastOf(id string) (op int64) {
+// lastOperation is the newest operation that changed or removed a memory, 0 when the id was never used.
+func (v *Space) lastOperation(id string) (op int64) {
 	v.read(func(sp *spaceState) {
 		if m := sp.memory(id); m != nil {
 			op = m.Revision
@@ -126,14 +129,16 @@ func (v *Space) lastOf(id string) (op int64) {
 	return op
 }
 
-// changes makes the changes of the record: what goes, without its content, and the hashes of the values. Removed memories are there too, for their history.
+// changes builds the changes of the record: the removals, without content, and the hashes of values. Memories that were
+// removed earlier are included, so that their history shows the purge.
 func (p *Purge) changes(values []string) error {
 	v := p.store.Space(p.req.Space)
-	p.in.Changes = nil
-	for _, id := range p.in.IDs {
-		p.in.Changes = append(p.in.Changes, journal.Change{Memory: &journal.MemoryChange{ID: id, Prior: p.known[id], Purged: true}})
+	p.intent.Changes = nil
+	for _, id := range p.intent.IDs {
+		p.intent.Changes = append(p.intent.Changes,
+			journal.Change{Memory: &journal.MemoryChange{ID: id, Prior: p.revisions[id], Purged: true}})
 	}
-	for _, ref := range p.in.Entries {
+	for _, ref := range p.intent.Entries {
 		_, entries, err := v.Log(ref.Date)
 		if err != nil && !errors.Is(err, memory.ErrNotFound) {
 			return err
@@ -141,7 +146,9 @@ func (p *Purge) changes(values []string) error {
 		for _, e := range entries {
 			if e.ID == ref.ID {
 				outline, _ := p.scrub.entry(p.req.Space, ref.Date, e)
-				p.in.Changes = append(p.in.Changes, journal.Change{Entry: &journal.EntryChange{Date: ref.Date, ID: ref.ID, Before: outline, Purged: true}})
+				p.intent.Changes = append(p.intent.Changes,
+					journal.Change{Entry: &journal.EntryChange{Date: ref.Date, ID: ref.ID, Before: outline,
+						Purged: true}})
 			}
 		}
 	}
@@ -153,22 +160,25 @@ func (p *Purge) changes(values []string) error {
 			continue
 		}
 		done[hash] = true
-		// The time is new even when the value was forgotten before: an undo of that must not take it back.
-		p.in.Changes = append(p.in.Changes, journal.Change{Forgotten: &journal.ForgottenChange{Hash: hash, Before: forgotten[hash]}})
+		// The time is new even when the value was forgotten before. Otherwise undoing that earlier operation would
+		// unforget the value.
+		p.intent.Changes = append(p.intent.Changes,
+			journal.Change{Forgotten: &journal.ForgottenChange{Hash: hash, Before: forgotten[hash]}})
 	}
 	return nil
 }
 
-// Counts says how much is erased, by kind of place; what is in other files than the store's is not in it. The map is the caller's.
+// Counts says how much is erased, by kind of place, except from files that are not the store's. The map belongs to the
+// caller.
 func (p *Purge) Counts() map[string]int64 { return p.counts }
 
-// count fills in Counts by doing everything but the changes.
+// count fills in Counts by a dry run.
 func (p *Purge) count(ctx context.Context) error {
 	n := map[string]int64{}
 	p.counts = n
-	for _, c := range p.in.Changes {
+	for _, c := range p.intent.Changes {
 		if c.Memory != nil {
-			if _, err := p.store.Space(p.in.Space).Get(c.Memory.ID); err == nil {
+			if _, err := p.store.Space(p.intent.Space).Get(c.Memory.ID); err == nil {
 				n["memory"]++
 			}
 		}
@@ -180,17 +190,20 @@ func (p *Purge) count(ctx context.Context) error {
 	}
 	counting := func(rec *journal.Record) bool {
 		for _, c := range rec.Changes {
-			if m := c.Memory; m != nil && m.After != nil && rec.Space == p.in.Space && p.scrub.ids[m.ID] && m.After.Content != erase.Mark {
+			if m := c.Memory; m != nil && m.After != nil && rec.Space == p.intent.Space && p.scrub.ids[m.ID] &&
+				m.After.Content != textscrub.Placeholder {
 				n["version"]++
 			}
 		}
 		return p.scrub.record(rec)
 	}
-	found, err := p.store.journal.Rewrite(ctx, journal.Rewriting{Before: 1 << 62, DryRun: true, Concerns: p.scrub.concerns, Change: counting})
+	found, err := p.store.journal.Rewrite(ctx,
+		journal.RewriteOptions{Before: 1 << 62, DryRun: true, MayChange: p.scrub.mayChange, Change: counting})
 	n["journal"] = int64(found.Records)
 	return err
 }
 
+// countSpace counts what is erased from the state of one space.
 func (p *Purge) countSpace(ctx context.Context, v *Space) error {
 	n, sc := p.counts, p.scrub
 	count := func(kind string, changed bool) {
@@ -200,9 +213,9 @@ func (p *Purge) countSpace(ctx context.Context, v *Space) error {
 	}
 	for _, m := range v.Memories() {
 		_, did := sc.memory(v.name, m)
-		count("memory", did && !(v.name == p.in.Space && sc.ids[m.ID]))
+		count("memory", did && !(v.name == p.intent.Space && sc.ids[m.ID]))
 	}
-	count("summary", sc.texts.In([]byte(v.Summary())))
+	count("summary", sc.texts.Match([]byte(v.Summary())))
 	v.read(func(sp *spaceState) {
 		for _, r := range sp.receipts {
 			_, did := sc.receipt(&r.Receipt)

@@ -6,18 +6,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const (
 	manifestFile = "snapshots/MANIFEST.json"
 	previousFile = "snapshots/MANIFEST.prev.json"
 )
+
+// repair repairs a directory that has no published files.
+func repair(fs *crashfs.FS) ([]string, error) {
+	done, err := store.Repair(fs, memtest.Epoch)
+	if err != nil {
+		return done, err
+	}
+	return done, store.EndRepair(fs)
+}
 
 // stopped is a data directory with two snapshots and a clean stop, and its contents.
 func stopped(t *testing.T) (*crashfs.FS, string) {
@@ -62,7 +71,8 @@ func newest(t *testing.T, fs *crashfs.FS, part string) string {
 	return ""
 }
 
-// TestRepairOfSnapshots: a damaged snapshot is refused by name and gives way to the one before, or to the journal, without losing anything.
+// TestRepairOfSnapshots: a damaged snapshot is refused by name and gives way to the one before, or to the journal,
+// without losing anything.
 func TestRepairOfSnapshots(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -71,20 +81,25 @@ func TestRepairOfSnapshots(t *testing.T) {
 		reports string
 	}{
 		{"manifest", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, manifestFile) }, false, "the previous one"},
-		{"space file", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, newest(t, fs, "default.space")) }, false, "the previous one"},
+		{"space file", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, newest(t, fs, "default.space")) }, false,
+			"the previous one"},
 		{"space file missing", func(t *testing.T, fs *crashfs.FS) {
 			if err := fs.Remove(newest(t, fs, "default.space")); err != nil {
 				t.Fatal(err)
 			}
 		}, false, "the previous one"},
-		{"log file", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, newest(t, fs, "default.log-2026-02-21")) }, true, "read from the journal"},
+		{"log file", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, newest(t, fs, "default.log-2026-02-21")) },
+			true, "read from the journal"},
 		{"no previous one", func(t *testing.T, fs *crashfs.FS) {
 			corrupt(t, fs, manifestFile)
 			if err := fs.Remove(previousFile); err != nil {
 				t.Fatal(err)
 			}
 		}, false, "read from the journal"},
-		{"both manifests", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, manifestFile); corrupt(t, fs, previousFile) }, false, "read from the journal"},
+		{"both manifests", func(t *testing.T, fs *crashfs.FS) {
+			corrupt(t, fs, manifestFile)
+			corrupt(t, fs, previousFile)
+		}, false, "read from the journal"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fs, want := stopped(t)
@@ -98,7 +113,7 @@ func TestRepairOfSnapshots(t *testing.T) {
 			if err != nil || len(report.Findings) == 0 {
 				t.Fatalf("check: %+v %v", report, err)
 			}
-			done, err := store.Repair(fs, memtest.Epoch)
+			done, err := repair(fs)
 			if err != nil || len(done) == 0 || !strings.Contains(strings.Join(done, "\n"), tt.reports) {
 				t.Fatalf("repair: %q %v", done, err)
 			}
@@ -110,14 +125,15 @@ func TestRepairOfSnapshots(t *testing.T) {
 			if got := contents(r.st); got != want {
 				t.Fatalf("after repair\n%s\nwant\n%s", got, want)
 			}
-			if again, err := store.Repair(fs, memtest.Epoch); err != nil || len(again) > 0 {
+			if again, err := repair(fs); err != nil || len(again) > 0 {
 				t.Errorf("a second repair: %q %v", again, err)
 			}
 		})
 	}
 }
 
-// TestDamageUnderTheSnapshot: history that the snapshot includes is checked too, and repair keeps the state and the rest of the history.
+// TestDamageUnderTheSnapshot: history that the snapshot includes is checked too, and repair keeps the state and the
+// rest of the history.
 func TestDamageUnderTheSnapshot(t *testing.T) {
 	fs, want := stopped(t)
 	const file = "journal/0000000000000001.jsonl"
@@ -126,7 +142,7 @@ func TestDamageUnderTheSnapshot(t *testing.T) {
 	if err != nil || len(report.Findings) != 1 || report.Findings[0].File != file || report.Findings[0].Line < 2 {
 		t.Fatalf("check: %+v %v", report, err)
 	}
-	done, err := store.Repair(fs, memtest.Epoch)
+	done, err := repair(fs)
 	if err != nil || len(done) != 1 || !strings.Contains(done[0], "lost") {
 		t.Fatalf("repair: %q %v", done, err)
 	}
@@ -139,7 +155,7 @@ func TestDamageUnderTheSnapshot(t *testing.T) {
 		t.Fatalf("after repair\n%s\nwant\n%s", got, want)
 	}
 	lost := 0
-	for rec, err := range r.st.Operations(t.Context(), 1, r.st.LSN(), false, true) {
+	for rec, err := range r.st.Operations(t.Context(), 1, r.st.LSN()) {
 		if err != nil {
 			t.Fatal(err)
 		}

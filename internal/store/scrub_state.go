@@ -3,11 +3,11 @@ package store
 import (
 	"maps"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// scrubbed is what a purge changes in one space of a state; swap puts it in place.
+// scrubbed is what a purge changes in one space of a state; applyScrub installs it.
 type scrubbed struct {
 	memories map[string]*memory.Memory
 	summary  *string
@@ -17,7 +17,8 @@ type scrubbed struct {
 	receipts map[string]*journal.Receipt // nil: dropped
 }
 
-// scrub finds out what the scrubber changes in a space. It only reads. shared keeps what it made of a memory, so that both states go on sharing it.
+// scrub computes what the scrubber changes in a space. It only reads, so readers can run beside it. shared maps
+// memories to their scrubbed copies, so that both states keep sharing them.
 func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memory) *scrubbed {
 	out := &scrubbed{
 		memories: map[string]*memory.Memory{}, days: map[string]day{}, archive: map[string]*memory.Archived{},
@@ -42,9 +43,9 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 	}
 	for date, d := range sp.days {
 		header, did := sc.day(d.header)
-		body, bodyDid := d.doc.scrubbed(sc, sp.name)
+		body, bodyDid := d.body.scrubbed(sc, sp.name)
 		if did || bodyDid {
-			out.days[date] = day{header: header, doc: body}
+			out.days[date] = day{header: header, body: body}
 		}
 	}
 	for id, r := range sp.archive {
@@ -54,9 +55,9 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 	}
 	for id, s := range sp.sessions {
 		header, did := sc.session(sp.name, s.header)
-		body, bodyDid := s.doc.scrubbed(sc, sp.name)
+		body, bodyDid := s.body.scrubbed(sc, sp.name)
 		if did || bodyDid {
-			out.sessions[id] = session{header: header, doc: body}
+			out.sessions[id] = session{header: header, body: body}
 		}
 	}
 	for key, r := range sp.receipts {
@@ -67,12 +68,12 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 	return out
 }
 
-// scrubbed returns a body whose tail is clean and whose file is cleaned as it is read, for want of another.
-func (d doc) scrubbed(sc *scrubber, space string) (doc, bool) {
+// scrubbed returns a body with a scrubbed tail. Its file is scrubbed whenever it is read, until a snapshot replaces it.
+func (d body) scrubbed(sc *scrubber, space string) (body, bool) {
 	if d.file != "" {
 		d.scrub = sc
 	}
-	var tail []journal.Change // readers hold the other one
+	var tail []journal.Change // a copy, because readers may hold the old one
 	for i := range d.tail {
 		if c, did := sc.change(space, &d.tail[i]); did {
 			if tail == nil {
@@ -87,11 +88,11 @@ func (d doc) scrubbed(sc *scrubber, space string) (doc, bool) {
 	return d, d.file != "" || tail != nil
 }
 
-// swap puts in place what scrub found.
-func (sp *spaceState) swap(s *scrubbed) {
+// applyScrub installs what scrub computed. The caller holds the lock of the state.
+func (sp *spaceState) applyScrub(s *scrubbed) {
 	for id, m := range s.memories {
 		if sp.memory(id) != nil {
-			sp.setMemory(id, m, 0) // the number counts only when one is removed
+			sp.setMemory(id, m, 0) // the operation only matters for a removal
 		}
 	}
 	if s.summary != nil {

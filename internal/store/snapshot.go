@@ -15,11 +15,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
+// A snapshot is one file per space, one file per body of a daily log or session, and a manifest that names the files of
+// the spaces. Files are immutable: a new snapshot writes only what changed and names the others again. The newest
+// manifest and the previous one are kept, so that a damaged snapshot has a substitute.
 const (
 	snapshotVersion = 1
 	snapshotDir     = "snapshots"
@@ -27,7 +30,7 @@ const (
 	previousFile    = snapshotDir + "/MANIFEST.prev.json"
 )
 
-// manifest names the files of a snapshot. It is one line with a CRC.
+// manifest names the files of a snapshot. It is one line with a CRC-32C.
 type manifest struct {
 	Version int           `json:"version"`
 	Store   string        `json:"store"`
@@ -44,7 +47,7 @@ type spaceInFile struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// spaceHeader is the first line of a space's file; the memories follow, one line each in order of creation.
+// spaceHeader is the first line of a space's file. The memories follow, one line each, in order of creation.
 type spaceHeader struct {
 	Version   int                  `json:"version"`
 	Space     string               `json:"space"`
@@ -62,41 +65,49 @@ type spaceHeader struct {
 	Sessions        []sessionInFile `json:"sessions,omitempty"`
 }
 
-type docInFile struct {
+// bodyInFile says where a body is. Bytes is 0 in snapshots of versions that did not record it.
+type bodyInFile struct {
 	File  string `json:"file,omitempty"`
 	Items int    `json:"items,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"` // length of File; 0 in snapshots of before it was noted
 }
 
+// dayInFile is a daily log in the file of its space.
 type dayInFile struct {
 	Header *memory.Day `json:"header"`
-	docInFile
+	bodyInFile
 }
 
+// sessionInFile is a session in the file of its space.
 type sessionInFile struct {
 	Header *memory.Session `json:"header"`
-	docInFile
+	bodyInFile
 }
 
-// docHeader is the first line of the file of a daily log or session; the entries or messages follow, one line each.
-type docHeader struct {
+// bodyHeader is the first line of a body's file. The entries or messages follow, one line each.
+type bodyHeader struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
 	Items   int    `json:"items"`
 }
 
-// snapshots is what the store knows of its snapshots.
+// snapshots is what the store remembers of its snapshots.
 type snapshots struct {
-	writing  sync.Mutex // held while one is written; guards docFiles and failures
-	docFiles map[string][]string
-	failures int // since the newest one
+	// writing is held while a snapshot is written. It guards bodyFiles and failures.
+	writing sync.Mutex
+	// bodyFiles are the files of bodies that a space's file names.
+	bodyFiles map[string][]string
+	// failures counts the attempts that failed since the newest snapshot.
+	failures int
 
 	mu      sync.Mutex
 	current manifest // guarded by mu
-	journal int64    // bytes of journal appended when it was taken; guarded by mu
+	// journal is how many bytes of journal had been appended when the newest snapshot was taken. Guarded by mu.
+	journal int64
 	took    time.Duration
 }
 
+// stale reports whether the newest snapshot lacks something up to lsn.
 func (sn *snapshots) stale(lsn int64) bool {
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
@@ -122,7 +133,8 @@ func (s *Store) Snapshot() SnapshotInfo {
 	return info
 }
 
-// Checkpoint writes a snapshot of everything durable and returns the LSN it includes. Durable on return.
+// Checkpoint writes a snapshot of everything durable and returns the LSN that it includes. Durable on return. The
+// commit point is the directory sync after the manifest was renamed; until then the old snapshot is the newest.
 func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	s.snapshots.writing.Lock()
 	defer s.snapshots.writing.Unlock()
@@ -134,8 +146,9 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	if err := makeDir(s.fs, snapshotDir); err != nil {
 		return 0, err
 	}
-	journalBytes := s.journal.Figures().Bytes
-	// No file that a manifest on disk may name is ever written again, not even that of an attempt whose last sync failed.
+	journalBytes := s.journal.Stats().Bytes
+	// No file that a manifest on disk may name is ever written again. That includes files of an attempt whose last sync
+	// failed, so the number of failures is part of the names.
 	lsn, changed := s.capture(old, s.snapshots.failures)
 	if lsn == old.LSN {
 		return lsn, nil
@@ -143,7 +156,7 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	s.snapshots.failures++
 	next := manifest{Version: snapshotVersion, Store: s.journal.Origin(), LSN: lsn, At: start.UTC()}
 	for _, f := range old.Spaces {
-		if !slices.ContainsFunc(changed, func(c *captured) bool { return c.header.Space == f.Name }) {
+		if !slices.ContainsFunc(changed, func(c *spaceCapture) bool { return c.header.Space == f.Name }) {
 			next.Spaces = append(next.Spaces, f)
 		}
 	}
@@ -164,16 +177,16 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	if err := writeManifest(s.fs, next); err != nil {
 		return 0, fmt.Errorf("snapshot: %w", err)
 	}
-	s.adopt(next, changed, journalBytes, s.now().Sub(start))
-	s.removeUnnamed(old, next)
+	s.installSnapshot(next, changed, journalBytes, s.now().Sub(start))
+	s.removeUnreferenced(old, next)
 	s.snapshots.failures = 0
 	return lsn, nil
 }
 
 // writeSpace writes the files of one captured space.
-func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
-	written := map[string]docInFile{} // by the name that was planned
-	for _, p := range c.docs {
+func (s *Store) writeSpace(c *spaceCapture) (spaceInFile, error) {
+	written := map[string]bodyInFile{} // by the name that was planned
+	for _, p := range c.bodies {
 		planned := p.file
 		if err := p.write(s.fs, p); err != nil {
 			return spaceInFile{}, fmt.Errorf("%s: %w", p.name, err)
@@ -183,16 +196,16 @@ func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
 			return spaceInFile{}, err
 		}
 		p.bytes = info.Size()
-		written[planned] = docInFile{File: p.file, Items: p.items, Bytes: p.bytes}
+		written[planned] = bodyInFile{File: p.file, Items: p.items, Bytes: p.bytes}
 	}
 	for i, d := range c.header.Days {
 		if d.Items < 0 {
-			c.header.Days[i].docInFile = written[d.File]
+			c.header.Days[i].bodyInFile = written[d.File]
 		}
 	}
 	for i, d := range c.header.Sessions {
 		if d.Items < 0 {
-			c.header.Sessions[i].docInFile = written[d.File]
+			c.header.Sessions[i].bodyInFile = written[d.File]
 		}
 	}
 	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file}
@@ -211,9 +224,9 @@ func (s *Store) writeSpace(c *captured) (spaceInFile, error) {
 	return f, nil
 }
 
-// writeLines writes a synced file of a header line and one line an item. The directory is not synced.
+// writeLines writes a file of a header line and one line per item, and syncs it. It does not sync the directory.
 func writeLines[T any](fsys durable.FS, name string, header any, items []T) (err error) {
-	// A snapshot that a crash or an error cut short may have left a file of this name.
+	// An interrupted snapshot may have left a file of this name.
 	f, err := fsys.OpenFile(snapshotDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -241,7 +254,8 @@ func writeLines[T any](fsys durable.FS, name string, header any, items []T) (err
 	return f.Sync()
 }
 
-// writeManifest commits a snapshot; the manifest before stays as the previous one.
+// writeManifest commits a snapshot. The manifest before becomes the previous one: it is linked, not renamed, so that a
+// manifest exists at every moment.
 func writeManifest(fsys durable.FS, m manifest) error {
 	line, err := durable.AppendLine(nil, m)
 	if err != nil {
@@ -265,13 +279,13 @@ func writeManifest(fsys durable.FS, m manifest) error {
 	})
 }
 
-// adopt makes a written snapshot the current one.
-func (s *Store) adopt(next manifest, changed []*captured, journalBytes int64, took time.Duration) {
+// installSnapshot makes a written snapshot the current one.
+func (s *Store) installSnapshot(next manifest, changed []*spaceCapture, journalBytes int64, took time.Duration) {
 	s.mu.Lock()
 	for _, c := range changed {
 		sp := s.visible.spaces[c.header.Space]
-		for _, p := range c.docs {
-			p.done(sp)
+		for _, p := range c.bodies {
+			p.install(sp)
 		}
 		var files []string
 		for _, d := range c.header.Days {
@@ -280,7 +294,7 @@ func (s *Store) adopt(next manifest, changed []*captured, journalBytes int64, to
 		for _, d := range c.header.Sessions {
 			files = append(files, d.File)
 		}
-		s.snapshots.docFiles[c.file] = files
+		s.snapshots.bodyFiles[c.file] = files
 	}
 	s.mu.Unlock()
 	s.snapshots.mu.Lock()
@@ -288,32 +302,33 @@ func (s *Store) adopt(next manifest, changed []*captured, journalBytes int64, to
 	s.snapshots.mu.Unlock()
 }
 
-// removeUnnamed removes snapshot files that neither manifest names. What cannot be removed now is tried again with the next snapshot.
-func (s *Store) removeUnnamed(old, current manifest) {
-	if !s.keep.TryLock() {
-		return // somebody reads the files; the next snapshot removes them
+// removeUnreferenced removes snapshot files that neither manifest names. What cannot be removed now is removed after
+// the next snapshot.
+func (s *Store) removeUnreferenced(old, current manifest) {
+	if !s.filesMu.TryLock() {
+		return // the files are being read; the next snapshot removes them
 	}
-	defer s.keep.Unlock()
+	defer s.filesMu.Unlock()
 	named := map[string]bool{}
 	spaceFiles := map[string]bool{}
 	for _, m := range []manifest{old, current} {
 		for _, sp := range m.Spaces {
 			named[sp.File], spaceFiles[sp.File] = true, true
-			for _, f := range s.snapshots.docFiles[sp.File] {
+			for _, f := range s.snapshots.bodyFiles[sp.File] {
 				named[f] = true
 			}
 		}
 	}
-	maps.DeleteFunc(s.snapshots.docFiles, func(file string, _ []string) bool { return !spaceFiles[file] })
+	maps.DeleteFunc(s.snapshots.bodyFiles, func(file string, _ []string) bool { return !spaceFiles[file] })
 	entries, err := s.fs.ReadDir(snapshotDir)
 	if err != nil {
-		s.log.Warn("old snapshot files were not removed", "err", err)
+		s.log.Warn("could not list old snapshot files for removal", "err", err)
 		return
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".jsonl") && !named[e.Name()] {
 			if err := s.fs.Remove(snapshotDir + "/" + e.Name()); err != nil {
-				s.log.Warn("old snapshot file was not removed", "file", e.Name(), "err", err)
+				s.log.Warn("could not remove an old snapshot file", "file", e.Name(), "err", err)
 				return
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// Space reads one space. All methods see only what is durable and are safe for concurrent use.
+// Space reads one space. All methods see only what is durable, and are safe for concurrent use.
 type Space struct {
 	store *Store
 	name  string
@@ -26,7 +26,7 @@ func (v *Space) read(f func(*spaceState)) {
 	}
 }
 
-// Get returns a memory in any state, removed ones excepted. Error: memory.ErrNotFound (*memory.NotFoundError).
+// Get returns a memory in any status. Error: memory.ErrNotFound (*memory.NotFoundError), also for one that was removed.
 func (v *Space) Get(id string) (m *memory.Memory, err error) {
 	v.read(func(sp *spaceState) { m = sp.memory(id) })
 	if m == nil {
@@ -35,7 +35,8 @@ func (v *Space) Get(id string) (m *memory.Memory, err error) {
 	return m, nil
 }
 
-// Memories returns all memories in any state, in order of creation in the store. The slice is the caller's, the memories are shared.
+// Memories returns all memories in any status, in order of creation. The slice belongs to the caller; the memories are
+// shared and must not be changed.
 func (v *Space) Memories() (out []*memory.Memory) {
 	v.read(func(sp *spaceState) { out = sp.memories() })
 	return out
@@ -53,13 +54,14 @@ func (v *Space) Summary() (text string) {
 	return text
 }
 
-// Forgotten maps the hashes of forgotten values to when.
+// Forgotten maps the hashes of forgotten values to the time of forgetting. The map belongs to the caller.
 func (v *Space) Forgotten() (out map[string]time.Time) {
 	v.read(func(sp *spaceState) { out = maps.Clone(sp.forgotten) })
 	return out
 }
 
-// Contents is what a space holds at one revision, daily logs and sessions excepted. Slice and map are the caller's, the memories are shared.
+// Contents is what a space holds at one revision, except daily logs and sessions. Slice and map belong to the caller;
+// the memories are shared.
 type Contents struct {
 	Revision  int64 // see Space.Revision
 	Summary   string
@@ -67,7 +69,7 @@ type Contents struct {
 	Forgotten map[string]time.Time // hashes of forgotten values, to when
 }
 
-// Contents returns all of it as of one moment.
+// Contents returns all of it as of one LSN.
 func (v *Space) Contents() (c Contents) {
 	v.read(func(sp *spaceState) { c = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)} })
 	return c
@@ -82,14 +84,14 @@ func (v *Space) Days() (out []*memory.Day) {
 // Log returns one day with its entries in order of time. It may read a file. Error: memory.ErrNotFound.
 func (v *Space) Log(date string) (*memory.Day, []*memory.Entry, error) {
 	var header *memory.Day
-	entries, err := readDoc(v, func(sp *spaceState) *doc {
+	entries, err := readBody(v, func(sp *spaceState) *body {
 		header = nil
 		d := sp.days[date]
 		if d == nil {
 			return nil
 		}
 		header = d.header
-		return &d.doc
+		return &d.body
 	}, entriesOf(v.name, date))
 	switch {
 	case header == nil:
@@ -119,16 +121,16 @@ func (v *Space) Session(id string) (header *memory.Session, err error) {
 	return header, nil
 }
 
-// Messages returns the messages of a session from sequence number from on. It may read a file. What is kept beside them, see
-// memory.RoleContext, has number 0 and comes with them when from is 0. Error: memory.ErrNotFound.
+// Messages returns the messages of a session whose sequence number is from or more. It may read a file. The session's
+// context (see memory.RoleContext) has number 0 and is included when from is 0. Error: memory.ErrNotFound.
 func (v *Space) Messages(id string, from int64) ([]*memory.Message, error) {
 	known := false
-	all, err := readDoc(v, func(sp *spaceState) *doc {
+	all, err := readBody(v, func(sp *spaceState) *body {
 		s := sp.sessions[id]
 		if known = s != nil; !known {
 			return nil
 		}
-		return &s.doc
+		return &s.body
 	}, messagesOf(v.name, id))
 	switch {
 	case !known:

@@ -7,54 +7,61 @@ import (
 	"slices"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-const receiptLife = 24 * time.Hour
+// receiptTTL is how long a repeated request with the same idempotency key returns the first result.
+const receiptTTL = 24 * time.Hour
 
-// state is everything the journal adds up to. The store holds two of them that share all values: one that includes what is staged, for
-// transactions, and one of what is durable, for readers. apply is the only way either changes.
+// state is everything that the journal adds up to. The store has two that share all values: staged includes what is
+// staged, for transactions; visible is what is durable, for readers. Only apply changes a state (and a purge, by
+// applyScrub), in recovery and in normal operation alike.
 type state struct {
 	spaces map[string]*spaceState
-	// docs is set for the readers' state: only it keeps the entries of logs and the messages of sessions.
-	docs bool
-	// seed of the hashes of contents; only the transactions' state indexes them.
+	// bodies says that the state keeps the entries of logs and the messages of sessions. Only the visible state does.
+	bodies bool
+	// seed of the hashes of contents. Only the staged state indexes contents.
 	seed maphash.Seed
 }
 
 // spaceState is one space of a state.
 type spaceState struct {
-	name      string
-	slots     []*memory.Memory // in order of creation, nil where one was removed
-	byID      map[string]int32 // slot
-	holes     int
-	equal     map[uint64]int32 // slot by hash of category and normalised content; nil in the readers' state
-	seed      maphash.Seed
-	removed   map[string]int64 // operation that removed the memory of this id
+	name string
+	// slots are the memories in order of creation, nil where one was removed; holes counts the nils.
+	slots []*memory.Memory
+	byID  map[string]int32 // slot
+	holes int
+	// equal maps the hash of category and normalised content to a slot. nil in the visible state.
+	equal map[uint64]int32
+	seed  maphash.Seed
+	// removed maps the ids of removed memories to the operation that removed them.
+	removed   map[string]int64
 	summary   string
 	forgotten map[string]time.Time
 	days      map[string]*day
 	archive   map[string]*memory.Archived // by id
 	sessions  map[string]*session
 	receipts  map[string]receipt
-	revision  int64 // newest operation that changed a memory, the summary or a forgotten value
-	changed   int64 // newest record of any kind
+	// revision is the newest operation that changed a memory, the summary or a forgotten value.
+	revision int64
+	// changed is the newest record of any kind.
+	changed int64
 	// archiveRevision is the newest operation that changed archive.
 	archiveRevision int64
-	keepDocs        bool
+	bodies          bool
 }
 
-// day is a daily log; its doc is kept in the readers' state only.
+// day is a daily log. Only the visible state has its body.
 type day struct {
 	header *memory.Day
-	doc    doc
+	body   body
 }
 
-// session is a session; its doc is kept in the readers' state only.
+// session is a session. Only the visible state has its body.
 type session struct {
 	header *memory.Session
-	doc    doc
+	body   body
 }
 
 // receipt is the first result of an idempotency key.
@@ -64,24 +71,27 @@ type receipt struct {
 	At time.Time `json:"at"`
 }
 
+// newState returns an empty state; bodies says whether it keeps bodies.
 func newState(docs bool) *state {
-	st := &state{spaces: map[string]*spaceState{}, docs: docs, seed: maphash.MakeSeed()}
+	st := &state{spaces: map[string]*spaceState{}, bodies: docs, seed: maphash.MakeSeed()}
 	st.spaces[memory.DefaultSpace] = st.newSpace(memory.DefaultSpace)
 	return st
 }
 
+// newSpace returns an empty space that is not part of the state.
 func (st *state) newSpace(name string) *spaceState {
 	sp := &spaceState{
 		name: name, byID: map[string]int32{}, removed: map[string]int64{}, forgotten: map[string]time.Time{},
-		days: map[string]*day{}, archive: map[string]*memory.Archived{}, sessions: map[string]*session{}, receipts: map[string]receipt{}, keepDocs: st.docs, seed: st.seed,
+		days: map[string]*day{}, archive: map[string]*memory.Archived{}, sessions: map[string]*session{},
+		receipts: map[string]receipt{}, bodies: st.bodies, seed: st.seed,
 	}
-	if !st.docs {
+	if !st.bodies {
 		sp.equal = map[uint64]int32{}
 	}
 	return sp
 }
 
-// space returns a space, an empty one that is not yet part of the state when it is unknown.
+// space returns a space. An unknown one is empty and not yet part of the state.
 func (st *state) space(name string) *spaceState {
 	if sp, ok := st.spaces[name]; ok {
 		return sp
@@ -103,7 +113,7 @@ func (st *state) apply(rec *journal.Record) {
 	}
 }
 
-// opOf is the operation's number as replies give it: 0 when it changed nothing.
+// opOf is the operation's number in replies: 0 when it changed nothing.
 func opOf(rec *journal.Record) int64 {
 	if len(rec.Changes) == 0 {
 		return 0
@@ -111,14 +121,15 @@ func opOf(rec *journal.Record) int64 {
 	return rec.Op
 }
 
+// applyChange applies one change of rec.
 func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 	switch {
 	case c.Memory != nil:
 		sp.setMemory(c.Memory.ID, c.Memory.After, rec.Op)
 		sp.revision = rec.Op
-	case c.Touch != nil:
-		if m := sp.memory(c.Touch.ID); m != nil {
-			sp.slots[sp.byID[c.Touch.ID]] = c.Touch.Of(m)
+	case c.Access != nil:
+		if m := sp.memory(c.Access.ID); m != nil {
+			sp.slots[sp.byID[c.Access.ID]] = c.Access.Apply(m)
 		}
 	case c.Summary != nil:
 		sp.summary = c.Summary.After
@@ -137,12 +148,13 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 	case c.Session != nil:
 		sp.setSession(c.Session)
 	case c.Message != nil:
-		if s := sp.sessions[c.Message.Session]; s != nil && sp.keepDocs {
-			s.doc.tail = append(s.doc.tail, *c)
+		if s := sp.sessions[c.Message.Session]; s != nil && sp.bodies {
+			s.body.tail = append(s.body.tail, *c)
 		}
 	}
 }
 
+// setMemory creates, replaces or (after is nil) removes a memory; op is the operation that does.
 func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
 	slot, known := sp.byID[id]
 	switch {
@@ -170,7 +182,7 @@ func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
 	}
 }
 
-// unindexEqual forgets the content of a slot, unless another memory has taken its place in the index.
+// unindexEqual removes the content of a slot from the index, unless another memory has the same content.
 func (sp *spaceState) unindexEqual(slot int32) {
 	if m := sp.slots[slot]; sp.equal != nil && m != nil {
 		if h := sp.hash(m.Category, m.Content); sp.equal[h] == slot {
@@ -179,7 +191,7 @@ func (sp *spaceState) unindexEqual(slot int32) {
 	}
 }
 
-// compact renumbers the slots once half of them are empty.
+// compact renumbers the slots once half of them are empty. It copies them, because frozen views may share the array.
 func (sp *spaceState) compact() {
 	if sp.holes < 64 || sp.holes < len(sp.slots)/2 {
 		return
@@ -197,6 +209,7 @@ func (sp *spaceState) compact() {
 	}
 }
 
+// hash is the key of a memory in equal. Different contents may share it: Tx.Equal compares them.
 func (sp *spaceState) hash(category, content string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sp.seed)
@@ -206,6 +219,7 @@ func (sp *spaceState) hash(category, content string) uint64 {
 	return h.Sum64()
 }
 
+// memory returns a memory in any status, nil when there is none.
 func (sp *spaceState) memory(id string) *memory.Memory {
 	if slot, ok := sp.byID[id]; ok {
 		return sp.slots[slot]
@@ -213,7 +227,7 @@ func (sp *spaceState) memory(id string) *memory.Memory {
 	return nil
 }
 
-// applyLog applies a change of an entry or of a day. A day's header counts its entries and follows every change of them.
+// applyLog applies a change of an entry or a day. The header of a day counts its entries.
 func (sp *spaceState) applyLog(rec *journal.Record, c *journal.Change) {
 	if c.Day != nil && c.Day.After == nil {
 		delete(sp.days, c.Day.Date)
@@ -241,13 +255,14 @@ func (sp *spaceState) applyLog(rec *journal.Record, c *journal.Change) {
 		if c.Entry.After == nil {
 			header.Entries--
 		}
-		if sp.keepDocs {
-			d.doc.tail = append(d.doc.tail, *c)
+		if sp.bodies {
+			d.body.tail = append(d.body.tail, *c)
 		}
 	}
 	d.header = &header
 }
 
+// setSession replaces the header of a session, or removes the session with its body.
 func (sp *spaceState) setSession(c *journal.SessionChange) {
 	s := sp.sessions[c.ID]
 	if c.After == nil {
@@ -267,15 +282,16 @@ func (sp *spaceState) receipt(key string, now time.Time) (receipt, bool) {
 		return receipt{}, false
 	}
 	r, ok := sp.receipts[key]
-	return r, ok && now.Sub(r.At) < receiptLife
+	return r, ok && now.Sub(r.At) < receiptTTL
 }
 
-// pruneReceipts drops expired receipts now and then, so that the map stays within twice what lives.
+// pruneReceipts removes expired receipts whenever their number reaches a power of two from 1024 on. So the map stays
+// within twice its live size, at constant cost per operation.
 func (sp *spaceState) pruneReceipts(now time.Time) {
 	if n := len(sp.receipts); n < 1024 || n&(n-1) != 0 {
 		return
 	}
-	maps.DeleteFunc(sp.receipts, func(_ string, r receipt) bool { return now.Sub(r.At) >= receiptLife })
+	maps.DeleteFunc(sp.receipts, func(_ string, r receipt) bool { return now.Sub(r.At) >= receiptTTL })
 }
 
 // memories returns the memories in order of creation.
@@ -289,6 +305,7 @@ func (sp *spaceState) memories() []*memory.Memory {
 	return out
 }
 
+// dayHeaders returns the headers of the daily logs by date.
 func (sp *spaceState) dayHeaders() []*memory.Day {
 	out := make([]*memory.Day, 0, len(sp.days))
 	for _, d := range sp.days {
@@ -298,6 +315,7 @@ func (sp *spaceState) dayHeaders() []*memory.Day {
 	return out
 }
 
+// sessionHeaders returns the headers of the sessions by the time they started.
 func (sp *spaceState) sessionHeaders() []*memory.Session {
 	out := make([]*memory.Session, 0, len(sp.sessions))
 	for _, s := range sp.sessions {

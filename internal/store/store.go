@@ -1,6 +1,9 @@
-// Package store is the state of all spaces: it turns requests into journal records, applies what is
-// durable to the memories, daily logs and sessions that readers see, and answers for history, undo and
-// the change feed. It does not know memory.json, search or gRPC.
+// Package store is the state of all spaces. It turns requests into journal records, applies what is durable to the
+// memories, daily logs and sessions that readers see, and answers history, undo and the change feed. It imports neither
+// memory.json, nor search, nor gRPC.
+//
+// A write is staged, synced, applied and acknowledged, in this order; Open replays the same records with the same apply
+// function. docs/crash-safety.md lists every step with its commit point.
 package store
 
 import (
@@ -12,33 +15,37 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// DefaultHistoryDays is how long operations can be listed and undone.
+// DefaultHistoryDays is for how many days operations can be listed and undone, unless configured.
 const DefaultHistoryDays = 90
 
 // Projection follows the durable state. Apply is called in journal order, one call at a time, before the write is
-// acknowledged; it must not block and must not call the store.
+// acknowledged. It must not block and must not call the store.
 type Projection interface{ Apply(rec *journal.Record) }
 
-// Config of a store. FS, Now and Logger are required.
+// Config configures Open. FS, Now and Logger are required.
 type Config struct {
 	FS          durable.FS
 	Now         func() time.Time
 	Logger      *slog.Logger
 	Projections []Projection
-	Failed      func(error) // called once when the store turns read-only; must not block or call the store; may be nil
-	// Elapsed is the time since any fixed moment, counting also while the machine sleeps, and not following when the wall clock is set. It may be
-	// nil: then Now is taken to be right while the store is open.
+	// Failed is called once, when the store turns read-only. It must not block or call the store. It may be nil.
+	Failed func(error)
+	// Elapsed is the time since a fixed moment. It must keep counting while the machine sleeps and must not follow when
+	// somebody sets the wall clock. When it is nil, Now is trusted while the store is open.
 	Elapsed     func() time.Duration
-	HistoryDays int   // 0 is DefaultHistoryDays
-	SegmentSize int64 // of the journal, in bytes; 0 is 8 MiB. Tests use small ones.
+	HistoryDays int // 0 is DefaultHistoryDays
+	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
+	SegmentSize int64
+	// Repairing opens a directory whose repair is not finished, for the one who finishes it.
+	Repairing bool
 }
 
-// Store is safe for concurrent use.
+// Store is an open store. It is safe for concurrent use.
 type Store struct {
 	fs          durable.FS
 	now         func() time.Time
@@ -48,58 +55,71 @@ type Store struct {
 	journal     *journal.Journal
 	clock       *clock
 
-	stage  sync.Mutex // held while a transaction runs; taken before mu
-	staged *state     // what is durable and what is about to be; guarded by stage
+	// stageMu is held while a transaction runs. It is taken before mu.
+	stageMu sync.Mutex
+	// staged is what is durable and what is about to be. Guarded by stageMu.
+	staged *state
 
-	mu      sync.RWMutex
-	visible *state // what is durable; guarded by mu
+	mu sync.RWMutex
+	// visible is what is durable. Guarded by mu.
+	visible *state
 
 	interned  interner
 	snapshots snapshots
-	// keep is held for reading while somebody reads files of the snapshots or of the journal that must stay, and for writing by whoever removes or
-	// rewrites such files. It is taken before all other locks but snapshots.writing, before or after which it is only tried.
-	keep sync.RWMutex
+	// filesMu protects the snapshot and journal files against deletion. Readers of files that must stay hold it for
+	// reading; whoever deletes or rewrites such files holds it for writing. It is taken before all other locks except
+	// snapshots.writing. While snapshots.writing is held, it may only be tried.
+	filesMu sync.RWMutex
 
-	scrubber *scrubber // of a purge that an earlier life began; set by Open only
+	// scrubber belongs to a purge that an earlier process began. Only Open sets it.
+	scrubber *scrubber
 
 	purgeMu sync.Mutex
-	purging *purging // a purge that is not finished; guarded by purgeMu
+	// pendingPurge is a purge that was committed and is not finished. Guarded by purgeMu.
+	pendingPurge *pendingPurge
 
-	lastPurge atomic.Int64 // changed while stage is held
+	// lastPurge is the operation of the newest purge since Open. It changes while stageMu is held.
+	lastPurge atomic.Int64
 
-	touchMu sync.Mutex
-	touches map[string]map[string]touch // by space and memory; guarded by touchMu
+	accessMu sync.Mutex
+	// accesses that are not journaled yet, by space and memory. Guarded by accessMu.
+	accesses map[string]map[string]accessCount
 }
 
-// Meta says who asks for an operation and why.
+// Meta says who asks for an operation, and why.
 type Meta struct {
 	Space   string // "" is memory.DefaultSpace
 	Actor   string // one of the journal.Actor constants
 	Reason  string // for people, in `ops`; never memory text
 	Session string
 	Key     string // idempotency key, "" for none; kept 24 hours, across restarts
-	Request []byte // bytes that identify the request, for Key: another request under the same key is memory.ErrKeyReused
-	// Essential operations may use the space kept in reserve on a full disk: forgetting, and the daemon's own marks.
+	// Request identifies the request for Key. Another request under the same key is a memory.ErrKeyReused.
+	Request []byte
+	// Essential operations may use the space that is reserved for a full disk: forgetting, and what the daemon records
+	// about its own progress.
 	Essential bool
 }
 
-// Result of a write.
+// Result is the result of a write.
 type Result struct {
 	Op       int64             // number of the operation; 0 when nothing changed
 	Outcomes []journal.Outcome // what the transaction reported, or what the first use of the key had
 	Replayed bool              // the key was known: nothing was done again
 }
 
-// Update runs fn in a transaction against the newest state (durable and about to be), journals what it changed as one
-// operation, syncs, applies it and returns. Nothing is changed when fn returns an error. fn must be quick, must do no
-// I/O and may be run only once; a plan made on an older state compares revisions inside fn. When ctx ends during the
-// sync the outcome is unknown to the caller: the operation may be durable.
+// Update runs fn in a transaction on the newest state, which includes staged operations. It journals what fn changed as
+// one operation, syncs, applies and returns. Nothing changes when fn returns an error.
 //
-// Durable on return. Errors: those of fn, memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrKeyReused, memory.ErrShuttingDown.
+// fn must be quick and do no I/O. A plan made on an older state must compare revisions inside fn. When ctx ends during
+// the sync, the outcome is unknown to the caller: the operation may be durable.
+//
+// Durable on return. Errors: those of fn, memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrKeyReused,
+// memory.ErrShuttingDown.
 func (s *Store) Update(ctx context.Context, meta Meta, fn func(*Tx) error) (Result, error) {
 	return s.update(ctx, meta, 0, fn)
 }
 
+// update is Update, for an operation that is the inverse of operation undoes, if that is not 0.
 func (s *Store) update(ctx context.Context, meta Meta, undoes int64, fn func(*Tx) error) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -123,9 +143,9 @@ func (s *Store) update(ctx context.Context, meta Meta, undoes int64, fn func(*Tx
 	case err != nil:
 		return Result{}, err
 	case ticket == nil:
-		err = s.journal.WaitFor(ctx, lsn) // what the answer rests on must be durable too
+		err = s.journal.WaitDurable(ctx, lsn) // the answer depends on operations that may not be durable yet
 	default:
-		err = ticket.Wait(ctx)
+		err = ticket.WaitDurable(ctx)
 	}
 	if err != nil {
 		return Result{}, err
@@ -133,11 +153,13 @@ func (s *Store) update(ctx context.Context, meta Meta, undoes int64, fn func(*Tx
 	return result, nil
 }
 
-// stageOne runs the transaction and stages its record. Without a ticket nothing was staged, and the result rests on what is staged up to lsn.
-func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Result, lsn int64, ticket *journal.Ticket, err error) {
+// stageOne runs the transaction and stages its record. When ticket is nil, nothing was staged, and the result depends
+// on what is staged up to lsn.
+func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Result, lsn int64, ticket *journal.Ticket,
+	err error) {
 	fingerprint := fingerprintOf(meta)
-	s.stage.Lock()
-	defer s.stage.Unlock()
+	s.stageMu.Lock()
+	defer s.stageMu.Unlock()
 	now := s.now().UTC().Truncate(time.Microsecond)
 	sp := s.staged.space(meta.Space)
 	if r, ok := sp.receipt(meta.Key, now); ok {
@@ -154,7 +176,8 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	if len(tx.changes) == 0 && meta.Key == "" {
 		return Result{Outcomes: tx.outcomes}, next - 1, nil, nil
 	}
-	rec := &journal.Record{At: now, Space: meta.Space, Actor: meta.Actor, Reason: meta.Reason, Session: meta.Session, Undoes: undoes, Changes: tx.changes}
+	rec := &journal.Record{At: now, Space: meta.Space, Actor: meta.Actor, Reason: meta.Reason, Session: meta.Session,
+		Undoes: undoes, Changes: tx.changes}
 	if meta.Key != "" {
 		rec.Receipt = &journal.Receipt{Key: meta.Key, Fingerprint: fingerprint, Outcomes: tx.outcomes}
 	}
@@ -170,7 +193,8 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	return res, 0, &t, nil
 }
 
-// applyDurable shows a synced group to readers and projections.
+// applyDurable applies a synced group to the visible state and the projections. The journal calls it before it wakes
+// the writers, so that a writer reads its own write.
 func (s *Store) applyDurable(recs []*journal.Record) {
 	s.mu.Lock()
 	for _, rec := range recs {
@@ -187,17 +211,20 @@ func (s *Store) applyDurable(recs []*journal.Record) {
 // LSN is the newest durable LSN.
 func (s *Store) LSN() int64 { return s.journal.Synced() }
 
-// Origin is the identity of this store, and the salt of its forgotten values. It survives a restore.
+// Origin is the identity of this store. It survives a restore. It is also the salt of the hashes of forgotten values.
 func (s *Store) Origin() string { return s.journal.Origin() }
 
 // Epoch is the line of history that is being written; see journal.Journal.Epoch.
 func (s *Store) Epoch() string { return s.journal.Epoch() }
 
-// Restored is when the store was made of a backup, the zero time when it was not.
-func (s *Store) Restored() time.Time { return s.journal.Begun() }
+// EpochOf is the epoch in which the record at an LSN was written, or will be when nothing was yet.
+func (s *Store) EpochOf(lsn int64) string { return s.journal.EpochOf(lsn) }
 
-// Journal returns the counters of the journal since Open.
-func (s *Store) Journal() journal.Figures { return s.journal.Figures() }
+// Restored is when the store was last restored from a backup, the zero time when it never was.
+func (s *Store) Restored() time.Time { return s.journal.EpochStart() }
+
+// JournalStats returns the counters of the journal since Open.
+func (s *Store) JournalStats() journal.Stats { return s.journal.Stats() }
 
 // Err says why the store is read-only, nil when it is not.
 func (s *Store) Err() error {
@@ -227,11 +254,12 @@ func (s *Store) Space(name string) *Space {
 	return &Space{store: s, name: name}
 }
 
-// Close journals the collected accesses, takes a snapshot and closes the journal with the mark of a clean stop. Updates fail from here on.
+// Close journals the collected accesses, takes a snapshot and closes the journal with a clean stop. Updates fail from
+// then on.
 func (s *Store) Close(ctx context.Context) error {
 	var errs []error
 	if s.Err() == nil {
-		errs = append(errs, s.FlushTouches(ctx))
+		errs = append(errs, s.FlushAccesses(ctx))
 		if s.snapshots.stale(s.LSN()) {
 			_, err := s.Checkpoint(ctx)
 			errs = append(errs, err)

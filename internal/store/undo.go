@@ -8,28 +8,29 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Reasons of what an undo left alone.
+// Reasons of outcomes of what an undo left alone.
 const (
 	ReasonChangedSince = "CHANGED_SINCE" // something later changed it
-	ReasonNothingToDo  = "NOTHING_TO_DO" // it is already as it was before the operation
+	ReasonUnchanged    = "UNCHANGED"     // it is already as it was before the operation
 )
 
-// Undo appends the inverse of operation op. An Outcome with Status Rejected names each thing it left alone and why. Accesses counted
-// meanwhile are kept; messages and the marks of sessions are not taken back, save for a session that
-// was imported.
+// Undo appends the inverse of operation op. An Outcome with status Rejected names each thing that it left alone, and
+// why. Access counts keep what was counted since. Messages and session headers are not undone, except for sessions that
+// were imported.
 //
-// Durable on return. Errors: memory.ErrNotUndoable when nothing of it can be taken back, memory.ErrNotFound, memory.ErrTrimmed.
+// Durable on return. Errors: memory.ErrNotUndoable when nothing of the operation can be undone, memory.ErrNotFound,
+// memory.ErrTrimmed.
 func (s *Store) Undo(ctx context.Context, meta Meta, op int64) (Result, error) {
 	rec, err := s.journal.Operation(op)
 	if err != nil {
 		return Result{}, err
 	}
 	if rec.Purge != nil {
-		return Result{}, fmt.Errorf("operation %d erased for good: %w", rec.Op, memory.ErrNotUndoable)
+		return Result{}, fmt.Errorf("operation %d is a purge: %w", rec.Op, memory.ErrNotUndoable)
 	}
 	meta.Space = rec.Space
 	meta.Actor = journal.ActorUndo
@@ -49,17 +50,20 @@ func (s *Store) Undo(ctx context.Context, meta Meta, op int64) (Result, error) {
 	return Result{}, err
 }
 
-// undo is one attempt at taking an operation back.
+// undo is one attempt at undoing an operation. It is repeated when a daily log changed between its read and the
+// transaction.
 type undo struct {
-	rec     *journal.Record
-	days    map[string]int64 // revision at which the entries were read, 0 for no such day
+	rec *journal.Record
+	// days are the revisions at which the entries were read, 0 for a day that does not exist.
+	days    map[string]int64
 	entries map[string]map[string]*memory.Entry
-	touched []string // days
-	undone  int
-	left    int
+	// changedDays are the days of which an entry or the header was changed.
+	changedDays []string
+	undone      int
+	left        int
 }
 
-// readLogs reads the daily logs concerned, which a transaction must not do.
+// readLogs reads the daily logs concerned, because a transaction must do no I/O.
 func (u *undo) readLogs(v *Space) error {
 	for _, c := range u.rec.Changes {
 		if c.Entry == nil {
@@ -84,13 +88,14 @@ func (u *undo) readLogs(v *Space) error {
 	return nil
 }
 
+// run is the transaction of the undo.
 func (u *undo) run(tx *Tx) error {
 	for date, revision := range u.days {
-		if err := tx.sameDay(date, revision); err != nil {
+		if err := tx.CheckDayRevision(date, revision); err != nil {
 			return err
 		}
 	}
-	// Entries of a removed day come back in their order; everything else is taken back last first.
+	// Entries first and in order, so that those of a removed day return in their order. Everything else in reverse.
 	for i := range u.rec.Changes {
 		if c := u.rec.Changes[i].Entry; c != nil {
 			u.entry(tx, c)
@@ -108,6 +113,7 @@ func (u *undo) run(tx *Tx) error {
 	return nil
 }
 
+// change undoes one change, except that of an entry.
 func (u *undo) change(tx *Tx, c *journal.Change) error {
 	switch {
 	case c.Memory != nil:
@@ -128,7 +134,7 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 		tx.SetSummary(c.Summary.Before)
 		u.report(tx, "rolling_summary", "")
 	case c.Forgotten != nil:
-		at, _ := tx.forgottenAt(c.Forgotten.Hash)
+		at, _ := tx.ForgottenAt(c.Forgotten.Hash)
 		if !at.Equal(c.Forgotten.After) {
 			u.report(tx, "forgotten", ReasonChangedSince)
 			return nil
@@ -141,6 +147,7 @@ func (u *undo) change(tx *Tx, c *journal.Change) error {
 	return nil
 }
 
+// memory restores a memory that is still as the operation left it.
 func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	current := tx.Memory(c.ID)
 	switch {
@@ -148,7 +155,7 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 		u.report(tx, c.ID, ReasonPurged)
 		return nil
 	case sameMemory(current, c.Before):
-		u.report(tx, c.ID, ReasonNothingToDo)
+		u.report(tx, c.ID, ReasonUnchanged)
 		return nil
 	case !sameMemory(current, c.After):
 		u.report(tx, c.ID, ReasonChangedSince)
@@ -166,13 +173,13 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	return tx.Put(back)
 }
 
-// session takes an imported session out again, with its messages. No other operation's session is taken back.
+// session removes an imported session with its messages, or restores the header that the import replaced.
 func (u *undo) session(tx *Tx, c *journal.SessionChange) {
 	current := tx.Session(c.ID)
 	switch {
-	case same(current, c.Before):
-		u.report(tx, c.ID, ReasonNothingToDo)
-	case !same(current, c.After):
+	case equalJSON(current, c.Before):
+		u.report(tx, c.ID, ReasonUnchanged)
+	case !equalJSON(current, c.After):
 		u.report(tx, c.ID, ReasonChangedSince)
 	default:
 		tx.removeSession(c.ID)
@@ -180,29 +187,31 @@ func (u *undo) session(tx *Tx, c *journal.SessionChange) {
 	}
 }
 
+// entry restores a log entry that is still as the operation left it.
 func (u *undo) entry(tx *Tx, c *journal.EntryChange) {
 	current := u.entries[c.Date][c.ID]
 	switch {
 	case c.Purged:
 		u.report(tx, c.ID, ReasonPurged)
-	case same(current, c.Before):
-		u.report(tx, c.ID, ReasonNothingToDo)
-	case !same(current, c.After):
+	case equalJSON(current, c.Before):
+		u.report(tx, c.ID, ReasonUnchanged)
+	case !equalJSON(current, c.After):
 		u.report(tx, c.ID, ReasonChangedSince)
 	default:
 		tx.putEntry(c.Date, current, c.Before)
-		u.touched = append(u.touched, c.Date)
+		u.changedDays = append(u.changedDays, c.Date)
 		u.report(tx, c.ID, "")
 	}
 }
 
+// day restores the summary and the archived flag of a day.
 func (u *undo) day(tx *Tx, c *journal.DayChange) {
 	if c.Purged {
 		u.report(tx, c.Date, ReasonPurged)
 		return
 	}
-	// A day that is not there is the same as one of which nothing is said. The entries of a removed day are back by now.
-	u.touched = append(u.touched, c.Date)
+	// A missing day equals an empty one. By now the entries of a removed day are back.
+	u.changedDays = append(u.changedDays, c.Date)
 	none := &memory.Day{Date: c.Date}
 	current, before, after := cmp.Or(tx.Day(c.Date), none), cmp.Or(c.Before, none), cmp.Or(c.After, none)
 	if current.Summary != after.Summary || current.Archived != after.Archived {
@@ -213,16 +222,16 @@ func (u *undo) day(tx *Tx, c *journal.DayChange) {
 	u.report(tx, c.Date, "")
 }
 
-// archived takes the record of an archived log back. It is derived from what else the operation did, and goes with it.
+// archived restores the record of an archived log. It follows from the rest of the operation, so it has no outcome.
 func (u *undo) archived(tx *Tx, c *journal.ArchiveChange) {
-	if same(tx.ArchivedAs(c.ID), c.After) {
+	if equalJSON(tx.ArchivedAs(c.ID), c.After) {
 		tx.setArchived(c.ID, c.Before)
 	}
 }
 
-// removeEmptyDays takes away the days of which nothing is left.
+// removeEmptyDays removes the changed days of which nothing is left.
 func (u *undo) removeEmptyDays(tx *Tx) {
-	for _, date := range u.touched {
+	for _, date := range u.changedDays {
 		if d := tx.Day(date); d != nil && d.Entries == 0 && d.Summary == "" && !d.Archived && len(d.Extra) == 0 {
 			tx.changes = append(tx.changes, journal.Change{Day: &journal.DayChange{Date: date, Before: d}})
 			tx.setDay(date, nil)
@@ -230,6 +239,7 @@ func (u *undo) removeEmptyDays(tx *Tx) {
 	}
 }
 
+// report records the outcome of one thing; an empty reason means that it was undone.
 func (u *undo) report(tx *Tx, id, reason string) {
 	if reason == "" {
 		u.undone++
@@ -240,7 +250,7 @@ func (u *undo) report(tx *Tx, id, reason string) {
 	tx.Report(journal.Outcome{ID: id, Status: journal.Rejected, Reason: reason})
 }
 
-// sameMemory compares two memories, either may be nil, but for what every change or access sets anew.
+// sameMemory compares two memories, either may be nil, without the fields that every change or access sets.
 func sameMemory(a, b *memory.Memory) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -250,11 +260,11 @@ func sameMemory(a, b *memory.Memory) bool {
 		m.Revision, m.UpdatedAt = 0, m.CreatedAt
 		m.AccessCount, m.LastAccessed = 0, m.CreatedAt
 	}
-	return same(&x, &y)
+	return equalJSON(&x, &y)
 }
 
-// same compares two values of the journal by their JSON; nil is equal to nil only.
-func same[T any](a, b *T) bool {
+// equalJSON compares two values by their JSON. nil equals nil only.
+func equalJSON[T any](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

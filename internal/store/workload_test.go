@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/durable/crashfs"
-	"github.com/memsidecar/memsidecar/internal/journal"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // small makes the workload pass through several segments, and splits operations at 3 KiB.
@@ -52,7 +52,9 @@ func (r *run) update(meta store.Meta, fn func(*store.Tx) error) error {
 }
 
 func (r *run) add(space, id, content string) error {
-	return r.update(store.Meta{Space: space, Key: "add-" + id}, func(tx *store.Tx) error { return tx.Put(memtest.Fact(id, content)) })
+	return r.update(store.Meta{Space: space, Key: "add-" + id}, func(tx *store.Tx) error {
+		return tx.Put(memtest.Fact(id, content))
+	})
 }
 
 func (r *run) change(id, content string) error {
@@ -68,9 +70,12 @@ func (r *run) change(id, content string) error {
 }
 
 func (r *run) undoLast() error {
-	for rec, err := range r.st.Operations(context.Background(), 1, math.MaxInt64, true, false) {
+	for rec, err := range r.st.OperationsBackward(context.Background(), 1, math.MaxInt64) {
 		if err != nil {
 			return err
+		}
+		if !store.Significant(rec) {
+			continue
 		}
 		_, err := r.st.Undo(context.Background(), store.Meta{Key: fmt.Sprint("undo-", r.step)}, rec.Op)
 		return err
@@ -79,15 +84,18 @@ func (r *run) undoLast() error {
 }
 
 func (r *run) log(date, id string) error {
-	return r.update(store.Meta{Key: "log-" + id}, func(tx *store.Tx) error { return tx.AppendEntry(date, entry(id, r.now())) })
+	return r.update(store.Meta{Key: "log-" + id}, func(tx *store.Tx) error {
+		return tx.AppendEntry(date, entry(id, r.now()))
+	})
 }
 
 func entry(id string, at time.Time) *memory.Entry {
-	return &memory.Entry{ID: id, Time: at.Format(time.TimeOnly), At: at, Type: memory.EntryEvent, Content: "finished " + id}
+	return &memory.Entry{ID: id, Time: at.Format(time.TimeOnly), At: at, Type: memory.EntryEvent, Content: "finished " +
+		id}
 }
 
-// workload passes through every kind of write. A step that was acknowledged is not run again after a crash; one that was not, is: each is
-// idempotent or harmless twice.
+// workload passes through every kind of write. A step that was acknowledged is not run again after a crash; one that
+// was not, is: each is idempotent or harmless twice.
 func (r *run) workload() []func() error {
 	checkpoint := func() error { _, err := r.st.Checkpoint(context.Background()); return err }
 	steps := []func() error{
@@ -104,8 +112,8 @@ func (r *run) workload() []func() error {
 			return r.update(store.Meta{}, func(tx *store.Tx) error { tx.SetSummary("writes Go"); return nil })
 		},
 		func() error {
-			r.st.Touch(memory.DefaultSpace, []string{"m1", "b2"}, r.now())
-			return r.st.FlushTouches(context.Background())
+			r.st.CountAccess(memory.DefaultSpace, []string{"m1", "b2"}, r.now())
+			return r.st.FlushAccesses(context.Background())
 		},
 		r.session,
 		r.long,
@@ -147,16 +155,18 @@ func (r *run) forget() error {
 	return r.update(store.Meta{Essential: true}, func(tx *store.Tx) error {
 		m := tx.Memory("b3").Clone()
 		m.Status = memory.Retired
-		tx.Forget(m.Content, false)
+		tx.Forget(m.Content)
 		return tx.Put(m)
 	})
 }
 
 func (r *run) session() error {
 	return r.update(store.Meta{Key: "session"}, func(tx *store.Tx) error {
-		tx.PutSession(&memory.Session{ID: "s1", State: memory.SessionOpen, StartedAt: r.now(), LastAt: r.now(), Messages: 2, NextSeq: 3})
+		tx.PutSession(&memory.Session{ID: "s1", State: memory.SessionOpen, StartedAt: r.now(), LastAt: r.now(),
+			Messages: 2, NextSeq: 3})
 		for seq := range int64(2) {
-			if err := tx.AppendMessage("s1", &memory.Message{Seq: seq + 1, At: r.now(), Role: "user", Content: "remember the port"}); err != nil {
+			if err := tx.AppendMessage("s1",
+				&memory.Message{Seq: seq + 1, At: r.now(), Role: "user", Content: "remember the port"}); err != nil {
 				return err
 			}
 		}
@@ -183,7 +193,8 @@ func (r *run) reflect() error {
 		s := *tx.Session("s1")
 		s.State, s.ReflectedSeq, s.ReflectedOp = memory.SessionReflected, s.NextSeq, tx.LSN()
 		tx.PutSession(&s)
-		return errors.Join(tx.Put(memtest.Fact("r1", "the port is 9443")), tx.AppendEntry("2026-02-21", entry("e4", r.now())))
+		return errors.Join(tx.Put(memtest.Fact("r1", "the port is 9443")),
+			tx.AppendEntry("2026-02-21", entry("e4", r.now())))
 	})
 }
 
@@ -240,7 +251,8 @@ func (r *run) note() error {
 	return err
 }
 
-// contents is what users see, without times, revisions and counts of accesses, which differ when a step was repeated after a crash.
+// contents is what users see, without times, revisions and counts of accesses, which differ when a step was repeated
+// after a crash.
 func contents(st *store.Store) string {
 	var b strings.Builder
 	for _, name := range st.Spaces() {
@@ -251,7 +263,8 @@ func contents(st *store.Store) string {
 		}
 		for _, d := range v.Days() {
 			_, entries, err := v.Log(d.Date)
-			fmt.Fprintf(&b, "log %s %d archived=%v %q %d %v\n", d.Date, d.Entries, d.Archived, d.Summary, len(entries), err)
+			fmt.Fprintf(&b, "log %s %d archived=%v %q %d %v\n", d.Date, d.Entries, d.Archived, d.Summary, len(entries),
+				err)
 		}
 		for _, s := range v.Sessions() {
 			messages, err := v.Messages(s.ID, 0)

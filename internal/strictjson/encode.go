@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// flushAt is how many bytes are collected before they are handed on.
+// flushAt is how many bytes are collected before they are written.
 const flushAt = 64 << 10
 
-// Encoder writes one JSON value as an indented stream, in memory that does not grow with it. The first error is kept:
-// it is enough to look at what Close returns. It is for one goroutine.
+// Encoder writes one JSON value as an indented stream, in memory that does not grow with the value. It keeps the
+// first error: checking the result of Close is enough. It is for one goroutine.
 type Encoder struct {
 	w     io.Writer
 	buf   []byte
@@ -24,6 +24,7 @@ type Encoder struct {
 	err   error
 }
 
+// frame is an open object or array.
 type frame struct{ inline, members bool }
 
 // NewEncoder starts a value.
@@ -31,7 +32,8 @@ func NewEncoder(w io.Writer) *Encoder {
 	return &Encoder{w: w, buf: make([]byte, 0, flushAt+flushAt/4)}
 }
 
-// Close ends the text with a newline, hands on what is left and returns the first error. It does not close the writer.
+// Close ends the text with a newline, writes what is left and returns the first error. It does not close the
+// writer.
 func (e *Encoder) Close() error {
 	e.buf = append(e.buf, '\n')
 	e.flush()
@@ -51,9 +53,10 @@ func (e *Encoder) Err() error { return e.err }
 // Begin opens an object '{' or an array '[' with one member a line.
 func (e *Encoder) Begin(open byte) { e.begin(open, false) }
 
-// BeginInline opens an object or an array that stays on one line with all it holds.
+// BeginInline opens an object or an array that stays on one line with all its contents.
 func (e *Encoder) BeginInline(open byte) { e.begin(open, true) }
 
+// begin opens a container. Everything inside an inline one is inline, too.
 func (e *Encoder) begin(open byte, inline bool) {
 	if n := len(e.stack); n > 0 && e.stack[n-1].inline {
 		inline = true
@@ -62,7 +65,7 @@ func (e *Encoder) begin(open byte, inline bool) {
 	e.stack = append(e.stack, frame{inline: inline})
 }
 
-// End closes what was opened last with '}' or ']'.
+// End closes the innermost container with '}' or ']'.
 func (e *Encoder) End(closing byte) {
 	top := e.stack[len(e.stack)-1]
 	e.stack = e.stack[:len(e.stack)-1]
@@ -142,7 +145,8 @@ func (e *Encoder) Time(t time.Time) {
 	e.buf = append(e.buf, '"')
 }
 
-// Raw writes a value exactly as it is; an empty one is null.
+// Raw writes a value byte for byte; an empty one is null. An invalid value is an error: it would make the whole
+// file unreadable.
 func (e *Encoder) Raw(raw json.RawMessage) {
 	if len(raw) == 0 {
 		e.Null()
@@ -155,8 +159,8 @@ func (e *Encoder) Raw(raw json.RawMessage) {
 	e.buf = append(e.buf, raw...)
 }
 
-// Extra writes the members of extra in the order of their names. A name that known reports is left out: the
-// field proper has the word.
+// Extra writes the members of extra in the order of their names. A name that known reports is left out: the known
+// field wins.
 func (e *Encoder) Extra(extra map[string]json.RawMessage, known func(string) bool) {
 	if len(extra) == 0 {
 		return
@@ -173,6 +177,7 @@ func (e *Encoder) Extra(extra map[string]json.RawMessage, known func(string) boo
 	}
 }
 
+// newline begins an indented line.
 func (e *Encoder) newline() {
 	e.buf = append(e.buf, '\n')
 	for range e.stack {
@@ -180,6 +185,7 @@ func (e *Encoder) newline() {
 	}
 }
 
+// flush writes what is buffered. After an error it drops it.
 func (e *Encoder) flush() {
 	if e.err == nil && len(e.buf) > 0 {
 		_, e.err = e.w.Write(e.buf)
@@ -187,14 +193,16 @@ func (e *Encoder) flush() {
 	e.buf = e.buf[:0]
 }
 
-// AppendString appends s as a JSON string. Only what JSON demands is escaped; bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string. Only what JSON requires is escaped; bytes that are not UTF-8 become
+// U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
 	dst = append(dst, '"')
+	valid := utf8.ValidString(s) // nearly always, and then no rune needs decoding
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if c >= 0x20 && c != '"' && c != '\\' && (valid || c < utf8.RuneSelf) {
 			i++
 			continue
 		}
@@ -226,14 +234,14 @@ func AppendString(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// Line ends a value with a newline, so that another may follow. Values opened inline take one line each.
+// Line ends a value with a newline, so that another may follow. Values that were opened inline take one line each.
 func (e *Encoder) Line() {
 	if e.buf = append(e.buf, '\n'); len(e.buf) >= flushAt {
 		e.flush()
 	}
 }
 
-// Flush hands on what is buffered and returns the first error.
+// Flush writes what is buffered and returns the first error.
 func (e *Encoder) Flush() error {
 	e.flush()
 	return e.err

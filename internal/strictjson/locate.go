@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// errFound ends a walk.
+// errFound ends a walk early.
 var errFound = errors.New("found")
 
-// Locate finds where in a text the value of a path stands, such as memories[3].salience. When only the beginning of the path is there, it is where
-// that stands; the names of one that is not there at all lead to the text's first value. Line and column count from 1, columns in characters.
+// Locate returns where in a text the value of a path is, such as memories[3].salience. When the text has only the
+// beginning of the path, it returns where that is; a path that is not there at all leads to the first value. Line
+// and column count from 1, columns in characters.
 func Locate(data []byte, path string) (line, column int) {
 	d, err := NewDecoder(data)
 	if err != nil {
@@ -22,12 +23,12 @@ func Locate(data []byte, path string) (line, column int) {
 	return e.Line, e.Column
 }
 
-// steps cuts memories[3].salience into memories, 3, salience.
+// steps splits memories[3].salience into memories, 3, salience.
 func steps(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
-// locate walks to the value of a path and notes how far it came.
+// locate walks to the value of a path and records how far it came.
 func (d *Decoder) locate(path []string, at *int) error {
 	*at = d.Pos()
 	if len(path) == 0 {

@@ -1,8 +1,10 @@
-// Package strictjson reads and writes the JSON files that people and other tools share with the daemon.
+// Package strictjson reads and writes the JSON files that people and other programs share with the daemon.
 //
-// Reading is stricter than encoding/json: text that is not UTF-8, a name given twice in one object, a name in another
-// letter case, half a surrogate pair and anything behind the value are errors, and every error names line, column and
-// field. Writing is an indented stream that escapes nothing a person can read. The package knows no file format.
+// Reading (Decoder) is stricter than encoding/json: text that is not UTF-8, a name given twice in one object, a
+// name in another letter case, half a surrogate pair and text after the value are errors, and every error has line,
+// column and field. I-JSON (RFC 7493) asks for the same. Writing (Encoder) is an indented stream that escapes only
+// what JSON requires; Object appends the compact form of journal records. The package knows no file format.
+// docs/decisions/0019 says why encoding/json does not do this.
 package strictjson
 
 import (
@@ -14,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deep objects and arrays may be nested, so that hostile input cannot exhaust the stack.
+// maxDepth bounds the nesting of objects and arrays, so that hostile input cannot exhaust the stack.
 const maxDepth = 500
 
 // Error says what is wrong with a text and where.
@@ -25,6 +27,7 @@ type Error struct {
 	Msg          string
 }
 
+// Error is one line, for people. It quotes names, never values: those may be private.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "line %d, column %d: ", e.Line, e.Column)
@@ -39,8 +42,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Decoder walks one JSON text that is wholly in memory. The caller asks for the value that it expects next; a value of
-// another type is an error. It is for one goroutine.
+// Decoder walks one JSON text that is completely in memory. The caller asks for the value that it expects next; a
+// value of another type is an error. It is for one goroutine.
 type Decoder struct {
 	data  []byte
 	pos   int
@@ -48,7 +51,8 @@ type Decoder struct {
 	keys  [][]byte // names seen in the objects that are open
 }
 
-// NewDecoder starts reading data, which must not change meanwhile. A byte order mark is passed over.
+// NewDecoder starts to read data, which must not change meanwhile. It skips a byte order mark. Error: an *Error for
+// text that is not UTF-8.
 func NewDecoder(data []byte) (*Decoder, error) {
 	d := &Decoder{data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
 	if !utf8.Valid(d.data) {
@@ -81,7 +85,7 @@ func (d *Decoder) Pos() int {
 	return d.pos
 }
 
-// Rewind goes back to an offset that Pos returned, to read a value again.
+// Rewind returns to an offset of Pos, to read a value again.
 func (d *Decoder) Rewind(pos int) { d.pos, d.depth, d.keys = pos, 0, d.keys[:0] }
 
 // End checks that nothing follows the value.
@@ -92,7 +96,8 @@ func (d *Decoder) End() error {
 	return nil
 }
 
-// Object reads an object and calls member behind each name; member must read the value. key is valid during the call.
+// Object reads an object and calls member after each name; member must read the value. key is valid during the call
+// only.
 func (d *Decoder) Object(member func(key []byte) error) error {
 	if err := d.enter('{', "an object"); err != nil {
 		return err
@@ -134,6 +139,7 @@ func (d *Decoder) Array(item func(i int) error) error {
 	}
 }
 
+// prefix puts a step before the path of an error, on its way out of the nested values.
 func prefix(err error, step string) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -146,6 +152,7 @@ func prefix(err error, step string) error {
 	return e
 }
 
+// enter opens a container.
 func (d *Decoder) enter(open byte, what string) error {
 	if d.space(); d.peek() != open {
 		return d.mismatch(what)
@@ -157,7 +164,7 @@ func (d *Decoder) enter(open byte, what string) error {
 	return nil
 }
 
-// more passes the comma before value n of a container, or its end.
+// more reads the comma before value n of a container, or the container's end.
 func (d *Decoder) more(end byte, n int) (bool, error) {
 	d.space()
 	switch c := d.peek(); {
@@ -178,6 +185,7 @@ func (d *Decoder) more(end byte, n int) (bool, error) {
 	}
 }
 
+// name reads the name of a member and the colon.
 func (d *Decoder) name() ([]byte, error) {
 	if d.space(); d.peek() != '"' {
 		return nil, d.Fail("expected a name in quotes, found %s", d.found())
@@ -193,7 +201,8 @@ func (d *Decoder) name() ([]byte, error) {
 	return key, nil
 }
 
-// once notes a name of the object whose names begin at base and refuses it the second time.
+// once records a name of the object whose names begin at base and refuses it the second time. A linear search
+// serves small objects; a map takes over from there, so that a hostile object costs no quadratic time.
 func (d *Decoder) once(key []byte, base int, many map[string]bool) (map[string]bool, error) {
 	const few = 40
 	duplicate := false
@@ -219,6 +228,7 @@ func (d *Decoder) once(key []byte, base int, many map[string]bool) (map[string]b
 	return many, nil
 }
 
+// space skips white space.
 func (d *Decoder) space() {
 	for d.pos < len(d.data) {
 		switch d.data[d.pos] {
@@ -238,11 +248,12 @@ func (d *Decoder) peek() byte {
 	return 0
 }
 
+// mismatch is the error for a value of another type.
 func (d *Decoder) mismatch(want string) error {
 	return d.Fail("must be %s, found %s", want, d.found())
 }
 
-// found describes the next value for an error, without quoting it: it may be private.
+// found describes the next value for an error without quoting it: it may be private.
 func (d *Decoder) found() string {
 	if d.pos >= len(d.data) {
 		return "the end of the document"

@@ -13,7 +13,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
-// Any string is written so that encoding/json and this package read the same back, and readable characters are not escaped.
+// Any string is written so that encoding/json and this package read the same back, and readable characters are not
+// escaped.
 func TestStrings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.String().Draw(t, "text")

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Null passes over a null and reports whether there was one.
+// Null reads a null if there is one and reports whether there was.
 func (d *Decoder) Null() bool {
 	d.space()
 	return d.word("null")
@@ -37,7 +38,7 @@ func (d *Decoder) Bool() (bool, error) {
 	return false, d.mismatch("true or false")
 }
 
-// Float reads a number.
+// Float reads a number that a float64 can hold.
 func (d *Decoder) Float() (float64, error) {
 	start := d.Pos()
 	b, err := d.number()
@@ -85,8 +86,8 @@ var timeLayouts = [...]string{
 	"2006-01-02T15:04:05Z0700", "2006-01-02T15:04", time.DateOnly,
 }
 
-// Time reads a date with time of day in RFC 3339, or in the forms near it that other programs write. One without a
-// zone is taken as a time in loc. An empty string is the zero time.
+// Time reads a date with time of day in RFC 3339, or in the similar forms that other programs write. Without a zone
+// it is a time in loc. An empty string is the zero time.
 func (d *Decoder) Time(loc *time.Location) (time.Time, error) {
 	start := d.Pos()
 	s, err := d.String()
@@ -103,7 +104,7 @@ func (d *Decoder) Time(loc *time.Location) (time.Time, error) {
 	return time.Time{}, d.FailAt(start, "must be a time such as 2026-02-21T14:30:00Z")
 }
 
-// Raw checks any value by the rules of this package and returns a copy of its bytes.
+// Raw reads any value by the rules of this package and returns a copy of its bytes.
 func (d *Decoder) Raw() (json.RawMessage, error) {
 	start := d.Pos()
 	if err := d.Skip(); err != nil {
@@ -112,7 +113,7 @@ func (d *Decoder) Raw() (json.RawMessage, error) {
 	return bytes.Clone(d.data[start:d.pos]), nil
 }
 
-// Keep reads any value into extra under a name that the caller does not know.
+// Keep reads any value into extra, under a name that the caller does not know.
 func (d *Decoder) Keep(extra *map[string]json.RawMessage, key []byte) error {
 	raw, err := d.Raw()
 	if err != nil {
@@ -125,7 +126,7 @@ func (d *Decoder) Keep(extra *map[string]json.RawMessage, key []byte) error {
 	return nil
 }
 
-// Skip checks any value and passes over it.
+// Skip reads any value and drops it. It still checks the value.
 func (d *Decoder) Skip() error {
 	d.space()
 	switch c := d.peek(); {
@@ -157,6 +158,7 @@ func Check(raw []byte) error {
 	return d.End()
 }
 
+// word reads a literal if it is next.
 func (d *Decoder) word(w string) bool {
 	if len(d.data)-d.pos < len(w) || string(d.data[d.pos:d.pos+len(w)]) != w {
 		return false
@@ -165,51 +167,23 @@ func (d *Decoder) word(w string) bool {
 	return true
 }
 
-// number passes over a number and returns its bytes.
+// number reads a number and returns its bytes. encoding/json decides what a number is.
 func (d *Decoder) number() ([]byte, error) {
 	start := d.pos
 	if c := d.peek(); c != '-' && (c < '0' || c > '9') {
 		return nil, d.mismatch("a number")
 	}
-	if d.peek() == '-' {
+	for d.pos < len(d.data) && strings.IndexByte("+-.0123456789Ee", d.data[d.pos]) >= 0 {
 		d.pos++
 	}
-	switch {
-	case d.peek() == '0':
-		d.pos++
-	case d.digits() == 0:
+	number := d.data[start:d.pos]
+	if !json.Valid(number) {
 		return nil, d.FailAt(start, "is not a number in JSON's form")
 	}
-	if d.peek() == '.' {
-		d.pos++
-		if d.digits() == 0 {
-			return nil, d.FailAt(start, "is not a number in JSON's form")
-		}
-	}
-	if c := d.peek(); c == 'e' || c == 'E' {
-		d.pos++
-		if c := d.peek(); c == '+' || c == '-' {
-			d.pos++
-		}
-		if d.digits() == 0 {
-			return nil, d.FailAt(start, "is not a number in JSON's form")
-		}
-	}
-	if c := d.peek(); c >= '0' && c <= '9' {
-		return nil, d.FailAt(start, "is not a number in JSON's form")
-	}
-	return d.data[start:d.pos], nil
+	return number, nil
 }
 
-func (d *Decoder) digits() int {
-	start := d.pos
-	for c := d.peek(); c >= '0' && c <= '9'; c = d.peek() {
-		d.pos++
-	}
-	return d.pos - start
-}
-
-// text reads the string at the present position. The result is part of the data when nothing is escaped.
+// text reads the string at the present position. The result shares the data when nothing in it is escaped.
 func (d *Decoder) text() ([]byte, error) {
 	opening := d.pos
 	d.pos++
@@ -230,7 +204,7 @@ func (d *Decoder) text() ([]byte, error) {
 	return nil, d.FailAt(opening, "the string has no closing quote")
 }
 
-// unescape goes on with a string from its first escape.
+// unescape reads the rest of a string from its first escape on.
 func (d *Decoder) unescape(opening, start int) ([]byte, error) {
 	out := append(make([]byte, 0, 2*(d.pos-start)+64), d.data[start:d.pos]...)
 	for d.pos < len(d.data) {
@@ -254,6 +228,7 @@ func (d *Decoder) unescape(opening, start int) ([]byte, error) {
 	return nil, d.FailAt(opening, "the string has no closing quote")
 }
 
+// escape reads one escape. RFC 8259 lets half a surrogate pair pass; it is no character, so it is an error here.
 func (d *Decoder) escape() (rune, error) {
 	start := d.pos
 	d.pos++
@@ -290,21 +265,16 @@ func (d *Decoder) escape() (rune, error) {
 	return 0, d.FailAt(start, "is not a valid escape")
 }
 
+// hex reads the four digits of an escape.
 func (d *Decoder) hex() (rune, bool) {
-	if len(d.data)-d.pos < 4 {
+	const digits = 4
+	if len(d.data)-d.pos < digits {
 		return 0, false
 	}
-	var r rune
-	for _, c := range d.data[d.pos : d.pos+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
+	v, err := strconv.ParseUint(string(d.data[d.pos:d.pos+digits]), 16, 16)
+	if err != nil {
+		return 0, false
 	}
-	d.pos += 4
-	return r, true
+	d.pos += digits
+	return rune(v), true
 }

@@ -1,25 +1,29 @@
-// The inspector and the calendar: files are saved as an edit by hand is, or not at all, and nothing that was typed is lost.
+// The inspector and the calendar: files are saved as an edit by hand is, or not at all, and nothing that was typed
+// is lost.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { House } from './lib/house.mjs';
+import { Daemon } from './lib/daemon.mjs';
 import { launch, withPanel } from './lib/panel.mjs';
 import { day } from './lib/seed.mjs';
 
-let browser, house;
+let browser, daemon;
 before(async () => {
-  [browser, house] = await Promise.all([launch(), House.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
+  [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
 });
 after(async () => {
   await browser?.close();
-  await house?.close();
+  await daemon?.close();
 });
 
-const panelTest = (name, f, options) => test(name, () => withPanel(browser, house, options, (panel) => {
-  panel.expect(/Measure loop restarted more than/); // what CodeMirror says when it has looked a sixth time how high its lines are
-  return f(panel);
-}));
+const panelTest = (name, f, options) =>
+  test(name, () =>
+    withPanel(browser, daemon, options, (panel) => {
+      panel.expect(/Measure loop restarted more than/); // what CodeMirror says when it has looked a sixth time how high its lines are
+      return f(panel);
+    }),
+  );
 const editor = (panel, name = 'memory.json') => panel.page.getByRole('textbox', { name });
 const verdict = (panel, text) => panel.see(text, '.verdict');
 const save = (panel) => panel.page.getByRole('button', { name: 'Save' });
@@ -38,12 +42,16 @@ async function replace(panel, name, text, by) {
 }
 
 panelTest('JSON that is broken is refused and stays in the editor, and mended it is one operation', async (panel) => {
-  await panel.view('file');
-  await verdict(panel, 'Valid, as saved');
-  const [before, [last]] = [await readFile(join(house.data, 'memory.json'), 'utf8'), await house.newest()];
+  await panel.view('files');
+  await verdict(panel, 'Valid, saved');
+  const [before, [last]] = [await readFile(join(daemon.data, 'memory.json'), 'utf8'), await daemon.newest()];
   await replace(panel, 'memory.json', '"Prefers small commits"', '"Prefers tiny commits');
-  await verdict(panel, 'Would be refused');
-  await panel.page.getByRole('list', { name: 'Problems' }).getByRole('button', { name: /line \d+, column \d+/ }).first().click();
+  await verdict(panel, 'Would be rejected');
+  await panel.page
+    .getByRole('list', { name: 'Problems' })
+    .getByRole('button', { name: /line \d+, column \d+/ })
+    .first()
+    .click();
   assert.equal(await save(panel).isDisabled(), true);
   await panel.shot('inspector-refuses');
   await panel.accessible('the inspector with a fault');
@@ -51,64 +59,70 @@ panelTest('JSON that is broken is refused and stays in the editor, and mended it
   await editor(panel).focus();
   await panel.page.keyboard.press('Control+s');
   await panel.page.locator('#says .say').first().waitFor();
-  assert.equal(await readFile(join(house.data, 'memory.json'), 'utf8'), before);
-  assert.equal((await house.newest())[0].number, last.number);
-  assert.deepEqual((await house.json('edits', 'list')).edits.map((e) => e.file), [`logs/${day(3)}.json`]); // that of before
+  assert.equal(await readFile(join(daemon.data, 'memory.json'), 'utf8'), before);
+  assert.equal((await daemon.newest())[0].id, last.id);
+  assert.deepEqual(
+    (await daemon.json('edits', 'list')).edits.map((e) => e.file),
+    [`logs/${day(3)}.json`],
+  ); // that of before
   assert.match(await editor(panel).innerText(), /"Prefers tiny commits,/);
 
-  await panel.page.locator('nav button[data-view=state]').click();
-  await panel.see('What you typed is not saved', 'dialog');
+  await panel.page.locator('nav button[data-view=status]').click();
+  await panel.see('Your text is not saved', 'dialog');
   await panel.answer('Stay');
   assert.match(await editor(panel).innerText(), /"Prefers tiny commits,/);
   await replace(panel, 'memory.json', '"Prefers tiny commits', '"Prefers tiny commits"');
-  await verdict(panel, 'Valid, not saved yet');
+  await verdict(panel, 'Valid, not saved');
   await save(panel).click();
-  await panel.see('Saved and taken over.', '#says');
-  assert.equal((await house.memory('commits')).content, 'Prefers tiny commits');
-  const [op] = await house.newest();
+  await panel.see('Saved and accepted.', '#says');
+  assert.equal((await daemon.memory('commits')).content, 'Prefers tiny commits');
+  const [op] = await daemon.newest();
   assert.deepEqual([op.actor, op.reason], ['edit', 'memory.json edited: 1 changed']);
-  await verdict(panel, 'Valid, as saved');
+  await verdict(panel, 'Valid, saved');
 
-  await panel.view('operations', 'memory.json edited');
+  await panel.view('changes', 'memory.json edited');
   const card = panel.page.locator('details.card').filter({ hasText: 'memory.json edited' });
   await card.locator('summary').click();
   await card.locator('ins').first().waitFor();
   await panel.press('Undo', card);
   await panel.answer('Undo');
-  await panel.see('Taken back.', '#says');
-  assert.equal((await house.memory('commits')).content, 'Prefers small commits');
+  await panel.see('Undone.', '#says');
+  assert.equal((await daemon.memory('commits')).content, 'Prefers small commits');
 });
 
 panelTest('a write of the command line meanwhile is not lost, nor is what was typed', async (panel) => {
-  await panel.view('file');
-  await verdict(panel, 'Valid, as saved');
+  await panel.view('files');
+  await verdict(panel, 'Valid, saved');
   await replace(panel, 'memory.json', 'closes at six', 'closes at seven');
-  await house.run('update', 'certificate', '--content', 'Renew the certificate, says the command line');
+  await daemon.run('update', 'certificate', '--content', 'Renew the certificate, says the command line');
   await panel.see('have changed since this was loaded', '.verdict');
   assert.match(await editor(panel).innerText(), /closes at seven/);
   panel.expect(/status of 4(09|12)/);
   await save(panel).click();
   await panel.see('Nothing was saved and your text is still here', '#says');
-  assert.equal((await house.memory('office')).content, 'The office closes at six');
+  assert.equal((await daemon.memory('office')).content, 'The office closes at six');
   await panel.press('Merge', panel.page.locator('#says'));
-  await panel.see('Saved and taken over.', '#says');
-  assert.deepEqual([(await house.memory('office')).content, (await house.memory('certificate')).content], ['The office closes at seven', 'Renew the certificate, says the command line']);
+  await panel.see('Saved and accepted.', '#says');
+  assert.deepEqual(
+    [(await daemon.memory('office')).content, (await daemon.memory('certificate')).content],
+    ['The office closes at seven', 'Renew the certificate, says the command line'],
+  );
 });
 
 panelTest('a daily log is edited while the daemon writes into it', async (panel) => {
   const name = `logs/${day(0)}.json`;
-  await panel.view('file');
+  await panel.view('files');
   await panel.page.getByLabel('File', { exact: true }).selectOption('log');
   await panel.page.getByLabel('Day', { exact: true }).fill(day(0));
   await editor(panel, name).getByText('timetable service').waitFor();
   await replace(panel, name, 'timetable service', 'booking service');
-  await house.run('log', 'add', 'Written meanwhile');
+  await daemon.run('log', 'add', 'Written meanwhile');
   await panel.see('have changed since this was loaded', '.verdict');
   panel.expect(/status of 4(09|12)/);
   await save(panel).click();
   await panel.press('Merge', panel.page.locator('#says'));
-  await panel.see('Saved and taken over.', '#says');
-  const log = await house.run('log', 'get', day(0));
+  await panel.see('Saved and accepted.', '#says');
+  const log = await daemon.run('log', 'get', day(0));
   assert.match(log, /Moved the booking service/);
   assert.match(log, /Written meanwhile/);
   await panel.shot('inspector-log');
@@ -120,12 +134,16 @@ panelTest('a daily log is edited while the daemon writes into it', async (panel)
 });
 
 panelTest('a day that is picked while another is looked up is the one that is shown', async (panel) => {
-  await panel.view('file');
-  await verdict(panel, 'Valid, as saved');
+  await panel.view('files');
+  await verdict(panel, 'Valid, saved');
   await panel.page.getByLabel('File', { exact: true }).selectOption('log');
-  await editor(panel, `logs/${day(0)}.json`).getByText('booking service').waitFor();
+  await editor(panel, `logs/${day(0)}.json`)
+    .getByText('booking service')
+    .waitFor();
   let release;
-  const held = new Promise((resolve) => { release = resolve; });
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
   await panel.page.route('**/LogService/List', async (route) => {
     if (route.request().postData().includes(day(1))) await held;
     await route.continue();
@@ -158,7 +176,12 @@ panelTest('the calendar shows the days, what they hold, and what became of them'
   await panel.page.getByRole('button', { name: 'Today' }).click();
   await panel.see('fetch_url found nothing', '.detail');
   const marked = panel.page.locator('td[aria-selected=true]');
-  for (const [key, date] of [['ArrowLeft', day(1)], ['ArrowUp', day(8)], ['ArrowDown', day(1)], ['ArrowRight', day(0)]]) {
+  for (const [key, date] of [
+    ['ArrowLeft', day(1)],
+    ['ArrowUp', day(8)],
+    ['ArrowDown', day(1)],
+    ['ArrowRight', day(0)],
+  ]) {
     await panel.page.keyboard.press(key);
     await panel.until((d) => document.activeElement?.dataset?.date === d, date);
   }
@@ -168,9 +191,17 @@ panelTest('the calendar shows the days, what they hold, and what became of them'
   await panel.page.keyboard.press('PageUp');
   const before = new Date(`${day(1)}T00:00:00Z`);
   before.setUTCDate(0); // the last day of the month before
-  await panel.until((month) => document.activeElement?.dataset?.date?.startsWith(month), before.toISOString().slice(0, 7));
-  await panel.detail.getByText('There is no log of this day.').or(panel.detail.locator('.entry')).or(panel.detail.locator('.summary-text')).first().waitFor();
-  await house.run('log', 'add', 'Told of while the calendar is open');
+  await panel.until(
+    (month) => document.activeElement?.dataset?.date?.startsWith(month),
+    before.toISOString().slice(0, 7),
+  );
+  await panel.detail
+    .getByText('There is no log for this day.')
+    .or(panel.detail.locator('.entry'))
+    .or(panel.detail.locator('.summary-text'))
+    .first()
+    .waitFor();
+  await daemon.run('log', 'add', 'Told of while the calendar is open');
   await panel.page.getByRole('button', { name: 'Today' }).click();
   await panel.see('Told of while the calendar is open', '.detail');
 });
@@ -178,8 +209,10 @@ panelTest('the calendar shows the days, what they hold, and what became of them'
 panelTest('a month that was left while it was looked up is not taken for the one that is shown', async (panel) => {
   await panel.view('logs', 'fetch_url found nothing');
   let release;
-  const held = new Promise((resolve) => { release = resolve; });
-  const ofThen = (r) => r.url().endsWith('/LogService/List') && JSON.parse(r.postData()).from < day(70);
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  const ofThen = (r) => r.url().endsWith('/LogService/List') && JSON.parse(r.postData()).start_date < day(70);
   await panel.page.route('**/LogService/List', async (route) => {
     if (ofThen(route.request())) await held;
     await route.continue();
@@ -200,9 +233,13 @@ panelTest('a month that was left while it was looked up is not taken for the one
   assert.match(await cell(panel, day(0)).getAttribute('aria-label'), /\d+ entries, today/);
 });
 
-panelTest('the calendar in Chinese', async (panel) => {
-  await panel.view('logs', 'fetch_url found nothing');
-  const names = await panel.texts('.calendar th');
-  assert.deepEqual(names, ['周一', '周二', '周三', '周四', '周五', '周六', '周日']);
-  assert.match(await cell(panel, day(0)).getAttribute('aria-label'), /年.*月.*日.*条.*今天/);
-}, { locale: 'zh-CN', colorScheme: 'dark' });
+panelTest(
+  'the calendar in Chinese',
+  async (panel) => {
+    await panel.view('logs', 'fetch_url found nothing');
+    const names = await panel.texts('.calendar th');
+    assert.deepEqual(names, ['周一', '周二', '周三', '周四', '周五', '周六', '周日']);
+    assert.match(await cell(panel, day(0)).getAttribute('aria-label'), /年.*月.*日.*条.*今天/);
+  },
+  { locale: 'zh-CN', colorScheme: 'dark' },
+);

@@ -1,28 +1,31 @@
 // Everything can be done from the keyboard, and one always knows where one is.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { House } from './lib/house.mjs';
+import { Daemon } from './lib/daemon.mjs';
 import { launch, viewNames, withPanel } from './lib/panel.mjs';
 
-let browser, house;
+let browser, daemon;
 before(async () => {
-  [browser, house] = await Promise.all([launch(), House.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
+  [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
 });
 after(async () => {
   await browser?.close();
-  await house?.close();
+  await daemon?.close();
 });
 
-const panelTest = (name, f) => test(name, () => withPanel(browser, house, {}, f));
+const panelTest = (name, f) => test(name, () => withPanel(browser, daemon, {}, f));
 
 // focused says what has the focus: its role or tag, its name, and whether one can see it.
-const focused = (panel) => panel.page.evaluate(() => {
-  const e = document.activeElement, style = getComputedStyle(e);
-  return {
-    what: e.getAttribute('role') ?? e.localName, name: e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent,
-    seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
-  };
-});
+const focused = (panel) =>
+  panel.page.evaluate(() => {
+    const e = document.activeElement,
+      style = getComputedStyle(e);
+    return {
+      what: e.getAttribute('role') ?? e.localName,
+      name: e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent,
+      seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+    };
+  });
 
 panelTest('the tabulator goes through the page in its order, and shows where it is', async (panel) => {
   await panel.see('Prefers small commits');
@@ -34,7 +37,19 @@ panelTest('the tabulator goes through the page in its order, and shows where it 
     assert.ok(f.name.trim(), `${f.what} has no name`);
     order.push(f.name);
   }
-  assert.deepEqual(order, ['Space', 'Theme', '中文', ...await panel.texts('nav button'), 'Search', 'in the logs too', 'Category', 'State', 'Order', 'Add memory', 'Memories']);
+  assert.deepEqual(order, [
+    'Space',
+    'Theme',
+    '中文',
+    ...(await panel.texts('nav button')),
+    'Search',
+    'also in logs',
+    'Category',
+    'Status',
+    'Order',
+    'Add memory',
+    'Memories',
+  ]);
 });
 
 panelTest('figures choose views and a slash the search, but not while one types', async (panel) => {
@@ -56,11 +71,25 @@ panelTest('figures choose views and a slash the search, but not while one types'
 panelTest('the list goes by arrows, and the focus goes into a memory and back', async (panel) => {
   await panel.see('Prefers small commits');
   await panel.page.getByRole('listbox', { name: 'Memories' }).focus();
-  const selected = () => panel.page.evaluate(() => {
-    const row = document.getElementById(document.activeElement.getAttribute('aria-activedescendant'));
-    return { at: Number(row.getAttribute('aria-posinset')), of: Number(row.getAttribute('aria-setsize')), selected: row.getAttribute('aria-selected') };
-  });
-  for (const [key, at] of [['ArrowDown', 1], ['ArrowDown', 2], ['ArrowUp', 1], ['End', 12], ['Home', 1], ['ArrowDown', 2], ['PageUp', 1], ['ArrowDown', 2]]) {
+  const selected = () =>
+    panel.page.evaluate(() => {
+      const row = document.getElementById(document.activeElement.getAttribute('aria-activedescendant'));
+      return {
+        at: Number(row.getAttribute('aria-posinset')),
+        of: Number(row.getAttribute('aria-setsize')),
+        selected: row.getAttribute('aria-selected'),
+      };
+    });
+  for (const [key, at] of [
+    ['ArrowDown', 1],
+    ['ArrowDown', 2],
+    ['ArrowUp', 1],
+    ['End', 12],
+    ['Home', 1],
+    ['ArrowDown', 2],
+    ['PageUp', 1],
+    ['ArrowDown', 2],
+  ]) {
     await panel.page.keyboard.press(key);
     assert.deepEqual(await selected(), { at, of: 12, selected: 'true' }, key);
   }
@@ -88,7 +117,7 @@ panelTest('a memory is changed without a mouse, and the focus is never lost', as
   await panel.page.keyboard.press('Control+Enter');
   await panel.see('Renew the certificate 1/2/3', '.detail .content');
   assert.equal((await focused(panel)).what, 'h2');
-  assert.equal((await house.memory('certificate')).content, 'Renew the certificate 1/2/3');
+  assert.equal((await daemon.memory('certificate')).content, 'Renew the certificate 1/2/3');
   await panel.detail.getByRole('button', { name: 'Pin' }).focus();
   await panel.page.keyboard.press('Space');
   await panel.detail.getByRole('button', { name: 'Unpin' }).waitFor();
@@ -106,7 +135,7 @@ panelTest('a memory is changed without a mouse, and the focus is never lost', as
 
 panelTest('a question keeps the focus, and gives it back', async (panel) => {
   await panel.openMemory('Prefers small commits');
-  const purge = panel.detail.getByRole('button', { name: 'Erase for good…' });
+  const purge = panel.detail.getByRole('button', { name: 'Purge…' });
   for (const leave of ['Escape', 'Enter']) {
     await purge.focus();
     await panel.page.keyboard.press('Enter');
@@ -114,16 +143,22 @@ panelTest('a question keeps the focus, and gives it back', async (panel) => {
     assert.equal((await focused(panel)).name, 'Cancel'); // the harmless answer comes first
     for (let i = 0; i < 5; i++) {
       await panel.page.keyboard.press('Tab');
-      assert.equal(await panel.page.evaluate(() => document.activeElement === document.body || !!document.activeElement.closest('dialog')), true, 'the focus left the question');
+      assert.equal(
+        await panel.page.evaluate(
+          () => document.activeElement === document.body || !!document.activeElement.closest('dialog'),
+        ),
+        true,
+        'the focus left the question',
+      );
     }
     await panel.page.keyboard.press('1'); // is no shortcut in here
     await panel.page.locator('dialog[open]').getByRole('button', { name: 'Cancel' }).focus();
     await panel.page.keyboard.press(leave);
     await panel.page.locator('dialog[open]').waitFor({ state: 'detached' });
-    assert.equal((await focused(panel)).name, 'Erase for good…');
+    assert.equal((await focused(panel)).name, 'Purge…');
     await panel.see('Prefers small commits', '.detail .content');
   }
-  assert.equal((await house.memory('commits')).status, 'active');
+  assert.equal((await daemon.memory('commits')).status, 'active');
 });
 
 panelTest('language and theme are chosen and kept', async (panel) => {

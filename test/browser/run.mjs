@@ -1,5 +1,6 @@
-// Runs the panel's tests in Chromium: node run.mjs [--measure] [FILE…]. MEMSIDECAR_PROGRAM is the program; MEMSIDECAR_SCREENSHOTS a
-// directory for screenshots, else a temporary one that is named at the end. --measure prints figures beside their targets instead.
+// Runs the panel's tests in Chromium: node run.mjs [--measure] [FILE…]. MEMSIDECAR_PROGRAM is the program;
+// MEMSIDECAR_SCREENSHOTS a directory for screenshots, else a temporary one that is named at the end. --measure
+// prints figures beside their targets instead.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -7,7 +8,8 @@ import { join } from 'node:path';
 import { seed, many } from './lib/seed.mjs';
 
 process.chdir(import.meta.dirname);
-// A zone in which it is about noon: what was written today is still of today when the last test looks. Where no zones are installed it is UTC.
+// A zone in which it is about noon: what was written today is still of today when the last test looks. Where no
+// zones are installed it is UTC.
 const ahead = 12 - new Date().getUTCHours();
 const zone = `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
 process.env.TZ = existsSync(`/usr/share/zoneinfo/${zone}`) ? zone : 'UTC';
@@ -20,8 +22,17 @@ process.env.MEMSIDECAR_SCREENSHOTS ||= await mkdtemp('/tmp/mspanel-screenshots-'
 
 try {
   await Promise.all([seed(process.env.MEMSIDECAR_TEST_STORE), many(process.env.MEMSIDECAR_TEST_MANY, 10000)]);
-  const args = measure ? ['measure.mjs'] : ['--test', '--test-concurrency=2', '--test-timeout=240000', ...(files.length ? files : (await readdir('.')).filter((f) => f.endsWith('.test.mjs')).sort())];
-  process.exitCode = await new Promise((resolve) => spawn(process.execPath, args, { stdio: 'inherit' }).once('exit', (code) => resolve(code ?? 1)));
+  const args = measure
+    ? ['measure.mjs']
+    : [
+        '--test',
+        '--test-concurrency=2',
+        '--test-timeout=240000',
+        ...(files.length ? files : (await readdir('.')).filter((f) => f.endsWith('.test.mjs')).sort()),
+      ];
+  process.exitCode = await new Promise((resolve) =>
+    spawn(process.execPath, args, { stdio: 'inherit' }).once('exit', (code) => resolve(code ?? 1)),
+  );
 } finally {
   await rm(stores, { recursive: true });
 }

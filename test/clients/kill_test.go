@@ -152,7 +152,7 @@ func home(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command(program, "stop").CombinedOutput(); err != nil {
+		if out, err := exec.Command(program, "daemon", "stop").CombinedOutput(); err != nil {
 			t.Errorf("stop: %v\n%s", err, out)
 		}
 	})

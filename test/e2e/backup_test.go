@@ -21,8 +21,8 @@ import (
 	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 var copies = flag.Int("copies", 12, "copies of the directory made while the daemon writes")
@@ -34,15 +34,18 @@ func load(t *testing.T, p place, n int) (stop func()) {
 	var wg sync.WaitGroup
 	for c := range n {
 		conn := p.dial(t)
-		client, logs, admin := pb.NewMemoryServiceClient(conn), pb.NewLogServiceClient(conn), pb.NewAdminServiceClient(conn)
+		client, logs, files := pb.NewMemoryServiceClient(conn), pb.NewLogServiceClient(conn),
+			pb.NewFileServiceClient(conn)
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				err := add(ctx, client, fmt.Sprintf("%d-%d", c, i))
 				if err == nil && i%5 == 0 {
-					_, err = logs.Append(ctx, &pb.LogServiceAppendRequest{Space: fmt.Sprint("space", c%3), Entries: []*pb.NewLogEntry{{Content: fmt.Sprint("entry ", i)}}})
+					_, err = logs.Append(ctx,
+						&pb.LogServiceAppendRequest{Space: fmt.Sprint("space", c%3),
+							Entries: []*pb.NewLogEntry{{Content: fmt.Sprint("entry ", i)}}})
 				}
 				if err == nil && i%10 == 0 {
-					_, err = admin.Checkpoint(ctx, &pb.AdminServiceCheckpointRequest{})
+					_, err = files.Publish(ctx, &pb.FileServicePublishRequest{})
 				}
 				if err != nil && ctx.Err() == nil {
 					t.Errorf("client %d: %v", c, err)
@@ -103,8 +106,8 @@ func check(dir string) (store.Report, error) {
 	return store.Check(durable.Dir(root))
 }
 
-// TestBackupUnderLoad backs up a daemon under eight writing clients and restores it elsewhere: the state is the one that the journal of the original gives
-// at the position that the backup names.
+// TestBackupUnderLoad backs up a daemon under eight writing clients and restores it elsewhere: the state is the one
+// that the journal of the original gives at the position that the backup names.
 func TestBackupUnderLoad(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
@@ -115,10 +118,10 @@ func TestBackupUnderLoad(t *testing.T) {
 		digest string
 	}
 	var backups []made
-	said := regexp.MustCompile(`up to position (\d+) of the journal\.(?s:.*)digest ([0-9a-f]+)`)
+	said := regexp.MustCompile(`up to journal position (\d+)-\w+\.(?s:.*)digest ([0-9a-f]+)`)
 	for i := range 4 {
 		file := filepath.Join(filepath.Dir(p.data), fmt.Sprintf("b%d.tar.gz", i))
-		m := said.FindStringSubmatch(p.succeeds(t, "backup", file))
+		m := said.FindStringSubmatch(p.succeeds(t, "backup", "create", file))
 		if m == nil {
 			t.Fatal("the backup does not say what it holds")
 		}
@@ -132,13 +135,14 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 	for _, b := range backups {
 		to := newPlace(t)
-		to.succeeds(t, "restore", b.file)
+		to.succeeds(t, "backup", "restore", b.file)
 		report, err := check(to.data)
 		if err != nil || len(report.Findings) > 0 {
 			t.Fatalf("%+v %v", report, err)
 		}
 		if want := stateAt(t, p.data, b.lsn); report.LSN != b.lsn || report.Digest != want || b.digest != want {
-			t.Errorf("restored %d %s, the backup said %d %s, the journal says %s", report.LSN, report.Digest, b.lsn, b.digest, want)
+			t.Errorf("restored %d %s, the backup said %d %s, the journal says %s", report.LSN, report.Digest, b.lsn,
+				b.digest, want)
 		}
 		rd := to.serve(t)
 		if err := add(t.Context(), to.memories(t), "after-the-restore"); err != nil {
@@ -149,7 +153,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// TestDaemonDiesDuringBackup kills the daemon while it sends: the command says so and leaves nothing behind, neither under the final name nor another.
+// TestDaemonDiesDuringBackup kills the daemon while it sends: the command says so and leaves nothing behind, neither
+// under the final name nor another.
 func TestDaemonDiesDuringBackup(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
@@ -159,14 +164,15 @@ func TestDaemonDiesDuringBackup(t *testing.T) {
 		req := &pb.MemoryServiceAddRequest{}
 		for n := range 100 {
 			text := fmt.Sprintf("%d %x %s", n, rand.Uint64(), big[:rand.IntN(6000)])
-			req.Items = append(req.Items, &pb.NewMemory{Id: fmt.Sprintf("%d-%d", i, n), Category: "facts", Content: text})
+			req.Items = append(req.Items, &pb.NewMemory{Id: fmt.Sprintf("%d-%d", i, n), Category: "facts",
+				Content: text})
 		}
 		if _, err := client.Add(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
 	}
 	file := filepath.Join(filepath.Dir(p.data), "b.tar.gz")
-	cmd := p.command("backup", file)
+	cmd := p.command("backup", "create", file)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -185,7 +191,8 @@ func TestDaemonDiesDuringBackup(t *testing.T) {
 	if err == nil {
 		t.Skip("the backup was faster")
 	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 || !strings.Contains(stderr.String(), "in the middle of the backup") {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 3 ||
+		!strings.Contains(stderr.String(), "during the backup") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
 	for _, name := range []string{file, file + ".partial"} {
@@ -195,8 +202,9 @@ func TestDaemonDiesDuringBackup(t *testing.T) {
 	}
 }
 
-// TestPlainCopies copies the directory with ordinary means, file by file in any order, while the daemon writes and takes snapshots. A copy opens as the
-// state at some position, or is refused by name; it never opens as anything else.
+// TestPlainCopies copies the directory with ordinary means, file by file in any order, while the daemon writes and
+// takes snapshots. A copy opens as the state at some position, or is refused by name; it never opens as anything
+// else.
 func TestPlainCopies(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
@@ -229,7 +237,8 @@ func TestPlainCopies(t *testing.T) {
 		}
 		opened++
 	}
-	t.Logf("%d copies under load: %d opened, each as the state at its position; refused: %v", len(dirs), opened, refused)
+	t.Logf("%d copies under load: %d opened, each as the state at its position; refused: %v", len(dirs), opened,
+		refused)
 }
 
 // open opens a directory as the daemon does, and reads all of it.
@@ -253,7 +262,8 @@ func open(dir string) (report store.Report, err error) {
 	return report, nil
 }
 
-// copyInAnyOrder lists the directory and then copies its files in random order. Those that are gone by then are missing in the copy.
+// copyInAnyOrder lists the directory and then copies its files in random order. Those that are gone by then are
+// missing in the copy.
 func copyInAnyOrder(t *testing.T, from, to string, rng *rand.Rand) {
 	t.Helper()
 	var names []string

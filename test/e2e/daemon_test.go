@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
 // program is the binary under test, built once.
@@ -102,7 +102,7 @@ type daemon struct {
 // serve starts a daemon and returns when it serves.
 func (p place) serve(t *testing.T) *daemon {
 	t.Helper()
-	return p.serveAs(t, p.command("serve"))
+	return p.serveAs(t, p.command("daemon", "serve"))
 }
 
 func (p place) serveAs(t *testing.T, cmd *exec.Cmd) *daemon {
@@ -185,7 +185,7 @@ func add(ctx context.Context, client pb.MemoryServiceClient, ids ...string) erro
 		req.Items = append(req.Items, &pb.NewMemory{Id: id, Category: "facts", Content: "this is " + id})
 	}
 	resp, err := client.Add(ctx, req)
-	if err == nil && resp.GetResult().GetOperation() == 0 {
+	if err == nil && resp.GetResult().GetOperationId() == "" {
 		err = fmt.Errorf("nothing was done: %v", resp)
 	}
 	return err
@@ -209,7 +209,7 @@ func missing(t *testing.T, client pb.MemoryServiceClient, ids []string) (out []s
 				t.Errorf("%s holds %q", m.GetId(), m.GetContent())
 			}
 		}
-		out, ids = append(out, resp.GetMissing()...), ids[n:]
+		out, ids = append(out, resp.GetMissingIds()...), ids[n:]
 	}
 	return out
 }

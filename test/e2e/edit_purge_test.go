@@ -15,7 +15,7 @@ func TestPurgeOfAnEditedFile(t *testing.T) {
 	d := newDesk(t)
 	data := appended(t, d.published(), "the canary sings")
 	d.write(d.file, data)
-	d.succeeds(t, "purge", "--text", "canary sings", "--yes")
+	d.succeeds(t, "memory", "purge", "--text", "canary sings", "--yes")
 	if got, _ := os.ReadFile(d.file); bytes.Contains(got, []byte("canary sings")) {
 		t.Error("the text is still published")
 	}
@@ -26,12 +26,14 @@ func TestPurgeOfAnEditedFile(t *testing.T) {
 	d.published("m5")
 	d.write(d.file, append(appended(t, d.published(), "the canary sings"), "}}"...))
 	id := d.waiting("refused")
-	if out := d.fails(t, 1, "purge", "--text", "canary sings", "--yes"); !strings.Contains(out, "memory.json") {
+	if out := d.fails(t, 1, "memory", "purge", "--text", "canary sings", "--yes"); !strings.Contains(out,
+		"memory.json") {
 		t.Errorf("refused with %s", out)
 	}
-	d.succeeds(t, "edits", "discard", id)
-	d.succeeds(t, "purge", "--text", "canary sings", "--yes")
-	if out := d.succeeds(t, "purge", "--text", "canary sings", "--dry-run", "--json"); strings.Contains(out, `"count"`) {
+	d.succeeds(t, "edits", "reject", id)
+	d.succeeds(t, "memory", "purge", "--text", "canary sings", "--yes")
+	if out := d.succeeds(t, "memory", "purge", "--text", "canary sings", "--dry-run", "--json"); strings.Contains(out,
+		`"count"`) {
 		t.Errorf("the text is still found: %s", out)
 	}
 	if _, err := d.client.Get(t.Context(), &pb.MemoryServiceGetRequest{Ids: []string{"m1", "m5"}}); err != nil {

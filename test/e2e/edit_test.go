@@ -112,7 +112,7 @@ func (d *desk) edits() (out []*pb.Operation) {
 			d.Fatal(err)
 		}
 		for _, o := range resp.GetOperations() {
-			if o.GetActor() == "edit" {
+			if o.GetActor() == pb.Actor_ACTOR_EDIT {
 				out = append(out, o)
 			}
 		}
@@ -154,7 +154,7 @@ func (d *desk) taken(others ...string) {
 		}
 	}
 	d.published("rewritten by hand 手改", "added by hand")
-	if _, err := d.ops.Undo(d.Context(), &pb.OperationServiceUndoRequest{Number: ops[0].GetNumber()}); err != nil {
+	if _, err := d.ops.Undo(d.Context(), &pb.OperationServiceUndoRequest{Id: ops[0].GetId()}); err != nil {
 		d.Fatal(err)
 	}
 	got = d.contents()
@@ -229,7 +229,8 @@ func TestEditors(t *testing.T) {
 		},
 		"written elsewhere and moved": func(d *desk, data []byte) {
 			d.write(filepath.Join(filepath.Dir(d.data), "new"), data)
-			if out, err := exec.Command("mv", "-f", filepath.Join(filepath.Dir(d.data), "new"), d.file).CombinedOutput(); err != nil {
+			if out, err := exec.Command("mv", "-f", filepath.Join(filepath.Dir(d.data), "new"),
+				d.file).CombinedOutput(); err != nil {
 				d.Fatalf("%v\n%s", err, out)
 			}
 		},
@@ -346,7 +347,8 @@ func (d *desk) waiting(kind string) string {
 		list.Edits = nil
 		return json.Unmarshal([]byte(d.succeeds(d.T, "edits", "list", "--json")), &list) == nil && len(list.Edits) > 0
 	})
-	if e := list.Edits[0]; len(list.Edits) != 1 || !strings.Contains(strings.ToLower(e.Kind), kind) || e.File != "memory.json" {
+	if e := list.Edits[0]; len(list.Edits) != 1 || !strings.Contains(strings.ToLower(e.Kind), kind) ||
+		e.File != "memory.json" {
 		d.Fatalf("waiting edits: %+v, want one %s of memory.json", list.Edits, kind)
 	}
 	return list.Edits[0].ID
@@ -369,7 +371,7 @@ func TestEditsThatWait(t *testing.T) {
 			if err := add(t.Context(), d.client, "n1"); err != nil {
 				t.Fatal(err)
 			}
-			d.succeeds(t, "checkpoint")
+			d.succeeds(t, "daemon", "publish")
 			if now, _ := os.ReadFile(d.file); !bytes.Equal(now, bad) {
 				t.Error("the refused edit was published over")
 			}
@@ -377,7 +379,7 @@ func TestEditsThatWait(t *testing.T) {
 				t.Errorf("the store changed: %v", d.contents())
 			}
 			d.fails(t, 1, "edits", "accept", id)
-			d.succeeds(t, "edits", "discard", id)
+			d.succeeds(t, "edits", "reject", id)
 			d.published("m1", "m5", "n1")
 			if len(d.edits()) != 0 {
 				t.Error("a discarded edit is an operation")
@@ -428,7 +430,7 @@ func TestEditsThatWait(t *testing.T) {
 		if len(ops) != 1 {
 			t.Fatalf("%d operations", len(ops))
 		}
-		if _, err := d.ops.Undo(t.Context(), &pb.OperationServiceUndoRequest{Number: ops[0].GetNumber()}); err != nil {
+		if _, err := d.ops.Undo(t.Context(), &pb.OperationServiceUndoRequest{Id: ops[0].GetId()}); err != nil {
 			t.Fatal(err)
 		}
 		if got := d.contents(); got["m1"] != "this is newer" || got["n1"] != "this is n1" {
@@ -478,8 +480,10 @@ func TestEditByAnOldTool(t *testing.T) {
 	if err := json.Unmarshal(d.published("with additions"), &file); err != nil {
 		t.Fatal(err)
 	}
-	original := []string{"id", "category", "content", "salience", "created_at", "last_accessed", "access_count", "source", "context"}
-	out := map[string]any{"version": 2, "last_updated": file["last_updated"], "rolling_summary": "", "memories": []any{}}
+	original := []string{"id", "category", "content", "salience", "created_at", "last_accessed", "access_count",
+		"source", "context"}
+	out := map[string]any{"version": 2, "last_updated": file["last_updated"], "rolling_summary": "",
+		"memories": []any{}}
 	for _, m := range file["memories"].([]any) {
 		plain := map[string]any{}
 		for _, field := range original {
@@ -510,7 +514,7 @@ var racingEdits = flag.Int("edit.rounds", 200, "edits that race with as many add
 func TestEditsRaceWithAdds(t *testing.T) {
 	d := newDesk(t)
 	var adds, hands []string
-	admin := pb.NewAdminServiceClient(d.place.dial(t))
+	files := pb.NewFileServiceClient(d.place.dial(t))
 	work, stop := context.WithCancel(t.Context())
 	defer stop()
 	var group errgroup.Group
@@ -521,7 +525,7 @@ func TestEditsRaceWithAdds(t *testing.T) {
 					return err
 				}
 			}
-			_, err := admin.Checkpoint(t.Context(), &pb.AdminServiceCheckpointRequest{})
+			_, err := files.Publish(t.Context(), &pb.FileServicePublishRequest{})
 			if err != nil && status.Code(err) != codes.Aborted { // that is a file being written at this moment
 				return err
 			}

@@ -20,11 +20,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/memsidecar/memsidecar/internal/hook"
+	"github.com/memsidecar/memsidecar/internal/client/hook"
 )
 
-// agentHost is a process that calls hooks as a host program does: a shell under another name, so that it is taken for the host and not for
-// the shell by which hosts call hooks.
+// agentHost is a process that calls hooks as a host program does: a shell under another name, so that it is taken for
+// the host and not for the shell by which hosts call hooks.
 type agentHost struct {
 	place
 	name       string
@@ -70,7 +70,7 @@ func (p place) host(t *testing.T, name string) *agentHost {
 // sent is what a host sends, by event.
 func sent(t *testing.T, host string) map[hook.Kind]map[string]any {
 	t.Helper()
-	a, err := txtar.ParseFile("../../internal/hook/testdata/events/" + host + ".txtar")
+	a, err := txtar.ParseFile("../../internal/client/hook/testdata/events/" + host + ".txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,8 @@ func (h *agentHost) begin(t *testing.T, kind hook.Kind, session string, change m
 	if err := os.WriteFile(file, in, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = fmt.Fprintf(h.in, "%s hook --host %s %s --data %s --socket %s --no-start --timeout 20s < %s > %s 2> %s.err; echo $?\n",
+	_, err = fmt.Fprintf(h.in, "%s hook --host %s %s --data %s --socket %s --no-start --timeout 20s < %s > %s 2> "+
+		"%s.err; echo $?\n",
 		program, h.name, kind, h.data, h.socket, file, answer, answer)
 	if err != nil {
 		t.Fatal(err)
@@ -170,18 +171,25 @@ func (h *agentHost) turn(t *testing.T, asked, id, command, failure, answered str
 	switch h.name {
 	case "claude-code":
 		h.writes(t, `{"type":"user","message":{"role":"user","content":`+q(asked)+`}}`,
-			`{"type":"assistant","message":{"content":[{"type":"tool_use","id":`+q(id)+`,"name":"Bash","input":{"command":`+q(command)+`}}]}}`,
-			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":`+q(id)+`,"is_error":true,"content":`+q(failure)+`}]}}`,
+			`{"type":"assistant","message":{"content":[{"type":"tool_use","id":`+q(id)+
+				`,"name":"Bash","input":{"command":`+q(command)+`}}]}}`,
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":`+q(id)+
+				`,"is_error":true,"content":`+q(failure)+`}]}}`,
 			`{"type":"assistant","message":{"content":[{"type":"text","text":`+q(answered)+`}]}}`)
 	case "codex":
 		h.writes(t, `{"type":"event_msg","payload":{"type":"user_message","message":`+q(asked)+`}}`,
-			`{"type":"response_item","payload":{"type":"function_call","name":"Bash","arguments":`+q(`{"command":`+q(command)+`}`)+`,"call_id":`+q(id)+`}}`,
-			`{"type":"response_item","payload":{"type":"function_call_output","call_id":`+q(id)+`,"output":`+q("Exit code: 2\n"+failure)+`}}`,
-			`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":`+q(answered)+`}]}}`)
+			`{"type":"response_item","payload":{"type":"function_call","name":"Bash","arguments":`+
+				q(`{"command":`+q(command)+`}`)+`,"call_id":`+q(id)+`}}`,
+			`{"type":"response_item","payload":{"type":"function_call_output","call_id":`+q(id)+`,"output":`+
+				q("Exit code: 2\n"+failure)+`}}`,
+			`{"type":"response_item","payload":{"type":"message","role":"assistant",`+
+				`"content":[{"type":"output_text","text":`+q(answered)+`}]}}`)
 	case "copilot", "vscode":
 		h.writes(t, `{"type":"user.message","data":{"content":`+q(asked)+`}}`,
-			`{"type":"tool.execution_start","data":{"toolCallId":`+q(id)+`,"toolName":"bash","arguments":{"command":`+q(command)+`}}}`,
-			`{"type":"tool.execution_complete","data":{"toolCallId":`+q(id)+`,"success":false,"error":{"message":`+q(failure)+`}}}`,
+			`{"type":"tool.execution_start","data":{"toolCallId":`+q(id)+`,"toolName":"bash","arguments":{"command":`+
+				q(command)+`}}}`,
+			`{"type":"tool.execution_complete","data":{"toolCallId":`+q(id)+`,"success":false,"error":{"message":`+
+				q(failure)+`}}}`,
 			`{"type":"assistant.message","data":{"content":`+q(answered)+`}}`)
 	}
 }
@@ -192,8 +200,8 @@ const (
 	failure = "make: *** No rule to make target 'deploy'. Stop."
 )
 
-// replay is a session of a host: two prompts with a failing tool each, a compaction between them, and its end. The agent of the host is told
-// something after the compaction if the host can tell it anything there.
+// replay is a session of a host: two prompts with a failing tool each, a compaction between them, and its end. The
+// agent of the host is told something after the compaction if the host can tell it anything there.
 func (h *agentHost) replay(t *testing.T, session string) {
 	t.Helper()
 	has := func(kind hook.Kind) bool { _, ok := h.events[kind]; return ok }
@@ -204,14 +212,16 @@ func (h *agentHost) replay(t *testing.T, session string) {
 		h.turn(t, asked, id, "make deploy", failure, "Understood.")
 		for _, kind := range []hook.Kind{hook.PreTool, hook.PostTool, hook.ToolFailure} {
 			if has(kind) {
-				h.call(t, kind, session, map[string]any{"tool_use_id": id, "callID": id, "timestamp": fmt.Sprint("2026-11-21T10:00:0", i), "error": failure})
+				h.call(t, kind, session, map[string]any{"tool_use_id": id, "callID": id,
+					"timestamp": fmt.Sprint("2026-11-21T10:00:0", i), "error": failure})
 			}
 		}
 		if has(hook.Reply) {
 			h.call(t, hook.Reply, session, map[string]any{"text": "Understood.", "reply": "Understood."})
 		}
 		h.call(t, hook.Stop, session, map[string]any{"prompt_response": "Understood."})
-		h.call(t, hook.Stop, session, map[string]any{"prompt_response": "Understood."}) // as when it is registered twice
+		// as when it is registered twice
+		h.call(t, hook.Stop, session, map[string]any{"prompt_response": "Understood."})
 		if i > 0 {
 			continue
 		}
@@ -219,7 +229,8 @@ func (h *agentHost) replay(t *testing.T, session string) {
 		if h.name == "claude-code" {
 			told = h.call(t, hook.SessionStart, session, map[string]any{"source": "compact"})
 		}
-		if b, _ := hook.ByName(h.name).Binding(hook.PreCompact); (b.Tells || h.name == "claude-code") && !strings.Contains(told, "Asked first: "+lesson) {
+		if b, _ := hook.ByName(h.name).Binding(hook.PreCompact); (b.PassesOn || h.name == "claude-code") &&
+			!strings.Contains(told, "Asked first: "+lesson) {
 			t.Errorf("after the compaction: %s", told)
 		}
 	}
@@ -234,7 +245,8 @@ func TestHooks(t *testing.T) {
 			p.serve(t)
 			h := p.host(t, host.Name)
 			h.replay(t, "first")
-			want := []string{"user " + lesson, "tool", "assistant Understood.", "user " + rule, "tool", "assistant Understood."}
+			want := []string{"user " + lesson, "tool", "assistant Understood.", "user " + rule, "tool",
+				"assistant Understood."}
 			if diff := cmp.Diff(want, p.recorded(t, "first")); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
@@ -248,11 +260,12 @@ func TestHooks(t *testing.T) {
 			p.await(t, "main 分支", "list", "--json")
 
 			told := h.call(t, hook.SessionStart, "second", map[string]any{"source": "startup"})
-			if b, _ := host.Binding(hook.SessionStart); strings.Contains(told, "8443") != b.Tells {
+			if b, _ := host.Binding(hook.SessionStart); strings.Contains(told, "8443") != b.PassesOn {
 				t.Errorf("the next session's start answered %s", told)
 			}
-			told = h.call(t, hook.Prompt, "second", map[string]any{"prompt": "which port does the staging gateway use?"})
-			if b, _ := host.Binding(hook.Prompt); strings.Contains(told, "8443") != b.Tells {
+			told = h.call(t, hook.Prompt, "second",
+				map[string]any{"prompt": "which port does the staging gateway use?"})
+			if b, _ := host.Binding(hook.Prompt); strings.Contains(told, "8443") != b.PassesOn {
 				t.Errorf("the next session's prompt answered %s", told)
 			}
 		})
@@ -295,8 +308,8 @@ func (p place) await(t *testing.T, text string, args ...string) {
 	t.Fatalf("no %q in %s", text, out)
 }
 
-// TestHostKilled kills a host with the hook that it is calling, at every event and at any moment in it. What its transcript shows and what
-// was acknowledged is recorded once, when the next session starts.
+// TestHostKilled kills a host with the hook that it is calling, at every event and at any moment in it. What its
+// transcript shows and what was acknowledged is recorded once, when the next session starts.
 func TestHostKilled(t *testing.T) {
 	p := newPlace(t)
 	p.serve(t)
@@ -319,7 +332,8 @@ func TestHostKilled(t *testing.T) {
 		}
 		for i := range 2 {
 			asked, answered := fmt.Sprint("question ", n, i), fmt.Sprint("answer ", n, i)
-			if i == 0 && !at(hook.SessionStart, map[string]any{"source": "startup"}) || !at(hook.Prompt, map[string]any{"prompt": asked}) {
+			if i == 0 && !at(hook.SessionStart, map[string]any{"source": "startup"}) ||
+				!at(hook.Prompt, map[string]any{"prompt": asked}) {
 				break
 			}
 			h.turn(t, asked, fmt.Sprint("call_", i), "make", failure, answered)
@@ -335,14 +349,16 @@ func TestHostKilled(t *testing.T) {
 			continue
 		}
 		got := p.recorded(t, session)
-		if slices.Equal(got[:min(len(got), len(written))], written) && len(got) <= len(written)+1 { // the prompt of the killed hook, perhaps
+		// the prompt of the killed hook, perhaps
+		if slices.Equal(got[:min(len(got), len(written))], written) && len(got) <= len(written)+1 {
 			continue
 		}
 		t.Errorf("killed at event %d:\n%s", step, cmp.Diff(written, got))
 	}
 }
 
-// TestHookFailsOpen calls hooks when something is wrong. Each ends by itself, with nothing in the host's form, and says why in its log only.
+// TestHookFailsOpen calls hooks when something is wrong. Each ends by itself, with nothing in the host's form, and
+// says why in its log only.
 func TestHookFailsOpen(t *testing.T) {
 	const prompt = `{"session_id":"s","prompt":"a very private prompt"}`
 	for _, tt := range []struct {
@@ -354,15 +370,22 @@ func TestHookFailsOpen(t *testing.T) {
 		log   string
 	}{
 		{name: "no daemon", args: []string{"--host", "claude-code", "prompt"}, in: prompt, log: "connect"},
-		{name: "a daemon that does not answer", setup: deaf, args: []string{"--host", "gemini", "prompt"}, in: prompt, log: "deadline"},
-		{name: "at a start", setup: deaf, args: []string{"--host", "codex", "session-start"}, in: prompt, log: "codex session-start"},
-		{name: "a daemon that was halted", setup: halted, args: []string{"--host", "cursor", "prompt"}, in: prompt, want: `{"continue":true}`, log: "deadline"},
-		{name: "not JSON", args: []string{"--host", "claude-code", "stop"}, in: "a very private prompt", log: "not a JSON object"},
+		{name: "a daemon that does not answer", setup: deaf, args: []string{"--host", "gemini", "prompt"}, in: prompt,
+			log: "deadline"},
+		{name: "at a start", setup: deaf, args: []string{"--host", "codex", "session-start"}, in: prompt,
+			log: "codex session-start"},
+		{name: "a daemon that was halted", setup: halted, args: []string{"--host", "cursor", "prompt"}, in: prompt,
+			want: `{"continue":true}`, log: "deadline"},
+		{name: "not JSON", args: []string{"--host", "claude-code", "stop"}, in: "a very private prompt",
+			log: "not a JSON object"},
 		{name: "no input", args: []string{"--host", "copilot", "stop"}, log: "not a JSON object"},
-		{name: "no such host", args: []string{"--host", "emacs", "stop"}, in: prompt, log: `no host "emacs"`},
-		{name: "no such event", args: []string{"--host", "codex", "session-end"}, in: prompt, log: "has no event session-end"},
-		{name: "no such flag", args: []string{"--host", "codex", "--nonsense", "stop"}, in: prompt, log: "unknown flag"},
-		{name: "a bad setting", args: []string{"--host", "codex", "stop", "--config", "/nowhere.yaml"}, in: prompt, log: "nowhere"},
+		{name: "no such host", args: []string{"--host", "emacs", "stop"}, in: prompt, log: `unknown host "emacs"`},
+		{name: "no such event", args: []string{"--host", "codex", "session-end"}, in: prompt,
+			log: "has no event session-end"},
+		{name: "no such flag", args: []string{"--host", "codex", "--nonsense", "stop"}, in: prompt,
+			log: "unknown flag"},
+		{name: "a bad setting", args: []string{"--host", "codex", "stop", "--config", "/nowhere.yaml"}, in: prompt,
+			log: "nowhere"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -384,7 +407,8 @@ func TestHookFailsOpen(t *testing.T) {
 				t.Errorf("answered %q and printed %q, want %q", stdout.String(), stderr.String(), want)
 			}
 			log, err := os.ReadFile(filepath.Join(filepath.Dir(p.data), "state", "memsidecar", "hooks", "hook.log"))
-			if err != nil || !strings.Contains(strings.ToLower(string(log)), strings.ToLower(tt.log)) || bytes.Contains(log, []byte("private")) {
+			if err != nil || !strings.Contains(strings.ToLower(string(log)), strings.ToLower(tt.log)) ||
+				bytes.Contains(log, []byte("private")) {
 				t.Errorf("the log: %q, %v; want %q and nothing of the prompt", log, err, tt.log)
 			}
 		})

@@ -18,7 +18,8 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
-// TestVanishingClient: clients that are gone in the middle of a call leave the whole batch or nothing, and the daemon goes on.
+// TestVanishingClient: clients that are gone in the middle of a call leave the whole batch or nothing, and the daemon
+// goes on.
 func TestVanishingClient(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
@@ -81,7 +82,7 @@ func TestIdleConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nor from stopping: they have not even said that they speak the protocol.
-	p.succeeds(t, "stop", "--timeout", "30s")
+	p.succeeds(t, "daemon", "stop", "--timeout", "30s")
 	<-d.done
 }
 
@@ -121,11 +122,11 @@ func TestTwoDaemons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, second := range []place{p, {p.data, p.socket + "2"}} {
-		if out := second.fails(t, 4, "serve"); !strings.Contains(out, p.data) {
+		if out := second.fails(t, 4, "daemon", "serve"); !strings.Contains(out, p.data) {
 			t.Errorf("the refusal does not name the directory:\n%s", out)
 		}
 	}
-	if out := p.fails(t, 4, "repair"); !strings.Contains(out, p.data) {
+	if out := p.fails(t, 4, "daemon", "repair"); !strings.Contains(out, p.data) {
 		t.Errorf("repair beside a daemon does not name the directory:\n%s", out)
 	}
 	if err := add(t.Context(), client, "after"); err != nil {
@@ -176,7 +177,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	}
-	cmd := p.command("serve")
+	cmd := p.command("daemon", "serve")
 	check := p.command("check")
 	if root {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -16,7 +16,8 @@ import (
 	"testing"
 )
 
-// serveHTTP starts a daemon in a place whose directories for data and sockets are the program's own choice, with an address for HTTP or none.
+// serveHTTP starts a daemon in a place whose directories for data and sockets are the program's own choice, with an
+// address for HTTP or none.
 func serveHTTP(t *testing.T, listen string) (d *daemon, runtimeDir string) {
 	t.Helper()
 	p := newPlace(t)
@@ -31,8 +32,9 @@ func serveHTTP(t *testing.T, listen string) (d *daemon, runtimeDir string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(program, "serve", "--data", p.data)
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_RUNTIME_DIR="+runtimeDir, "XDG_STATE_HOME="+home+"/state", "MEMSIDECAR_HTTP_LISTEN="+listen)
+	cmd := exec.Command(program, "daemon", "serve", "--data", p.data)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_RUNTIME_DIR="+runtimeDir, "XDG_STATE_HOME="+home+"/state",
+		"MEMSIDECAR_HTTP_LISTEN="+listen)
 	return p.serveAs(t, cmd), runtimeDir
 }
 
@@ -89,7 +91,8 @@ func kernelAddress(t *testing.T, text string) netip.AddrPort {
 	return netip.AddrPortFrom(addr, uint16(n))
 }
 
-// TestNoPortUnlessAsked looks at the process itself: no TCP socket listens unless one is configured, and that one on this machine only.
+// TestNoPortUnlessAsked looks at the process itself: no TCP socket listens unless one is configured, and that one on
+// this machine only.
 func TestNoPortUnlessAsked(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what a process listens on is read from Linux's /proc")
@@ -131,7 +134,8 @@ func TestTokenIsTheOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	for given, want := range map[string]int{"": 401, strings.TrimSpace(string(data)): 200} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSpace(string(url))+"/api/memory/entries", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSpace(string(url))+
+			"/api/memory/entries", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

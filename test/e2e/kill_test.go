@@ -15,19 +15,20 @@ import (
 	"time"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/durable"
 	"github.com/memsidecar/memsidecar/internal/memtest"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 var killRounds = flag.Int("kill.rounds", 20, "rounds of writing, SIGKILL and restart")
 
 const clients = 8
 
-// TestKill kills the daemon under load, again and again, and requires that everything acknowledged is there after every restart. Between the rounds
-// garbage is written behind the journal's last good line, as a torn write leaves it; and a copy of the directory gets a flipped byte in what was
-// acknowledged, which must be refused and repaired.
+// TestKill kills the daemon under load, again and again, and requires that everything acknowledged is there after
+// every restart. Between the rounds garbage is written behind the journal's last good line, as a torn write leaves
+// it; and a copy of the directory gets a flipped byte in what was acknowledged, which must be refused and repaired.
 //
-// SIGKILL cannot catch a missing fsync: the page cache outlives the process. The crashes simulated in internal/store do that.
+// SIGKILL cannot catch a missing fsync: the page cache outlives the process. The crashes simulated in internal/store
+// do that.
 func TestKill(t *testing.T) {
 	p := newPlace(t)
 	rounds := *killRounds
@@ -41,7 +42,8 @@ func TestKill(t *testing.T) {
 	for round := range rounds {
 		d := p.serve(t)
 		if lost := missing(t, p.memories(t), acked[last:]); len(lost) > 0 { // all of them at the end
-			t.Fatalf("round %d: %d of %d acknowledged memories are gone: %v\n%s", round, len(lost), len(acked)-last, lost, d.output())
+			t.Fatalf("round %d: %d of %d acknowledged memories are gone: %v\n%s", round, len(lost), len(acked)-last,
+				lost, d.output())
 		}
 		last = len(acked)
 		ids, failed := d.writeUntilKilled(t, round, 50+rng.IntN(400))
@@ -68,12 +70,13 @@ func TestKill(t *testing.T) {
 	if n := ends["signal: killed"]; n != rounds {
 		t.Errorf("%d rounds, but the daemon ended like this: %v", rounds, ends)
 	}
-	t.Logf("%d rounds with %d clients, %d torn ends, %d flipped bytes: %d adds acknowledged, 0 lost, %d cut off by the kill; %.1f s",
+	t.Logf("%d rounds with %d clients, %d torn ends, %d flipped bytes: %d adds acknowledged, 0 lost, %d cut off by "+
+		"the kill; %.1f s",
 		rounds, clients, garbage, flips, len(acked), refused, time.Since(began).Seconds())
 }
 
-// writeUntilKilled lets the clients add until so many adds are acknowledged, kills the daemon in the middle of what is going on, and returns the
-// acknowledged ids and how many calls failed.
+// writeUntilKilled lets the clients add until so many adds are acknowledged, kills the daemon in the middle of what
+// is going on, and returns the acknowledged ids and how many calls failed.
 func (d *daemon) writeUntilKilled(t *testing.T, round, enough int) (acked []string, failed int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -148,8 +151,8 @@ func tearEnd(t *testing.T, p place, rng *rand.Rand) {
 	writeAt(t, name, end, torn)
 }
 
-// flipAcknowledged damages a record in a copy of the directory: the daemon refuses it, naming file and line, and changes nothing; repair sets it
-// aside and keeps everything else.
+// flipAcknowledged damages a record in a copy of the directory: the daemon refuses it, naming file and line, and
+// changes nothing; repair sets it aside and keeps everything else.
 func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 	t.Helper()
 	p := newPlace(t)
@@ -169,9 +172,9 @@ func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 		t.Fatal(err)
 	}
 
-	out := p.fails(t, 5, "serve")
+	out := p.fails(t, 5, "daemon", "serve")
 	place := fmt.Sprintf("journal/%s line %d", filepath.Base(name), line)
-	if !strings.Contains(out, place) || !strings.Contains(out, "memsidecar repair") {
+	if !strings.Contains(out, place) || !strings.Contains(out, "memsidecar daemon repair") {
 		t.Fatalf("the refusal does not name %q and the command:\n%s", place, out)
 	}
 	if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, damaged) {
@@ -180,16 +183,15 @@ func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 	if out := p.fails(t, 5, "check"); !strings.Contains(out, filepath.Base(name)) {
 		t.Fatalf("check does not name %s:\n%s", name, out)
 	}
-	p.succeeds(t, "repair")
+	p.succeeds(t, "daemon", "repair")
 	d := p.serve(t)
 	defer d.kill()
-	var ids, lostIDs []string
+	var ids []string
 	for i, l := range lines[1:] {
 		if _, rest, ok := bytes.Cut(l, []byte(`{"memory":{"id":"`)); ok {
 			id, _, _ := bytes.Cut(rest, []byte(`"`))
-			if i+2 == line {
-				lostIDs = append(lostIDs, string(id))
-			} else if durable.LineGood(bytes.TrimSuffix(l, []byte{'\n'})) { // not the end that the kill tore
+			// Neither the damaged line nor the end that the kill tore.
+			if i+2 != line && durable.ValidLine(bytes.TrimSuffix(l, []byte{'\n'})) {
 				ids = append(ids, string(id))
 			}
 		}
@@ -197,7 +199,5 @@ func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 	if lost := missing(t, p.memories(t), ids); len(lost) > 0 {
 		t.Fatalf("repair lost %d of %d whole records: %v", len(lost), len(ids), lost)
 	}
-	if lost := missing(t, p.memories(t), lostIDs); len(lost) != len(lostIDs) {
-		t.Fatalf("the damaged record is still served: %v", lostIDs)
-	}
+	// The damaged record itself may come back: from memory.json, if it was published before the kill.
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/fakellm"
 )
 
-// slowModel starts a model's server whose first reply waits until meanwhile has returned, and points the daemon's environment to it.
+// slowModel starts a model's server whose first reply waits until meanwhile has returned, and points the daemon's
+// environment to it.
 func slowModel(t *testing.T, reply func(fakellm.Request) string, meanwhile func()) *fakellm.Server {
 	t.Helper()
 	model := fakellm.New(fakellm.Step{Answer: reply})
@@ -53,20 +54,24 @@ func updates(pairs ...any) string {
 	var items []string
 	for i := 0; i < len(pairs); i += 2 {
 		text, _ := json.Marshal(pairs[i+1])
-		items = append(items, fmt.Sprintf(`{"action":"UPDATE","target":%d,"category":"facts","title":"","content":%s,"salience":0.5,"why":""}`, pairs[i], text))
+		items = append(items, fmt.Sprintf(`{"action":"UPDATE","target":%d,"category":"facts","title":"","content":%s,`+
+			`"salience":0.5,"why":""}`, pairs[i], text))
 	}
 	return `{"summary":"They talked.","history":"","items":[` + strings.Join(items, ",") + `],"rules":[]}`
 }
 
-// TestWriteDuringQuestion: while the model thinks, clients go on writing, without waiting for it. What they wrote survives its reply; what they changed
-// makes its proposal stale, and nothing else.
+// TestWriteDuringQuestion: while the model thinks, clients go on writing, without waiting for it. What they wrote
+// survives its reply; what they changed makes its proposal stale, and nothing else.
 func TestWriteDuringQuestion(t *testing.T) {
 	p := newPlace(t)
 	memories := p.memories(t)
 	model := slowModel(t, func(q fakellm.Request) string {
-		return updates(shownAs(q, "We use Postgres 14"), "We use Postgres 16", shownAs(q, "The cat is called Miso"), "The cat is called Miso and likes fish")
+		return updates(shownAs(q, "We use Postgres 14"), "We use Postgres 16", shownAs(q, "The cat is called Miso"),
+			"The cat is called Miso and likes fish")
 	}, func() {
-		_, err := memories.Update(t.Context(), &pb.MemoryServiceUpdateRequest{Id: "m1", Patch: &pb.MemoryPatch{Content: new("We use MariaDB 11")}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"content"}}})
+		_, err := memories.Update(t.Context(),
+			&pb.MemoryServiceUpdateRequest{Id: "m1", Patch: &pb.MemoryPatch{Content: new("We use MariaDB 11")},
+				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"content"}}})
 		if err == nil {
 			err = add(t.Context(), memories, "meanwhile")
 		}
@@ -78,16 +83,20 @@ func TestWriteDuringQuestion(t *testing.T) {
 	defer d.stop(t)
 	sessions := pb.NewSessionServiceClient(p.dial(t))
 	_, err := memories.Add(t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{
-		{Id: "m1", Category: "facts", Content: "We use Postgres 14"}, {Id: "m2", Category: "facts", Content: "The cat is called Miso"},
+		{Id: "m1", Category: "facts", Content: "We use Postgres 14"},
+		{Id: "m2", Category: "facts", Content: "The cat is called Miso"},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := sessions.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s", Messages: []*pb.SessionMessage{{Role: "user", Content: "We use Postgres 16, and the cat Miso likes fish"}}})
+	res, err := sessions.Reflect(t.Context(),
+		&pb.SessionServiceReflectRequest{SessionId: "s",
+			Messages: []*pb.SessionMessage{{Role: pb.Role_ROLE_USER, Content: "We use Postgres 16, and the cat Miso likes fish"}}})
 	if err != nil || len(res.GetItems()) != 2 {
 		t.Fatalf("%v, %v", res, err)
 	}
-	if o := res.GetResult().GetOutcomes(); o[0].GetReason() != "TARGET_CHANGED" || o[1].GetStatus() != pb.OutcomeStatus_OUTCOME_STATUS_APPLIED {
+	if o := res.GetResult().GetOutcomes(); o[0].GetReason() != "TARGET_CHANGED" ||
+		o[1].GetStatus() != pb.OutcomeStatus_OUTCOME_STATUS_APPLIED {
 		t.Errorf("%v", o)
 	}
 	got, err := memories.Get(t.Context(), &pb.MemoryServiceGetRequest{Ids: []string{"m1", "m2", "meanwhile"}})
@@ -99,12 +108,13 @@ func TestWriteDuringQuestion(t *testing.T) {
 			t.Errorf("%v, want %q", got.GetMemories(), want)
 		}
 	}
-	if n := model.Book().Requests; n != 1 {
+	if n := model.Stats().Requests; n != 1 {
 		t.Errorf("asked %d times", n)
 	}
 }
 
-// TestPurgeDuringQuestion: what is purged while the model thinks is in no file afterwards, though the model was shown it and says it.
+// TestPurgeDuringQuestion: what is purged while the model thinks is in no file afterwards, though the model was shown
+// it and says it.
 func TestPurgeDuringQuestion(t *testing.T) {
 	const text = "under the blue lagoon stone"
 	p := newPlace(t)
@@ -125,16 +135,21 @@ func TestPurgeDuringQuestion(t *testing.T) {
 	})
 	d := p.serve(t)
 	sessions := pb.NewSessionServiceClient(p.dial(t))
-	if _, err := memories.Add(t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Id: "m1", Category: "facts", Content: "The spare key lies " + text}}}); err != nil {
+	if _, err := memories.Add(t.Context(),
+		&pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{
+			{Id: "m1", Category: "facts", Content: "The spare key lies " + text}}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := sessions.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s", Messages: []*pb.SessionMessage{{Role: "user", Content: "Remember that the spare key lies " + text + " or in the shed"}}})
+	_, err := sessions.Reflect(t.Context(),
+		&pb.SessionServiceReflectRequest{SessionId: "s",
+			Messages: []*pb.SessionMessage{{Role: pb.Role_ROLE_USER, Content: "Remember that the spare key lies " + text +
+				" or in the shed"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.succeeds(t, "checkpoint")
+	p.succeeds(t, "daemon", "publish")
 	d.stop(t)
-	if n := model.Book().Requests; n != 2 {
+	if n := model.Stats().Requests; n != 2 {
 		t.Errorf("asked %d times", n)
 	}
 	err = filepath.WalkDir(p.data, func(path string, e fs.DirEntry, err error) error {

@@ -33,7 +33,8 @@ func TestOpenCodePlugin(t *testing.T) {
 	if patient == string(text) {
 		t.Fatalf("the plugin does not name the socket:\n%s", text)
 	}
-	if err := os.WriteFile(module, []byte(strings.Replace(patient, "timeout: 5000", "timeout: 30000", 1)), 0o600); err != nil {
+	if err := os.WriteFile(module, []byte(strings.Replace(patient, "timeout: 5000", "timeout: 30000", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(node, "testdata/opencode.mjs", module, "which port does the staging gateway use?")
@@ -42,12 +43,14 @@ func TestOpenCodePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"told":"<memsidecar-recall`, "port 8443", `"compacted":"<memsidecar-recall`, "Asked first: which port does the staging gateway use?"} {
+	for _, want := range []string{`"told":"<memsidecar-recall`, "port 8443", `"compacted":"<memsidecar-recall`,
+		"Asked first: which port does the staging gateway use?"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	if diff := cmp.Diff([]string{"user which port does the staging gateway use?", "tool", "assistant Understood."}, p.recorded(t, "main")); diff != "" {
+	if diff := cmp.Diff([]string{"user which port does the staging gateway use?", "tool", "assistant Understood."},
+		p.recorded(t, "main")); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 	if list := p.succeeds(t, "session", "list"); strings.Contains(list, "sub") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/erase"
+	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
 
 // canary stands everywhere before the purge, and nowhere after it.
@@ -23,7 +24,7 @@ const canary = `purple "xylophone" <b> 金丝雀`
 // traces names the files that hold the canary, raw or escaped, its words, or what the index makes of them.
 func (p place) traces(t *testing.T) (found []string) {
 	t.Helper()
-	texts := erase.New([]string{canary, "xylophon", "Xylophon", "金丝雀 ", "丝雀"})
+	texts := textscrub.New([]string{canary, "xylophon", "Xylophon", "金丝雀 ", "丝雀"})
 	if texts.Len() < 4 {
 		t.Fatal("too short to look for")
 	}
@@ -32,7 +33,7 @@ func (p place) traces(t *testing.T) (found []string) {
 			return err
 		}
 		data, err := os.ReadFile(name)
-		if err == nil && (texts.In(data) || strings.Contains(string(data), "丝雀")) {
+		if err == nil && (texts.Match(data) || strings.Contains(string(data), "丝雀")) {
 			rel, _ := filepath.Rel(p.data, name)
 			found = append(found, rel)
 		}
@@ -71,22 +72,23 @@ func (p place) plant(t *testing.T) {
 	old := time.Now().AddDate(0, 0, -35).Format(time.DateOnly)
 	p.succeeds(t, "add", "The other memory stays", "--id", "other")
 	p.succeeds(t, "add", "First it said "+canary+" once", "--id", "c1")
-	p.succeeds(t, "checkpoint")
+	p.succeeds(t, "daemon", "publish")
 	p.succeeds(t, "update", "c1", "--content", canary)
 	p.succeeds(t, "add", "They said "+canary+", and more", "--id", "quote", "--space", "work")
 	p.succeeds(t, "log", "add", "Log of "+canary)
 	p.succeeds(t, "log", "add", "Decided on "+canary+" for good", "--at", old+" 14:30")
-	p.succeeds(t, "archive")
-	p.succeeds(t, "summary", "set", "Knows "+canary)
+	p.succeeds(t, "log", "archive")
+	p.succeeds(t, "memory", "summary", "set", "Knows "+canary)
 	p.succeeds(t, "session", "append", "s1", "--file", say("s1.jsonl", "Remember that the staging host is "+canary+"."))
-	p.succeeds(t, "reflect", "s1")
+	p.succeeds(t, "session", "reflect", "s1")
 	p.succeeds(t, "session", "append", "s2", "--file", say("s2.jsonl", "What about "+canary+"?"))
 	p.succeeds(t, "forget", "quote", "--space", "work", "--reason", "no more "+canary)
 	p.succeeds(t, "search", "xylophone")
-	p.succeeds(t, "checkpoint")
+	p.succeeds(t, "daemon", "publish")
 	p.succeeds(t, "add", "One more", "--id", "more")
-	p.succeeds(t, "checkpoint") // so that the backup holds it too
-	escaped := strings.NewReplacer(`"`, `\"`, "<", `\u003c`, ">", `\u003E`, "金", `\u91d1`, "丝", `\u4e1D`, "雀", `\u96c0`).Replace(canary)
+	p.succeeds(t, "daemon", "publish") // so that the backup holds it too
+	escaped := strings.NewReplacer(`"`, `\"`, "<", `\u003c`, ">", `\u003E`, "金", `\u91d1`, "丝", `\u4e1D`, "雀",
+		`\u96c0`).Replace(canary)
 	p.write(t, "quarantine/memory-0123456789ab.json", `{"raw":`+canary+`}`)
 	p.write(t, "quarantine/memory-0123456789ab.json.reason.txt", "why")
 	p.write(t, "quarantine/escaped.json", `{"a":"`+escaped+`"}`)
@@ -97,32 +99,34 @@ func (p place) plant(t *testing.T) {
 	}
 }
 
-// watched collects the numbers of operations as they are sent.
-func (p place) watched(ctx context.Context, t *testing.T) <-chan int64 {
+// watched collects the ids of operations as they are sent.
+func (p place) watched(ctx context.Context, t *testing.T) <-chan string {
 	t.Helper()
-	stream, err := pb.NewOperationServiceClient(p.dial(t)).Watch(ctx, &pb.OperationServiceWatchRequest{After: new(int64(0)), IncludeAll: true}, grpc.WaitForReady(true))
+	stream, err := pb.NewOperationServiceClient(p.dial(t)).Watch(ctx,
+		&pb.OperationServiceWatchRequest{Cursor: "0", IncludeBookkeeping: true}, grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers := make(chan int64, 1000)
+	ids := make(chan string, 1000)
 	go func() {
-		defer close(numbers)
+		defer close(ids)
 		for {
 			resp, err := stream.Recv()
 			if err != nil {
 				return
 			}
-			numbers <- resp.GetOperation().GetNumber()
+			ids <- resp.GetOperation().GetId()
 		}
 	}()
-	return numbers
+	return ids
 }
 
 func TestPurgeLeavesNothing(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
 	p.plant(t)
-	places := []string{"memory.json", "memory.json.bak", "logs/", "journal/", "snapshots/", "index/", "quarantine/memory", "quarantine/escaped"}
+	places := []string{"memory.json", "memory.json.bak", "logs/", "journal/", "snapshots/", "index/",
+		"quarantine/memory", "quarantine/escaped"}
 	for _, want := range places {
 		if !slices.ContainsFunc(p.traces(t), func(name string) bool { return strings.HasPrefix(name, want) }) {
 			t.Fatalf("before the purge the canary is not in %s: %v", want, p.traces(t))
@@ -130,19 +134,20 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	numbers := p.watched(ctx, t)
+	ids := p.watched(ctx, t)
 
-	if out := p.fails(t, 2, "purge", "c1"); !strings.Contains(out, "--yes") {
+	if out := p.fails(t, 2, "memory", "purge", "c1"); !strings.Contains(out, "--yes") {
 		t.Errorf("without a terminal and --yes: %s", out)
 	}
 	before := p.traces(t)
-	if out := p.succeeds(t, "purge", "c1", "--transcripts", "--dry-run"); !strings.Contains(out, "memories") || !strings.Contains(out, "would be erased") {
+	if out := p.succeeds(t, "memory", "purge", "c1", "--transcripts", "--dry-run"); !strings.Contains(out,
+		"memories") || !strings.Contains(out, "would be erased") {
 		t.Errorf("dry run: %s", out)
 	}
 	if after := p.traces(t); !slices.Equal(before, after) {
 		t.Errorf("the dry run changed %v to %v", before, after)
 	}
-	out := p.succeeds(t, "purge", "c1", "--text", canary, "--transcripts", "--yes", "--reason", "asked")
+	out := p.succeeds(t, "memory", "purge", "c1", "--text", canary, "--transcripts", "--yes", "--reason", "asked")
 	if !strings.Contains(out, "Purged (operation ") {
 		t.Errorf("purge: %s", out)
 	}
@@ -154,16 +159,20 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	}
 	p.succeeds(t, "add", "Written after the purge", "--id", "after")
 	last := int64(0)
-	for n := range numbers {
-		if n <= last {
-			t.Fatalf("operation %d was sent after %d", n, last)
+	for id := range ids {
+		digits, _, _ := strings.Cut(id, "-")
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n <= last {
+			t.Fatalf("operation %s was sent after %d: %v", id, last, err)
 		}
 		last = n
-		if rec, err := pb.NewOperationServiceClient(p.dial(t)).Get(t.Context(), &pb.OperationServiceGetRequest{Number: n}); err != nil {
+		if rec, err := pb.NewOperationServiceClient(p.dial(t)).Get(t.Context(),
+			&pb.OperationServiceGetRequest{Id: id}); err != nil {
 			t.Fatal(err)
 		} else if strings.Contains(rec.String(), "xylophone") {
-			t.Fatalf("operation %d still holds it", n)
-		} else if len(rec.GetOperation().GetChanges()) > 0 && rec.GetOperation().GetChanges()[0].GetMemory().GetId() == "after" {
+			t.Fatalf("operation %s still holds it", id)
+		} else if len(rec.GetOperation().GetChanges()) > 0 &&
+			rec.GetOperation().GetChanges()[0].GetMemory().GetId() == "after" {
 			break
 		}
 	}
@@ -186,10 +195,12 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	d.stop(t)
 }
 
-// afterPurge requires that the rest is there, that reflection does not bring the value back, and that an explicit add does.
+// afterPurge requires that the rest is there, that reflection does not bring the value back, and that an explicit add
+// does.
 func (p place) afterPurge(t *testing.T) {
 	t.Helper()
-	if out := p.succeeds(t, "get", "other", "after"); !strings.Contains(out, "The other memory stays") || !strings.Contains(out, "Written after the purge") {
+	if out := p.succeeds(t, "get", "other", "after"); !strings.Contains(out, "The other memory stays") ||
+		!strings.Contains(out, "Written after the purge") {
 		t.Errorf("other memories: %s", out)
 	}
 	p.fails(t, 1, "get", "c1")
@@ -199,14 +210,16 @@ func (p place) afterPurge(t *testing.T) {
 	file := filepath.Join(filepath.Dir(p.data), "s3.jsonl")
 	first, err := os.ReadFile(filepath.Join(filepath.Dir(p.data), "s1.jsonl"))
 	if err == nil {
-		err = os.WriteFile(file, append(first, `{"role":"user","content":"Remember that the spare host is green."}`+"\n"...), 0o600)
+		err = os.WriteFile(file, append(first, `{"role":"user","content":"Remember that the spare host is green."}`+
+			"\n"...), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.succeeds(t, "session", "append", "s3", "--file", file)
-	p.succeeds(t, "reflect", "s3")
-	if out := p.succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") || !strings.Contains(out, "spare host") {
+	p.succeeds(t, "session", "reflect", "s3")
+	if out := p.succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") ||
+		!strings.Contains(out, "spare host") {
 		t.Errorf("after another reflection: %s", out)
 	}
 	p.succeeds(t, "add", canary, "--id", "again")
@@ -215,7 +228,8 @@ func (p place) afterPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeFinishedAtStart kills the daemon while it purges and requires that nothing or all of it has happened after the next start.
+// TestPurgeFinishedAtStart kills the daemon while it purges and requires that nothing or all of it has happened after
+// the next start.
 func TestPurgeFinishedAtStart(t *testing.T) {
 	for _, moment := range []struct{ name, glob string }{
 		{"at once", "LOCK"},
@@ -231,7 +245,8 @@ func TestPurgeFinishedAtStart(t *testing.T) {
 			client := p.memories(t)
 			done := make(chan error, 1)
 			go func() {
-				_, err := client.Purge(t.Context(), &pb.MemoryServicePurgeRequest{Ids: []string{"c1"}, Texts: []string{canary}, Transcripts: true})
+				_, err := client.Purge(t.Context(),
+					&pb.MemoryServicePurgeRequest{Ids: []string{"c1"}, Texts: []string{canary}, Transcripts: true})
 				done <- err
 			}()
 			finished, acknowledged := false, false
@@ -254,7 +269,7 @@ func TestPurgeFinishedAtStart(t *testing.T) {
 				if acknowledged {
 					t.Error("it was acknowledged and has not happened")
 				}
-				p.succeeds(t, "purge", "c1", "--text", canary, "--transcripts", "--yes")
+				p.succeeds(t, "memory", "purge", "c1", "--text", canary, "--transcripts", "--yes")
 			}
 			if found := p.traces(t); len(found) > 0 {
 				t.Errorf("left in %v", found)

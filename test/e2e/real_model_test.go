@@ -23,20 +23,22 @@ func TestRealModel(t *testing.T) {
 // useModel configures programs that are started from now on.
 func useModel(t *testing.T, url, model, idle string) {
 	t.Helper()
-	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": model, "BASE_URL": url + "/v1", "IDLE_TIMEOUT": idle, "TIMEOUT": "1m", "MAX_OUTPUT_TOKENS": "1024"} {
+	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": model, "BASE_URL": url + "/v1",
+		"IDLE_TIMEOUT": idle, "TIMEOUT": "1m", "MAX_OUTPUT_TOKENS": "1024"} {
 		t.Setenv("MEMSIDECAR_LLM_"+name, value)
 	}
 }
 
-// realCheck has "llm test" say what the server can do: in each of the three ways, when it is paused, and when it is gone.
+// realCheck has "llm test" say what the server can do: in each of the three ways, when it is paused, and when it is
+// gone.
 func realCheck(t *testing.T, s *realllm.Server) {
 	p := newPlace(t)
-	for i, rung := range []string{"json_schema", "json_object", "plain"} {
+	for i, mode := range []string{"json_schema", "json_object", "plain"} {
 		proxy := realllm.NewProxy(t, s)
 		proxy.Refuse([]string{"json_schema", "json_object"}[:i]...)
 		useModel(t, proxy.URL, s.Model, "1m")
-		out, err := p.command("llm", "test", "--json").Output()
-		t.Logf("%s: %s", rung, out)
+		out, err := p.command("config", "test-llm", "--json").Output()
+		t.Logf("%s: %s", mode, out)
 		var said struct {
 			OK       bool   `json:"ok"`
 			Output   string `json:"output"`
@@ -44,10 +46,11 @@ func realCheck(t *testing.T, s *realllm.Server) {
 			Reported bool   `json:"usage_reported"`
 			Requests int    `json:"requests"`
 		}
-		if jerr := json.Unmarshal(out, &said); jerr != nil || said.Requests != len(proxy.Book()) {
-			t.Errorf("%v, %v; %d requests came by", err, jerr, len(proxy.Book()))
+		if jerr := json.Unmarshal(out, &said); jerr != nil || said.Requests != len(proxy.Exchanges()) {
+			t.Errorf("%v, %v; %d requests came by", err, jerr, len(proxy.Exchanges()))
 		}
-		if s.Own() && (err != nil || !said.OK || said.Output != rung || said.Enforced != (i == 0) || !said.Reported || said.Requests != i+1) {
+		if s.Own() && (err != nil || !said.OK || said.Output != mode || said.Enforced != (i == 0) || !said.Reported ||
+			said.Requests != i+1) {
 			t.Errorf("%v, %+v", err, said)
 		}
 	}
@@ -56,17 +59,17 @@ func realCheck(t *testing.T, s *realllm.Server) {
 		return
 	}
 	useModel(t, s.URL, s.Model, "1m")
-	t.Log(p.succeeds(t, "llm", "test"))
+	t.Log(p.succeeds(t, "config", "test-llm"))
 	useModel(t, s.URL, s.Model, "1s")
 	s.Pause()
-	out := p.fails(t, 1, "llm", "test")
+	out := p.fails(t, 1, "config", "test-llm")
 	s.Resume()
 	t.Log(out)
-	if !strings.Contains(out, "not one byte arrived") {
+	if !strings.Contains(out, "no byte arrived") {
 		t.Error("it does not say that the server hangs")
 	}
 	s.Stop()
-	out = p.fails(t, 1, "llm", "test")
+	out = p.fails(t, 1, "config", "test-llm")
 	s.Restart()
 	t.Log(out)
 	if !strings.Contains(out, "cannot be reached") {
@@ -74,27 +77,33 @@ func realCheck(t *testing.T, s *realllm.Server) {
 	}
 }
 
-// realDaemon pauses the server while the daemon has a session to reflect, and lets it go on. Nobody asks again: the daemon does, after half a minute.
+// realDaemon pauses the server while the daemon has a session to reflect, and lets it go on. Nobody asks again: the
+// daemon does, after half a minute.
 func realDaemon(t *testing.T, s *realllm.Server) {
 	s.NeedOwn(t, "it is paused with SIGSTOP")
 	p := newPlace(t)
 	proxy := realllm.NewProxy(t, s)
-	useModel(t, proxy.URL, s.Model, "10s") // for the reply after the pause too, on a machine that has other things to do
+	// for the reply after the pause too, on a machine that has other things to do
+	useModel(t, proxy.URL, s.Model, "10s")
 	d := p.serve(t)
 	conn := p.dial(t)
 	memories, sessions := pb.NewMemoryServiceClient(conn), pb.NewSessionServiceClient(conn)
-	if _, err := memories.Add(t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Id: "m1", Category: "facts", Content: "We use Postgres 14"}}}); err != nil {
+	if _, err := memories.Add(t.Context(),
+		&pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{
+			{Id: "m1", Category: "facts", Content: "We use Postgres 14"}}}); err != nil {
 		t.Fatal(err)
 	}
 	s.Pause()
-	res, err := sessions.Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: "s", Messages: []*pb.SessionMessage{{Role: "user", Content: "We use Postgres 16."}}})
-	t.Log(res.GetNote())
-	if err != nil || !res.GetPending() || !strings.Contains(res.GetNote(), "took too long") {
+	res, err := sessions.Reflect(t.Context(),
+		&pb.SessionServiceReflectRequest{SessionId: "s",
+			Messages: []*pb.SessionMessage{{Role: pb.Role_ROLE_USER, Content: "We use Postgres 16."}}})
+	t.Log(res.GetFallbackReason())
+	if err != nil || !res.GetPending() || !strings.Contains(res.GetFallbackReason(), "did not answer in time") {
 		t.Errorf("while the server was paused: %v, %v", res, err)
 	}
 	out, _ := p.command("doctor").CombinedOutput() // it warns
 	t.Logf("%s", out)
-	if !strings.Contains(string(out), "took too long") {
+	if !strings.Contains(string(out), "did not answer in time") {
 		t.Error("doctor does not say why the session waits")
 	}
 	s.Resume()
@@ -115,13 +124,14 @@ func realDaemon(t *testing.T, s *realllm.Server) {
 	}
 	d.stop(t)
 	var input, output int
-	for _, x := range proxy.Book() {
-		_, _, in, out := x.Said()
+	for _, x := range proxy.Exchanges() {
+		_, _, in, out := x.Reply()
 		input, output = input+in, output+out
 	}
 	ledger, err := os.ReadFile(filepath.Join(p.data, "llm.json"))
-	if want := fmt.Sprintf(`"requests":2,"failed":1,"reported":{"input":%d,"output":%d}`, input, output); err != nil || !strings.Contains(string(ledger), want) || len(proxy.Book()) != 2 {
-		t.Errorf("the ledger is %s, %v; %d requests came by, want %s", ledger, err, len(proxy.Book()), want)
+	if want := fmt.Sprintf(`"requests":2,"failed":1,"reported":{"input":%d,"output":%d}`, input, output); err != nil ||
+		!strings.Contains(string(ledger), want) || len(proxy.Exchanges()) != 2 {
+		t.Errorf("the ledger is %s, %v; %d requests came by, want %s", ledger, err, len(proxy.Exchanges()), want)
 	}
 	t.Logf("%s", ledger)
 }

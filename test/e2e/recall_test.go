@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// quick recalls as the hook of a prompt does, which must end well. It returns the reason why nothing was said, and the block. No test
-// here asserts how long it took, as this machine may be busy: the minute is for what waits for an answer. bench measures it.
+// quick recalls as the hook of a prompt does, which must end well. It returns the reason why nothing was said, and
+// the block. No test here asserts how long it took, as this machine may be busy: the minute is for what waits for an
+// answer. bench measures it.
 func (p place) quick(t *testing.T, more ...string) (reason, block string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -60,7 +61,8 @@ func (p place) logged(t *testing.T, reason string) int {
 	return n
 }
 
-// TestRecallFailsNoTurn: whatever is wrong with the daemon, a prompt gets nothing, the hook ends well, and the log says why.
+// TestRecallFailsNoTurn: whatever is wrong with the daemon, a prompt gets nothing, the hook ends well, and the log
+// says why.
 func TestRecallFailsNoTurn(t *testing.T) {
 	p := newPlace(t)
 	nothing := func(what, want string, more ...string) {
@@ -83,7 +85,8 @@ func TestRecallFailsNoTurn(t *testing.T) {
 
 	d := p.serve(t)
 	p.succeeds(t, "add", "The staging gateway listens on port 8443.")
-	if reason, block := p.quick(t, "--session", "s0", "--timeout", "10s"); reason != "" || !strings.Contains(block, "8443") {
+	if reason, block := p.quick(t, "--session", "s0", "--timeout", "10s"); reason != "" ||
+		!strings.Contains(block, "8443") {
 		t.Errorf("all is well: %s, %q", reason, block)
 	}
 	nothing("bad request", "FAILED", "--tokens", "1", "--timeout", "10s")
@@ -94,14 +97,15 @@ func TestRecallFailsNoTurn(t *testing.T) {
 	if err := d.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if reason, block := p.quick(t, "--session", "s1", "--timeout", "10s"); reason != "" || !strings.Contains(block, "8443") {
+	if reason, block := p.quick(t, "--session", "s1", "--timeout", "10s"); reason != "" ||
+		!strings.Contains(block, "8443") {
 		t.Errorf("what was not told counts as told: %s, %q", reason, block)
 	}
 	d.kill()
 	nothing("killed", "DOWN")
 
 	p.serve(t)
-	p.succeeds(t, "stop")
+	p.succeeds(t, "daemon", "stop")
 	nothing("stopped on purpose", "STOPPED")
 
 	// Somebody who takes the connection and says nothing, as a daemon whose machine is overwhelmed.

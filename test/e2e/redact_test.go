@@ -20,8 +20,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/fakellm"
 )
 
-// TestSecretsEverywhere sends 200 made-up secrets down every path into the daemon and looks for them in every file it has, in what it logged, in what
-// it printed and in what it asked the model. The model says back what it was told in its own words, so that its replies are a path too.
+// TestSecretsEverywhere sends 200 made-up secrets down every path into the daemon and looks for them in every file it
+// has, in what it logged, in what it printed and in what it asked the model. The model says back what it was told in
+// its own words, so that its replies are a path too.
 func TestSecretsEverywhere(t *testing.T) {
 	p := newPlace(t)
 	secrets := memtest.Secrets(7, 200)
@@ -36,21 +37,24 @@ func TestSecretsEverywhere(t *testing.T) {
 	}})
 	srv := httptest.NewServer(model)
 	t.Cleanup(srv.Close)
-	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": "m", "BASE_URL": srv.URL + "/v1", "DAILY_TOKENS": "unlimited"} {
+	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": "m", "BASE_URL": srv.URL + "/v1",
+		"DAILY_TOKENS": "unlimited"} {
 		t.Setenv("MEMSIDECAR_LLM_"+name, value)
 	}
 	d := p.serve(t)
 	conn := p.dial(t)
-	s := sender{t: t, ctx: t.Context(), memory: pb.NewMemoryServiceClient(conn), session: pb.NewSessionServiceClient(conn), logs: pb.NewLogServiceClient(conn),
-		learning: pb.NewLearningServiceClient(conn), admin: pb.NewAdminServiceClient(conn)}
+	s := sender{t: t, ctx: t.Context(), memory: pb.NewMemoryServiceClient(conn),
+		session: pb.NewSessionServiceClient(conn), logs: pb.NewLogServiceClient(conn),
+		admin: pb.NewAdminServiceClient(conn)}
 	for i, secret := range secrets {
 		s.path(i, (i+i/20)%10, secret.Text) // each of 20 kinds by each of 10 paths
 	}
 	s.reflect()
 	s.importing(secrets)
-	p.succeeds(t, "checkpoint")
+	p.succeeds(t, "daemon", "publish")
 	p.editByHand(t, secrets)
-	printed := p.succeeds(t, "list", "--json", "--limit", "0") + p.succeeds(t, "ops", "--json") + p.succeeds(t, "review", "--json", "--all")
+	printed := p.succeeds(t, "list", "--json", "--limit", "0") + p.succeeds(t, "ops", "--json") +
+		p.succeeds(t, "review", "--json", "--all")
 	d.stop(t)
 
 	places := map[string][]byte{"the log of the daemon": []byte(d.output()), "what was printed": []byte(printed)}
@@ -74,7 +78,8 @@ func TestSecretsEverywhere(t *testing.T) {
 			}
 			if bytes.Contains(data, []byte(secret.Value)) {
 				at := bytes.Index(data, []byte(secret.Value))
-				t.Errorf("%s holds %q of %q: …%s…", name, secret.Value, secret.Text, data[max(0, at-200):min(len(data), at+len(secret.Value)+100)])
+				t.Errorf("%s holds %q of %q: …%s…", name, secret.Value, secret.Text,
+					data[max(0, at-200):min(len(data), at+len(secret.Value)+100)])
 			}
 		}
 	}
@@ -86,44 +91,60 @@ func TestSecretsEverywhere(t *testing.T) {
 
 // sender sends texts by every path in turn.
 type sender struct {
-	t        *testing.T
-	ctx      context.Context
-	memory   pb.MemoryServiceClient
-	session  pb.SessionServiceClient
-	logs     pb.LogServiceClient
-	learning pb.LearningServiceClient
-	admin    pb.AdminServiceClient
+	t       *testing.T
+	ctx     context.Context
+	memory  pb.MemoryServiceClient
+	session pb.SessionServiceClient
+	logs    pb.LogServiceClient
+	admin   pb.AdminServiceClient
+}
+
+// consolidate is the request for one text.
+func consolidate(text *pb.ConsolidateText) *pb.MemoryServiceConsolidateRequest {
+	return &pb.MemoryServiceConsolidateRequest{Input: &pb.MemoryServiceConsolidateRequest_Text{Text: text}}
 }
 
 func (s *sender) path(i, path int, text string) {
 	s.t.Helper()
 	id := fmt.Sprint("s", i%8)
 	said := func(m *pb.SessionMessage) error {
-		_, err := s.session.Append(s.ctx, &pb.SessionServiceAppendRequest{SessionId: id, Messages: []*pb.SessionMessage{m}})
+		_, err := s.session.Append(s.ctx, &pb.SessionServiceAppendRequest{SessionId: id,
+			Messages: []*pb.SessionMessage{m}})
 		return err
 	}
 	var err error
 	switch path {
 	case 0:
-		err = said(&pb.SessionMessage{Role: "user", Content: "I prefer this: " + text})
+		err = said(&pb.SessionMessage{Role: pb.Role_ROLE_USER, Content: "I prefer this: " + text})
 	case 1:
-		err = said(&pb.SessionMessage{Role: "assistant", Content: text})
+		err = said(&pb.SessionMessage{Role: pb.Role_ROLE_ASSISTANT, Content: text})
 	case 2:
-		err = said(&pb.SessionMessage{Role: "tool", Tool: &pb.ToolCall{Name: "sh", Arguments: text, Result: text, Error: text, Failed: true}})
+		err = said(&pb.SessionMessage{Role: pb.Role_ROLE_TOOL,
+			Tool: &pb.ToolCall{Name: "sh", Arguments: text, Result: text, Error: text, Failed: true}})
 	case 3:
-		_, err = s.memory.Add(s.ctx, &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Content: "remember " + text, Title: text, Tags: []string{"a"}, Context: &pb.MemoryContext{Tool: "x", ErrorType: text}}}})
+		_, err = s.memory.Add(s.ctx, &pb.MemoryServiceAddRequest{
+			Items: []*pb.NewMemory{{Content: "remember " + text, Title: text, Tags: []string{"a"},
+				Context: &pb.MemoryContext{Tool: "x", ErrorType: text}}}})
 	case 4:
-		_, err = s.logs.Append(s.ctx, &pb.LogServiceAppendRequest{Entries: []*pb.NewLogEntry{{Type: "event", Content: text, Error: text}}})
+		_, err = s.logs.Append(s.ctx, &pb.LogServiceAppendRequest{
+			Entries: []*pb.NewLogEntry{{Type: "event", Content: text, Error: text}}})
 	case 5:
-		_, err = s.memory.Consolidate(s.ctx, &pb.MemoryServiceConsolidateRequest{Content: "The deployment notes of the harbour team say: " + text, Title: text})
+		_, err = s.memory.Consolidate(s.ctx,
+			consolidate(&pb.ConsolidateText{
+				Content: "The deployment notes of the harbour team say: " + text, Title: text,
+			}))
 	case 6:
-		_, err = s.memory.Consolidate(s.ctx, &pb.MemoryServiceConsolidateRequest{Content: "It is said that " + text, Wait: new(false)})
+		_, err = s.memory.Consolidate(s.ctx,
+			consolidate(&pb.ConsolidateText{Content: "It is said that " + text, Async: true}))
 	case 7:
-		_, err = s.learning.SaveMemory(s.ctx, &pb.LearningServiceSaveMemoryRequest{HistoryEntry: "did " + text, MemoryText: "- it is so: " + strings.ReplaceAll(text, "\n", " "), Memories: []*pb.MemoryUpdate{{Content: "and so " + text}}})
+		_, err = s.memory.Save(s.ctx,
+			&pb.MemoryServiceSaveRequest{HistoryEntry: "did " + text, MemoryText: "- it is so: " +
+				strings.ReplaceAll(text, "\n", " "), Memories: []*pb.MemoryUpdate{{Content: "and so " + text}}})
 	case 8:
-		_, err = s.session.Append(s.ctx, &pb.SessionServiceAppendRequest{SessionId: id, ContextSummary: "so far: " + text})
+		_, err = s.session.Append(s.ctx, &pb.SessionServiceAppendRequest{SessionId: id, ContextSummary: "so far: " +
+			text})
 	case 9:
-		_, err = s.memory.SetRollingSummary(s.ctx, &pb.MemoryServiceSetRollingSummaryRequest{Summary: "sum: " + text})
+		_, err = s.memory.SetSummary(s.ctx, &pb.MemoryServiceSetSummaryRequest{Summary: "sum: " + text})
 	}
 	if err != nil {
 		s.t.Errorf("path %d: %v", path, err)
@@ -133,11 +154,14 @@ func (s *sender) path(i, path int, text string) {
 func (s *sender) reflect() {
 	s.t.Helper()
 	for i := range 8 {
-		if _, err := s.session.Reflect(s.ctx, &pb.SessionServiceReflectRequest{SessionId: fmt.Sprint("s", i)}); err != nil {
+		if _, err := s.session.Reflect(s.ctx,
+			&pb.SessionServiceReflectRequest{SessionId: fmt.Sprint("s", i)}); err != nil {
 			s.t.Error(err)
 		}
 	}
-	if _, err := s.learning.ConsolidatePending(s.ctx, &pb.LearningServiceConsolidatePendingRequest{}); err != nil {
+	if _, err := s.memory.Consolidate(s.ctx, &pb.MemoryServiceConsolidateRequest{
+		Input: &pb.MemoryServiceConsolidateRequest_LogEntries{LogEntries: &pb.ConsolidateLogEntries{}},
+	}); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -159,7 +183,9 @@ func (s *sender) importing(secrets []memtest.Secret) {
 		Memories []one  `json:"memories"`
 	}{2, secrets[3].Text, nil}
 	for i, secret := range secrets {
-		file.Memories = append(file.Memories, one{fmt.Sprint("imported-", i), "facts", "imported " + secret.Text, 0.5, "2026-01-01T00:00:00Z", "user_explicit"})
+		file.Memories = append(file.Memories,
+			one{fmt.Sprint("imported-", i), "facts", "imported " + secret.Text, 0.5, "2026-01-01T00:00:00Z",
+				"user_explicit"})
 	}
 	data, err := json.Marshal(file)
 	if err != nil {
@@ -194,18 +220,21 @@ func (p place) editByHand(t *testing.T, secrets []memtest.Secret) {
 		all = append(all, s.Text)
 	}
 	text, _ := json.Marshal("by hand: " + strings.Join(all[:40], "\n"))
-	edited := bytes.Replace(data, []byte(`"memories": [`), []byte(`"memories": [{"id":"by-hand","category":"facts","content":`+string(text)+`,"salience":0.5,"created_at":"2026-01-01T00:00:00Z","source":"user_explicit"},`), 1)
+	edited := bytes.Replace(data, []byte(`"memories": [`),
+		[]byte(`"memories": [{"id":"by-hand","category":"facts","content":`+string(text)+
+			`,"salience":0.5,"created_at":"2026-01-01T00:00:00Z","source":"user_explicit"},`), 1)
 	if bytes.Equal(edited, data) {
 		t.Fatal("the published file has no list of memories")
 	}
 	if err := os.WriteFile(name, edited, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.succeeds(t, "checkpoint")
-	if out := p.succeeds(t, "get", "by-hand"); !strings.Contains(out, "by hand:") || !strings.Contains(out, "redacted:") {
-		t.Fatalf("the edit was not taken over: %s", out)
+	p.succeeds(t, "daemon", "publish")
+	if out := p.succeeds(t, "get", "by-hand"); !strings.Contains(out, "by hand:") ||
+		!strings.Contains(out, "redacted:") {
+		t.Fatalf("the edit was skipped: %s", out)
 	}
 	// The backup is the file before, as it was written by hand, until the next publication.
 	p.succeeds(t, "add", "published once more")
-	p.succeeds(t, "checkpoint")
+	p.succeeds(t, "daemon", "publish")
 }

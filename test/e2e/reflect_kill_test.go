@@ -74,7 +74,8 @@ func (a *assassin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}}, r)
 	a.strike(atReply)
-	// The reply is on its way. The client may be waiting for the end of the response, so the look goes on beside this handler.
+	// The reply is on its way. The client may be waiting for the end of the response, so the look goes on beside this
+	// handler.
 	for step, changed := range map[int]func() bool{
 		atJournal:    func() bool { return a.written("journal/*.jsonl").After(journal) },
 		atPublishing: func() bool { return a.written("memory.json").After(published) },
@@ -89,7 +90,8 @@ func (a *assassin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// written is when any of the files that match was written last. Their sizes say nothing: segments are made larger ahead.
+// written is when any of the files that match was written last. Their sizes say nothing: segments are made larger
+// ahead.
 func (a *assassin) written(pattern string) (at time.Time) {
 	names, _ := filepath.Glob(filepath.Join(a.place.data, pattern))
 	for _, name := range names {
@@ -117,8 +119,9 @@ func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 var berth = regexp.MustCompile(`berth-\d+`)
 
-// TestReflectKill kills the daemon at every step of reflecting a session by a model, again and again. After each restart every session is
-// reflected exactly once: its memory is there once, and one operation holds it with the mark.
+// TestReflectKill kills the daemon at every step of reflecting a session by a model, again and again. After each
+// restart every session is reflected exactly once: its memory is there once, and one operation holds it with the
+// mark.
 func TestReflectKill(t *testing.T) {
 	p := newPlace(t)
 	a := &assassin{place: p, model: fakellm.New(fakellm.Step{Answer: func(q fakellm.Request) string {
@@ -145,9 +148,11 @@ func TestReflectKill(t *testing.T) {
 		d := p.serve(t)
 		sessions := pb.NewSessionServiceClient(p.dial(t))
 		id, name := fmt.Sprintf("s%d", round), fmt.Sprintf("berth-%d", round)
-		_, err := sessions.Append(t.Context(), &pb.SessionServiceAppendRequest{SessionId: id, Messages: []*pb.SessionMessage{
-			{Seq: 1, Role: "user", Content: "The ferry to Oslo leaves from " + name}, {Seq: 2, Role: "assistant", Content: "Noted."},
-		}})
+		_, err := sessions.Append(t.Context(),
+			&pb.SessionServiceAppendRequest{SessionId: id, Messages: []*pb.SessionMessage{
+				{Seq: 1, Role: pb.Role_ROLE_USER, Content: "The ferry to Oslo leaves from " + name},
+				{Seq: 2, Role: pb.Role_ROLE_ASSISTANT, Content: "Noted."},
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +171,8 @@ func TestReflectKill(t *testing.T) {
 		a.aim(-1, nil)
 
 		d = p.serve(t)
-		res, err := pb.NewSessionServiceClient(p.dial(t)).Reflect(t.Context(), &pb.SessionServiceReflectRequest{SessionId: id})
+		res, err := pb.NewSessionServiceClient(p.dial(t)).Reflect(t.Context(),
+			&pb.SessionServiceReflectRequest{SessionId: id})
 		if err != nil || res.GetPending() || res.GetSession().GetState() != pb.SessionState_SESSION_STATE_REFLECTED {
 			t.Fatalf("round %d, step %d: %v, %v\n%s", round, step, res, err, d.output())
 		}
@@ -174,7 +180,8 @@ func TestReflectKill(t *testing.T) {
 	}
 	checkReflectedOnce(t, p, *reflectRounds)
 	p.succeeds(t, "check")
-	t.Logf("%d rounds, killed at steps %v, the model was asked %d times", *reflectRounds, killed, a.model.Book().Requests)
+	t.Logf("%d rounds, killed at steps %v, the model was asked %d times", *reflectRounds, killed,
+		a.model.Stats().Requests)
 }
 
 // checkReflectedOnce counts memories and operations of the sessions s0, s1…
@@ -197,13 +204,14 @@ func checkReflectedOnce(t *testing.T, p place, rounds int) {
 	}
 	ops := map[string]int{}
 	for token := ""; ; {
-		page, err := pb.NewOperationServiceClient(p.dial(t)).List(t.Context(), &pb.OperationServiceListRequest{PageSize: 1000, PageToken: token, IncludeAll: true})
+		page, err := pb.NewOperationServiceClient(p.dial(t)).List(t.Context(),
+			&pb.OperationServiceListRequest{PageSize: 1000, PageToken: token, IncludeBookkeeping: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, op := range page.GetOperations() {
-			if op.GetActor() == "reflect" {
-				ops[op.GetSession()]++
+			if op.GetActor() == pb.Actor_ACTOR_REFLECT {
+				ops[op.GetSessionId()]++
 			}
 		}
 		if token = page.GetNextPageToken(); token == "" {

@@ -15,8 +15,8 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
 
-// TestSocketActivation is a service manager: it listens, passes the socket on, is told when requests are answered, and goes on listening after the
-// daemon has stopped.
+// TestSocketActivation is a service manager: it listens, passes the socket on, is told when requests are answered,
+// and goes on listening after the daemon has stopped.
 func TestSocketActivation(t *testing.T) {
 	p := newPlace(t)
 	dir := filepath.Dir(p.socket)
@@ -41,9 +41,10 @@ func TestSocketActivation(t *testing.T) {
 
 	conn := p.dial(t) // nobody serves yet: a service manager lets clients wait
 	for round := range 2 {
-		cmd := p.command("serve")
+		cmd := p.command("daemon", "serve")
 		// The number of the process is known to itself only.
-		activated := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`}, cmd.Args...)...)
+		activated := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`},
+			cmd.Args...)...)
 		activated.Env = append(cmd.Env, "NOTIFY_SOCKET="+filepath.Join(dir, "n"))
 		activated.ExtraFiles = []*os.File{file}
 		d := p.serveAs(t, activated)
@@ -52,8 +53,9 @@ func TestSocketActivation(t *testing.T) {
 		if err != nil || string(told[:n]) != "READY=1" {
 			t.Fatalf("round %d: told %q, error %v", round, told[:n], err)
 		}
-		res, err := pb.NewMemoryServiceClient(conn).Add(t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Content: fmt.Sprint("round ", round)}}})
-		if err != nil || res.GetResult().GetOperation() == 0 {
+		res, err := pb.NewMemoryServiceClient(conn).Add(t.Context(),
+			&pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Content: fmt.Sprint("round ", round)}}})
+		if err != nil || res.GetResult().GetOperationId() == "" {
 			t.Fatalf("round %d: %v, %v\n%s", round, res, err, d.output())
 		}
 		if out := p.succeeds(t, "doctor"); strings.Contains(out, "FAIL") {
@@ -69,7 +71,8 @@ func TestSocketActivation(t *testing.T) {
 // TestActivatedWithAnotherSocket refuses to serve on a socket that clients do not look at.
 func TestActivatedWithAnotherSocket(t *testing.T) {
 	p := newPlace(t)
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(filepath.Dir(p.socket), "other"), Net: "unix"})
+	listener, err := net.ListenUnix("unix",
+		&net.UnixAddr{Name: filepath.Join(filepath.Dir(p.socket), "other"), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +82,7 @@ func TestActivatedWithAnotherSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd := p.command("serve")
+	cmd := p.command("daemon", "serve")
 	activated := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`}, cmd.Args...)...)
 	activated.Env, activated.ExtraFiles = cmd.Env, []*os.File{file}
 	out, err := activated.CombinedOutput()
@@ -92,11 +95,12 @@ func TestActivatedWithAnotherSocket(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	p := newPlace(t)
 	socket := filepath.Join(filepath.Dir(p.socket), "m")
-	cmd := p.command("serve")
+	cmd := p.command("daemon", "serve")
 	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+socket)
 	d := p.serveAs(t, cmd)
 	p.succeeds(t, "add", "the kea is a parrot", "--category", "facts", "--salience", "0.8")
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}}
 	defer client.CloseIdleConnections()
@@ -124,8 +128,10 @@ func TestMetrics(t *testing.T) {
 	get("/readyz")
 	body := get("/metrics")
 	for _, want := range []string{
-		`memsidecar_memories{category="facts"} 1`, `memsidecar_average_salience 0.8`, `memsidecar_calls_total{code="OK",method="MemoryService/Add"} 1`,
-		`memsidecar_call_duration_seconds_count{method="MemoryService/Add"} 1`, `memsidecar_journal_bytes `, `memsidecar_publication_lag_seconds{kind="memory.json"} `,
+		`memsidecar_memories{category="facts"} 1`, `memsidecar_average_salience 0.8`,
+		`memsidecar_calls_total{code="OK",method="MemoryService/Add"} 1`,
+		`memsidecar_call_duration_seconds_count{method="MemoryService/Add"} 1`, `memsidecar_journal_bytes `,
+		`memsidecar_publication_lag_seconds{kind="memory.json"} `,
 		`memsidecar_sessions_waiting 0`, `memsidecar_cache_requests_total{cache="session_context",result="hit"} 0`,
 	} {
 		if !strings.Contains(body, "\n"+want) {

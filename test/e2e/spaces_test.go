@@ -45,7 +45,7 @@ func TestClientsAndSpaces(t *testing.T) {
 	for round := range raceRounds {
 		refused += race(t, clients, round)
 	}
-	operation := repeat(t, clients, 0)
+	operation := repeat(t, clients, "")
 
 	d.kill()
 	d = p.serve(t)
@@ -55,7 +55,7 @@ func TestClientsAndSpaces(t *testing.T) {
 	}
 	together(t, again, (*tenant).verify)
 	if got := repeat(t, again, operation); got != operation {
-		t.Errorf("the repeated request is operation %d, was %d", got, operation)
+		t.Errorf("the repeated request is operation %s, was %s", got, operation)
 	}
 	if want := raceRounds * (tenants - len(spaces)); refused != want {
 		t.Errorf("%d updates of an old revision were refused, want %d", refused, want)
@@ -70,7 +70,8 @@ func connect(t *testing.T, p place) []*tenant {
 	for i := range all {
 		conn := p.dial(t)
 		all[i] = &tenant{
-			number: i / len(spaces), space: spaces[i%len(spaces)], content: map[string]string{}, retired: map[string]bool{},
+			number: i / len(spaces), space: spaces[i%len(spaces)], content: map[string]string{},
+			retired:  map[string]bool{},
 			memories: pb.NewMemoryServiceClient(conn), search: pb.NewSearchServiceClient(conn),
 		}
 	}
@@ -84,7 +85,8 @@ func (c *tenant) shared(t *testing.T, add bool) int64 {
 	t.Helper()
 	if add {
 		if _, err := c.memories.Add(t.Context(), &pb.MemoryServiceAddRequest{
-			Space: c.space, Items: []*pb.NewMemory{{Id: "shared", Category: "facts", Content: "the harbour of " + c.space}},
+			Space: c.space, Items: []*pb.NewMemory{{Id: "shared", Category: "facts", Content: "the harbour of " +
+				c.space}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +135,8 @@ func (c *tenant) work(ctx context.Context) error {
 				return err
 			}
 		case 2:
-			if _, err := c.memories.Delete(ctx, &pb.MemoryServiceDeleteRequest{Space: c.space, Ids: []string{id}}); err != nil {
+			if _, err := c.memories.Delete(ctx,
+				&pb.MemoryServiceDeleteRequest{Space: c.space, Ids: []string{id}}); err != nil {
 				return fmt.Errorf("delete: %w", err)
 			}
 			c.retired[id] = true
@@ -153,7 +156,8 @@ func (c *tenant) revise(ctx context.Context, id string) error {
 	}
 	text := c.content[id] + " and revised it"
 	req := &pb.MemoryServiceUpdateRequest{
-		Space: c.space, Id: id, ExpectedRevision: got.GetMemories()[0].GetRevision(), Patch: &pb.MemoryPatch{Content: &text},
+		Space: c.space, Id: id, ExpectedRevision: got.GetMemories()[0].GetRevision(),
+		Patch: &pb.MemoryPatch{Content: &text},
 	}
 	if _, err := c.memories.Update(ctx, req); err != nil {
 		return fmt.Errorf("update: %w", err)
@@ -173,17 +177,20 @@ func (c *tenant) look(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("get: %w", err)
 	}
-	if m := got.GetMemories()[0]; m.GetContent() != c.content[id] || (m.GetStatus() == pb.MemoryStatus_MEMORY_STATUS_RETIRED) != c.retired[id] {
-		return fmt.Errorf("%s is %q, %v; acknowledged was %q, retired %v", id, m.GetContent(), m.GetStatus(), c.content[id], c.retired[id])
+	if m := got.GetMemories()[0]; m.GetContent() != c.content[id] ||
+		(m.GetStatus() == pb.MemoryStatus_MEMORY_STATUS_RETIRED) != c.retired[id] {
+		return fmt.Errorf("%s is %q, %v; acknowledged was %q, retired %v", id, m.GetContent(), m.GetStatus(),
+			c.content[id], c.retired[id])
 	}
 	found, err := c.search.Search(ctx, &pb.SearchServiceSearchRequest{
-		Spaces: []string{c.space}, Query: fmt.Sprintf("lighthouse keeper client%d", c.number), K: 50,
+		Spaces: []string{c.space}, Query: fmt.Sprintf("lighthouse keeper client%d", c.number), Limit: 50,
 	})
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}
 	for _, h := range found.GetHits() {
-		if h.GetSpace() != c.space || !c.own(h.GetMemory()) || h.GetMemory().GetStatus() == pb.MemoryStatus_MEMORY_STATUS_RETIRED {
+		if h.GetSpace() != c.space || !c.own(h.GetMemory()) ||
+			h.GetMemory().GetStatus() == pb.MemoryStatus_MEMORY_STATUS_RETIRED {
 			return fmt.Errorf("search found %v", h)
 		}
 	}
@@ -196,7 +203,9 @@ func (c *tenant) look(ctx context.Context, id string) error {
 
 // own reports that a memory names the space of the client and no other.
 func (c *tenant) own(m *pb.Memory) bool {
-	return !slices.ContainsFunc(spaces, func(s string) bool { return strings.Contains(m.GetContent(), s) != (s == c.space) })
+	return !slices.ContainsFunc(spaces, func(s string) bool {
+		return strings.Contains(m.GetContent(), s) != (s == c.space)
+	})
 }
 
 // list pages through the active memories of the space.
@@ -282,14 +291,15 @@ func race(t *testing.T, clients []*tenant, round int) (refused int) {
 }
 
 // repeat sends one request with one key from all clients at once. It is applied by the first alone, or by none when it
-// was done as an operation before; everybody gets its number.
-func repeat(t *testing.T, clients []*tenant, before int64) int64 {
+// was done as an operation before; everybody gets its id.
+func repeat(t *testing.T, clients []*tenant, before string) string {
 	t.Helper()
 	results := make([]*pb.WriteResult, len(clients))
 	together(t, clients, func(c *tenant, ctx context.Context) error {
 		resp, err := c.memories.Add(ctx, &pb.MemoryServiceAddRequest{
 			Space: spaces[0], IdempotencyKey: "only-once",
-			Items: []*pb.NewMemory{{Category: "facts", Content: "the bridge of " + spaces[0] + " is closed on Sundays"}},
+			Items: []*pb.NewMemory{{Category: "facts", Content: "the bridge of " + spaces[0] +
+				" is closed on Sundays"}},
 		})
 		results[c.index()] = resp.GetResult()
 		return err
@@ -299,11 +309,12 @@ func repeat(t *testing.T, clients []*tenant, before int64) int64 {
 		if !r.GetReplayed() {
 			first++
 		}
-		if r.GetOperation() == 0 || r.GetOperation() != results[0].GetOperation() || r.GetOutcomes()[0].GetId() != results[0].GetOutcomes()[0].GetId() {
+		if r.GetOperationId() == "" || r.GetOperationId() != results[0].GetOperationId() ||
+			r.GetOutcomes()[0].GetId() != results[0].GetOutcomes()[0].GetId() {
 			t.Errorf("one client got %v, another %v", results[0], r)
 		}
 	}
-	if want := map[bool]int{true: 1, false: 0}[before == 0]; first != want {
+	if want := map[bool]int{true: 1, false: 0}[before == ""]; first != want {
 		t.Errorf("%d clients were told that it was done for them, want %d", first, want)
 	}
 	all, err := clients[0].list(t.Context())
@@ -319,5 +330,5 @@ func repeat(t *testing.T, clients []*tenant, before int64) int64 {
 	if copies != 1 {
 		t.Errorf("%d memories were added", copies)
 	}
-	return results[0].GetOperation()
+	return results[0].GetOperationId()
 }

@@ -16,8 +16,8 @@ var (
 	resumedSync = regexp.MustCompile(`^(\d+) +<\.\.\. fdatasync resumed>\) += 0`)
 )
 
-// TestSyncBeforeReply watches the system calls: between the write of a record and the reply that acknowledges it there is an fdatasync of the
-// journal that has returned.
+// TestSyncBeforeReply watches the system calls: between the write of a record and the reply that acknowledges it
+// there is an fdatasync of the journal that has returned.
 func TestSyncBeforeReply(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -25,8 +25,9 @@ func TestSyncBeforeReply(t *testing.T) {
 	}
 	p := newPlace(t)
 	trace := filepath.Join(filepath.Dir(p.data), "trace")
-	serve := p.command("serve")
-	cmd := exec.Command(strace, append([]string{"-f", "-y", "-s", "100000", "-e", "trace=pwrite64,fdatasync,write,writev,sendmsg", "-o", trace}, serve.Args...)...)
+	serve := p.command("daemon", "serve")
+	cmd := exec.Command(strace, append([]string{"-f", "-y", "-s", "100000", "-e",
+		"trace=pwrite64,fdatasync,write,writev,sendmsg", "-o", trace}, serve.Args...)...)
 	cmd.Env = serve.Env
 	if out, err := exec.Command(strace, "-o", "/dev/null", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace may not trace here: %s", out)
@@ -39,7 +40,7 @@ func TestSyncBeforeReply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.succeeds(t, "stop")
+	p.succeeds(t, "daemon", "stop")
 	<-d.done
 	raw, err := os.ReadFile(trace)
 	if err != nil {
@@ -54,7 +55,8 @@ func TestSyncBeforeReply(t *testing.T) {
 	t.Logf("%d acknowledgements, each behind a completed fdatasync", adds)
 }
 
-// syncedBeforeReply looks for the write of id to the journal, then for an fdatasync that began and returned 0, then for id in a reply.
+// syncedBeforeReply looks for the write of id to the journal, then for an fdatasync that began and returned 0, then
+// for id in a reply.
 func syncedBeforeReply(lines []string, id string) error {
 	written, synced, began := false, false, map[string]bool{}
 	for _, line := range lines {
@@ -72,7 +74,8 @@ func syncedBeforeReply(lines []string, id string) error {
 			if m := resumedSync.FindStringSubmatch(line); began[m[1]] {
 				synced = true
 			}
-		case strings.Contains(line, id) && strings.Contains(line, "<") && (strings.Contains(line, "socket:") || strings.Contains(line, "UNIX")):
+		case strings.Contains(line, id) && strings.Contains(line, "<") &&
+			(strings.Contains(line, "socket:") || strings.Contains(line, "UNIX")):
 			if !written || !synced {
 				return fmt.Errorf("%s was acknowledged with written=%v, synced=%v: %.200s", id, written, synced, line)
 			}

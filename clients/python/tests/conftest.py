@@ -30,5 +30,5 @@ def home(program, monkeypatch):
         monkeypatch.setenv(name, value)
     yield directory
     monkeypatch.setenv("MEMSIDECAR_PROGRAM", program)
-    subprocess.run([program, "stop"], check=True, capture_output=True)
+    subprocess.run([program, "daemon", "stop"], check=True, capture_output=True)
     shutil.rmtree(directory)

@@ -11,6 +11,7 @@ import memsidecar
 from memsidecar import _errors
 from memsidecar.v1 import (
     admin_service_pb2,
+    file_service_pb2,
     log_service_pb2,
     memory_service_pb2,
     operation_service_pb2,
@@ -25,6 +26,7 @@ SERVICES = {
     "SessionService": ("sessions", session_service_pb2),
     "LogService": ("logs", log_service_pb2),
     "OperationService": ("operations", operation_service_pb2),
+    "FileService": ("files", file_service_pb2),
     "AdminService": ("admin", admin_service_pb2),
 }
 

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// A field of a request that is not valid.
+/// An invalid field of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Its path, such as `items[0].salience`.
@@ -12,18 +12,18 @@ pub struct Violation {
     pub description: String,
 }
 
-/// What a call failed with, read from its status.
+/// The error of a call, read from its status.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The gRPC code.
     pub code: Code,
-    /// `UPPER_SNAKE` and stable, such as `STALE_REVISION`; empty when no daemon answered.
+    /// `UPPER_SNAKE` and stable, such as `STALE_REVISION`; empty if no daemon answered.
     pub reason: String,
     /// For people.
     pub message: String,
-    /// What belongs to the reason.
+    /// Details of the reason.
     pub metadata: HashMap<String, String>,
-    /// All fields of the request that are not valid.
+    /// All invalid fields of the request.
     pub violations: Vec<Violation>,
 }
 

@@ -1,7 +1,7 @@
-//! Where the daemon listens, and how it is started.
+//! Finds and starts the daemon.
 //!
-//! Flags, environment and configuration may all have a say in that, and two clients must not start a daemon at once: so the memsidecar
-//! program is asked.
+//! The client asks the memsidecar program for the socket: the program reads flags, environment and configuration, and lets only one
+//! of several clients start the daemon.
 
 use std::{env, fmt, io, path::PathBuf, process::Stdio};
 
@@ -9,23 +9,23 @@ use hyper_util::rt::TokioIo;
 use tokio::{net::UnixStream, process::Command};
 use tonic::transport::{Channel, Endpoint};
 
-/// Which daemon to talk to. The default is the user's own.
+/// Which daemon to use; by default the user's own.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Path of the daemon's socket; default `MEMSIDECAR_SOCKET`, else what the program says. No daemon is started for it.
+    /// Path of the daemon's socket. Default: `MEMSIDECAR_SOCKET`, then what the program prints. No daemon is started for it.
     pub socket: Option<PathBuf>,
-    /// The memsidecar program; default `MEMSIDECAR_PROGRAM`, else memsidecar from `PATH`.
+    /// The memsidecar program. Default: `MEMSIDECAR_PROGRAM`, then memsidecar in `PATH`.
     pub program: Option<PathBuf>,
-    /// Leave a daemon that does not run alone.
+    /// Do not start a daemon.
     pub no_start: bool,
 }
 
 /// Why there is no connection.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// The memsidecar program, which knows where the daemon listens and starts it, could not be run.
+    /// The memsidecar program could not be run. The client needs it to find and start the daemon.
     NoProgram(io::Error),
-    /// The program could not say where a daemon listens; this is what it said instead, such as that the daemon was stopped on purpose.
+    /// The program found no daemon; this is its message, for example that the daemon was stopped.
     NoDaemon(String),
     /// The daemon did not answer.
     Failed(Box<tonic::Status>),
@@ -37,7 +37,7 @@ impl fmt::Display for ConnectError {
             Self::NoProgram(err) => {
                 write!(f, "the memsidecar program could not be run: {err}; install it, or set MEMSIDECAR_PROGRAM or the socket")
             }
-            Self::NoDaemon(said) => f.write_str(said),
+            Self::NoDaemon(message) => f.write_str(message),
             Self::Failed(status) => write!(f, "the daemon does not answer: {}", status.message()),
         }
     }
@@ -51,7 +51,7 @@ impl From<tonic::Status> for ConnectError {
     }
 }
 
-/// Makes a channel that connects when it is used, and again after a daemon was restarted.
+/// Makes a channel that connects on first use, and again after a restart of the daemon.
 pub(crate) async fn channel(options: &Options) -> Result<Channel, ConnectError> {
     let given = options.socket.clone().or_else(|| set("MEMSIDECAR_SOCKET"));
     let path = match given {
@@ -68,7 +68,7 @@ fn set(name: &str) -> Option<PathBuf> {
 async fn ask(options: &Options) -> Result<PathBuf, ConnectError> {
     let program = options.program.clone().or_else(|| set("MEMSIDECAR_PROGRAM")).unwrap_or_else(|| "memsidecar".into());
     let mut command = Command::new(program);
-    command.arg("socket").stdin(Stdio::null());
+    command.args(["daemon", "socket"]).stdin(Stdio::null());
     if options.no_start {
         command.arg("--no-start");
     }
@@ -79,7 +79,7 @@ async fn ask(options: &Options) -> Result<PathBuf, ConnectError> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n')))
 }
 
-/// Connects, and asks the kernel who listens: memory must not be told to a stranger's server.
+/// Connects and checks the user of the server: another user's server could read the memories.
 async fn open(path: PathBuf) -> io::Result<TokioIo<UnixStream>> {
     let stream = UnixStream::connect(&path).await?;
     let uid = stream.peer_cred()?.uid();

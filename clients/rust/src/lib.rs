@@ -12,8 +12,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The clients are the generated ones. A write is durable when its call returns. Give a write an `idempotency_key` and it may be made
-//! again after [`tonic::Code::Unavailable`]; [`Failure`] reads what else a call can fail with.
+//! The clients are the generated ones. A write is durable when its call returns. A write with an `idempotency_key` can be retried
+//! after [`tonic::Code::Unavailable`]; [`Failure`] reads the other errors of a call.
 
 mod failure;
 mod find;
@@ -37,12 +37,13 @@ pub struct Client {
     pub sessions: v1::session_service_client::SessionServiceClient<Channel>,
     pub logs: v1::log_service_client::LogServiceClient<Channel>,
     pub operations: v1::operation_service_client::OperationServiceClient<Channel>,
+    pub files: v1::file_service_client::FileServiceClient<Channel>,
     pub admin: v1::admin_service_client::AdminServiceClient<Channel>,
 }
 
 impl Client {
-    /// Finds the daemon, starting it when that is wanted and needed, and makes sure that it answers. It is connected to again by
-    /// itself after it was restarted. A daemon that runs as another user is refused.
+    /// Finds the daemon, starts it if necessary and allowed, and checks that it answers. The client reconnects by itself after a
+    /// restart of the daemon. It rejects a daemon that runs as another user.
     pub async fn connect(options: Options) -> Result<Self, ConnectError> {
         let channel = find::channel(&options).await?;
         let mut client = Self {
@@ -51,6 +52,7 @@ impl Client {
             sessions: v1::session_service_client::SessionServiceClient::new(channel.clone()),
             logs: v1::log_service_client::LogServiceClient::new(channel.clone()),
             operations: v1::operation_service_client::OperationServiceClient::new(channel.clone()),
+            files: v1::file_service_client::FileServiceClient::new(channel.clone()),
             admin: v1::admin_service_client::AdminServiceClient::new(channel),
         };
         client.admin.info(v1::AdminServiceInfoRequest {}).await?;

@@ -67,7 +67,7 @@ impl Home {
     }
 
     fn stop(&self) {
-        Command::new(&self.program).arg("stop").output().unwrap();
+        Command::new(&self.program).args(["daemon", "stop"]).output().unwrap();
     }
 }
 
@@ -95,7 +95,7 @@ fn conformance() {
         }
         home.stop();
         let Err(ConnectError::NoDaemon(said)) = Client::connect(Options::default()).await else { panic!("a daemon was started") };
-        assert!(said.contains("memsidecar start"), "{said}");
+        assert!(said.contains("memsidecar daemon start"), "{said}");
     });
 }
 
@@ -148,18 +148,23 @@ async fn call(client: &mut Client, name: &str, request: &[u8]) -> Result<Vec<u8>
         "MemoryService/Delete" => memory.delete,
         "MemoryService/Restore" => memory.restore,
         "MemoryService/Consolidate" => memory.consolidate,
-        "MemoryService/GetRollingSummary" => memory.get_rolling_summary,
-        "MemoryService/SetRollingSummary" => memory.set_rolling_summary,
+        "MemoryService/GetSummary" => memory.get_summary,
+        "MemoryService/SetSummary" => memory.set_summary,
         "SearchService/Search" => searches.search,
         "SearchService/Recall" => searches.recall,
         "SessionService/Start" => sessions.start,
         "SessionService/Append" => sessions.append,
         "SessionService/Reflect" => sessions.reflect,
+        "SessionService/ListMessages" => sessions.list_messages,
         "LogService/Append" => logs.append,
         "LogService/Get" => logs.get,
         "LogService/List" => logs.list,
         "OperationService/Get" => operations.get,
+        "OperationService/List" => operations.list,
         "OperationService/Undo" => operations.undo,
+        "FileService/ListEdits" => files.list_edits,
+        "FileService/ListProposals" => files.list_proposals,
+        "FileService/ResolveProposal" => files.resolve_proposal,
     }
 }
 

@@ -60,8 +60,8 @@ it("goes on with the next daemon when one is killed", async () => {
 });
 
 it("leaves a daemon alone that was stopped", async () => {
-  execFileSync(program, ["stop"]);
-  await assert.rejects(connect(), /memsidecar start/);
+  execFileSync(program, ["daemon", "stop"]);
+  await assert.rejects(connect(), /memsidecar daemon start/);
 });
 
 it("says what is missing", async () => {

@@ -6,30 +6,31 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { errorOf, MemsidecarError } from "./errors.js";
 import { Finder } from "./find.js";
 import { AdminService } from "./gen/memsidecar/v1/admin_service_pb.js";
+import { FileService } from "./gen/memsidecar/v1/file_service_pb.js";
 import { LogService } from "./gen/memsidecar/v1/log_service_pb.js";
 import { MemoryService } from "./gen/memsidecar/v1/memory_service_pb.js";
 import { OperationService } from "./gen/memsidecar/v1/operation_service_pb.js";
 import { SearchService, type SearchHit } from "./gen/memsidecar/v1/search_service_pb.js";
 import { SessionService } from "./gen/memsidecar/v1/session_service_pb.js";
 import { OutcomeStatus } from "./gen/memsidecar/v1/write_pb.js";
-import { patient } from "./patient.js";
+import { retry } from "./retry.js";
 import { Session } from "./session.js";
 
-/** Which daemon to talk to. Without any, the user's own. */
+/** Which daemon to use; by default the user's own. */
 export interface Options {
-  /** Path of the daemon's socket; default MEMSIDECAR_SOCKET, else what the program says. No daemon is started for it. */
+  /** Path of the daemon's socket. Default: MEMSIDECAR_SOCKET, then what the program prints. No daemon is started for it. */
   socket?: string;
-  /** The memsidecar program; default MEMSIDECAR_PROGRAM, else memsidecar from PATH. */
+  /** The memsidecar program. Default: MEMSIDECAR_PROGRAM, then memsidecar in PATH. */
   program?: string;
-  /** Start a daemon when none runs; default true. */
+  /** Start a daemon if none runs. Default: true. */
   start?: boolean;
-  /** Where the methods of the client work; default the default space. */
+  /** The space for the methods of the client. Default: the default space. */
   space?: string;
-  /** Milliseconds that a call goes on trying to reach a daemon; default 10,000. */
+  /** How long a call tries to reach a daemon, in milliseconds. Default: 10,000. */
   patience?: number;
 }
 
-/** What becomes part of a memory beside its text. */
+/** Optional fields of a memory. */
 export interface Details {
   category?: string;
   /** 0 to 1; default 0.5. */
@@ -38,18 +39,18 @@ export interface Details {
   tags?: string[];
 }
 
-/** What became of something that was to be remembered. It is durable. */
+/** The outcome of {@link Client.remember}. The memory is durable. */
 export interface Saved {
   readonly id: string;
-  /** What undoes it; 0 when nothing had to be written. */
-  readonly operation: bigint;
-  /** The same was known already. */
+  /** The id of the operation, for {@link Client.undo}; empty if nothing was written. */
+  readonly operation: string;
+  /** The same memory existed already. */
   readonly duplicate: boolean;
-  /** What is to be known of it, such as REDACTED; may be empty. */
+  /** A remark such as REDACTED; may be empty. */
   readonly reason: string;
 }
 
-/** Finds the daemon, starting it when that is wanted and needed, and makes sure that it answers. */
+/** Finds the daemon, starts it if necessary and allowed, and checks that it answers. */
 export async function connect(options: Options = {}): Promise<Client> {
   const finder = new Finder(
     options.socket ?? process.env["MEMSIDECAR_SOCKET"] ?? "",
@@ -69,8 +70,8 @@ export async function connect(options: Options = {}): Promise<Client> {
 /**
  * A connection to the daemon, made by {@link connect}.
  *
- * `memory`, `searches`, `sessions`, `logs`, `operations` and `admin` are the generated clients; {@link Client.call} translates their
- * errors. The other methods are the calls that agents make all the time.
+ * `memory`, `searches`, `sessions`, `logs`, `operations`, `files` and `admin` are the generated clients; {@link Client.call}
+ * converts their errors. The other methods are the calls that agents make most.
  */
 export class Client {
   readonly memory: Stub<typeof MemoryService>;
@@ -78,6 +79,7 @@ export class Client {
   readonly sessions: Stub<typeof SessionService>;
   readonly logs: Stub<typeof LogService>;
   readonly operations: Stub<typeof OperationService>;
+  readonly files: Stub<typeof FileService>;
   readonly admin: Stub<typeof AdminService>;
   readonly #space: string;
   readonly #manager: Http2SessionManager;
@@ -90,17 +92,18 @@ export class Client {
     const transport = createGrpcTransport({
       baseUrl,
       sessionManager: this.#manager,
-      interceptors: [patient(finder, options.patience ?? 10_000)],
+      interceptors: [retry(finder, options.patience ?? 10_000)],
     });
     this.memory = createClient(MemoryService, transport);
     this.searches = createClient(SearchService, transport);
     this.sessions = createClient(SessionService, transport);
     this.logs = createClient(LogService, transport);
     this.operations = createClient(OperationService, transport);
+    this.files = createClient(FileService, transport);
     this.admin = createClient(AdminService, transport);
   }
 
-  /** Ends the connection; the daemon goes on. */
+  /** Closes the connection. The daemon keeps running. */
   close(): void {
     this.#manager.abort();
   }
@@ -109,7 +112,7 @@ export class Client {
     this.close();
   }
 
-  /** Waits for a call of a generated client; throws a {@link MemsidecarError} when it fails. */
+  /** Waits for a call of a generated client; throws a {@link MemsidecarError} if it fails. */
   async call<T>(pending: Promise<T>): Promise<T> {
     try {
       return await pending;
@@ -118,7 +121,7 @@ export class Client {
     }
   }
 
-  /** Saves a memory as it is, durably. */
+  /** Saves a memory without changing its text, durably. */
   async remember(content: string, details: Details = {}): Promise<Saved> {
     const { result } = await this.call(this.memory.add({ space: this.#space, items: [{ content, ...details }] }));
     const outcome = result!.outcomes[0]!;
@@ -126,30 +129,30 @@ export class Client {
       throw new MemsidecarError("FAILED_PRECONDITION", `rejected: ${outcome.id}`, outcome.reason);
     }
     const duplicate = outcome.status === OutcomeStatus.DUPLICATE;
-    return { id: outcome.id, operation: result!.operation, duplicate, reason: outcome.reason };
+    return { id: outcome.id, operation: result!.operationId, duplicate, reason: outcome.reason };
   }
 
-  /** Retires a memory and keeps its value from being learnt again; returns the operation, which can be undone. */
-  async forget(id: string): Promise<bigint> {
-    return (await this.call(this.memory.delete({ space: this.#space, ids: [id] }))).result!.operation;
+  /** Retires a memory, which is not learned again; returns the id of the operation, for undo. */
+  async forget(id: string): Promise<string> {
+    return (await this.call(this.memory.delete({ space: this.#space, ids: [id] }))).result!.operationId;
   }
 
-  /** Takes an operation back; returns the one that did. */
-  async undo(operation: bigint): Promise<bigint> {
-    return (await this.call(this.operations.undo({ number: operation }))).result!.operation;
+  /** Undoes an operation by its id; returns the id of the operation that did. */
+  async undo(operation: string): Promise<string> {
+    return (await this.call(this.operations.undo({ id: operation }))).result!.operationId;
   }
 
-  /** Returns at most k memories (1 to 200) that fit, best first, or none. */
-  async search(query: string, k = 10): Promise<SearchHit[]> {
-    return (await this.call(this.searches.search({ spaces: this.#spaces(), query, k }))).hits;
+  /** Returns at most limit memories (1 to 200), best first; none if nothing is relevant. */
+  async search(query: string, limit = 10): Promise<SearchHit[]> {
+    return (await this.call(this.searches.search({ spaces: this.#spaces(), query, limit }))).hits;
   }
 
-  /** Returns what to put beside a prompt, fenced as data, or nothing when nothing fits. */
-  async recall(prompt: string, { session = "" } = {}): Promise<string> {
-    return (await this.call(this.searches.recall({ spaces: this.#spaces(), text: prompt, sessionId: session }))).block;
+  /** Returns memories to add to a prompt, fenced as data; empty if none is relevant. */
+  async recall(prompt: string, { sessionId = "" } = {}): Promise<string> {
+    return (await this.call(this.searches.recall({ spaces: this.#spaces(), text: prompt, sessionId }))).block;
   }
 
-  /** Opens a session, or goes on with the one of this id. */
+  /** Starts a session, or continues the one with this id. */
   async session({ id = "", host = "", cwd = "" } = {}): Promise<Session> {
     const request = { space: this.#space, sessionId: id, host, cwd, context: {} };
     return new Session(this, await this.call(this.sessions.start(request)));

@@ -7,6 +7,7 @@ import { create, fromJson, toJson, type DescMethod, type JsonValue } from "@bufb
 
 import { type Client, connect, errorOf, MemsidecarError } from "./index.js";
 import { AdminService } from "./gen/memsidecar/v1/admin_service_pb.js";
+import { FileService } from "./gen/memsidecar/v1/file_service_pb.js";
 import { LogService } from "./gen/memsidecar/v1/log_service_pb.js";
 import { MemoryService } from "./gen/memsidecar/v1/memory_service_pb.js";
 import { OperationService } from "./gen/memsidecar/v1/operation_service_pb.js";
@@ -83,6 +84,7 @@ function find(client: Client, service: string, name: string): { stub: Stub; meth
     SessionService: [client.sessions, SessionService],
     LogService: [client.logs, LogService],
     OperationService: [client.operations, OperationService],
+    FileService: [client.files, FileService],
     AdminService: [client.admin, AdminService],
   } as const;
   const [stub, desc] = known[service as keyof typeof known];

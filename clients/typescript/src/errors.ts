@@ -2,21 +2,21 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 import { BadRequestSchema, ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.js";
 
-/** A field of a request that is not valid. */
+/** An invalid field of a request. */
 export interface Violation {
   readonly field: string;
   readonly description: string;
 }
 
-/** What a call failed with. */
+/** The error of a call. */
 export class MemsidecarError extends Error {
   override readonly name = "MemsidecarError";
 
   /**
    * @param code name of the gRPC code, such as NOT_FOUND
-   * @param reason UPPER_SNAKE and stable, such as STALE_REVISION; empty when no daemon answered
-   * @param metadata what belongs to the reason
-   * @param violations all fields of the request that are not valid
+   * @param reason UPPER_SNAKE and stable, such as STALE_REVISION; empty if no daemon answered
+   * @param metadata details of the reason
+   * @param violations all invalid fields of the request
    */
   constructor(
     readonly code: string,
@@ -30,14 +30,14 @@ export class MemsidecarError extends Error {
   }
 }
 
-/** The memsidecar program, which knows where the daemon listens and starts it, could not be run. */
+/** The memsidecar program could not be run. The client needs it to find and start the daemon. */
 export class ProgramNotFoundError extends Error {
   override readonly name = "ProgramNotFoundError";
 }
 
 /**
- * Reports whether the connection was lost, or never made, so that the daemon said nothing. Such errors arrive under several codes; a
- * call that its caller cancelled has that as its cause.
+ * Reports whether the connection was lost or never made, so that the daemon sent no status. Such errors have several codes; a
+ * call that its caller cancelled has a cause.
  */
 export function connectionLost(err: ConnectError): boolean {
   if (err.isWireError) {
@@ -49,7 +49,7 @@ export function connectionLost(err: ConnectError): boolean {
   return broken || reset || err.code === Code.Unavailable || err.code === Code.Aborted;
 }
 
-/** Translates what a generated client threw. */
+/** Converts the error of a generated client. */
 export function errorOf(thrown: unknown): MemsidecarError {
   const err = ConnectError.from(thrown);
   const info = err.findDetails(ErrorInfoSchema)[0];

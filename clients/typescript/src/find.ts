@@ -7,8 +7,8 @@ import { MemsidecarError, ProgramNotFoundError } from "./errors.js";
 const run = promisify(execFile);
 
 /**
- * Finder knows where the daemon listens and how it is started. Flags, environment and configuration may all have a say in that, and
- * two clients must not start it at once: so the memsidecar program is asked. A given socket is used as it is.
+ * Finds and starts the daemon. It asks the memsidecar program for the socket: the program reads flags, environment and
+ * configuration, and lets only one of several clients start the daemon. A given socket is used as it is.
  */
 export class Finder {
   constructor(
@@ -17,14 +17,14 @@ export class Finder {
     private readonly start: boolean,
   ) {}
 
-  /** Returns the socket of a daemon, which is started when that is wanted and needed. */
+  /** Returns the socket of a daemon; starts one if necessary and allowed. */
   async find(): Promise<string> {
     const path = this.socket || (await this.ask());
     await checkOwner(path);
     return path;
   }
 
-  /** Starts the daemon again when nobody answers any more. What goes wrong shows in the next try. */
+  /** Starts the daemon if allowed. The next attempt of the call reports an error. */
   async restart(): Promise<void> {
     if (!this.socket && this.start) {
       await this.ask().catch(() => undefined);
@@ -32,7 +32,7 @@ export class Finder {
   }
 
   private async ask(): Promise<string> {
-    const args = ["socket", "--json", ...(this.start ? [] : ["--no-start"])];
+    const args = ["daemon", "socket", "--json", ...(this.start ? [] : ["--no-start"])];
     let stdout: string;
     try {
       ({ stdout } = await run(this.program, args));
@@ -49,16 +49,16 @@ export class Finder {
     try {
       return (JSON.parse(stdout) as { socket: string }).socket;
     } catch (err) {
-      throw new ProgramNotFoundError(`${this.program} does not say where the daemon listens; is it of another version?`, {
+      throw new ProgramNotFoundError(`${this.program} did not print a socket; check that it has the same version`, {
         cause: err,
       });
     }
   }
 }
 
-/** Refuses a socket of somebody else: memory must not be told to a stranger's server. */
+/** Rejects the socket of another user, who could read the memories. */
 async function checkOwner(path: string): Promise<void> {
-  const info = await stat(path).catch(() => undefined); // of a missing one the call says what is wrong
+  const info = await stat(path).catch(() => undefined); // the call reports a missing one
   const own = process.getuid?.();
   if (info?.isSocket() && own !== undefined && info.uid !== own && info.uid !== 0) {
     throw new MemsidecarError("PERMISSION_DENIED", `the socket ${path} belongs to uid ${info.uid}, not to you`);

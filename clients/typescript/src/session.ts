@@ -1,17 +1,19 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import type { Client } from "./client.js";
-import type { SessionMessageSchema } from "./gen/memsidecar/v1/session_pb.js";
+import { Role, type SessionMessageSchema } from "./gen/memsidecar/v1/session_pb.js";
 import type { SessionServiceReflectResponse, SessionServiceStartResponse } from "./gen/memsidecar/v1/session_service_pb.js";
 
-/** One message as it is given to a session; its sequence number is set there. */
+const roles = { user: Role.USER, assistant: Role.ASSISTANT, system: Role.SYSTEM };
+
+/** A message for a session, which sets its sequence number. */
 export type NewMessage = Omit<MessageInitShape<typeof SessionMessageSchema>, "seq" | "$typeName">;
 
-/** A conversation that is recorded while it goes on and learnt from when it ends. Its calls are made one after the other. */
+/** Records a conversation. When it ends, the daemon learns from it. Make its calls one after the other. */
 export class Session {
-  /** For a later process to go on with. */
+  /** The session's id, with which another process can continue it. */
   readonly id: string;
-  /** What the agent should know from the beginning, fenced as data; it stays the same for the session. */
+  /** What the agent should know at the start, fenced as data; it stays the same for the session. */
   readonly context: string;
   readonly #space: string;
   #next: bigint;
@@ -34,27 +36,27 @@ export class Session {
     this.#next = (await this.client.call(this.client.sessions.append(request))).nextSeq;
   }
 
-  /** Records one turn of the user, the assistant or the system. */
+  /** Records a turn. */
   say(role: "user" | "assistant" | "system", content: string): Promise<void> {
-    return this.append({ role, content });
+    return this.append({ role: roles[role], content });
   }
 
-  /** Records that a tool failed, to be learnt from. */
+  /** Records a failed tool call, from which the daemon learns. */
   toolFailed(name: string, args: string, error: string): Promise<void> {
-    return this.append({ role: "tool", tool: { name, arguments: args, error, failed: true } });
+    return this.append({ role: Role.TOOL, tool: { name, arguments: args, error, failed: true } });
   }
 
-  /** Returns what to put beside a prompt, without what this session was told already. */
+  /** Returns memories to add to a prompt, without those that this session already got. */
   recall(prompt: string): Promise<string> {
-    return this.client.recall(prompt, { session: this.id });
+    return this.client.recall(prompt, { sessionId: this.id });
   }
 
-  /** Ends the session without waiting: it is learnt from in the background, once. */
+  /** Ends the session. The daemon learns from it in the background, once. */
   async end(): Promise<void> {
-    await this.client.call(this.client.sessions.end({ space: this.#space, sessionId: this.id, reason: "client" }));
+    await this.client.call(this.client.sessions.end({ space: this.#space, sessionId: this.id, endReason: "client" }));
   }
 
-  /** Ends the session and waits until it is learnt from. */
+  /** Ends the session and waits until the daemon has learned from it. */
   reflect(): Promise<SessionServiceReflectResponse> {
     return this.client.call(this.client.sessions.reflect({ space: this.#space, sessionId: this.id }));
   }

@@ -20,7 +20,7 @@ export function home(): () => Promise<void> {
   const go = process.env["HOME"];
   Object.assign(process.env, { HOME: directory, XDG_RUNTIME_DIR: directory, MEMSIDECAR_PROGRAM: program });
   return async () => {
-    await promisify(execFile)(program, ["stop"]); // not blocking: connections of this process must be able to close
+    await promisify(execFile)(program, ["daemon", "stop"]); // not blocking: connections of this process must be able to close
     process.env["HOME"] = go;
     rmSync(directory, { recursive: true });
   };

@@ -22,19 +22,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ArchiveAction is what is done with a daily log.
+// ArchiveAction is the action on a daily log.
 type ArchiveAction int32
 
 const (
-	// Never sent.
+	// Not known to this version.
 	ArchiveAction_ARCHIVE_ACTION_UNSPECIFIED ArchiveAction = 0
-	// Summarised and marked archived.
+	// Summarised and archived.
 	ArchiveAction_ARCHIVE_ACTION_ARCHIVE ArchiveAction = 1
 	// Deleted.
 	ArchiveAction_ARCHIVE_ACTION_DELETE ArchiveAction = 2
-	// Left alone, nothing is due; the reason may say why.
+	// Unchanged: nothing is due. The reason may say why.
 	ArchiveAction_ARCHIVE_ACTION_KEEP ArchiveAction = 3
-	// Left alone although something is due; the reason says why it has to wait.
+	// Unchanged although something is due. The reason says why it has to wait.
 	ArchiveAction_ARCHIVE_ACTION_POSTPONED ArchiveAction = 4
 )
 
@@ -83,15 +83,141 @@ func (ArchiveAction) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{0}
 }
 
-// FindingLevel says how bad a finding is.
+// ExportFormat is the format of an export.
+type ExportFormat int32
+
+const (
+	// The same as EXPORT_FORMAT_JSONL.
+	ExportFormat_EXPORT_FORMAT_UNSPECIFIED ExportFormat = 0
+	// Everything, one item a line.
+	ExportFormat_EXPORT_FORMAT_JSONL ExportFormat = 1
+	// The memory.json of one space.
+	ExportFormat_EXPORT_FORMAT_MEMORY_JSON ExportFormat = 2
+)
+
+// Enum value maps for ExportFormat.
+var (
+	ExportFormat_name = map[int32]string{
+		0: "EXPORT_FORMAT_UNSPECIFIED",
+		1: "EXPORT_FORMAT_JSONL",
+		2: "EXPORT_FORMAT_MEMORY_JSON",
+	}
+	ExportFormat_value = map[string]int32{
+		"EXPORT_FORMAT_UNSPECIFIED": 0,
+		"EXPORT_FORMAT_JSONL":       1,
+		"EXPORT_FORMAT_MEMORY_JSON": 2,
+	}
+)
+
+func (x ExportFormat) Enum() *ExportFormat {
+	p := new(ExportFormat)
+	*p = x
+	return p
+}
+
+func (x ExportFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_admin_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ExportFormat) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_admin_service_proto_enumTypes[1]
+}
+
+func (x ExportFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExportFormat.Descriptor instead.
+func (ExportFormat) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{1}
+}
+
+// ImportKind is the kind of an imported item.
+type ImportKind int32
+
+const (
+	// A line that could not be parsed.
+	ImportKind_IMPORT_KIND_UNSPECIFIED ImportKind = 0
+	// A memory.
+	ImportKind_IMPORT_KIND_MEMORY ImportKind = 1
+	// An entry of a daily log.
+	ImportKind_IMPORT_KIND_ENTRY ImportKind = 2
+	// The header of a daily log.
+	ImportKind_IMPORT_KIND_DAY ImportKind = 3
+	// The record of an archived log.
+	ImportKind_IMPORT_KIND_ARCHIVED ImportKind = 4
+	// A rolling summary.
+	ImportKind_IMPORT_KIND_SUMMARY ImportKind = 5
+	// A forgotten value.
+	ImportKind_IMPORT_KIND_FORGOTTEN ImportKind = 6
+	// A session.
+	ImportKind_IMPORT_KIND_SESSION ImportKind = 7
+)
+
+// Enum value maps for ImportKind.
+var (
+	ImportKind_name = map[int32]string{
+		0: "IMPORT_KIND_UNSPECIFIED",
+		1: "IMPORT_KIND_MEMORY",
+		2: "IMPORT_KIND_ENTRY",
+		3: "IMPORT_KIND_DAY",
+		4: "IMPORT_KIND_ARCHIVED",
+		5: "IMPORT_KIND_SUMMARY",
+		6: "IMPORT_KIND_FORGOTTEN",
+		7: "IMPORT_KIND_SESSION",
+	}
+	ImportKind_value = map[string]int32{
+		"IMPORT_KIND_UNSPECIFIED": 0,
+		"IMPORT_KIND_MEMORY":      1,
+		"IMPORT_KIND_ENTRY":       2,
+		"IMPORT_KIND_DAY":         3,
+		"IMPORT_KIND_ARCHIVED":    4,
+		"IMPORT_KIND_SUMMARY":     5,
+		"IMPORT_KIND_FORGOTTEN":   6,
+		"IMPORT_KIND_SESSION":     7,
+	}
+)
+
+func (x ImportKind) Enum() *ImportKind {
+	p := new(ImportKind)
+	*p = x
+	return p
+}
+
+func (x ImportKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ImportKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_admin_service_proto_enumTypes[2].Descriptor()
+}
+
+func (ImportKind) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_admin_service_proto_enumTypes[2]
+}
+
+func (x ImportKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ImportKind.Descriptor instead.
+func (ImportKind) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{2}
+}
+
+// FindingLevel is the severity of a finding.
 type FindingLevel int32
 
 const (
-	// Never sent.
+	// Not known to this version.
 	FindingLevel_FINDING_LEVEL_UNSPECIFIED FindingLevel = 0
 	// As it should be.
 	FindingLevel_FINDING_LEVEL_OK FindingLevel = 1
-	// Works, but somebody should look at it.
+	// Works, but needs attention.
 	FindingLevel_FINDING_LEVEL_WARN FindingLevel = 2
 	// Does not work.
 	FindingLevel_FINDING_LEVEL_FAIL FindingLevel = 3
@@ -124,11 +250,11 @@ func (x FindingLevel) String() string {
 }
 
 func (FindingLevel) Descriptor() protoreflect.EnumDescriptor {
-	return file_memsidecar_v1_admin_service_proto_enumTypes[1].Descriptor()
+	return file_memsidecar_v1_admin_service_proto_enumTypes[3].Descriptor()
 }
 
 func (FindingLevel) Type() protoreflect.EnumType {
-	return &file_memsidecar_v1_admin_service_proto_enumTypes[1]
+	return &file_memsidecar_v1_admin_service_proto_enumTypes[3]
 }
 
 func (x FindingLevel) Number() protoreflect.EnumNumber {
@@ -137,886 +263,7 @@ func (x FindingLevel) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindingLevel.Descriptor instead.
 func (FindingLevel) EnumDescriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{1}
-}
-
-// EditKind says why an edit was not simply taken over.
-type EditKind int32
-
-const (
-	// Never sent.
-	EditKind_EDIT_KIND_UNSPECIFIED EditKind = 0
-	// It cannot be read as what the file should hold.
-	EditKind_EDIT_KIND_REFUSED EditKind = 1
-	// It can be read, but what it would do is too much, or what it was made from is not known: a person must say.
-	EditKind_EDIT_KIND_AMBIGUOUS EditKind = 2
-	// It was taken over, except for what the daemon had changed in the meantime and the edit too.
-	EditKind_EDIT_KIND_CONFLICT EditKind = 3
-)
-
-// Enum value maps for EditKind.
-var (
-	EditKind_name = map[int32]string{
-		0: "EDIT_KIND_UNSPECIFIED",
-		1: "EDIT_KIND_REFUSED",
-		2: "EDIT_KIND_AMBIGUOUS",
-		3: "EDIT_KIND_CONFLICT",
-	}
-	EditKind_value = map[string]int32{
-		"EDIT_KIND_UNSPECIFIED": 0,
-		"EDIT_KIND_REFUSED":     1,
-		"EDIT_KIND_AMBIGUOUS":   2,
-		"EDIT_KIND_CONFLICT":    3,
-	}
-)
-
-func (x EditKind) Enum() *EditKind {
-	p := new(EditKind)
-	*p = x
-	return p
-}
-
-func (x EditKind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (EditKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_memsidecar_v1_admin_service_proto_enumTypes[2].Descriptor()
-}
-
-func (EditKind) Type() protoreflect.EnumType {
-	return &file_memsidecar_v1_admin_service_proto_enumTypes[2]
-}
-
-func (x EditKind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use EditKind.Descriptor instead.
-func (EditKind) EnumDescriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{2}
-}
-
-// ExportFormat says what is exported.
-type ExportFormat int32
-
-const (
-	// The same as EXPORT_FORMAT_JSONL.
-	ExportFormat_EXPORT_FORMAT_UNSPECIFIED ExportFormat = 0
-	// Everything, one thing a line.
-	ExportFormat_EXPORT_FORMAT_JSONL ExportFormat = 1
-	// The memory.json of one space.
-	ExportFormat_EXPORT_FORMAT_MEMORY_JSON ExportFormat = 2
-)
-
-// Enum value maps for ExportFormat.
-var (
-	ExportFormat_name = map[int32]string{
-		0: "EXPORT_FORMAT_UNSPECIFIED",
-		1: "EXPORT_FORMAT_JSONL",
-		2: "EXPORT_FORMAT_MEMORY_JSON",
-	}
-	ExportFormat_value = map[string]int32{
-		"EXPORT_FORMAT_UNSPECIFIED": 0,
-		"EXPORT_FORMAT_JSONL":       1,
-		"EXPORT_FORMAT_MEMORY_JSON": 2,
-	}
-)
-
-func (x ExportFormat) Enum() *ExportFormat {
-	p := new(ExportFormat)
-	*p = x
-	return p
-}
-
-func (x ExportFormat) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
-	return file_memsidecar_v1_admin_service_proto_enumTypes[3].Descriptor()
-}
-
-func (ExportFormat) Type() protoreflect.EnumType {
-	return &file_memsidecar_v1_admin_service_proto_enumTypes[3]
-}
-
-func (x ExportFormat) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use ExportFormat.Descriptor instead.
-func (ExportFormat) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{3}
-}
-
-// AdminServiceArchiveRequest says what to archive.
-type AdminServiceArchiveRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// One space; empty means all.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// Archive logs at least this many days old, 1 or more; 0 means as configured (30).
-	ArchiveDays int32 `protobuf:"varint,2,opt,name=archive_days,json=archiveDays,proto3" json:"archive_days,omitempty"`
-	// Delete archived logs at least this many days old, not less than archive_days; 0 means as configured (60).
-	DeleteDays int32 `protobuf:"varint,3,opt,name=delete_days,json=deleteDays,proto3" json:"delete_days,omitempty"`
-	// Only say what would be done.
-	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Change at most this many logs, oldest first; 0 means the daemon's own limit.
-	MaxDays       int32 `protobuf:"varint,5,opt,name=max_days,json=maxDays,proto3" json:"max_days,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceArchiveRequest) Reset() {
-	*x = AdminServiceArchiveRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceArchiveRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceArchiveRequest) ProtoMessage() {}
-
-func (x *AdminServiceArchiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceArchiveRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceArchiveRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *AdminServiceArchiveRequest) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *AdminServiceArchiveRequest) GetArchiveDays() int32 {
-	if x != nil {
-		return x.ArchiveDays
-	}
-	return 0
-}
-
-func (x *AdminServiceArchiveRequest) GetDeleteDays() int32 {
-	if x != nil {
-		return x.DeleteDays
-	}
-	return 0
-}
-
-func (x *AdminServiceArchiveRequest) GetDryRun() bool {
-	if x != nil {
-		return x.DryRun
-	}
-	return false
-}
-
-func (x *AdminServiceArchiveRequest) GetMaxDays() int32 {
-	if x != nil {
-		return x.MaxDays
-	}
-	return 0
-}
-
-// ArchivedDay says what was done with one daily log.
-type ArchivedDay struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Space of the log.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// Date of the log.
-	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
-	// What was or would be done.
-	Action ArchiveAction `protobuf:"varint,3,opt,name=action,proto3,enum=memsidecar.v1.ArchiveAction" json:"action,omitempty"`
-	// Number of entries.
-	EntryCount int32 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
-	// Entries that became memories.
-	Promoted []*PromotedEntry `protobuf:"bytes,5,rep,name=promoted,proto3" json:"promoted,omitempty"`
-	// The summary written.
-	Summary string `protobuf:"bytes,6,opt,name=summary,proto3" json:"summary,omitempty"`
-	// Why it was left alone; may be empty.
-	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Operation number; 0 in a dry run and when nothing was changed.
-	Operation int64 `protobuf:"varint,8,opt,name=operation,proto3" json:"operation,omitempty"`
-	// Age in whole days; negative for a log dated in the future.
-	AgeDays int32 `protobuf:"varint,9,opt,name=age_days,json=ageDays,proto3" json:"age_days,omitempty"`
-	// Entries worth a memory that did not become one.
-	Skipped []*SkippedEntry `protobuf:"bytes,10,rep,name=skipped,proto3" json:"skipped,omitempty"`
-	// Why the summary was made by rules although there is a language model; may be empty.
-	Note          string `protobuf:"bytes,11,opt,name=note,proto3" json:"note,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ArchivedDay) Reset() {
-	*x = ArchivedDay{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ArchivedDay) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ArchivedDay) ProtoMessage() {}
-
-func (x *ArchivedDay) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ArchivedDay.ProtoReflect.Descriptor instead.
-func (*ArchivedDay) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ArchivedDay) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *ArchivedDay) GetDate() string {
-	if x != nil {
-		return x.Date
-	}
-	return ""
-}
-
-func (x *ArchivedDay) GetAction() ArchiveAction {
-	if x != nil {
-		return x.Action
-	}
-	return ArchiveAction_ARCHIVE_ACTION_UNSPECIFIED
-}
-
-func (x *ArchivedDay) GetEntryCount() int32 {
-	if x != nil {
-		return x.EntryCount
-	}
-	return 0
-}
-
-func (x *ArchivedDay) GetPromoted() []*PromotedEntry {
-	if x != nil {
-		return x.Promoted
-	}
-	return nil
-}
-
-func (x *ArchivedDay) GetSummary() string {
-	if x != nil {
-		return x.Summary
-	}
-	return ""
-}
-
-func (x *ArchivedDay) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *ArchivedDay) GetOperation() int64 {
-	if x != nil {
-		return x.Operation
-	}
-	return 0
-}
-
-func (x *ArchivedDay) GetAgeDays() int32 {
-	if x != nil {
-		return x.AgeDays
-	}
-	return 0
-}
-
-func (x *ArchivedDay) GetSkipped() []*SkippedEntry {
-	if x != nil {
-		return x.Skipped
-	}
-	return nil
-}
-
-func (x *ArchivedDay) GetNote() string {
-	if x != nil {
-		return x.Note
-	}
-	return ""
-}
-
-// PromotedEntry is a log entry that became, or in a dry run would become, a memory.
-type PromotedEntry struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory; empty in a dry run.
-	MemoryId string `protobuf:"bytes,1,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
-	// The entry, the first one when several became one memory; empty for the log's summary.
-	EntryId string `protobuf:"bytes,2,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
-	// Category of the memory.
-	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
-	// Content of the memory.
-	Content       string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PromotedEntry) Reset() {
-	*x = PromotedEntry{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PromotedEntry) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PromotedEntry) ProtoMessage() {}
-
-func (x *PromotedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PromotedEntry.ProtoReflect.Descriptor instead.
-func (*PromotedEntry) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *PromotedEntry) GetMemoryId() string {
-	if x != nil {
-		return x.MemoryId
-	}
-	return ""
-}
-
-func (x *PromotedEntry) GetEntryId() string {
-	if x != nil {
-		return x.EntryId
-	}
-	return ""
-}
-
-func (x *PromotedEntry) GetCategory() string {
-	if x != nil {
-		return x.Category
-	}
-	return ""
-}
-
-func (x *PromotedEntry) GetContent() string {
-	if x != nil {
-		return x.Content
-	}
-	return ""
-}
-
-// SkippedEntry is a log entry that was worth a memory and did not become one.
-type SkippedEntry struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entry.
-	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
-	// Category that the memory would have.
-	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
-	// Content that the memory would have.
-	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
-	// DUPLICATE, FORGOTTEN, LIMIT or INVALID.
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SkippedEntry) Reset() {
-	*x = SkippedEntry{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SkippedEntry) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SkippedEntry) ProtoMessage() {}
-
-func (x *SkippedEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SkippedEntry.ProtoReflect.Descriptor instead.
-func (*SkippedEntry) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *SkippedEntry) GetEntryId() string {
-	if x != nil {
-		return x.EntryId
-	}
-	return ""
-}
-
-func (x *SkippedEntry) GetCategory() string {
-	if x != nil {
-		return x.Category
-	}
-	return ""
-}
-
-func (x *SkippedEntry) GetContent() string {
-	if x != nil {
-		return x.Content
-	}
-	return ""
-}
-
-func (x *SkippedEntry) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-// AdminServiceArchiveResponse says what was done.
-type AdminServiceArchiveResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// One per daily log, oldest first within each space. A log that is both archived and deleted is there twice, in that order.
-	Days []*ArchivedDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
-	// The local date that all ages were counted from.
-	Today string `protobuf:"bytes,2,opt,name=today,proto3" json:"today,omitempty"`
-	// Memories whose expiry has passed and that were, or in a dry run would be, retired.
-	Expired []*ExpiredMemory `protobuf:"bytes,3,rep,name=expired,proto3" json:"expired,omitempty"`
-	// Why logs could not be summed up now: the language model does not answer, or its tokens of the day are used up. They are among days as
-	// postponed, and tried again by the daemon. Empty when no log waits for that.
-	Waiting       string `protobuf:"bytes,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceArchiveResponse) Reset() {
-	*x = AdminServiceArchiveResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceArchiveResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceArchiveResponse) ProtoMessage() {}
-
-func (x *AdminServiceArchiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceArchiveResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceArchiveResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *AdminServiceArchiveResponse) GetDays() []*ArchivedDay {
-	if x != nil {
-		return x.Days
-	}
-	return nil
-}
-
-func (x *AdminServiceArchiveResponse) GetToday() string {
-	if x != nil {
-		return x.Today
-	}
-	return ""
-}
-
-func (x *AdminServiceArchiveResponse) GetExpired() []*ExpiredMemory {
-	if x != nil {
-		return x.Expired
-	}
-	return nil
-}
-
-func (x *AdminServiceArchiveResponse) GetWaiting() string {
-	if x != nil {
-		return x.Waiting
-	}
-	return ""
-}
-
-// AdminServiceCheckpointRequest has no fields.
-type AdminServiceCheckpointRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceCheckpointRequest) Reset() {
-	*x = AdminServiceCheckpointRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceCheckpointRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceCheckpointRequest) ProtoMessage() {}
-
-func (x *AdminServiceCheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceCheckpointRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceCheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{5}
-}
-
-// AdminServiceCheckpointResponse says what the files hold now.
-type AdminServiceCheckpointResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Everything up to this position of the journal is in them.
-	Lsn           int64 `protobuf:"varint,1,opt,name=lsn,proto3" json:"lsn,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceCheckpointResponse) Reset() {
-	*x = AdminServiceCheckpointResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceCheckpointResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceCheckpointResponse) ProtoMessage() {}
-
-func (x *AdminServiceCheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceCheckpointResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceCheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *AdminServiceCheckpointResponse) GetLsn() int64 {
-	if x != nil {
-		return x.Lsn
-	}
-	return 0
-}
-
-// AdminServiceCheckRequest has no fields.
-type AdminServiceCheckRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceCheckRequest) Reset() {
-	*x = AdminServiceCheckRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceCheckRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceCheckRequest) ProtoMessage() {}
-
-func (x *AdminServiceCheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceCheckRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceCheckRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{7}
-}
-
-// AdminServiceCheckResponse lists what is wrong.
-type AdminServiceCheckResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty when everything is consistent. Never holds memory text.
-	Problems []string `protobuf:"bytes,1,rep,name=problems,proto3" json:"problems,omitempty"`
-	// Newest durable position of the journal when it was checked.
-	Lsn           int64 `protobuf:"varint,2,opt,name=lsn,proto3" json:"lsn,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceCheckResponse) Reset() {
-	*x = AdminServiceCheckResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceCheckResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceCheckResponse) ProtoMessage() {}
-
-func (x *AdminServiceCheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceCheckResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceCheckResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *AdminServiceCheckResponse) GetProblems() []string {
-	if x != nil {
-		return x.Problems
-	}
-	return nil
-}
-
-func (x *AdminServiceCheckResponse) GetLsn() int64 {
-	if x != nil {
-		return x.Lsn
-	}
-	return 0
-}
-
-// AdminServiceDoctorRequest has no fields.
-type AdminServiceDoctorRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceDoctorRequest) Reset() {
-	*x = AdminServiceDoctorRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceDoctorRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceDoctorRequest) ProtoMessage() {}
-
-func (x *AdminServiceDoctorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceDoctorRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceDoctorRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{9}
-}
-
-// Finding is one thing that Doctor looked at.
-type Finding struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was looked at, a slug.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How it is.
-	Level FindingLevel `protobuf:"varint,2,opt,name=level,proto3,enum=memsidecar.v1.FindingLevel" json:"level,omitempty"`
-	// What was found, for people.
-	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// What to do about it; empty when nothing.
-	Remedy        string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Finding) Reset() {
-	*x = Finding{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Finding) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Finding) ProtoMessage() {}
-
-func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
-func (*Finding) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *Finding) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Finding) GetLevel() FindingLevel {
-	if x != nil {
-		return x.Level
-	}
-	return FindingLevel_FINDING_LEVEL_UNSPECIFIED
-}
-
-func (x *Finding) GetDetail() string {
-	if x != nil {
-		return x.Detail
-	}
-	return ""
-}
-
-func (x *Finding) GetRemedy() string {
-	if x != nil {
-		return x.Remedy
-	}
-	return ""
-}
-
-// AdminServiceDoctorResponse lists what was looked at.
-type AdminServiceDoctorResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// In a fixed order.
-	Findings      []*Finding `protobuf:"bytes,1,rep,name=findings,proto3" json:"findings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceDoctorResponse) Reset() {
-	*x = AdminServiceDoctorResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceDoctorResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceDoctorResponse) ProtoMessage() {}
-
-func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceDoctorResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceDoctorResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
-	if x != nil {
-		return x.Findings
-	}
-	return nil
 }
 
 // AdminServiceInfoRequest has no fields.
@@ -1028,7 +275,7 @@ type AdminServiceInfoRequest struct {
 
 func (x *AdminServiceInfoRequest) Reset() {
 	*x = AdminServiceInfoRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +287,7 @@ func (x *AdminServiceInfoRequest) String() string {
 func (*AdminServiceInfoRequest) ProtoMessage() {}
 
 func (x *AdminServiceInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,10 +300,10 @@ func (x *AdminServiceInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceInfoRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceInfoRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{0}
 }
 
-// AdminServiceInfoResponse says what this daemon is.
+// AdminServiceInfoResponse describes this daemon.
 type AdminServiceInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Version of the program.
@@ -1065,34 +312,33 @@ type AdminServiceInfoResponse struct {
 	ApiVersion string `protobuf:"bytes,2,opt,name=api_version,json=apiVersion,proto3" json:"api_version,omitempty"`
 	// Process id of the daemon.
 	Pid int64 `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
-	// Directory that holds the data.
+	// Data directory.
 	DataDir string `protobuf:"bytes,4,opt,name=data_dir,json=dataDir,proto3" json:"data_dir,omitempty"`
 	// Path of the socket.
-	Socket string `protobuf:"bytes,5,opt,name=socket,proto3" json:"socket,omitempty"`
+	SocketPath string `protobuf:"bytes,5,opt,name=socket_path,json=socketPath,proto3" json:"socket_path,omitempty"`
 	// When the daemon was started.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// Newest durable position of the journal.
-	Lsn int64 `protobuf:"varint,7,opt,name=lsn,proto3" json:"lsn,omitempty"`
+	// Newest durable position of the journal; a cursor for OperationService.Watch.
+	Position string `protobuf:"bytes,7,opt,name=position,proto3" json:"position,omitempty"`
 	// Why the store is read-only; empty when it is not.
 	ReadOnlyReason string `protobuf:"bytes,8,opt,name=read_only_reason,json=readOnlyReason,proto3" json:"read_only_reason,omitempty"`
 	// Capture is paused.
 	Paused bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
-	// Identity of the store. It stays the same for ever, in its backups too.
-	Store string `protobuf:"bytes,10,opt,name=store,proto3" json:"store,omitempty"`
-	// Line of history that the store is on: the origin of the operations written from now on. A restored backup is on another one, in which operation
-	// numbers behind those of the backup mean something else.
+	// Identity of the store. It never changes, and its backups share it.
+	StoreId string `protobuf:"bytes,10,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// Epoch of the store: the line of history in which operations are written now. Restoring a backup starts a new one.
 	Epoch string `protobuf:"bytes,11,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// The periodic jobs.
 	Jobs []*Job `protobuf:"bytes,12,rep,name=jobs,proto3" json:"jobs,omitempty"`
-	// Why the clock is not trusted, and everything that goes by age waits; empty when it is.
-	ClockDoubt    string `protobuf:"bytes,13,opt,name=clock_doubt,json=clockDoubt,proto3" json:"clock_doubt,omitempty"`
+	// Why the clock is not trusted; everything that depends on age waits meanwhile. Empty when the clock is trusted.
+	ClockWarning  string `protobuf:"bytes,13,opt,name=clock_warning,json=clockWarning,proto3" json:"clock_warning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdminServiceInfoResponse) Reset() {
 	*x = AdminServiceInfoResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +350,7 @@ func (x *AdminServiceInfoResponse) String() string {
 func (*AdminServiceInfoResponse) ProtoMessage() {}
 
 func (x *AdminServiceInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +363,7 @@ func (x *AdminServiceInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceInfoResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceInfoResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *AdminServiceInfoResponse) GetVersion() string {
@@ -1148,9 +394,9 @@ func (x *AdminServiceInfoResponse) GetDataDir() string {
 	return ""
 }
 
-func (x *AdminServiceInfoResponse) GetSocket() string {
+func (x *AdminServiceInfoResponse) GetSocketPath() string {
 	if x != nil {
-		return x.Socket
+		return x.SocketPath
 	}
 	return ""
 }
@@ -1162,11 +408,11 @@ func (x *AdminServiceInfoResponse) GetStartedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *AdminServiceInfoResponse) GetLsn() int64 {
+func (x *AdminServiceInfoResponse) GetPosition() string {
 	if x != nil {
-		return x.Lsn
+		return x.Position
 	}
-	return 0
+	return ""
 }
 
 func (x *AdminServiceInfoResponse) GetReadOnlyReason() string {
@@ -1183,9 +429,9 @@ func (x *AdminServiceInfoResponse) GetPaused() bool {
 	return false
 }
 
-func (x *AdminServiceInfoResponse) GetStore() string {
+func (x *AdminServiceInfoResponse) GetStoreId() string {
 	if x != nil {
-		return x.Store
+		return x.StoreId
 	}
 	return ""
 }
@@ -1204,1431 +450,11 @@ func (x *AdminServiceInfoResponse) GetJobs() []*Job {
 	return nil
 }
 
-func (x *AdminServiceInfoResponse) GetClockDoubt() string {
+func (x *AdminServiceInfoResponse) GetClockWarning() string {
 	if x != nil {
-		return x.ClockDoubt
+		return x.ClockWarning
 	}
 	return ""
-}
-
-// AdminServicePauseRequest has no fields.
-type AdminServicePauseRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServicePauseRequest) Reset() {
-	*x = AdminServicePauseRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServicePauseRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServicePauseRequest) ProtoMessage() {}
-
-func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServicePauseRequest.ProtoReflect.Descriptor instead.
-func (*AdminServicePauseRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{14}
-}
-
-// AdminServicePauseResponse has no fields.
-type AdminServicePauseResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServicePauseResponse) Reset() {
-	*x = AdminServicePauseResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServicePauseResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServicePauseResponse) ProtoMessage() {}
-
-func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServicePauseResponse.ProtoReflect.Descriptor instead.
-func (*AdminServicePauseResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{15}
-}
-
-// AdminServiceResumeRequest has no fields.
-type AdminServiceResumeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceResumeRequest) Reset() {
-	*x = AdminServiceResumeRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceResumeRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceResumeRequest) ProtoMessage() {}
-
-func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceResumeRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceResumeRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{16}
-}
-
-// AdminServiceResumeResponse has no fields.
-type AdminServiceResumeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceResumeResponse) Reset() {
-	*x = AdminServiceResumeResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceResumeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceResumeResponse) ProtoMessage() {}
-
-func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceResumeResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceResumeResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{17}
-}
-
-// AdminServiceStopRequest has no fields.
-type AdminServiceStopRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceStopRequest) Reset() {
-	*x = AdminServiceStopRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceStopRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceStopRequest) ProtoMessage() {}
-
-func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceStopRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceStopRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{18}
-}
-
-// AdminServiceStopResponse has no fields.
-type AdminServiceStopResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceStopResponse) Reset() {
-	*x = AdminServiceStopResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceStopResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceStopResponse) ProtoMessage() {}
-
-func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceStopResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceStopResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{19}
-}
-
-// Edit is a change of a published file that somebody else made and that waits for a person.
-type Edit struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names it in GetEdit and ResolveEdit.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Space of the file.
-	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
-	// Name of the file, relative to the data directory.
-	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
-	// Why it waits.
-	Kind EditKind `protobuf:"varint,4,opt,name=kind,proto3,enum=memsidecar.v1.EditKind" json:"kind,omitempty"`
-	// What was found, for people; holds no memory text.
-	Details []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
-	// Where its bytes are kept, relative to the data directory.
-	Copy string `protobuf:"bytes,6,opt,name=copy,proto3" json:"copy,omitempty"`
-	// When it was noticed.
-	NoticedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=noticed_at,json=noticedAt,proto3" json:"noticed_at,omitempty"`
-	// Operation that the file it was made from included; 0 when that is not known.
-	Base int64 `protobuf:"varint,8,opt,name=base,proto3" json:"base,omitempty"`
-	// The edited file still stands under its name, and is not published over until the edit is resolved.
-	InPlace       bool `protobuf:"varint,9,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Edit) Reset() {
-	*x = Edit{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Edit) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Edit) ProtoMessage() {}
-
-func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Edit.ProtoReflect.Descriptor instead.
-func (*Edit) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *Edit) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Edit) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *Edit) GetFile() string {
-	if x != nil {
-		return x.File
-	}
-	return ""
-}
-
-func (x *Edit) GetKind() EditKind {
-	if x != nil {
-		return x.Kind
-	}
-	return EditKind_EDIT_KIND_UNSPECIFIED
-}
-
-func (x *Edit) GetDetails() []string {
-	if x != nil {
-		return x.Details
-	}
-	return nil
-}
-
-func (x *Edit) GetCopy() string {
-	if x != nil {
-		return x.Copy
-	}
-	return ""
-}
-
-func (x *Edit) GetNoticedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.NoticedAt
-	}
-	return nil
-}
-
-func (x *Edit) GetBase() int64 {
-	if x != nil {
-		return x.Base
-	}
-	return 0
-}
-
-func (x *Edit) GetInPlace() bool {
-	if x != nil {
-		return x.InPlace
-	}
-	return false
-}
-
-// AdminServiceListEditsRequest has no fields.
-type AdminServiceListEditsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceListEditsRequest) Reset() {
-	*x = AdminServiceListEditsRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceListEditsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceListEditsRequest) ProtoMessage() {}
-
-func (x *AdminServiceListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceListEditsRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
-}
-
-// AdminServiceListEditsResponse lists edits.
-type AdminServiceListEditsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Oldest first.
-	Edits         []*Edit `protobuf:"bytes,1,rep,name=edits,proto3" json:"edits,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceListEditsResponse) Reset() {
-	*x = AdminServiceListEditsResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceListEditsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceListEditsResponse) ProtoMessage() {}
-
-func (x *AdminServiceListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceListEditsResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *AdminServiceListEditsResponse) GetEdits() []*Edit {
-	if x != nil {
-		return x.Edits
-	}
-	return nil
-}
-
-// AdminServiceGetEditRequest names an edit.
-type AdminServiceGetEditRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the edit, or an unambiguous beginning of it.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceGetEditRequest) Reset() {
-	*x = AdminServiceGetEditRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceGetEditRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceGetEditRequest) ProtoMessage() {}
-
-func (x *AdminServiceGetEditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceGetEditRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceGetEditRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *AdminServiceGetEditRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-// AdminServiceGetEditResponse holds the edit.
-type AdminServiceGetEditResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The edit.
-	Edit *Edit `protobuf:"bytes,1,opt,name=edit,proto3" json:"edit,omitempty"`
-	// What accepting it would change now; empty when it is refused.
-	Changes       []*Change `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceGetEditResponse) Reset() {
-	*x = AdminServiceGetEditResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceGetEditResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceGetEditResponse) ProtoMessage() {}
-
-func (x *AdminServiceGetEditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceGetEditResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceGetEditResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *AdminServiceGetEditResponse) GetEdit() *Edit {
-	if x != nil {
-		return x.Edit
-	}
-	return nil
-}
-
-func (x *AdminServiceGetEditResponse) GetChanges() []*Change {
-	if x != nil {
-		return x.Changes
-	}
-	return nil
-}
-
-// AdminServiceResolveEditRequest names an edit and says what to do with it.
-type AdminServiceResolveEditRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the edit, or an unambiguous beginning of it.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// True: take it over. FAILED_PRECONDITION when it is refused; the details say what to mend. False: leave it and publish the file anew.
-	Accept        bool `protobuf:"varint,2,opt,name=accept,proto3" json:"accept,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceResolveEditRequest) Reset() {
-	*x = AdminServiceResolveEditRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceResolveEditRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceResolveEditRequest) ProtoMessage() {}
-
-func (x *AdminServiceResolveEditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceResolveEditRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceResolveEditRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *AdminServiceResolveEditRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *AdminServiceResolveEditRequest) GetAccept() bool {
-	if x != nil {
-		return x.Accept
-	}
-	return false
-}
-
-// AdminServiceResolveEditResponse says what was done.
-type AdminServiceResolveEditResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the operation that took the edit over; 0 when nothing changed.
-	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceResolveEditResponse) Reset() {
-	*x = AdminServiceResolveEditResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceResolveEditResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceResolveEditResponse) ProtoMessage() {}
-
-func (x *AdminServiceResolveEditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceResolveEditResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceResolveEditResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *AdminServiceResolveEditResponse) GetResult() *WriteResult {
-	if x != nil {
-		return x.Result
-	}
-	return nil
-}
-
-// AdminServiceBackupRequest has no fields.
-type AdminServiceBackupRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceBackupRequest) Reset() {
-	*x = AdminServiceBackupRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceBackupRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceBackupRequest) ProtoMessage() {}
-
-func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceBackupRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceBackupRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
-}
-
-// AdminServiceBackupResponse is a piece of the archive.
-type AdminServiceBackupResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The next bytes.
-	Chunk []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	// In the last message only: the position of the journal that the archive holds.
-	Lsn           int64 `protobuf:"varint,2,opt,name=lsn,proto3" json:"lsn,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceBackupResponse) Reset() {
-	*x = AdminServiceBackupResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceBackupResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceBackupResponse) ProtoMessage() {}
-
-func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceBackupResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceBackupResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *AdminServiceBackupResponse) GetChunk() []byte {
-	if x != nil {
-		return x.Chunk
-	}
-	return nil
-}
-
-func (x *AdminServiceBackupResponse) GetLsn() int64 {
-	if x != nil {
-		return x.Lsn
-	}
-	return 0
-}
-
-// AdminServiceExportRequest says what to export.
-type AdminServiceExportRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Any of these; empty means all. EXPORT_FORMAT_MEMORY_JSON takes one, by default the default space.
-	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
-	// How it is written.
-	Format        ExportFormat `protobuf:"varint,2,opt,name=format,proto3,enum=memsidecar.v1.ExportFormat" json:"format,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceExportRequest) Reset() {
-	*x = AdminServiceExportRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceExportRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceExportRequest) ProtoMessage() {}
-
-func (x *AdminServiceExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceExportRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceExportRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *AdminServiceExportRequest) GetSpaces() []string {
-	if x != nil {
-		return x.Spaces
-	}
-	return nil
-}
-
-func (x *AdminServiceExportRequest) GetFormat() ExportFormat {
-	if x != nil {
-		return x.Format
-	}
-	return ExportFormat_EXPORT_FORMAT_UNSPECIFIED
-}
-
-// AdminServiceExportResponse is a piece of the export.
-type AdminServiceExportResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The next bytes.
-	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceExportResponse) Reset() {
-	*x = AdminServiceExportResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceExportResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceExportResponse) ProtoMessage() {}
-
-func (x *AdminServiceExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceExportResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceExportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *AdminServiceExportResponse) GetChunk() []byte {
-	if x != nil {
-		return x.Chunk
-	}
-	return nil
-}
-
-// AdminServiceImportRequest is a piece of what is imported.
-type AdminServiceImportRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the first message only: import everything into this space; empty means where each thing was.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// In the first message only: only say what would be done.
-	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// The next bytes.
-	Chunk         []byte `protobuf:"bytes,3,opt,name=chunk,proto3" json:"chunk,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceImportRequest) Reset() {
-	*x = AdminServiceImportRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceImportRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceImportRequest) ProtoMessage() {}
-
-func (x *AdminServiceImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceImportRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceImportRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *AdminServiceImportRequest) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *AdminServiceImportRequest) GetDryRun() bool {
-	if x != nil {
-		return x.DryRun
-	}
-	return false
-}
-
-func (x *AdminServiceImportRequest) GetChunk() []byte {
-	if x != nil {
-		return x.Chunk
-	}
-	return nil
-}
-
-// ImportCount says what became of the things of one kind.
-type ImportCount struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// memory, entry, day, archived, summary, forgotten or session; line for one that was not understood.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Space that they went to.
-	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
-	// Newly written.
-	Added int64 `protobuf:"varint,3,opt,name=added,proto3" json:"added,omitempty"`
-	// There already, equal.
-	Same int64 `protobuf:"varint,4,opt,name=same,proto3" json:"same,omitempty"`
-	// Left out; the reasons are in skipped.
-	Skipped int64 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	// Said already by another memory, which stays as it is; only of what comes from other systems.
-	Merged        int64 `protobuf:"varint,6,opt,name=merged,proto3" json:"merged,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ImportCount) Reset() {
-	*x = ImportCount{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ImportCount) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ImportCount) ProtoMessage() {}
-
-func (x *ImportCount) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ImportCount.ProtoReflect.Descriptor instead.
-func (*ImportCount) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *ImportCount) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *ImportCount) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *ImportCount) GetAdded() int64 {
-	if x != nil {
-		return x.Added
-	}
-	return 0
-}
-
-func (x *ImportCount) GetSame() int64 {
-	if x != nil {
-		return x.Same
-	}
-	return 0
-}
-
-func (x *ImportCount) GetSkipped() int64 {
-	if x != nil {
-		return x.Skipped
-	}
-	return 0
-}
-
-func (x *ImportCount) GetMerged() int64 {
-	if x != nil {
-		return x.Merged
-	}
-	return 0
-}
-
-// SkippedImport is one thing that was not imported.
-type SkippedImport struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Line of the import, from 1; 0 in a memory.json.
-	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
-	// What it is.
-	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Its id.
-	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// UPPER_SNAKE: EXISTS (another thing has the id), FORGOTTEN, INVALID.
-	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// For people; holds no memory text.
-	Detail        string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SkippedImport) Reset() {
-	*x = SkippedImport{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SkippedImport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SkippedImport) ProtoMessage() {}
-
-func (x *SkippedImport) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SkippedImport.ProtoReflect.Descriptor instead.
-func (*SkippedImport) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *SkippedImport) GetLine() int64 {
-	if x != nil {
-		return x.Line
-	}
-	return 0
-}
-
-func (x *SkippedImport) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *SkippedImport) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *SkippedImport) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *SkippedImport) GetDetail() string {
-	if x != nil {
-		return x.Detail
-	}
-	return ""
-}
-
-// AdminServiceImportResponse says what was done.
-type AdminServiceImportResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By space and kind.
-	Counts []*ImportCount `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty"`
-	// At most the first 1,000.
-	Skipped []*SkippedImport `protobuf:"bytes,2,rep,name=skipped,proto3" json:"skipped,omitempty"`
-	// Operations that wrote it; empty in a dry run and when everything was there.
-	Operations []int64 `protobuf:"varint,3,rep,packed,name=operations,proto3" json:"operations,omitempty"`
-	// At most the first 1,000.
-	Merged        []*MergedImport `protobuf:"bytes,4,rep,name=merged,proto3" json:"merged,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceImportResponse) Reset() {
-	*x = AdminServiceImportResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceImportResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceImportResponse) ProtoMessage() {}
-
-func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceImportResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceImportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *AdminServiceImportResponse) GetCounts() []*ImportCount {
-	if x != nil {
-		return x.Counts
-	}
-	return nil
-}
-
-func (x *AdminServiceImportResponse) GetSkipped() []*SkippedImport {
-	if x != nil {
-		return x.Skipped
-	}
-	return nil
-}
-
-func (x *AdminServiceImportResponse) GetOperations() []int64 {
-	if x != nil {
-		return x.Operations
-	}
-	return nil
-}
-
-func (x *AdminServiceImportResponse) GetMerged() []*MergedImport {
-	if x != nil {
-		return x.Merged
-	}
-	return nil
-}
-
-// AdminServiceCompressRequest says what to compress.
-type AdminServiceCompressRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// One space; empty means all.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// Only memories created and changed more than this many days ago, 1 or more; 0 means 90.
-	Days int32 `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
-	// Merge at most this many groups, those with the oldest memories first; 0 means the daemon's own limit.
-	MaxGroups int32 `protobuf:"varint,3,opt,name=max_groups,json=maxGroups,proto3" json:"max_groups,omitempty"`
-	// Only say what would be done.
-	DryRun        bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceCompressRequest) Reset() {
-	*x = AdminServiceCompressRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceCompressRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceCompressRequest) ProtoMessage() {}
-
-func (x *AdminServiceCompressRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceCompressRequest.ProtoReflect.Descriptor instead.
-func (*AdminServiceCompressRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{35}
-}
-
-func (x *AdminServiceCompressRequest) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *AdminServiceCompressRequest) GetDays() int32 {
-	if x != nil {
-		return x.Days
-	}
-	return 0
-}
-
-func (x *AdminServiceCompressRequest) GetMaxGroups() int32 {
-	if x != nil {
-		return x.MaxGroups
-	}
-	return 0
-}
-
-func (x *AdminServiceCompressRequest) GetDryRun() bool {
-	if x != nil {
-		return x.DryRun
-	}
-	return false
-}
-
-// CompressedGroup is a group of memories that were, or in a dry run would be, merged.
-type CompressedGroup struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Space of the memories.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// Their category.
-	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
-	// The memories merged, the one whose text was kept first.
-	Originals []string `protobuf:"bytes,3,rep,name=originals,proto3" json:"originals,omitempty"`
-	// What they became, 1 to 3 and fewer than there were.
-	Results []*MergedMemory `protobuf:"bytes,4,rep,name=results,proto3" json:"results,omitempty"`
-	// Why it was left alone; empty when it was not.
-	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Operation number; 0 in a dry run and when nothing was changed.
-	Operation     int64 `protobuf:"varint,6,opt,name=operation,proto3" json:"operation,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CompressedGroup) Reset() {
-	*x = CompressedGroup{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CompressedGroup) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CompressedGroup) ProtoMessage() {}
-
-func (x *CompressedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CompressedGroup.ProtoReflect.Descriptor instead.
-func (*CompressedGroup) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *CompressedGroup) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *CompressedGroup) GetCategory() string {
-	if x != nil {
-		return x.Category
-	}
-	return ""
-}
-
-func (x *CompressedGroup) GetOriginals() []string {
-	if x != nil {
-		return x.Originals
-	}
-	return nil
-}
-
-func (x *CompressedGroup) GetResults() []*MergedMemory {
-	if x != nil {
-		return x.Results
-	}
-	return nil
-}
-
-func (x *CompressedGroup) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *CompressedGroup) GetOperation() int64 {
-	if x != nil {
-		return x.Operation
-	}
-	return 0
-}
-
-// MergedMemory is what memories were merged into.
-type MergedMemory struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory; empty in a dry run.
-	MemoryId string `protobuf:"bytes,1,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
-	// Its content.
-	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// The memories that it supersedes.
-	Supersedes    []string `protobuf:"bytes,3,rep,name=supersedes,proto3" json:"supersedes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MergedMemory) Reset() {
-	*x = MergedMemory{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[37]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MergedMemory) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MergedMemory) ProtoMessage() {}
-
-func (x *MergedMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[37]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MergedMemory.ProtoReflect.Descriptor instead.
-func (*MergedMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{37}
-}
-
-func (x *MergedMemory) GetMemoryId() string {
-	if x != nil {
-		return x.MemoryId
-	}
-	return ""
-}
-
-func (x *MergedMemory) GetContent() string {
-	if x != nil {
-		return x.Content
-	}
-	return ""
-}
-
-func (x *MergedMemory) GetSupersedes() []string {
-	if x != nil {
-		return x.Supersedes
-	}
-	return nil
-}
-
-// AdminServiceCompressResponse says what was done.
-type AdminServiceCompressResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By space, the groups with the oldest memories first.
-	Groups []*CompressedGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
-	// Why nothing was done although something may be due; empty otherwise.
-	Postponed string `protobuf:"bytes,2,opt,name=postponed,proto3" json:"postponed,omitempty"`
-	// Memories old enough and used little enough to be looked at.
-	Candidates    int32 `protobuf:"varint,3,opt,name=candidates,proto3" json:"candidates,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AdminServiceCompressResponse) Reset() {
-	*x = AdminServiceCompressResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AdminServiceCompressResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AdminServiceCompressResponse) ProtoMessage() {}
-
-func (x *AdminServiceCompressResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AdminServiceCompressResponse.ProtoReflect.Descriptor instead.
-func (*AdminServiceCompressResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *AdminServiceCompressResponse) GetGroups() []*CompressedGroup {
-	if x != nil {
-		return x.Groups
-	}
-	return nil
-}
-
-func (x *AdminServiceCompressResponse) GetPostponed() string {
-	if x != nil {
-		return x.Postponed
-	}
-	return ""
-}
-
-func (x *AdminServiceCompressResponse) GetCandidates() int32 {
-	if x != nil {
-		return x.Candidates
-	}
-	return 0
 }
 
 // Job is a periodic job of the daemon.
@@ -2636,15 +462,15 @@ type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the job.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// When its newest run began; absent when there was none since the start.
+	// Start of its last run; absent when there was none since the daemon started.
 	LastRun *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_run,json=lastRun,proto3" json:"last_run,omitempty"`
-	// What that run came to, for people; empty when nothing was to do.
+	// Result of that run, for people; empty when there was nothing to do.
 	LastResult string `protobuf:"bytes,3,opt,name=last_result,json=lastResult,proto3" json:"last_result,omitempty"`
-	// Why it failed; empty when it did not.
+	// Error of that run; empty when it succeeded.
 	LastError string `protobuf:"bytes,4,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	// Failed runs since the last success.
 	Failures int32 `protobuf:"varint,5,opt,name=failures,proto3" json:"failures,omitempty"`
-	// When it is due next.
+	// When it runs next.
 	NextRun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=next_run,json=nextRun,proto3" json:"next_run,omitempty"`
 	// It is running now.
 	Running       bool `protobuf:"varint,7,opt,name=running,proto3" json:"running,omitempty"`
@@ -2654,7 +480,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[39]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +492,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[39]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +505,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{39}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Job) GetName() string {
@@ -2731,6 +557,379 @@ func (x *Job) GetRunning() bool {
 	return false
 }
 
+// AdminServiceArchiveRequest selects logs.
+type AdminServiceArchiveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One space; empty means all.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Archive logs at least this many days old, 1 or more; 0 means as configured (30).
+	ArchiveDays int32 `protobuf:"varint,2,opt,name=archive_days,json=archiveDays,proto3" json:"archive_days,omitempty"`
+	// Delete archived logs at least this many days old, not less than archive_days; 0 means as configured (60).
+	DeleteDays int32 `protobuf:"varint,3,opt,name=delete_days,json=deleteDays,proto3" json:"delete_days,omitempty"`
+	// Only report what would be done.
+	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Change at most this many logs, oldest first; 0 means the daemon's own limit.
+	Limit int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *AdminServiceArchiveRequest) Reset() {
+	*x = AdminServiceArchiveRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceArchiveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceArchiveRequest) ProtoMessage() {}
+
+func (x *AdminServiceArchiveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceArchiveRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceArchiveRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *AdminServiceArchiveRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *AdminServiceArchiveRequest) GetArchiveDays() int32 {
+	if x != nil {
+		return x.ArchiveDays
+	}
+	return 0
+}
+
+func (x *AdminServiceArchiveRequest) GetDeleteDays() int32 {
+	if x != nil {
+		return x.DeleteDays
+	}
+	return 0
+}
+
+func (x *AdminServiceArchiveRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *AdminServiceArchiveRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *AdminServiceArchiveRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// ArchivedDay is the result of one daily log.
+type ArchivedDay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Space of the log.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Date of the log.
+	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	// Action that was, or in a dry run would be, taken.
+	Action ArchiveAction `protobuf:"varint,3,opt,name=action,proto3,enum=memsidecar.v1.ArchiveAction" json:"action,omitempty"`
+	// Number of entries.
+	EntryCount int32 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
+	// Entries that became memories.
+	Promoted []*PromotedEntry `protobuf:"bytes,5,rep,name=promoted,proto3" json:"promoted,omitempty"`
+	// The new summary.
+	Summary string `protobuf:"bytes,6,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Why it was left unchanged; may be empty.
+	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The operation; empty in a dry run and when nothing changed.
+	OperationId string `protobuf:"bytes,8,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	// Age in whole days; negative for a log dated in the future.
+	AgeDays int32 `protobuf:"varint,9,opt,name=age_days,json=ageDays,proto3" json:"age_days,omitempty"`
+	// Entries worth a memory that did not become one.
+	Skipped []*SkippedEntry `protobuf:"bytes,10,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	// Why rules made the summary although there is a language model; may be empty.
+	FallbackReason string `protobuf:"bytes,11,opt,name=fallback_reason,json=fallbackReason,proto3" json:"fallback_reason,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ArchivedDay) Reset() {
+	*x = ArchivedDay{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchivedDay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchivedDay) ProtoMessage() {}
+
+func (x *ArchivedDay) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchivedDay.ProtoReflect.Descriptor instead.
+func (*ArchivedDay) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ArchivedDay) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ArchivedDay) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *ArchivedDay) GetAction() ArchiveAction {
+	if x != nil {
+		return x.Action
+	}
+	return ArchiveAction_ARCHIVE_ACTION_UNSPECIFIED
+}
+
+func (x *ArchivedDay) GetEntryCount() int32 {
+	if x != nil {
+		return x.EntryCount
+	}
+	return 0
+}
+
+func (x *ArchivedDay) GetPromoted() []*PromotedEntry {
+	if x != nil {
+		return x.Promoted
+	}
+	return nil
+}
+
+func (x *ArchivedDay) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *ArchivedDay) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ArchivedDay) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+func (x *ArchivedDay) GetAgeDays() int32 {
+	if x != nil {
+		return x.AgeDays
+	}
+	return 0
+}
+
+func (x *ArchivedDay) GetSkipped() []*SkippedEntry {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *ArchivedDay) GetFallbackReason() string {
+	if x != nil {
+		return x.FallbackReason
+	}
+	return ""
+}
+
+// PromotedEntry is a log entry that became, or in a dry run would become, a memory.
+type PromotedEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memory; empty in a dry run.
+	MemoryId string `protobuf:"bytes,1,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
+	// The entry, the first one when several became one memory; empty for the log's summary.
+	EntryId string `protobuf:"bytes,2,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
+	// Category of the memory.
+	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	// Content of the memory.
+	Content       string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromotedEntry) Reset() {
+	*x = PromotedEntry{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromotedEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromotedEntry) ProtoMessage() {}
+
+func (x *PromotedEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromotedEntry.ProtoReflect.Descriptor instead.
+func (*PromotedEntry) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *PromotedEntry) GetMemoryId() string {
+	if x != nil {
+		return x.MemoryId
+	}
+	return ""
+}
+
+func (x *PromotedEntry) GetEntryId() string {
+	if x != nil {
+		return x.EntryId
+	}
+	return ""
+}
+
+func (x *PromotedEntry) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *PromotedEntry) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+// SkippedEntry is a log entry that was worth a memory and did not become one.
+type SkippedEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry.
+	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
+	// Category that the memory would have.
+	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
+	// Content that the memory would have.
+	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
+	// EXACT_DUPLICATE, NEAR_DUPLICATE, FORGOTTEN, TOO_MANY or INVALID.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkippedEntry) Reset() {
+	*x = SkippedEntry{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkippedEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkippedEntry) ProtoMessage() {}
+
+func (x *SkippedEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkippedEntry.ProtoReflect.Descriptor instead.
+func (*SkippedEntry) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SkippedEntry) GetEntryId() string {
+	if x != nil {
+		return x.EntryId
+	}
+	return ""
+}
+
+func (x *SkippedEntry) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *SkippedEntry) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *SkippedEntry) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // ExpiredMemory is a memory whose expiry has passed.
 type ExpiredMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2740,15 +939,15 @@ type ExpiredMemory struct {
 	MemoryId string `protobuf:"bytes,2,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
 	// Its category.
 	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
-	// Operation that retired it; 0 in a dry run.
-	Operation     int64 `protobuf:"varint,4,opt,name=operation,proto3" json:"operation,omitempty"`
+	// Operation that retired it; empty in a dry run.
+	OperationId   string `protobuf:"bytes,4,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExpiredMemory) Reset() {
 	*x = ExpiredMemory{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[40]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +959,7 @@ func (x *ExpiredMemory) String() string {
 func (*ExpiredMemory) ProtoMessage() {}
 
 func (x *ExpiredMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[40]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +972,7 @@ func (x *ExpiredMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpiredMemory.ProtoReflect.Descriptor instead.
 func (*ExpiredMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{40}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExpiredMemory) GetSpace() string {
@@ -2797,24 +996,793 @@ func (x *ExpiredMemory) GetCategory() string {
 	return ""
 }
 
-func (x *ExpiredMemory) GetOperation() int64 {
+func (x *ExpiredMemory) GetOperationId() string {
 	if x != nil {
-		return x.Operation
+		return x.OperationId
+	}
+	return ""
+}
+
+// AdminServiceArchiveResponse reports what was done.
+type AdminServiceArchiveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One outcome per operation, in the order of writing.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// One per daily log, oldest first within each space. A log that is both archived and deleted appears twice, in that
+	// order.
+	Days []*ArchivedDay `protobuf:"bytes,2,rep,name=days,proto3" json:"days,omitempty"`
+	// The local date from which all ages were counted.
+	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
+	// Expired memories that were, or in a dry run would be, retired.
+	Expired []*ExpiredMemory `protobuf:"bytes,4,rep,name=expired,proto3" json:"expired,omitempty"`
+	// Why logs could not be summarised now: the language model does not answer, or its tokens of the day are used up.
+	// Those logs are among days as postponed, and the daemon tries them again. Empty when no log waits for the model.
+	WaitingReason string `protobuf:"bytes,5,opt,name=waiting_reason,json=waitingReason,proto3" json:"waiting_reason,omitempty"`
+	// Number of days that the response leaves out because it would exceed 3 MiB. They were processed all the same.
+	OmittedDays int32 `protobuf:"varint,6,opt,name=omitted_days,json=omittedDays,proto3" json:"omitted_days,omitempty"`
+	// Number of expired memories that the response leaves out for the same reason.
+	OmittedExpired int32 `protobuf:"varint,7,opt,name=omitted_expired,json=omittedExpired,proto3" json:"omitted_expired,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *AdminServiceArchiveResponse) Reset() {
+	*x = AdminServiceArchiveResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceArchiveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceArchiveResponse) ProtoMessage() {}
+
+func (x *AdminServiceArchiveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceArchiveResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceArchiveResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *AdminServiceArchiveResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *AdminServiceArchiveResponse) GetDays() []*ArchivedDay {
+	if x != nil {
+		return x.Days
+	}
+	return nil
+}
+
+func (x *AdminServiceArchiveResponse) GetToday() string {
+	if x != nil {
+		return x.Today
+	}
+	return ""
+}
+
+func (x *AdminServiceArchiveResponse) GetExpired() []*ExpiredMemory {
+	if x != nil {
+		return x.Expired
+	}
+	return nil
+}
+
+func (x *AdminServiceArchiveResponse) GetWaitingReason() string {
+	if x != nil {
+		return x.WaitingReason
+	}
+	return ""
+}
+
+func (x *AdminServiceArchiveResponse) GetOmittedDays() int32 {
+	if x != nil {
+		return x.OmittedDays
 	}
 	return 0
 }
 
-// MergedImport is one thing of another system that says what a memory says already.
+func (x *AdminServiceArchiveResponse) GetOmittedExpired() int32 {
+	if x != nil {
+		return x.OmittedExpired
+	}
+	return 0
+}
+
+// AdminServiceCompressRequest selects memories.
+type AdminServiceCompressRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One space; empty means all.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Only memories created and changed more than this many days ago, 1 or more; 0 means 90.
+	Days int32 `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"`
+	// Merge at most this many groups, those with the oldest memories first; 0 means the daemon's own limit.
+	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Only report what would be done.
+	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *AdminServiceCompressRequest) Reset() {
+	*x = AdminServiceCompressRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceCompressRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceCompressRequest) ProtoMessage() {}
+
+func (x *AdminServiceCompressRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceCompressRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceCompressRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *AdminServiceCompressRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *AdminServiceCompressRequest) GetDays() int32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+func (x *AdminServiceCompressRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *AdminServiceCompressRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *AdminServiceCompressRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// CompressedGroup is a group of memories that were, or in a dry run would be, merged.
+type CompressedGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Space of the memories.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Their category.
+	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
+	// The memories that were merged; the first one gave the text.
+	OriginalIds []string `protobuf:"bytes,3,rep,name=original_ids,json=originalIds,proto3" json:"original_ids,omitempty"`
+	// The merged memories, 1 to 3 and fewer than there were.
+	Results []*MergedMemory `protobuf:"bytes,4,rep,name=results,proto3" json:"results,omitempty"`
+	// Why the group was left unchanged; empty when it was merged.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The operation; empty in a dry run and when nothing changed.
+	OperationId   string `protobuf:"bytes,6,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompressedGroup) Reset() {
+	*x = CompressedGroup{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompressedGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompressedGroup) ProtoMessage() {}
+
+func (x *CompressedGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompressedGroup.ProtoReflect.Descriptor instead.
+func (*CompressedGroup) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *CompressedGroup) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *CompressedGroup) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *CompressedGroup) GetOriginalIds() []string {
+	if x != nil {
+		return x.OriginalIds
+	}
+	return nil
+}
+
+func (x *CompressedGroup) GetResults() []*MergedMemory {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *CompressedGroup) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *CompressedGroup) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+// MergedMemory is the result of a merge.
+type MergedMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memory; empty in a dry run.
+	MemoryId string `protobuf:"bytes,1,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
+	// Its content.
+	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	// The memories that it supersedes.
+	Supersedes    []string `protobuf:"bytes,3,rep,name=supersedes,proto3" json:"supersedes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MergedMemory) Reset() {
+	*x = MergedMemory{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MergedMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MergedMemory) ProtoMessage() {}
+
+func (x *MergedMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MergedMemory.ProtoReflect.Descriptor instead.
+func (*MergedMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *MergedMemory) GetMemoryId() string {
+	if x != nil {
+		return x.MemoryId
+	}
+	return ""
+}
+
+func (x *MergedMemory) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *MergedMemory) GetSupersedes() []string {
+	if x != nil {
+		return x.Supersedes
+	}
+	return nil
+}
+
+// AdminServiceCompressResponse reports what was done.
+type AdminServiceCompressResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One outcome per operation, in the order of writing.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// By space, the groups with the oldest memories first.
+	Groups []*CompressedGroup `protobuf:"bytes,2,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Why nothing was done although something may be due; empty otherwise.
+	PostponedReason string `protobuf:"bytes,3,opt,name=postponed_reason,json=postponedReason,proto3" json:"postponed_reason,omitempty"`
+	// Memories that were old enough and rarely used.
+	Candidates int32 `protobuf:"varint,4,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	// Number of groups that the response leaves out because it would exceed 3 MiB. They were processed all the same.
+	OmittedGroups int32 `protobuf:"varint,5,opt,name=omitted_groups,json=omittedGroups,proto3" json:"omitted_groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceCompressResponse) Reset() {
+	*x = AdminServiceCompressResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceCompressResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceCompressResponse) ProtoMessage() {}
+
+func (x *AdminServiceCompressResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceCompressResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceCompressResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *AdminServiceCompressResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *AdminServiceCompressResponse) GetGroups() []*CompressedGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *AdminServiceCompressResponse) GetPostponedReason() string {
+	if x != nil {
+		return x.PostponedReason
+	}
+	return ""
+}
+
+func (x *AdminServiceCompressResponse) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+func (x *AdminServiceCompressResponse) GetOmittedGroups() int32 {
+	if x != nil {
+		return x.OmittedGroups
+	}
+	return 0
+}
+
+// AdminServiceExportRequest selects spaces.
+type AdminServiceExportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Any of these; empty means all. EXPORT_FORMAT_MEMORY_JSON takes one, by default the default space.
+	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// Format.
+	Format        ExportFormat `protobuf:"varint,2,opt,name=format,proto3,enum=memsidecar.v1.ExportFormat" json:"format,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceExportRequest) Reset() {
+	*x = AdminServiceExportRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceExportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceExportRequest) ProtoMessage() {}
+
+func (x *AdminServiceExportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceExportRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceExportRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AdminServiceExportRequest) GetSpaces() []string {
+	if x != nil {
+		return x.Spaces
+	}
+	return nil
+}
+
+func (x *AdminServiceExportRequest) GetFormat() ExportFormat {
+	if x != nil {
+		return x.Format
+	}
+	return ExportFormat_EXPORT_FORMAT_UNSPECIFIED
+}
+
+// AdminServiceExportResponse is a piece of the export.
+type AdminServiceExportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes.
+	Chunk         []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceExportResponse) Reset() {
+	*x = AdminServiceExportResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceExportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceExportResponse) ProtoMessage() {}
+
+func (x *AdminServiceExportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceExportResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceExportResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AdminServiceExportResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+// AdminServiceImportRequest is a piece of an import.
+type AdminServiceImportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the first message only: import everything into this space; empty means the space that each item names.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// In the first message only: only report what would be done.
+	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// The next bytes.
+	Chunk []byte `protobuf:"bytes,3,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	// In the first message only. Makes the request repeatable; at most 128 bytes, optional. A repeat returns the first
+	// result without reading the bytes.
+	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *AdminServiceImportRequest) Reset() {
+	*x = AdminServiceImportRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceImportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceImportRequest) ProtoMessage() {}
+
+func (x *AdminServiceImportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceImportRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceImportRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *AdminServiceImportRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *AdminServiceImportRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *AdminServiceImportRequest) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+func (x *AdminServiceImportRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// ImportCount counts the items of one kind and space.
+type ImportCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Kind of the items.
+	Kind ImportKind `protobuf:"varint,1,opt,name=kind,proto3,enum=memsidecar.v1.ImportKind" json:"kind,omitempty"`
+	// Space of the items.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// New items.
+	Added int64 `protobuf:"varint,3,opt,name=added,proto3" json:"added,omitempty"`
+	// Items that existed already, equal.
+	Unchanged int64 `protobuf:"varint,4,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	// Items that were left out; skipped has the reasons.
+	Skipped int64 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// Items of another system that repeat an existing memory, which stays unchanged.
+	Merged        int64 `protobuf:"varint,6,opt,name=merged,proto3" json:"merged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportCount) Reset() {
+	*x = ImportCount{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportCount) ProtoMessage() {}
+
+func (x *ImportCount) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportCount.ProtoReflect.Descriptor instead.
+func (*ImportCount) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ImportCount) GetKind() ImportKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ImportKind_IMPORT_KIND_UNSPECIFIED
+}
+
+func (x *ImportCount) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *ImportCount) GetAdded() int64 {
+	if x != nil {
+		return x.Added
+	}
+	return 0
+}
+
+func (x *ImportCount) GetUnchanged() int64 {
+	if x != nil {
+		return x.Unchanged
+	}
+	return 0
+}
+
+func (x *ImportCount) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+func (x *ImportCount) GetMerged() int64 {
+	if x != nil {
+		return x.Merged
+	}
+	return 0
+}
+
+// SkippedImport is one item that was not imported.
+type SkippedImport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Line of the import, from 1; 0 in a memory.json.
+	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	// Kind of the item.
+	Kind ImportKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memsidecar.v1.ImportKind" json:"kind,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// UPPER_SNAKE: ID_EXISTS (another item has the id), FORGOTTEN, INVALID.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// For people; without memory text.
+	Detail        string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkippedImport) Reset() {
+	*x = SkippedImport{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkippedImport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkippedImport) ProtoMessage() {}
+
+func (x *SkippedImport) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkippedImport.ProtoReflect.Descriptor instead.
+func (*SkippedImport) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SkippedImport) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *SkippedImport) GetKind() ImportKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ImportKind_IMPORT_KIND_UNSPECIFIED
+}
+
+func (x *SkippedImport) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SkippedImport) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SkippedImport) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// MergedImport is one item of another system that repeats an existing memory.
 type MergedImport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Line of the import, from 1.
 	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
-	// What it is.
-	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Kind of the item.
+	Kind ImportKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memsidecar.v1.ImportKind" json:"kind,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// The memory that says the same.
-	Into string `protobuf:"bytes,4,opt,name=into,proto3" json:"into,omitempty"`
+	// The memory that it repeats.
+	MemoryId string `protobuf:"bytes,4,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
 	// UPPER_SNAKE: EXACT_DUPLICATE, NEAR_DUPLICATE.
 	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2823,7 +1791,7 @@ type MergedImport struct {
 
 func (x *MergedImport) Reset() {
 	*x = MergedImport{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[41]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +1803,7 @@ func (x *MergedImport) String() string {
 func (*MergedImport) ProtoMessage() {}
 
 func (x *MergedImport) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[41]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +1816,7 @@ func (x *MergedImport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedImport.ProtoReflect.Descriptor instead.
 func (*MergedImport) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{41}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MergedImport) GetLine() int64 {
@@ -2858,11 +1826,11 @@ func (x *MergedImport) GetLine() int64 {
 	return 0
 }
 
-func (x *MergedImport) GetKind() string {
+func (x *MergedImport) GetKind() ImportKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return ImportKind_IMPORT_KIND_UNSPECIFIED
 }
 
 func (x *MergedImport) GetId() string {
@@ -2872,9 +1840,9 @@ func (x *MergedImport) GetId() string {
 	return ""
 }
 
-func (x *MergedImport) GetInto() string {
+func (x *MergedImport) GetMemoryId() string {
 	if x != nil {
-		return x.Into
+		return x.MemoryId
 	}
 	return ""
 }
@@ -2886,169 +1854,683 @@ func (x *MergedImport) GetReason() string {
 	return ""
 }
 
+// AdminServiceImportResponse reports what was done.
+type AdminServiceImportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last operation; operation_ids has all.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// By space and kind.
+	Counts []*ImportCount `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	// At most the first 1,000.
+	Skipped []*SkippedImport `protobuf:"bytes,3,rep,name=skipped,proto3" json:"skipped,omitempty"`
+	// Operations that wrote the items, at most the first 10,000; empty in a dry run and when everything existed.
+	OperationIds []string `protobuf:"bytes,4,rep,name=operation_ids,json=operationIds,proto3" json:"operation_ids,omitempty"`
+	// At most the first 1,000.
+	Merged        []*MergedImport `protobuf:"bytes,5,rep,name=merged,proto3" json:"merged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceImportResponse) Reset() {
+	*x = AdminServiceImportResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceImportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceImportResponse) ProtoMessage() {}
+
+func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceImportResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceImportResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *AdminServiceImportResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetCounts() []*ImportCount {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetSkipped() []*SkippedImport {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetOperationIds() []string {
+	if x != nil {
+		return x.OperationIds
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetMerged() []*MergedImport {
+	if x != nil {
+		return x.Merged
+	}
+	return nil
+}
+
+// AdminServiceBackupRequest has no fields.
+type AdminServiceBackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceBackupRequest) Reset() {
+	*x = AdminServiceBackupRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceBackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceBackupRequest) ProtoMessage() {}
+
+func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceBackupRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceBackupRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
+}
+
+// AdminServiceBackupResponse is a piece of the archive.
+type AdminServiceBackupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The next bytes.
+	Chunk []byte `protobuf:"bytes,1,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	// In the last message only: the position of the journal that the archive holds.
+	Position      string `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceBackupResponse) Reset() {
+	*x = AdminServiceBackupResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceBackupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceBackupResponse) ProtoMessage() {}
+
+func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceBackupResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceBackupResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *AdminServiceBackupResponse) GetChunk() []byte {
+	if x != nil {
+		return x.Chunk
+	}
+	return nil
+}
+
+func (x *AdminServiceBackupResponse) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
+}
+
+// AdminServiceCheckRequest has no fields.
+type AdminServiceCheckRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceCheckRequest) Reset() {
+	*x = AdminServiceCheckRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceCheckRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceCheckRequest) ProtoMessage() {}
+
+func (x *AdminServiceCheckRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceCheckRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceCheckRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
+}
+
+// AdminServiceCheckResponse lists problems.
+type AdminServiceCheckResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty when the store is consistent; at most 1,000. Without memory text.
+	Problems []string `protobuf:"bytes,1,rep,name=problems,proto3" json:"problems,omitempty"`
+	// Newest durable position of the journal when it was checked.
+	Position string `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
+	// Number of problems, including those left out.
+	ProblemCount  int32 `protobuf:"varint,3,opt,name=problem_count,json=problemCount,proto3" json:"problem_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceCheckResponse) Reset() {
+	*x = AdminServiceCheckResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceCheckResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceCheckResponse) ProtoMessage() {}
+
+func (x *AdminServiceCheckResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceCheckResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceCheckResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *AdminServiceCheckResponse) GetProblems() []string {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+func (x *AdminServiceCheckResponse) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
+}
+
+func (x *AdminServiceCheckResponse) GetProblemCount() int32 {
+	if x != nil {
+		return x.ProblemCount
+	}
+	return 0
+}
+
+// AdminServiceDoctorRequest has no fields.
+type AdminServiceDoctorRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceDoctorRequest) Reset() {
+	*x = AdminServiceDoctorRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceDoctorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceDoctorRequest) ProtoMessage() {}
+
+func (x *AdminServiceDoctorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceDoctorRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceDoctorRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
+}
+
+// Finding is the result of one check of Doctor.
+type Finding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the check, a stable slug.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Severity.
+	Level FindingLevel `protobuf:"varint,2,opt,name=level,proto3,enum=memsidecar.v1.FindingLevel" json:"level,omitempty"`
+	// The finding, for people.
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// What to do; empty when nothing.
+	Remedy        string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Finding) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Finding) GetLevel() FindingLevel {
+	if x != nil {
+		return x.Level
+	}
+	return FindingLevel_FINDING_LEVEL_UNSPECIFIED
+}
+
+func (x *Finding) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Finding) GetRemedy() string {
+	if x != nil {
+		return x.Remedy
+	}
+	return ""
+}
+
+// AdminServiceDoctorResponse lists findings.
+type AdminServiceDoctorResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In a fixed order.
+	Findings      []*Finding `protobuf:"bytes,1,rep,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceDoctorResponse) Reset() {
+	*x = AdminServiceDoctorResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceDoctorResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceDoctorResponse) ProtoMessage() {}
+
+func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceDoctorResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceDoctorResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+// AdminServicePauseRequest has no fields.
+type AdminServicePauseRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServicePauseRequest) Reset() {
+	*x = AdminServicePauseRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServicePauseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServicePauseRequest) ProtoMessage() {}
+
+func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServicePauseRequest.ProtoReflect.Descriptor instead.
+func (*AdminServicePauseRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
+}
+
+// AdminServicePauseResponse has no fields.
+type AdminServicePauseResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServicePauseResponse) Reset() {
+	*x = AdminServicePauseResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServicePauseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServicePauseResponse) ProtoMessage() {}
+
+func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServicePauseResponse.ProtoReflect.Descriptor instead.
+func (*AdminServicePauseResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
+}
+
+// AdminServiceResumeRequest has no fields.
+type AdminServiceResumeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceResumeRequest) Reset() {
+	*x = AdminServiceResumeRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceResumeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceResumeRequest) ProtoMessage() {}
+
+func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceResumeRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceResumeRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
+}
+
+// AdminServiceResumeResponse has no fields.
+type AdminServiceResumeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceResumeResponse) Reset() {
+	*x = AdminServiceResumeResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceResumeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceResumeResponse) ProtoMessage() {}
+
+func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceResumeResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceResumeResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
+}
+
+// AdminServiceStopRequest has no fields.
+type AdminServiceStopRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceStopRequest) Reset() {
+	*x = AdminServiceStopRequest{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceStopRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceStopRequest) ProtoMessage() {}
+
+func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceStopRequest.ProtoReflect.Descriptor instead.
+func (*AdminServiceStopRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
+}
+
+// AdminServiceStopResponse has no fields.
+type AdminServiceStopResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdminServiceStopResponse) Reset() {
+	*x = AdminServiceStopResponse{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdminServiceStopResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdminServiceStopResponse) ProtoMessage() {}
+
+func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdminServiceStopResponse.ProtoReflect.Descriptor instead.
+func (*AdminServiceStopResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
+}
+
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
-	"!memsidecar/v1/admin_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xaa\x01\n" +
-	"\x1aAdminServiceArchiveRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12!\n" +
-	"\farchive_days\x18\x02 \x01(\x05R\varchiveDays\x12\x1f\n" +
-	"\vdelete_days\x18\x03 \x01(\x05R\n" +
-	"deleteDays\x12\x17\n" +
-	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12\x19\n" +
-	"\bmax_days\x18\x05 \x01(\x05R\amaxDays\"\xfe\x02\n" +
-	"\vArchivedDay\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
-	"\x04date\x18\x02 \x01(\tR\x04date\x124\n" +
-	"\x06action\x18\x03 \x01(\x0e2\x1c.memsidecar.v1.ArchiveActionR\x06action\x12\x1f\n" +
-	"\ventry_count\x18\x04 \x01(\x05R\n" +
-	"entryCount\x128\n" +
-	"\bpromoted\x18\x05 \x03(\v2\x1c.memsidecar.v1.PromotedEntryR\bpromoted\x12\x18\n" +
-	"\asummary\x18\x06 \x01(\tR\asummary\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1c\n" +
-	"\toperation\x18\b \x01(\x03R\toperation\x12\x19\n" +
-	"\bage_days\x18\t \x01(\x05R\aageDays\x125\n" +
-	"\askipped\x18\n" +
-	" \x03(\v2\x1b.memsidecar.v1.SkippedEntryR\askipped\x12\x12\n" +
-	"\x04note\x18\v \x01(\tR\x04note\"}\n" +
-	"\rPromotedEntry\x12\x1b\n" +
-	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x19\n" +
-	"\bentry_id\x18\x02 \x01(\tR\aentryId\x12\x1a\n" +
-	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x18\n" +
-	"\acontent\x18\x04 \x01(\tR\acontent\"w\n" +
-	"\fSkippedEntry\x12\x19\n" +
-	"\bentry_id\x18\x01 \x01(\tR\aentryId\x12\x1a\n" +
-	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
-	"\acontent\x18\x03 \x01(\tR\acontent\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xb5\x01\n" +
-	"\x1bAdminServiceArchiveResponse\x12.\n" +
-	"\x04days\x18\x01 \x03(\v2\x1a.memsidecar.v1.ArchivedDayR\x04days\x12\x14\n" +
-	"\x05today\x18\x02 \x01(\tR\x05today\x126\n" +
-	"\aexpired\x18\x03 \x03(\v2\x1c.memsidecar.v1.ExpiredMemoryR\aexpired\x12\x18\n" +
-	"\awaiting\x18\x04 \x01(\tR\awaiting\"\x1f\n" +
-	"\x1dAdminServiceCheckpointRequest\"2\n" +
-	"\x1eAdminServiceCheckpointResponse\x12\x10\n" +
-	"\x03lsn\x18\x01 \x01(\x03R\x03lsn\"\x1a\n" +
-	"\x18AdminServiceCheckRequest\"I\n" +
-	"\x19AdminServiceCheckResponse\x12\x1a\n" +
-	"\bproblems\x18\x01 \x03(\tR\bproblems\x12\x10\n" +
-	"\x03lsn\x18\x02 \x01(\x03R\x03lsn\"\x1b\n" +
-	"\x19AdminServiceDoctorRequest\"\x80\x01\n" +
-	"\aFinding\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x121\n" +
-	"\x05level\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.FindingLevelR\x05level\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"P\n" +
-	"\x1aAdminServiceDoctorResponse\x122\n" +
-	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\"\x19\n" +
-	"\x17AdminServiceInfoRequest\"\x9e\x03\n" +
+	"!memsidecar/v1/admin_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19memsidecar/v1/write.proto\"\x19\n" +
+	"\x17AdminServiceInfoRequest\"\xba\x03\n" +
 	"\x18AdminServiceInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1f\n" +
 	"\vapi_version\x18\x02 \x01(\tR\n" +
 	"apiVersion\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x03R\x03pid\x12\x19\n" +
-	"\bdata_dir\x18\x04 \x01(\tR\adataDir\x12\x16\n" +
-	"\x06socket\x18\x05 \x01(\tR\x06socket\x129\n" +
+	"\bdata_dir\x18\x04 \x01(\tR\adataDir\x12\x1f\n" +
+	"\vsocket_path\x18\x05 \x01(\tR\n" +
+	"socketPath\x129\n" +
 	"\n" +
-	"started_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x10\n" +
-	"\x03lsn\x18\a \x01(\x03R\x03lsn\x12(\n" +
+	"started_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1a\n" +
+	"\bposition\x18\a \x01(\tR\bposition\x12(\n" +
 	"\x10read_only_reason\x18\b \x01(\tR\x0ereadOnlyReason\x12\x16\n" +
-	"\x06paused\x18\t \x01(\bR\x06paused\x12\x14\n" +
-	"\x05store\x18\n" +
-	" \x01(\tR\x05store\x12\x14\n" +
+	"\x06paused\x18\t \x01(\bR\x06paused\x12\x19\n" +
+	"\bstore_id\x18\n" +
+	" \x01(\tR\astoreId\x12\x14\n" +
 	"\x05epoch\x18\v \x01(\tR\x05epoch\x12&\n" +
-	"\x04jobs\x18\f \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12\x1f\n" +
-	"\vclock_doubt\x18\r \x01(\tR\n" +
-	"clockDoubt\"\x1a\n" +
-	"\x18AdminServicePauseRequest\"\x1b\n" +
-	"\x19AdminServicePauseResponse\"\x1b\n" +
-	"\x19AdminServiceResumeRequest\"\x1c\n" +
-	"\x1aAdminServiceResumeResponse\"\x19\n" +
-	"\x17AdminServiceStopRequest\"\x1a\n" +
-	"\x18AdminServiceStopResponse\"\x85\x02\n" +
-	"\x04Edit\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05space\x18\x02 \x01(\tR\x05space\x12\x12\n" +
-	"\x04file\x18\x03 \x01(\tR\x04file\x12+\n" +
-	"\x04kind\x18\x04 \x01(\x0e2\x17.memsidecar.v1.EditKindR\x04kind\x12\x18\n" +
-	"\adetails\x18\x05 \x03(\tR\adetails\x12\x12\n" +
-	"\x04copy\x18\x06 \x01(\tR\x04copy\x129\n" +
-	"\n" +
-	"noticed_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tnoticedAt\x12\x12\n" +
-	"\x04base\x18\b \x01(\x03R\x04base\x12\x19\n" +
-	"\bin_place\x18\t \x01(\bR\ainPlace\"\x1e\n" +
-	"\x1cAdminServiceListEditsRequest\"J\n" +
-	"\x1dAdminServiceListEditsResponse\x12)\n" +
-	"\x05edits\x18\x01 \x03(\v2\x13.memsidecar.v1.EditR\x05edits\",\n" +
-	"\x1aAdminServiceGetEditRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"w\n" +
-	"\x1bAdminServiceGetEditResponse\x12'\n" +
-	"\x04edit\x18\x01 \x01(\v2\x13.memsidecar.v1.EditR\x04edit\x12/\n" +
-	"\achanges\x18\x02 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\"H\n" +
-	"\x1eAdminServiceResolveEditRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06accept\x18\x02 \x01(\bR\x06accept\"U\n" +
-	"\x1fAdminServiceResolveEditResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\x1b\n" +
-	"\x19AdminServiceBackupRequest\"D\n" +
-	"\x1aAdminServiceBackupResponse\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x10\n" +
-	"\x03lsn\x18\x02 \x01(\x03R\x03lsn\"h\n" +
-	"\x19AdminServiceExportRequest\x12\x16\n" +
-	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x123\n" +
-	"\x06format\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.ExportFormatR\x06format\"2\n" +
-	"\x1aAdminServiceExportResponse\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"`\n" +
-	"\x19AdminServiceImportRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x17\n" +
-	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x14\n" +
-	"\x05chunk\x18\x03 \x01(\fR\x05chunk\"\x93\x01\n" +
-	"\vImportCount\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
-	"\x05added\x18\x03 \x01(\x03R\x05added\x12\x12\n" +
-	"\x04same\x18\x04 \x01(\x03R\x04same\x12\x18\n" +
-	"\askipped\x18\x05 \x01(\x03R\askipped\x12\x16\n" +
-	"\x06merged\x18\x06 \x01(\x03R\x06merged\"w\n" +
-	"\rSkippedImport\x12\x12\n" +
-	"\x04line\x18\x01 \x01(\x03R\x04line\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x0e\n" +
-	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06detail\x18\x05 \x01(\tR\x06detail\"\xdd\x01\n" +
-	"\x1aAdminServiceImportResponse\x122\n" +
-	"\x06counts\x18\x01 \x03(\v2\x1a.memsidecar.v1.ImportCountR\x06counts\x126\n" +
-	"\askipped\x18\x02 \x03(\v2\x1c.memsidecar.v1.SkippedImportR\askipped\x12\x1e\n" +
-	"\n" +
-	"operations\x18\x03 \x03(\x03R\n" +
-	"operations\x123\n" +
-	"\x06merged\x18\x04 \x03(\v2\x1b.memsidecar.v1.MergedImportR\x06merged\"\x7f\n" +
-	"\x1bAdminServiceCompressRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
-	"\x04days\x18\x02 \x01(\x05R\x04days\x12\x1d\n" +
-	"\n" +
-	"max_groups\x18\x03 \x01(\x05R\tmaxGroups\x12\x17\n" +
-	"\adry_run\x18\x04 \x01(\bR\x06dryRun\"\xce\x01\n" +
-	"\x0fCompressedGroup\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1a\n" +
-	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x1c\n" +
-	"\toriginals\x18\x03 \x03(\tR\toriginals\x125\n" +
-	"\aresults\x18\x04 \x03(\v2\x1b.memsidecar.v1.MergedMemoryR\aresults\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
-	"\toperation\x18\x06 \x01(\x03R\toperation\"e\n" +
-	"\fMergedMemory\x12\x1b\n" +
-	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x18\n" +
-	"\acontent\x18\x02 \x01(\tR\acontent\x12\x1e\n" +
-	"\n" +
-	"supersedes\x18\x03 \x03(\tR\n" +
-	"supersedes\"\x94\x01\n" +
-	"\x1cAdminServiceCompressResponse\x126\n" +
-	"\x06groups\x18\x01 \x03(\v2\x1e.memsidecar.v1.CompressedGroupR\x06groups\x12\x1c\n" +
-	"\tpostponed\x18\x02 \x01(\tR\tpostponed\x12\x1e\n" +
-	"\n" +
-	"candidates\x18\x03 \x01(\x05R\n" +
-	"candidates\"\xfd\x01\n" +
+	"\x04jobs\x18\f \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12#\n" +
+	"\rclock_warning\x18\r \x01(\tR\fclockWarning\"\xfd\x01\n" +
 	"\x03Job\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\blast_run\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\alastRun\x12\x1f\n" +
@@ -3058,54 +2540,173 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"last_error\x18\x04 \x01(\tR\tlastError\x12\x1a\n" +
 	"\bfailures\x18\x05 \x01(\x05R\bfailures\x125\n" +
 	"\bnext_run\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\anextRun\x12\x18\n" +
-	"\arunning\x18\a \x01(\bR\arunning\"|\n" +
+	"\arunning\x18\a \x01(\bR\arunning\"\xce\x01\n" +
+	"\x1aAdminServiceArchiveRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12!\n" +
+	"\farchive_days\x18\x02 \x01(\x05R\varchiveDays\x12\x1f\n" +
+	"\vdelete_days\x18\x03 \x01(\x05R\n" +
+	"deleteDays\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x05R\x05limit\x12'\n" +
+	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\"\x98\x03\n" +
+	"\vArchivedDay\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
+	"\x04date\x18\x02 \x01(\tR\x04date\x124\n" +
+	"\x06action\x18\x03 \x01(\x0e2\x1c.memsidecar.v1.ArchiveActionR\x06action\x12\x1f\n" +
+	"\ventry_count\x18\x04 \x01(\x05R\n" +
+	"entryCount\x128\n" +
+	"\bpromoted\x18\x05 \x03(\v2\x1c.memsidecar.v1.PromotedEntryR\bpromoted\x12\x18\n" +
+	"\asummary\x18\x06 \x01(\tR\asummary\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12!\n" +
+	"\foperation_id\x18\b \x01(\tR\voperationId\x12\x19\n" +
+	"\bage_days\x18\t \x01(\x05R\aageDays\x125\n" +
+	"\askipped\x18\n" +
+	" \x03(\v2\x1b.memsidecar.v1.SkippedEntryR\askipped\x12'\n" +
+	"\x0ffallback_reason\x18\v \x01(\tR\x0efallbackReason\"}\n" +
+	"\rPromotedEntry\x12\x1b\n" +
+	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x19\n" +
+	"\bentry_id\x18\x02 \x01(\tR\aentryId\x12\x1a\n" +
+	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x18\n" +
+	"\acontent\x18\x04 \x01(\tR\acontent\"w\n" +
+	"\fSkippedEntry\x12\x19\n" +
+	"\bentry_id\x18\x01 \x01(\tR\aentryId\x12\x1a\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
+	"\acontent\x18\x03 \x01(\tR\acontent\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x81\x01\n" +
 	"\rExpiredMemory\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1b\n" +
 	"\tmemory_id\x18\x02 \x01(\tR\bmemoryId\x12\x1a\n" +
-	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x1c\n" +
-	"\toperation\x18\x04 \x01(\x03R\toperation\"r\n" +
+	"\bcategory\x18\x03 \x01(\tR\bcategory\x12!\n" +
+	"\foperation_id\x18\x04 \x01(\tR\voperationId\"\xc2\x02\n" +
+	"\x1bAdminServiceArchiveResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12.\n" +
+	"\x04days\x18\x02 \x03(\v2\x1a.memsidecar.v1.ArchivedDayR\x04days\x12\x14\n" +
+	"\x05today\x18\x03 \x01(\tR\x05today\x126\n" +
+	"\aexpired\x18\x04 \x03(\v2\x1c.memsidecar.v1.ExpiredMemoryR\aexpired\x12%\n" +
+	"\x0ewaiting_reason\x18\x05 \x01(\tR\rwaitingReason\x12!\n" +
+	"\fomitted_days\x18\x06 \x01(\x05R\vomittedDays\x12'\n" +
+	"\x0fomitted_expired\x18\a \x01(\x05R\x0eomittedExpired\"\x9f\x01\n" +
+	"\x1bAdminServiceCompressRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\x05R\x04days\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x05R\x05limit\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12'\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"\xd8\x01\n" +
+	"\x0fCompressedGroup\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1a\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\x12!\n" +
+	"\foriginal_ids\x18\x03 \x03(\tR\voriginalIds\x125\n" +
+	"\aresults\x18\x04 \x03(\v2\x1b.memsidecar.v1.MergedMemoryR\aresults\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12!\n" +
+	"\foperation_id\x18\x06 \x01(\tR\voperationId\"e\n" +
+	"\fMergedMemory\x12\x1b\n" +
+	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\tR\acontent\x12\x1e\n" +
+	"\n" +
+	"supersedes\x18\x03 \x03(\tR\n" +
+	"supersedes\"\xfc\x01\n" +
+	"\x1cAdminServiceCompressResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x126\n" +
+	"\x06groups\x18\x02 \x03(\v2\x1e.memsidecar.v1.CompressedGroupR\x06groups\x12)\n" +
+	"\x10postponed_reason\x18\x03 \x01(\tR\x0fpostponedReason\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x04 \x01(\x05R\n" +
+	"candidates\x12%\n" +
+	"\x0eomitted_groups\x18\x05 \x01(\x05R\romittedGroups\"h\n" +
+	"\x19AdminServiceExportRequest\x12\x16\n" +
+	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x123\n" +
+	"\x06format\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.ExportFormatR\x06format\"2\n" +
+	"\x1aAdminServiceExportResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"\x89\x01\n" +
+	"\x19AdminServiceImportRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x14\n" +
+	"\x05chunk\x18\x03 \x01(\fR\x05chunk\x12'\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"\xb8\x01\n" +
+	"\vImportCount\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x19.memsidecar.v1.ImportKindR\x04kind\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
+	"\x05added\x18\x03 \x01(\x03R\x05added\x12\x1c\n" +
+	"\tunchanged\x18\x04 \x01(\x03R\tunchanged\x12\x18\n" +
+	"\askipped\x18\x05 \x01(\x03R\askipped\x12\x16\n" +
+	"\x06merged\x18\x06 \x01(\x03R\x06merged\"\x92\x01\n" +
+	"\rSkippedImport\x12\x12\n" +
+	"\x04line\x18\x01 \x01(\x03R\x04line\x12-\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x19.memsidecar.v1.ImportKindR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06detail\x18\x05 \x01(\tR\x06detail\"\x96\x01\n" +
 	"\fMergedImport\x12\x12\n" +
-	"\x04line\x18\x01 \x01(\x03R\x04line\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x0e\n" +
-	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04into\x18\x04 \x01(\tR\x04into\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason*\x9d\x01\n" +
+	"\x04line\x18\x01 \x01(\x03R\x04line\x12-\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x19.memsidecar.v1.ImportKindR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x1b\n" +
+	"\tmemory_id\x18\x04 \x01(\tR\bmemoryId\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x96\x02\n" +
+	"\x1aAdminServiceImportResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
+	"\x06counts\x18\x02 \x03(\v2\x1a.memsidecar.v1.ImportCountR\x06counts\x126\n" +
+	"\askipped\x18\x03 \x03(\v2\x1c.memsidecar.v1.SkippedImportR\askipped\x12#\n" +
+	"\roperation_ids\x18\x04 \x03(\tR\foperationIds\x123\n" +
+	"\x06merged\x18\x05 \x03(\v2\x1b.memsidecar.v1.MergedImportR\x06merged\"\x1b\n" +
+	"\x19AdminServiceBackupRequest\"N\n" +
+	"\x1aAdminServiceBackupResponse\x12\x14\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\tR\bposition\"\x1a\n" +
+	"\x18AdminServiceCheckRequest\"x\n" +
+	"\x19AdminServiceCheckResponse\x12\x1a\n" +
+	"\bproblems\x18\x01 \x03(\tR\bproblems\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\tR\bposition\x12#\n" +
+	"\rproblem_count\x18\x03 \x01(\x05R\fproblemCount\"\x1b\n" +
+	"\x19AdminServiceDoctorRequest\"\x80\x01\n" +
+	"\aFinding\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x121\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.FindingLevelR\x05level\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"P\n" +
+	"\x1aAdminServiceDoctorResponse\x122\n" +
+	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\"\x1a\n" +
+	"\x18AdminServicePauseRequest\"\x1b\n" +
+	"\x19AdminServicePauseResponse\"\x1b\n" +
+	"\x19AdminServiceResumeRequest\"\x1c\n" +
+	"\x1aAdminServiceResumeResponse\"\x19\n" +
+	"\x17AdminServiceStopRequest\"\x1a\n" +
+	"\x18AdminServiceStopResponse*\x9d\x01\n" +
 	"\rArchiveAction\x12\x1e\n" +
 	"\x1aARCHIVE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ARCHIVE_ACTION_ARCHIVE\x10\x01\x12\x19\n" +
 	"\x15ARCHIVE_ACTION_DELETE\x10\x02\x12\x17\n" +
 	"\x13ARCHIVE_ACTION_KEEP\x10\x03\x12\x1c\n" +
-	"\x18ARCHIVE_ACTION_POSTPONED\x10\x04*s\n" +
+	"\x18ARCHIVE_ACTION_POSTPONED\x10\x04*e\n" +
+	"\fExportFormat\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13EXPORT_FORMAT_JSONL\x10\x01\x12\x1d\n" +
+	"\x19EXPORT_FORMAT_MEMORY_JSON\x10\x02*\xd4\x01\n" +
+	"\n" +
+	"ImportKind\x12\x1b\n" +
+	"\x17IMPORT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12IMPORT_KIND_MEMORY\x10\x01\x12\x15\n" +
+	"\x11IMPORT_KIND_ENTRY\x10\x02\x12\x13\n" +
+	"\x0fIMPORT_KIND_DAY\x10\x03\x12\x18\n" +
+	"\x14IMPORT_KIND_ARCHIVED\x10\x04\x12\x17\n" +
+	"\x13IMPORT_KIND_SUMMARY\x10\x05\x12\x19\n" +
+	"\x15IMPORT_KIND_FORGOTTEN\x10\x06\x12\x17\n" +
+	"\x13IMPORT_KIND_SESSION\x10\a*s\n" +
 	"\fFindingLevel\x12\x1d\n" +
 	"\x19FINDING_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10FINDING_LEVEL_OK\x10\x01\x12\x16\n" +
 	"\x12FINDING_LEVEL_WARN\x10\x02\x12\x16\n" +
-	"\x12FINDING_LEVEL_FAIL\x10\x03*m\n" +
-	"\bEditKind\x12\x19\n" +
-	"\x15EDIT_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
-	"\x11EDIT_KIND_REFUSED\x10\x01\x12\x17\n" +
-	"\x13EDIT_KIND_AMBIGUOUS\x10\x02\x12\x16\n" +
-	"\x12EDIT_KIND_CONFLICT\x10\x03*e\n" +
-	"\fExportFormat\x12\x1d\n" +
-	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x17\n" +
-	"\x13EXPORT_FORMAT_JSONL\x10\x01\x12\x1d\n" +
-	"\x19EXPORT_FORMAT_MEMORY_JSON\x10\x022\xc3\v\n" +
-	"\fAdminService\x12`\n" +
-	"\aArchive\x12).memsidecar.v1.AdminServiceArchiveRequest\x1a*.memsidecar.v1.AdminServiceArchiveResponse\x12i\n" +
-	"\n" +
-	"Checkpoint\x12,.memsidecar.v1.AdminServiceCheckpointRequest\x1a-.memsidecar.v1.AdminServiceCheckpointResponse\x12Z\n" +
-	"\x05Check\x12'.memsidecar.v1.AdminServiceCheckRequest\x1a(.memsidecar.v1.AdminServiceCheckResponse\x12]\n" +
-	"\x06Doctor\x12(.memsidecar.v1.AdminServiceDoctorRequest\x1a).memsidecar.v1.AdminServiceDoctorResponse\x12W\n" +
-	"\x04Info\x12&.memsidecar.v1.AdminServiceInfoRequest\x1a'.memsidecar.v1.AdminServiceInfoResponse\x12Z\n" +
-	"\x05Pause\x12'.memsidecar.v1.AdminServicePauseRequest\x1a(.memsidecar.v1.AdminServicePauseResponse\x12]\n" +
-	"\x06Resume\x12(.memsidecar.v1.AdminServiceResumeRequest\x1a).memsidecar.v1.AdminServiceResumeResponse\x12f\n" +
-	"\tListEdits\x12+.memsidecar.v1.AdminServiceListEditsRequest\x1a,.memsidecar.v1.AdminServiceListEditsResponse\x12`\n" +
-	"\aGetEdit\x12).memsidecar.v1.AdminServiceGetEditRequest\x1a*.memsidecar.v1.AdminServiceGetEditResponse\x12l\n" +
-	"\vResolveEdit\x12-.memsidecar.v1.AdminServiceResolveEditRequest\x1a..memsidecar.v1.AdminServiceResolveEditResponse\x12_\n" +
-	"\x06Backup\x12(.memsidecar.v1.AdminServiceBackupRequest\x1a).memsidecar.v1.AdminServiceBackupResponse0\x01\x12_\n" +
+	"\x12FINDING_LEVEL_FAIL\x10\x032\xa0\b\n" +
+	"\fAdminService\x12W\n" +
+	"\x04Info\x12&.memsidecar.v1.AdminServiceInfoRequest\x1a'.memsidecar.v1.AdminServiceInfoResponse\x12`\n" +
+	"\aArchive\x12).memsidecar.v1.AdminServiceArchiveRequest\x1a*.memsidecar.v1.AdminServiceArchiveResponse\x12c\n" +
+	"\bCompress\x12*.memsidecar.v1.AdminServiceCompressRequest\x1a+.memsidecar.v1.AdminServiceCompressResponse\x12_\n" +
 	"\x06Export\x12(.memsidecar.v1.AdminServiceExportRequest\x1a).memsidecar.v1.AdminServiceExportResponse0\x01\x12_\n" +
-	"\x06Import\x12(.memsidecar.v1.AdminServiceImportRequest\x1a).memsidecar.v1.AdminServiceImportResponse(\x01\x12c\n" +
-	"\bCompress\x12*.memsidecar.v1.AdminServiceCompressRequest\x1a+.memsidecar.v1.AdminServiceCompressResponse\x12W\n" +
+	"\x06Import\x12(.memsidecar.v1.AdminServiceImportRequest\x1a).memsidecar.v1.AdminServiceImportResponse(\x01\x12_\n" +
+	"\x06Backup\x12(.memsidecar.v1.AdminServiceBackupRequest\x1a).memsidecar.v1.AdminServiceBackupResponse0\x01\x12Z\n" +
+	"\x05Check\x12'.memsidecar.v1.AdminServiceCheckRequest\x1a(.memsidecar.v1.AdminServiceCheckResponse\x12]\n" +
+	"\x06Doctor\x12(.memsidecar.v1.AdminServiceDoctorRequest\x1a).memsidecar.v1.AdminServiceDoctorResponse\x12Z\n" +
+	"\x05Pause\x12'.memsidecar.v1.AdminServicePauseRequest\x1a(.memsidecar.v1.AdminServicePauseResponse\x12]\n" +
+	"\x06Resume\x12(.memsidecar.v1.AdminServiceResumeRequest\x1a).memsidecar.v1.AdminServiceResumeResponse\x12W\n" +
 	"\x04Stop\x12&.memsidecar.v1.AdminServiceStopRequest\x1a'.memsidecar.v1.AdminServiceStopResponseB\xbc\x01\n" +
 	"\x11com.memsidecar.v1B\x11AdminServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
@@ -3122,114 +2723,96 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
-	(ArchiveAction)(0),                      // 0: memsidecar.v1.ArchiveAction
-	(FindingLevel)(0),                       // 1: memsidecar.v1.FindingLevel
-	(EditKind)(0),                           // 2: memsidecar.v1.EditKind
-	(ExportFormat)(0),                       // 3: memsidecar.v1.ExportFormat
-	(*AdminServiceArchiveRequest)(nil),      // 4: memsidecar.v1.AdminServiceArchiveRequest
-	(*ArchivedDay)(nil),                     // 5: memsidecar.v1.ArchivedDay
-	(*PromotedEntry)(nil),                   // 6: memsidecar.v1.PromotedEntry
-	(*SkippedEntry)(nil),                    // 7: memsidecar.v1.SkippedEntry
-	(*AdminServiceArchiveResponse)(nil),     // 8: memsidecar.v1.AdminServiceArchiveResponse
-	(*AdminServiceCheckpointRequest)(nil),   // 9: memsidecar.v1.AdminServiceCheckpointRequest
-	(*AdminServiceCheckpointResponse)(nil),  // 10: memsidecar.v1.AdminServiceCheckpointResponse
-	(*AdminServiceCheckRequest)(nil),        // 11: memsidecar.v1.AdminServiceCheckRequest
-	(*AdminServiceCheckResponse)(nil),       // 12: memsidecar.v1.AdminServiceCheckResponse
-	(*AdminServiceDoctorRequest)(nil),       // 13: memsidecar.v1.AdminServiceDoctorRequest
-	(*Finding)(nil),                         // 14: memsidecar.v1.Finding
-	(*AdminServiceDoctorResponse)(nil),      // 15: memsidecar.v1.AdminServiceDoctorResponse
-	(*AdminServiceInfoRequest)(nil),         // 16: memsidecar.v1.AdminServiceInfoRequest
-	(*AdminServiceInfoResponse)(nil),        // 17: memsidecar.v1.AdminServiceInfoResponse
-	(*AdminServicePauseRequest)(nil),        // 18: memsidecar.v1.AdminServicePauseRequest
-	(*AdminServicePauseResponse)(nil),       // 19: memsidecar.v1.AdminServicePauseResponse
-	(*AdminServiceResumeRequest)(nil),       // 20: memsidecar.v1.AdminServiceResumeRequest
-	(*AdminServiceResumeResponse)(nil),      // 21: memsidecar.v1.AdminServiceResumeResponse
-	(*AdminServiceStopRequest)(nil),         // 22: memsidecar.v1.AdminServiceStopRequest
-	(*AdminServiceStopResponse)(nil),        // 23: memsidecar.v1.AdminServiceStopResponse
-	(*Edit)(nil),                            // 24: memsidecar.v1.Edit
-	(*AdminServiceListEditsRequest)(nil),    // 25: memsidecar.v1.AdminServiceListEditsRequest
-	(*AdminServiceListEditsResponse)(nil),   // 26: memsidecar.v1.AdminServiceListEditsResponse
-	(*AdminServiceGetEditRequest)(nil),      // 27: memsidecar.v1.AdminServiceGetEditRequest
-	(*AdminServiceGetEditResponse)(nil),     // 28: memsidecar.v1.AdminServiceGetEditResponse
-	(*AdminServiceResolveEditRequest)(nil),  // 29: memsidecar.v1.AdminServiceResolveEditRequest
-	(*AdminServiceResolveEditResponse)(nil), // 30: memsidecar.v1.AdminServiceResolveEditResponse
-	(*AdminServiceBackupRequest)(nil),       // 31: memsidecar.v1.AdminServiceBackupRequest
-	(*AdminServiceBackupResponse)(nil),      // 32: memsidecar.v1.AdminServiceBackupResponse
-	(*AdminServiceExportRequest)(nil),       // 33: memsidecar.v1.AdminServiceExportRequest
-	(*AdminServiceExportResponse)(nil),      // 34: memsidecar.v1.AdminServiceExportResponse
-	(*AdminServiceImportRequest)(nil),       // 35: memsidecar.v1.AdminServiceImportRequest
-	(*ImportCount)(nil),                     // 36: memsidecar.v1.ImportCount
-	(*SkippedImport)(nil),                   // 37: memsidecar.v1.SkippedImport
-	(*AdminServiceImportResponse)(nil),      // 38: memsidecar.v1.AdminServiceImportResponse
-	(*AdminServiceCompressRequest)(nil),     // 39: memsidecar.v1.AdminServiceCompressRequest
-	(*CompressedGroup)(nil),                 // 40: memsidecar.v1.CompressedGroup
-	(*MergedMemory)(nil),                    // 41: memsidecar.v1.MergedMemory
-	(*AdminServiceCompressResponse)(nil),    // 42: memsidecar.v1.AdminServiceCompressResponse
-	(*Job)(nil),                             // 43: memsidecar.v1.Job
-	(*ExpiredMemory)(nil),                   // 44: memsidecar.v1.ExpiredMemory
-	(*MergedImport)(nil),                    // 45: memsidecar.v1.MergedImport
-	(*timestamppb.Timestamp)(nil),           // 46: google.protobuf.Timestamp
-	(*Change)(nil),                          // 47: memsidecar.v1.Change
-	(*WriteResult)(nil),                     // 48: memsidecar.v1.WriteResult
+	(ArchiveAction)(0),                   // 0: memsidecar.v1.ArchiveAction
+	(ExportFormat)(0),                    // 1: memsidecar.v1.ExportFormat
+	(ImportKind)(0),                      // 2: memsidecar.v1.ImportKind
+	(FindingLevel)(0),                    // 3: memsidecar.v1.FindingLevel
+	(*AdminServiceInfoRequest)(nil),      // 4: memsidecar.v1.AdminServiceInfoRequest
+	(*AdminServiceInfoResponse)(nil),     // 5: memsidecar.v1.AdminServiceInfoResponse
+	(*Job)(nil),                          // 6: memsidecar.v1.Job
+	(*AdminServiceArchiveRequest)(nil),   // 7: memsidecar.v1.AdminServiceArchiveRequest
+	(*ArchivedDay)(nil),                  // 8: memsidecar.v1.ArchivedDay
+	(*PromotedEntry)(nil),                // 9: memsidecar.v1.PromotedEntry
+	(*SkippedEntry)(nil),                 // 10: memsidecar.v1.SkippedEntry
+	(*ExpiredMemory)(nil),                // 11: memsidecar.v1.ExpiredMemory
+	(*AdminServiceArchiveResponse)(nil),  // 12: memsidecar.v1.AdminServiceArchiveResponse
+	(*AdminServiceCompressRequest)(nil),  // 13: memsidecar.v1.AdminServiceCompressRequest
+	(*CompressedGroup)(nil),              // 14: memsidecar.v1.CompressedGroup
+	(*MergedMemory)(nil),                 // 15: memsidecar.v1.MergedMemory
+	(*AdminServiceCompressResponse)(nil), // 16: memsidecar.v1.AdminServiceCompressResponse
+	(*AdminServiceExportRequest)(nil),    // 17: memsidecar.v1.AdminServiceExportRequest
+	(*AdminServiceExportResponse)(nil),   // 18: memsidecar.v1.AdminServiceExportResponse
+	(*AdminServiceImportRequest)(nil),    // 19: memsidecar.v1.AdminServiceImportRequest
+	(*ImportCount)(nil),                  // 20: memsidecar.v1.ImportCount
+	(*SkippedImport)(nil),                // 21: memsidecar.v1.SkippedImport
+	(*MergedImport)(nil),                 // 22: memsidecar.v1.MergedImport
+	(*AdminServiceImportResponse)(nil),   // 23: memsidecar.v1.AdminServiceImportResponse
+	(*AdminServiceBackupRequest)(nil),    // 24: memsidecar.v1.AdminServiceBackupRequest
+	(*AdminServiceBackupResponse)(nil),   // 25: memsidecar.v1.AdminServiceBackupResponse
+	(*AdminServiceCheckRequest)(nil),     // 26: memsidecar.v1.AdminServiceCheckRequest
+	(*AdminServiceCheckResponse)(nil),    // 27: memsidecar.v1.AdminServiceCheckResponse
+	(*AdminServiceDoctorRequest)(nil),    // 28: memsidecar.v1.AdminServiceDoctorRequest
+	(*Finding)(nil),                      // 29: memsidecar.v1.Finding
+	(*AdminServiceDoctorResponse)(nil),   // 30: memsidecar.v1.AdminServiceDoctorResponse
+	(*AdminServicePauseRequest)(nil),     // 31: memsidecar.v1.AdminServicePauseRequest
+	(*AdminServicePauseResponse)(nil),    // 32: memsidecar.v1.AdminServicePauseResponse
+	(*AdminServiceResumeRequest)(nil),    // 33: memsidecar.v1.AdminServiceResumeRequest
+	(*AdminServiceResumeResponse)(nil),   // 34: memsidecar.v1.AdminServiceResumeResponse
+	(*AdminServiceStopRequest)(nil),      // 35: memsidecar.v1.AdminServiceStopRequest
+	(*AdminServiceStopResponse)(nil),     // 36: memsidecar.v1.AdminServiceStopResponse
+	(*timestamppb.Timestamp)(nil),        // 37: google.protobuf.Timestamp
+	(*WriteResult)(nil),                  // 38: memsidecar.v1.WriteResult
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
-	0,  // 0: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
-	6,  // 1: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
-	7,  // 2: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
-	5,  // 3: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
-	44, // 4: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
-	1,  // 5: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
-	14, // 6: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	46, // 7: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
-	43, // 8: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
-	2,  // 9: memsidecar.v1.Edit.kind:type_name -> memsidecar.v1.EditKind
-	46, // 10: memsidecar.v1.Edit.noticed_at:type_name -> google.protobuf.Timestamp
-	24, // 11: memsidecar.v1.AdminServiceListEditsResponse.edits:type_name -> memsidecar.v1.Edit
-	24, // 12: memsidecar.v1.AdminServiceGetEditResponse.edit:type_name -> memsidecar.v1.Edit
-	47, // 13: memsidecar.v1.AdminServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
-	48, // 14: memsidecar.v1.AdminServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
-	3,  // 15: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
-	36, // 16: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
-	37, // 17: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
-	45, // 18: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
-	41, // 19: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
-	40, // 20: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
-	46, // 21: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
-	46, // 22: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
-	4,  // 23: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	9,  // 24: memsidecar.v1.AdminService.Checkpoint:input_type -> memsidecar.v1.AdminServiceCheckpointRequest
-	11, // 25: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	13, // 26: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	16, // 27: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	18, // 28: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	20, // 29: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	25, // 30: memsidecar.v1.AdminService.ListEdits:input_type -> memsidecar.v1.AdminServiceListEditsRequest
-	27, // 31: memsidecar.v1.AdminService.GetEdit:input_type -> memsidecar.v1.AdminServiceGetEditRequest
-	29, // 32: memsidecar.v1.AdminService.ResolveEdit:input_type -> memsidecar.v1.AdminServiceResolveEditRequest
-	31, // 33: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
-	33, // 34: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
-	35, // 35: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
-	39, // 36: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
-	22, // 37: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	8,  // 38: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	10, // 39: memsidecar.v1.AdminService.Checkpoint:output_type -> memsidecar.v1.AdminServiceCheckpointResponse
-	12, // 40: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	15, // 41: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	17, // 42: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	19, // 43: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	21, // 44: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	26, // 45: memsidecar.v1.AdminService.ListEdits:output_type -> memsidecar.v1.AdminServiceListEditsResponse
-	28, // 46: memsidecar.v1.AdminService.GetEdit:output_type -> memsidecar.v1.AdminServiceGetEditResponse
-	30, // 47: memsidecar.v1.AdminService.ResolveEdit:output_type -> memsidecar.v1.AdminServiceResolveEditResponse
-	32, // 48: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
-	34, // 49: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
-	38, // 50: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
-	42, // 51: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
-	23, // 52: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	38, // [38:53] is the sub-list for method output_type
-	23, // [23:38] is the sub-list for method input_type
+	37, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	6,  // 1: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
+	37, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
+	37, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
+	0,  // 4: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
+	9,  // 5: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
+	10, // 6: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
+	38, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
+	8,  // 8: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
+	11, // 9: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
+	15, // 10: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
+	38, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
+	14, // 12: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
+	1,  // 13: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
+	2,  // 14: memsidecar.v1.ImportCount.kind:type_name -> memsidecar.v1.ImportKind
+	2,  // 15: memsidecar.v1.SkippedImport.kind:type_name -> memsidecar.v1.ImportKind
+	2,  // 16: memsidecar.v1.MergedImport.kind:type_name -> memsidecar.v1.ImportKind
+	38, // 17: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
+	20, // 18: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
+	21, // 19: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
+	22, // 20: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
+	3,  // 21: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
+	29, // 22: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
+	4,  // 23: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	7,  // 24: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	13, // 25: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
+	17, // 26: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	19, // 27: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	24, // 28: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	26, // 29: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	28, // 30: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	31, // 31: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	33, // 32: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	35, // 33: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	5,  // 34: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	12, // 35: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	16, // 36: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
+	18, // 37: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	23, // 38: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	25, // 39: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	27, // 40: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	30, // 41: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	32, // 42: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	34, // 43: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	36, // 44: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	34, // [34:45] is the sub-list for method output_type
+	23, // [23:34] is the sub-list for method input_type
 	23, // [23:23] is the sub-list for extension type_name
 	23, // [23:23] is the sub-list for extension extendee
 	0,  // [0:23] is the sub-list for field type_name
@@ -3240,7 +2823,6 @@ func file_memsidecar_v1_admin_service_proto_init() {
 	if File_memsidecar_v1_admin_service_proto != nil {
 		return
 	}
-	file_memsidecar_v1_operation_proto_init()
 	file_memsidecar_v1_write_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -3248,7 +2830,7 @@ func file_memsidecar_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   42,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,58 +19,49 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_Archive_FullMethodName     = "/memsidecar.v1.AdminService/Archive"
-	AdminService_Checkpoint_FullMethodName  = "/memsidecar.v1.AdminService/Checkpoint"
-	AdminService_Check_FullMethodName       = "/memsidecar.v1.AdminService/Check"
-	AdminService_Doctor_FullMethodName      = "/memsidecar.v1.AdminService/Doctor"
-	AdminService_Info_FullMethodName        = "/memsidecar.v1.AdminService/Info"
-	AdminService_Pause_FullMethodName       = "/memsidecar.v1.AdminService/Pause"
-	AdminService_Resume_FullMethodName      = "/memsidecar.v1.AdminService/Resume"
-	AdminService_ListEdits_FullMethodName   = "/memsidecar.v1.AdminService/ListEdits"
-	AdminService_GetEdit_FullMethodName     = "/memsidecar.v1.AdminService/GetEdit"
-	AdminService_ResolveEdit_FullMethodName = "/memsidecar.v1.AdminService/ResolveEdit"
-	AdminService_Backup_FullMethodName      = "/memsidecar.v1.AdminService/Backup"
-	AdminService_Export_FullMethodName      = "/memsidecar.v1.AdminService/Export"
-	AdminService_Import_FullMethodName      = "/memsidecar.v1.AdminService/Import"
-	AdminService_Compress_FullMethodName    = "/memsidecar.v1.AdminService/Compress"
-	AdminService_Stop_FullMethodName        = "/memsidecar.v1.AdminService/Stop"
+	AdminService_Info_FullMethodName     = "/memsidecar.v1.AdminService/Info"
+	AdminService_Archive_FullMethodName  = "/memsidecar.v1.AdminService/Archive"
+	AdminService_Compress_FullMethodName = "/memsidecar.v1.AdminService/Compress"
+	AdminService_Export_FullMethodName   = "/memsidecar.v1.AdminService/Export"
+	AdminService_Import_FullMethodName   = "/memsidecar.v1.AdminService/Import"
+	AdminService_Backup_FullMethodName   = "/memsidecar.v1.AdminService/Backup"
+	AdminService_Check_FullMethodName    = "/memsidecar.v1.AdminService/Check"
+	AdminService_Doctor_FullMethodName   = "/memsidecar.v1.AdminService/Doctor"
+	AdminService_Pause_FullMethodName    = "/memsidecar.v1.AdminService/Pause"
+	AdminService_Resume_FullMethodName   = "/memsidecar.v1.AdminService/Resume"
+	AdminService_Stop_FullMethodName     = "/memsidecar.v1.AdminService/Stop"
 )
 
 // AdminServiceClient is the client API for AdminService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AdminService looks after the daemon and its files.
+// AdminService runs the daemon and maintains its store.
 type AdminServiceClient interface {
-	// Archive summarises old daily logs, keeps what is worth it as memories, deletes logs archived long ago, and retires expired memories.
-	Archive(ctx context.Context, in *AdminServiceArchiveRequest, opts ...grpc.CallOption) (*AdminServiceArchiveResponse, error)
-	// Checkpoint writes memory.json and all other files that people read, now.
-	Checkpoint(ctx context.Context, in *AdminServiceCheckpointRequest, opts ...grpc.CallOption) (*AdminServiceCheckpointResponse, error)
-	// Check verifies that everything in the store is consistent.
-	Check(ctx context.Context, in *AdminServiceCheckRequest, opts ...grpc.CallOption) (*AdminServiceCheckResponse, error)
-	// Doctor looks for anything that needs a person's attention.
-	Doctor(ctx context.Context, in *AdminServiceDoctorRequest, opts ...grpc.CallOption) (*AdminServiceDoctorResponse, error)
-	// Info says what this daemon is and how it does.
+	// Info describes this daemon and its state.
 	Info(ctx context.Context, in *AdminServiceInfoRequest, opts ...grpc.CallOption) (*AdminServiceInfoResponse, error)
+	// Archive summarises old daily logs, promotes important entries to memories, deletes logs archived long ago, and
+	// retires expired memories. Each log is one operation.
+	Archive(ctx context.Context, in *AdminServiceArchiveRequest, opts ...grpc.CallOption) (*AdminServiceArchiveResponse, error)
+	// Compress merges old, similar and rarely used memories. The originals become superseded and can be restored. Each
+	// group is one operation.
+	Compress(ctx context.Context, in *AdminServiceCompressRequest, opts ...grpc.CallOption) (*AdminServiceCompressResponse, error)
+	// Export streams the content of spaces, for other programs.
+	Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error)
+	// Import reads what Export wrote, or a memory.json. Existing items are not imported twice, so that it may be repeated
+	// after any error.
+	Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error)
+	// Backup streams an archive of everything at one position of the journal. Writes continue meanwhile.
+	Backup(ctx context.Context, in *AdminServiceBackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceBackupResponse], error)
+	// Check verifies that the store is consistent.
+	Check(ctx context.Context, in *AdminServiceCheckRequest, opts ...grpc.CallOption) (*AdminServiceCheckResponse, error)
+	// Doctor reports anything that needs a person's attention.
+	Doctor(ctx context.Context, in *AdminServiceDoctorRequest, opts ...grpc.CallOption) (*AdminServiceDoctorResponse, error)
 	// Pause stops capture: messages of sessions and reflections are refused until Resume.
 	Pause(ctx context.Context, in *AdminServicePauseRequest, opts ...grpc.CallOption) (*AdminServicePauseResponse, error)
 	// Resume ends a pause.
 	Resume(ctx context.Context, in *AdminServiceResumeRequest, opts ...grpc.CallOption) (*AdminServiceResumeResponse, error)
-	// ListEdits lists edits of published files, made by hand or by other programs, that wait for a person.
-	ListEdits(ctx context.Context, in *AdminServiceListEditsRequest, opts ...grpc.CallOption) (*AdminServiceListEditsResponse, error)
-	// GetEdit returns one edit with the changes that accepting it would make now.
-	GetEdit(ctx context.Context, in *AdminServiceGetEditRequest, opts ...grpc.CallOption) (*AdminServiceGetEditResponse, error)
-	// ResolveEdit accepts an edit, as one operation, or discards it. Its bytes stay in quarantine/ either way.
-	ResolveEdit(ctx context.Context, in *AdminServiceResolveEditRequest, opts ...grpc.CallOption) (*AdminServiceResolveEditResponse, error)
-	// Backup streams an archive of everything at one position of the journal. Writes go on meanwhile.
-	Backup(ctx context.Context, in *AdminServiceBackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceBackupResponse], error)
-	// Export streams what spaces hold, for other programs.
-	Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error)
-	// Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
-	Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error)
-	// Compress merges old memories that are hardly used and say similar things. The originals stay, superseded, and can be restored.
-	Compress(ctx context.Context, in *AdminServiceCompressRequest, opts ...grpc.CallOption) (*AdminServiceCompressResponse, error)
-	// Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
+	// Stop ends the daemon after the calls in progress. The response is sent before the daemon ends.
 	Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error)
 }
 
@@ -80,6 +71,16 @@ type adminServiceClient struct {
 
 func NewAdminServiceClient(cc grpc.ClientConnInterface) AdminServiceClient {
 	return &adminServiceClient{cc}
+}
+
+func (c *adminServiceClient) Info(ctx context.Context, in *AdminServiceInfoRequest, opts ...grpc.CallOption) (*AdminServiceInfoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdminServiceInfoResponse)
+	err := c.cc.Invoke(ctx, AdminService_Info_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (c *adminServiceClient) Archive(ctx context.Context, in *AdminServiceArchiveRequest, opts ...grpc.CallOption) (*AdminServiceArchiveResponse, error) {
@@ -92,15 +93,66 @@ func (c *adminServiceClient) Archive(ctx context.Context, in *AdminServiceArchiv
 	return out, nil
 }
 
-func (c *adminServiceClient) Checkpoint(ctx context.Context, in *AdminServiceCheckpointRequest, opts ...grpc.CallOption) (*AdminServiceCheckpointResponse, error) {
+func (c *adminServiceClient) Compress(ctx context.Context, in *AdminServiceCompressRequest, opts ...grpc.CallOption) (*AdminServiceCompressResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AdminServiceCheckpointResponse)
-	err := c.cc.Invoke(ctx, AdminService_Checkpoint_FullMethodName, in, out, cOpts...)
+	out := new(AdminServiceCompressResponse)
+	err := c.cc.Invoke(ctx, AdminService_Compress_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
+
+func (c *adminServiceClient) Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_Export_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdminServiceExportRequest, AdminServiceExportResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ExportClient = grpc.ServerStreamingClient[AdminServiceExportResponse]
+
+func (c *adminServiceClient) Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[1], AdminService_Import_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdminServiceImportRequest, AdminServiceImportResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ImportClient = grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse]
+
+func (c *adminServiceClient) Backup(ctx context.Context, in *AdminServiceBackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceBackupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[2], AdminService_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AdminServiceBackupRequest, AdminServiceBackupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_BackupClient = grpc.ServerStreamingClient[AdminServiceBackupResponse]
 
 func (c *adminServiceClient) Check(ctx context.Context, in *AdminServiceCheckRequest, opts ...grpc.CallOption) (*AdminServiceCheckResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -116,16 +168,6 @@ func (c *adminServiceClient) Doctor(ctx context.Context, in *AdminServiceDoctorR
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AdminServiceDoctorResponse)
 	err := c.cc.Invoke(ctx, AdminService_Doctor_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *adminServiceClient) Info(ctx context.Context, in *AdminServiceInfoRequest, opts ...grpc.CallOption) (*AdminServiceInfoResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AdminServiceInfoResponse)
-	err := c.cc.Invoke(ctx, AdminService_Info_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,97 +194,6 @@ func (c *adminServiceClient) Resume(ctx context.Context, in *AdminServiceResumeR
 	return out, nil
 }
 
-func (c *adminServiceClient) ListEdits(ctx context.Context, in *AdminServiceListEditsRequest, opts ...grpc.CallOption) (*AdminServiceListEditsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AdminServiceListEditsResponse)
-	err := c.cc.Invoke(ctx, AdminService_ListEdits_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *adminServiceClient) GetEdit(ctx context.Context, in *AdminServiceGetEditRequest, opts ...grpc.CallOption) (*AdminServiceGetEditResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AdminServiceGetEditResponse)
-	err := c.cc.Invoke(ctx, AdminService_GetEdit_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *adminServiceClient) ResolveEdit(ctx context.Context, in *AdminServiceResolveEditRequest, opts ...grpc.CallOption) (*AdminServiceResolveEditResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AdminServiceResolveEditResponse)
-	err := c.cc.Invoke(ctx, AdminService_ResolveEdit_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *adminServiceClient) Backup(ctx context.Context, in *AdminServiceBackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceBackupResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[0], AdminService_Backup_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[AdminServiceBackupRequest, AdminServiceBackupResponse]{ClientStream: stream}
-	if err := x.ClientStream.SendMsg(in); err != nil {
-		return nil, err
-	}
-	if err := x.ClientStream.CloseSend(); err != nil {
-		return nil, err
-	}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type AdminService_BackupClient = grpc.ServerStreamingClient[AdminServiceBackupResponse]
-
-func (c *adminServiceClient) Export(ctx context.Context, in *AdminServiceExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[AdminServiceExportResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[1], AdminService_Export_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[AdminServiceExportRequest, AdminServiceExportResponse]{ClientStream: stream}
-	if err := x.ClientStream.SendMsg(in); err != nil {
-		return nil, err
-	}
-	if err := x.ClientStream.CloseSend(); err != nil {
-		return nil, err
-	}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type AdminService_ExportClient = grpc.ServerStreamingClient[AdminServiceExportResponse]
-
-func (c *adminServiceClient) Import(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &AdminService_ServiceDesc.Streams[2], AdminService_Import_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[AdminServiceImportRequest, AdminServiceImportResponse]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type AdminService_ImportClient = grpc.ClientStreamingClient[AdminServiceImportRequest, AdminServiceImportResponse]
-
-func (c *adminServiceClient) Compress(ctx context.Context, in *AdminServiceCompressRequest, opts ...grpc.CallOption) (*AdminServiceCompressResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AdminServiceCompressResponse)
-	err := c.cc.Invoke(ctx, AdminService_Compress_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *adminServiceClient) Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AdminServiceStopResponse)
@@ -257,37 +208,32 @@ func (c *adminServiceClient) Stop(ctx context.Context, in *AdminServiceStopReque
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
 //
-// AdminService looks after the daemon and its files.
+// AdminService runs the daemon and maintains its store.
 type AdminServiceServer interface {
-	// Archive summarises old daily logs, keeps what is worth it as memories, deletes logs archived long ago, and retires expired memories.
-	Archive(context.Context, *AdminServiceArchiveRequest) (*AdminServiceArchiveResponse, error)
-	// Checkpoint writes memory.json and all other files that people read, now.
-	Checkpoint(context.Context, *AdminServiceCheckpointRequest) (*AdminServiceCheckpointResponse, error)
-	// Check verifies that everything in the store is consistent.
-	Check(context.Context, *AdminServiceCheckRequest) (*AdminServiceCheckResponse, error)
-	// Doctor looks for anything that needs a person's attention.
-	Doctor(context.Context, *AdminServiceDoctorRequest) (*AdminServiceDoctorResponse, error)
-	// Info says what this daemon is and how it does.
+	// Info describes this daemon and its state.
 	Info(context.Context, *AdminServiceInfoRequest) (*AdminServiceInfoResponse, error)
+	// Archive summarises old daily logs, promotes important entries to memories, deletes logs archived long ago, and
+	// retires expired memories. Each log is one operation.
+	Archive(context.Context, *AdminServiceArchiveRequest) (*AdminServiceArchiveResponse, error)
+	// Compress merges old, similar and rarely used memories. The originals become superseded and can be restored. Each
+	// group is one operation.
+	Compress(context.Context, *AdminServiceCompressRequest) (*AdminServiceCompressResponse, error)
+	// Export streams the content of spaces, for other programs.
+	Export(*AdminServiceExportRequest, grpc.ServerStreamingServer[AdminServiceExportResponse]) error
+	// Import reads what Export wrote, or a memory.json. Existing items are not imported twice, so that it may be repeated
+	// after any error.
+	Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error
+	// Backup streams an archive of everything at one position of the journal. Writes continue meanwhile.
+	Backup(*AdminServiceBackupRequest, grpc.ServerStreamingServer[AdminServiceBackupResponse]) error
+	// Check verifies that the store is consistent.
+	Check(context.Context, *AdminServiceCheckRequest) (*AdminServiceCheckResponse, error)
+	// Doctor reports anything that needs a person's attention.
+	Doctor(context.Context, *AdminServiceDoctorRequest) (*AdminServiceDoctorResponse, error)
 	// Pause stops capture: messages of sessions and reflections are refused until Resume.
 	Pause(context.Context, *AdminServicePauseRequest) (*AdminServicePauseResponse, error)
 	// Resume ends a pause.
 	Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error)
-	// ListEdits lists edits of published files, made by hand or by other programs, that wait for a person.
-	ListEdits(context.Context, *AdminServiceListEditsRequest) (*AdminServiceListEditsResponse, error)
-	// GetEdit returns one edit with the changes that accepting it would make now.
-	GetEdit(context.Context, *AdminServiceGetEditRequest) (*AdminServiceGetEditResponse, error)
-	// ResolveEdit accepts an edit, as one operation, or discards it. Its bytes stay in quarantine/ either way.
-	ResolveEdit(context.Context, *AdminServiceResolveEditRequest) (*AdminServiceResolveEditResponse, error)
-	// Backup streams an archive of everything at one position of the journal. Writes go on meanwhile.
-	Backup(*AdminServiceBackupRequest, grpc.ServerStreamingServer[AdminServiceBackupResponse]) error
-	// Export streams what spaces hold, for other programs.
-	Export(*AdminServiceExportRequest, grpc.ServerStreamingServer[AdminServiceExportResponse]) error
-	// Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
-	Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error
-	// Compress merges old memories that are hardly used and say similar things. The originals stay, superseded, and can be restored.
-	Compress(context.Context, *AdminServiceCompressRequest) (*AdminServiceCompressResponse, error)
-	// Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
+	// Stop ends the daemon after the calls in progress. The response is sent before the daemon ends.
 	Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
@@ -299,38 +245,14 @@ type AdminServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedAdminServiceServer struct{}
 
-func (UnimplementedAdminServiceServer) Archive(context.Context, *AdminServiceArchiveRequest) (*AdminServiceArchiveResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Archive not implemented")
-}
-func (UnimplementedAdminServiceServer) Checkpoint(context.Context, *AdminServiceCheckpointRequest) (*AdminServiceCheckpointResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Checkpoint not implemented")
-}
-func (UnimplementedAdminServiceServer) Check(context.Context, *AdminServiceCheckRequest) (*AdminServiceCheckResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Check not implemented")
-}
-func (UnimplementedAdminServiceServer) Doctor(context.Context, *AdminServiceDoctorRequest) (*AdminServiceDoctorResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Doctor not implemented")
-}
 func (UnimplementedAdminServiceServer) Info(context.Context, *AdminServiceInfoRequest) (*AdminServiceInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Info not implemented")
 }
-func (UnimplementedAdminServiceServer) Pause(context.Context, *AdminServicePauseRequest) (*AdminServicePauseResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Pause not implemented")
+func (UnimplementedAdminServiceServer) Archive(context.Context, *AdminServiceArchiveRequest) (*AdminServiceArchiveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Archive not implemented")
 }
-func (UnimplementedAdminServiceServer) Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
-}
-func (UnimplementedAdminServiceServer) ListEdits(context.Context, *AdminServiceListEditsRequest) (*AdminServiceListEditsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListEdits not implemented")
-}
-func (UnimplementedAdminServiceServer) GetEdit(context.Context, *AdminServiceGetEditRequest) (*AdminServiceGetEditResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetEdit not implemented")
-}
-func (UnimplementedAdminServiceServer) ResolveEdit(context.Context, *AdminServiceResolveEditRequest) (*AdminServiceResolveEditResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ResolveEdit not implemented")
-}
-func (UnimplementedAdminServiceServer) Backup(*AdminServiceBackupRequest, grpc.ServerStreamingServer[AdminServiceBackupResponse]) error {
-	return status.Error(codes.Unimplemented, "method Backup not implemented")
+func (UnimplementedAdminServiceServer) Compress(context.Context, *AdminServiceCompressRequest) (*AdminServiceCompressResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Compress not implemented")
 }
 func (UnimplementedAdminServiceServer) Export(*AdminServiceExportRequest, grpc.ServerStreamingServer[AdminServiceExportResponse]) error {
 	return status.Error(codes.Unimplemented, "method Export not implemented")
@@ -338,8 +260,20 @@ func (UnimplementedAdminServiceServer) Export(*AdminServiceExportRequest, grpc.S
 func (UnimplementedAdminServiceServer) Import(grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]) error {
 	return status.Error(codes.Unimplemented, "method Import not implemented")
 }
-func (UnimplementedAdminServiceServer) Compress(context.Context, *AdminServiceCompressRequest) (*AdminServiceCompressResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Compress not implemented")
+func (UnimplementedAdminServiceServer) Backup(*AdminServiceBackupRequest, grpc.ServerStreamingServer[AdminServiceBackupResponse]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
+}
+func (UnimplementedAdminServiceServer) Check(context.Context, *AdminServiceCheckRequest) (*AdminServiceCheckResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Check not implemented")
+}
+func (UnimplementedAdminServiceServer) Doctor(context.Context, *AdminServiceDoctorRequest) (*AdminServiceDoctorResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Doctor not implemented")
+}
+func (UnimplementedAdminServiceServer) Pause(context.Context, *AdminServicePauseRequest) (*AdminServicePauseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Pause not implemented")
+}
+func (UnimplementedAdminServiceServer) Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
 }
 func (UnimplementedAdminServiceServer) Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stop not implemented")
@@ -365,6 +299,24 @@ func RegisterAdminServiceServer(s grpc.ServiceRegistrar, srv AdminServiceServer)
 	s.RegisterService(&AdminService_ServiceDesc, srv)
 }
 
+func _AdminService_Info_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdminServiceInfoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).Info(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_Info_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).Info(ctx, req.(*AdminServiceInfoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_Archive_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AdminServiceArchiveRequest)
 	if err := dec(in); err != nil {
@@ -383,23 +335,52 @@ func _AdminService_Archive_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
-func _AdminService_Checkpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AdminServiceCheckpointRequest)
+func _AdminService_Compress_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdminServiceCompressRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(AdminServiceServer).Checkpoint(ctx, in)
+		return srv.(AdminServiceServer).Compress(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: AdminService_Checkpoint_FullMethodName,
+		FullMethod: AdminService_Compress_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).Checkpoint(ctx, req.(*AdminServiceCheckpointRequest))
+		return srv.(AdminServiceServer).Compress(ctx, req.(*AdminServiceCompressRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _AdminService_Export_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(AdminServiceExportRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Export(m, &grpc.GenericServerStream[AdminServiceExportRequest, AdminServiceExportResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ExportServer = grpc.ServerStreamingServer[AdminServiceExportResponse]
+
+func _AdminService_Import_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(AdminServiceServer).Import(&grpc.GenericServerStream[AdminServiceImportRequest, AdminServiceImportResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_ImportServer = grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]
+
+func _AdminService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(AdminServiceBackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServiceServer).Backup(m, &grpc.GenericServerStream[AdminServiceBackupRequest, AdminServiceBackupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AdminService_BackupServer = grpc.ServerStreamingServer[AdminServiceBackupResponse]
 
 func _AdminService_Check_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AdminServiceCheckRequest)
@@ -433,24 +414,6 @@ func _AdminService_Doctor_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).Doctor(ctx, req.(*AdminServiceDoctorRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _AdminService_Info_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AdminServiceInfoRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServiceServer).Info(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AdminService_Info_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).Info(ctx, req.(*AdminServiceInfoRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -491,107 +454,6 @@ func _AdminService_Resume_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
-func _AdminService_ListEdits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AdminServiceListEditsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServiceServer).ListEdits(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AdminService_ListEdits_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).ListEdits(ctx, req.(*AdminServiceListEditsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _AdminService_GetEdit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AdminServiceGetEditRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServiceServer).GetEdit(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AdminService_GetEdit_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).GetEdit(ctx, req.(*AdminServiceGetEditRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _AdminService_ResolveEdit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AdminServiceResolveEditRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServiceServer).ResolveEdit(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AdminService_ResolveEdit_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).ResolveEdit(ctx, req.(*AdminServiceResolveEditRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _AdminService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(AdminServiceBackupRequest)
-	if err := stream.RecvMsg(m); err != nil {
-		return err
-	}
-	return srv.(AdminServiceServer).Backup(m, &grpc.GenericServerStream[AdminServiceBackupRequest, AdminServiceBackupResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type AdminService_BackupServer = grpc.ServerStreamingServer[AdminServiceBackupResponse]
-
-func _AdminService_Export_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(AdminServiceExportRequest)
-	if err := stream.RecvMsg(m); err != nil {
-		return err
-	}
-	return srv.(AdminServiceServer).Export(m, &grpc.GenericServerStream[AdminServiceExportRequest, AdminServiceExportResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type AdminService_ExportServer = grpc.ServerStreamingServer[AdminServiceExportResponse]
-
-func _AdminService_Import_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(AdminServiceServer).Import(&grpc.GenericServerStream[AdminServiceImportRequest, AdminServiceImportResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type AdminService_ImportServer = grpc.ClientStreamingServer[AdminServiceImportRequest, AdminServiceImportResponse]
-
-func _AdminService_Compress_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AdminServiceCompressRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServiceServer).Compress(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AdminService_Compress_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServiceServer).Compress(ctx, req.(*AdminServiceCompressRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _AdminService_Stop_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AdminServiceStopRequest)
 	if err := dec(in); err != nil {
@@ -618,12 +480,16 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*AdminServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
+			MethodName: "Info",
+			Handler:    _AdminService_Info_Handler,
+		},
+		{
 			MethodName: "Archive",
 			Handler:    _AdminService_Archive_Handler,
 		},
 		{
-			MethodName: "Checkpoint",
-			Handler:    _AdminService_Checkpoint_Handler,
+			MethodName: "Compress",
+			Handler:    _AdminService_Compress_Handler,
 		},
 		{
 			MethodName: "Check",
@@ -634,10 +500,6 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdminService_Doctor_Handler,
 		},
 		{
-			MethodName: "Info",
-			Handler:    _AdminService_Info_Handler,
-		},
-		{
 			MethodName: "Pause",
 			Handler:    _AdminService_Pause_Handler,
 		},
@@ -646,32 +508,11 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdminService_Resume_Handler,
 		},
 		{
-			MethodName: "ListEdits",
-			Handler:    _AdminService_ListEdits_Handler,
-		},
-		{
-			MethodName: "GetEdit",
-			Handler:    _AdminService_GetEdit_Handler,
-		},
-		{
-			MethodName: "ResolveEdit",
-			Handler:    _AdminService_ResolveEdit_Handler,
-		},
-		{
-			MethodName: "Compress",
-			Handler:    _AdminService_Compress_Handler,
-		},
-		{
 			MethodName: "Stop",
 			Handler:    _AdminService_Stop_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
-		{
-			StreamName:    "Backup",
-			Handler:       _AdminService_Backup_Handler,
-			ServerStreams: true,
-		},
 		{
 			StreamName:    "Export",
 			Handler:       _AdminService_Export_Handler,
@@ -681,6 +522,11 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "Import",
 			Handler:       _AdminService_Import_Handler,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "Backup",
+			Handler:       _AdminService_Backup_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "memsidecar/v1/admin_service.proto",

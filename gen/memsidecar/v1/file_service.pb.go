@@ -9,6 +9,7 @@ package memsidecarv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -21,6 +22,173 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Resolution is a person's decision.
+type Resolution int32
+
+const (
+	// Not given; refused.
+	Resolution_RESOLUTION_UNSPECIFIED Resolution = 0
+	// Make the change.
+	Resolution_RESOLUTION_ACCEPT Resolution = 1
+	// Do not make the change.
+	Resolution_RESOLUTION_REJECT Resolution = 2
+)
+
+// Enum value maps for Resolution.
+var (
+	Resolution_name = map[int32]string{
+		0: "RESOLUTION_UNSPECIFIED",
+		1: "RESOLUTION_ACCEPT",
+		2: "RESOLUTION_REJECT",
+	}
+	Resolution_value = map[string]int32{
+		"RESOLUTION_UNSPECIFIED": 0,
+		"RESOLUTION_ACCEPT":      1,
+		"RESOLUTION_REJECT":      2,
+	}
+)
+
+func (x Resolution) Enum() *Resolution {
+	p := new(Resolution)
+	*p = x
+	return p
+}
+
+func (x Resolution) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Resolution) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_file_service_proto_enumTypes[0].Descriptor()
+}
+
+func (Resolution) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_file_service_proto_enumTypes[0]
+}
+
+func (x Resolution) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Resolution.Descriptor instead.
+func (Resolution) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{0}
+}
+
+// EditKind is the reason why an edit was not adopted at once.
+type EditKind int32
+
+const (
+	// Not known to this version.
+	EditKind_EDIT_KIND_UNSPECIFIED EditKind = 0
+	// The file cannot be parsed as what it should hold.
+	EditKind_EDIT_KIND_REFUSED EditKind = 1
+	// The file can be parsed, but would change too much, or its base is not known.
+	EditKind_EDIT_KIND_AMBIGUOUS EditKind = 2
+	// The edit was adopted, except for fields that the daemon had changed in the meantime too.
+	EditKind_EDIT_KIND_CONFLICT EditKind = 3
+)
+
+// Enum value maps for EditKind.
+var (
+	EditKind_name = map[int32]string{
+		0: "EDIT_KIND_UNSPECIFIED",
+		1: "EDIT_KIND_REFUSED",
+		2: "EDIT_KIND_AMBIGUOUS",
+		3: "EDIT_KIND_CONFLICT",
+	}
+	EditKind_value = map[string]int32{
+		"EDIT_KIND_UNSPECIFIED": 0,
+		"EDIT_KIND_REFUSED":     1,
+		"EDIT_KIND_AMBIGUOUS":   2,
+		"EDIT_KIND_CONFLICT":    3,
+	}
+)
+
+func (x EditKind) Enum() *EditKind {
+	p := new(EditKind)
+	*p = x
+	return p
+}
+
+func (x EditKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EditKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_file_service_proto_enumTypes[1].Descriptor()
+}
+
+func (EditKind) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_file_service_proto_enumTypes[1]
+}
+
+func (x EditKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EditKind.Descriptor instead.
+func (EditKind) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{1}
+}
+
+// ProposalState says whether a proposal was decided.
+type ProposalState int32
+
+const (
+	// Not known to this version.
+	ProposalState_PROPOSAL_STATE_UNSPECIFIED ProposalState = 0
+	// Waits.
+	ProposalState_PROPOSAL_STATE_PENDING ProposalState = 1
+	// Accepted.
+	ProposalState_PROPOSAL_STATE_ACCEPTED ProposalState = 2
+	// Rejected.
+	ProposalState_PROPOSAL_STATE_REJECTED ProposalState = 3
+)
+
+// Enum value maps for ProposalState.
+var (
+	ProposalState_name = map[int32]string{
+		0: "PROPOSAL_STATE_UNSPECIFIED",
+		1: "PROPOSAL_STATE_PENDING",
+		2: "PROPOSAL_STATE_ACCEPTED",
+		3: "PROPOSAL_STATE_REJECTED",
+	}
+	ProposalState_value = map[string]int32{
+		"PROPOSAL_STATE_UNSPECIFIED": 0,
+		"PROPOSAL_STATE_PENDING":     1,
+		"PROPOSAL_STATE_ACCEPTED":    2,
+		"PROPOSAL_STATE_REJECTED":    3,
+	}
+)
+
+func (x ProposalState) Enum() *ProposalState {
+	p := new(ProposalState)
+	*p = x
+	return p
+}
+
+func (x ProposalState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProposalState) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_file_service_proto_enumTypes[2].Descriptor()
+}
+
+func (ProposalState) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_file_service_proto_enumTypes[2]
+}
+
+func (x ProposalState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProposalState.Descriptor instead.
+func (ProposalState) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{2}
+}
+
 // FileServiceCheckRequest holds the text of a file.
 type FileServiceCheckRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -28,7 +196,7 @@ type FileServiceCheckRequest struct {
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// Day of the log, such as 2026-02-21; empty for memory.json.
 	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
-	// All of the file, in UTF-8.
+	// The whole file, in UTF-8.
 	Content       []byte `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -85,10 +253,10 @@ func (x *FileServiceCheckRequest) GetContent() []byte {
 	return nil
 }
 
-// FileServiceCheckResponse lists what is wrong.
+// FileServiceCheckResponse lists problems.
 type FileServiceCheckResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of the text, at most 50; empty when the file would be taken over.
+	// In the order of the text, at most 50; empty when the file would be adopted.
 	Problems      []*FileProblem `protobuf:"bytes,1,rep,name=problems,proto3" json:"problems,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -131,18 +299,18 @@ func (x *FileServiceCheckResponse) GetProblems() []*FileProblem {
 	return nil
 }
 
-// FileProblem is one thing that is wrong with a file.
+// FileProblem is one problem of a file.
 type FileProblem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1; 0 when it concerns the file as a whole.
 	Line int32 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
 	// From 1, in characters; 0 when it concerns the file as a whole.
 	Column int32 `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
-	// Of the value, such as memories[3].salience; may be empty.
+	// Path of the value, such as memories[3].salience; may be empty.
 	Path string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
 	// For people; never holds the text of a memory or an entry.
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether the file would be refused; else it would wait for a person to decide.
+	// The file would be refused; else it would wait for a decision.
 	Refused       bool `protobuf:"varint,5,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -213,11 +381,1118 @@ func (x *FileProblem) GetRefused() bool {
 	return false
 }
 
+// FileServicePublishRequest has no fields.
+type FileServicePublishRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServicePublishRequest) Reset() {
+	*x = FileServicePublishRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServicePublishRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServicePublishRequest) ProtoMessage() {}
+
+func (x *FileServicePublishRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServicePublishRequest.ProtoReflect.Descriptor instead.
+func (*FileServicePublishRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{3}
+}
+
+// FileServicePublishResponse reports the state of the files.
+type FileServicePublishResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The files hold everything up to this position of the journal.
+	Position      string `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServicePublishResponse) Reset() {
+	*x = FileServicePublishResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServicePublishResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServicePublishResponse) ProtoMessage() {}
+
+func (x *FileServicePublishResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServicePublishResponse.ProtoReflect.Descriptor instead.
+func (*FileServicePublishResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FileServicePublishResponse) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
+}
+
+// Edit is an external change of a published file that waits for a decision.
+type Edit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, for GetEdit and ResolveEdit.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Space of the file.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// Name of the file, relative to the data directory.
+	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	// Why it waits.
+	Kind EditKind `protobuf:"varint,4,opt,name=kind,proto3,enum=memsidecar.v1.EditKind" json:"kind,omitempty"`
+	// Findings, for people; without memory text.
+	Details []string `protobuf:"bytes,5,rep,name=details,proto3" json:"details,omitempty"`
+	// Path of the quarantined bytes, relative to the data directory.
+	QuarantinePath string `protobuf:"bytes,6,opt,name=quarantine_path,json=quarantinePath,proto3" json:"quarantine_path,omitempty"`
+	// When it was detected.
+	DetectedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=detected_at,json=detectedAt,proto3" json:"detected_at,omitempty"`
+	// Newest operation in the file that was edited; empty when not known.
+	BaseOperationId string `protobuf:"bytes,8,opt,name=base_operation_id,json=baseOperationId,proto3" json:"base_operation_id,omitempty"`
+	// The edited file is still in place, and is not published over until the edit is resolved.
+	InPlace       bool `protobuf:"varint,9,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Edit) Reset() {
+	*x = Edit{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Edit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Edit) ProtoMessage() {}
+
+func (x *Edit) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Edit.ProtoReflect.Descriptor instead.
+func (*Edit) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Edit) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Edit) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *Edit) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Edit) GetKind() EditKind {
+	if x != nil {
+		return x.Kind
+	}
+	return EditKind_EDIT_KIND_UNSPECIFIED
+}
+
+func (x *Edit) GetDetails() []string {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *Edit) GetQuarantinePath() string {
+	if x != nil {
+		return x.QuarantinePath
+	}
+	return ""
+}
+
+func (x *Edit) GetDetectedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DetectedAt
+	}
+	return nil
+}
+
+func (x *Edit) GetBaseOperationId() string {
+	if x != nil {
+		return x.BaseOperationId
+	}
+	return ""
+}
+
+func (x *Edit) GetInPlace() bool {
+	if x != nil {
+		return x.InPlace
+	}
+	return false
+}
+
+// FileServiceListEditsRequest selects edits.
+type FileServiceListEditsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1,000; default 100.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceListEditsRequest) Reset() {
+	*x = FileServiceListEditsRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceListEditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceListEditsRequest) ProtoMessage() {}
+
+func (x *FileServiceListEditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceListEditsRequest.ProtoReflect.Descriptor instead.
+func (*FileServiceListEditsRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FileServiceListEditsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *FileServiceListEditsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// FileServiceListEditsResponse is one page.
+type FileServiceListEditsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first.
+	Edits []*Edit `protobuf:"bytes,1,rep,name=edits,proto3" json:"edits,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceListEditsResponse) Reset() {
+	*x = FileServiceListEditsResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceListEditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceListEditsResponse) ProtoMessage() {}
+
+func (x *FileServiceListEditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceListEditsResponse.ProtoReflect.Descriptor instead.
+func (*FileServiceListEditsResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *FileServiceListEditsResponse) GetEdits() []*Edit {
+	if x != nil {
+		return x.Edits
+	}
+	return nil
+}
+
+func (x *FileServiceListEditsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// FileServiceGetEditRequest names an edit.
+type FileServiceGetEditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the edit, or an unambiguous prefix of it.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// 1 to 1,000; default 1,000.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceGetEditRequest) Reset() {
+	*x = FileServiceGetEditRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceGetEditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceGetEditRequest) ProtoMessage() {}
+
+func (x *FileServiceGetEditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceGetEditRequest.ProtoReflect.Descriptor instead.
+func (*FileServiceGetEditRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *FileServiceGetEditRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FileServiceGetEditRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *FileServiceGetEditRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// FileServiceGetEditResponse is one page of an edit.
+type FileServiceGetEditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The edit.
+	Edit *Edit `protobuf:"bytes,1,opt,name=edit,proto3" json:"edit,omitempty"`
+	// The changes that accepting it would make now; empty when it is refused.
+	Changes []*Change `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceGetEditResponse) Reset() {
+	*x = FileServiceGetEditResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceGetEditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceGetEditResponse) ProtoMessage() {}
+
+func (x *FileServiceGetEditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceGetEditResponse.ProtoReflect.Descriptor instead.
+func (*FileServiceGetEditResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *FileServiceGetEditResponse) GetEdit() *Edit {
+	if x != nil {
+		return x.Edit
+	}
+	return nil
+}
+
+func (x *FileServiceGetEditResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *FileServiceGetEditResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// FileServiceResolveEditRequest decides an edit.
+type FileServiceResolveEditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the edit, or an unambiguous prefix of it.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// ACCEPT adopts the edit; FAILED_PRECONDITION when it is refused, and the details say what to fix. REJECT drops it
+	// and publishes the file again.
+	Resolution Resolution `protobuf:"varint,2,opt,name=resolution,proto3,enum=memsidecar.v1.Resolution" json:"resolution,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *FileServiceResolveEditRequest) Reset() {
+	*x = FileServiceResolveEditRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceResolveEditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceResolveEditRequest) ProtoMessage() {}
+
+func (x *FileServiceResolveEditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceResolveEditRequest.ProtoReflect.Descriptor instead.
+func (*FileServiceResolveEditRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *FileServiceResolveEditRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FileServiceResolveEditRequest) GetResolution() Resolution {
+	if x != nil {
+		return x.Resolution
+	}
+	return Resolution_RESOLUTION_UNSPECIFIED
+}
+
+func (x *FileServiceResolveEditRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// FileServiceResolveEditResponse reports the result.
+type FileServiceResolveEditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The operation that adopted the edit; none when nothing changed.
+	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceResolveEditResponse) Reset() {
+	*x = FileServiceResolveEditResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceResolveEditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceResolveEditResponse) ProtoMessage() {}
+
+func (x *FileServiceResolveEditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceResolveEditResponse.ProtoReflect.Descriptor instead.
+func (*FileServiceResolveEditResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *FileServiceResolveEditResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// Proposal is a proposed change of a memory.
+type Proposal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the proposal and of its entry in the daily log.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Space.
+	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
+	// Date of the daily log that holds it.
+	LogDate string `protobuf:"bytes,3,opt,name=log_date,json=logDate,proto3" json:"log_date,omitempty"`
+	// When it was proposed.
+	ProposedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=proposed_at,json=proposedAt,proto3" json:"proposed_at,omitempty"`
+	// UPPER_SNAKE name of the reason why it was not made at once, such as REVIEW_LOST_NUMBER.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// UPDATE, or DELETE, which retires.
+	Decision Decision `protobuf:"varint,6,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
+	// Who proposed it.
+	ProposedBy Decider `protobuf:"varint,7,opt,name=proposed_by,json=proposedBy,proto3,enum=memsidecar.v1.Decider" json:"proposed_by,omitempty"`
+	// Session that it was learnt in; may be empty.
+	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The memory.
+	TargetId string `protobuf:"bytes,9,opt,name=target_id,json=targetId,proto3" json:"target_id,omitempty"`
+	// Revision of that memory when it was proposed.
+	TargetRevision int64 `protobuf:"varint,10,opt,name=target_revision,json=targetRevision,proto3" json:"target_revision,omitempty"`
+	// Text of that memory when it was proposed.
+	Before string `protobuf:"bytes,11,opt,name=before,proto3" json:"before,omitempty"`
+	// The memory's new values; absent for DELETE.
+	Proposed *Memory `protobuf:"bytes,12,opt,name=proposed,proto3" json:"proposed,omitempty"`
+	// Whether it was decided.
+	State ProposalState `protobuf:"varint,13,opt,name=state,proto3,enum=memsidecar.v1.ProposalState" json:"state,omitempty"`
+	// When it was decided.
+	ResolvedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=resolved_at,json=resolvedAt,proto3" json:"resolved_at,omitempty"`
+	// The memory changed or was removed since, so the proposal can only be rejected.
+	Stale         bool `protobuf:"varint,15,opt,name=stale,proto3" json:"stale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Proposal) Reset() {
+	*x = Proposal{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Proposal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Proposal) ProtoMessage() {}
+
+func (x *Proposal) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Proposal.ProtoReflect.Descriptor instead.
+func (*Proposal) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Proposal) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Proposal) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *Proposal) GetLogDate() string {
+	if x != nil {
+		return x.LogDate
+	}
+	return ""
+}
+
+func (x *Proposal) GetProposedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ProposedAt
+	}
+	return nil
+}
+
+func (x *Proposal) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Proposal) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *Proposal) GetProposedBy() Decider {
+	if x != nil {
+		return x.ProposedBy
+	}
+	return Decider_DECIDER_UNSPECIFIED
+}
+
+func (x *Proposal) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Proposal) GetTargetId() string {
+	if x != nil {
+		return x.TargetId
+	}
+	return ""
+}
+
+func (x *Proposal) GetTargetRevision() int64 {
+	if x != nil {
+		return x.TargetRevision
+	}
+	return 0
+}
+
+func (x *Proposal) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
+}
+
+func (x *Proposal) GetProposed() *Memory {
+	if x != nil {
+		return x.Proposed
+	}
+	return nil
+}
+
+func (x *Proposal) GetState() ProposalState {
+	if x != nil {
+		return x.State
+	}
+	return ProposalState_PROPOSAL_STATE_UNSPECIFIED
+}
+
+func (x *Proposal) GetResolvedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResolvedAt
+	}
+	return nil
+}
+
+func (x *Proposal) GetStale() bool {
+	if x != nil {
+		return x.Stale
+	}
+	return false
+}
+
+// FileServiceListProposalsRequest selects proposals.
+type FileServiceListProposalsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Include resolved proposals.
+	IncludeResolved bool `protobuf:"varint,2,opt,name=include_resolved,json=includeResolved,proto3" json:"include_resolved,omitempty"`
+	// Return the proposals of all spaces. Not together with space.
+	AllSpaces bool `protobuf:"varint,3,opt,name=all_spaces,json=allSpaces,proto3" json:"all_spaces,omitempty"`
+	// 1 to 1,000; default 100.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceListProposalsRequest) Reset() {
+	*x = FileServiceListProposalsRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceListProposalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceListProposalsRequest) ProtoMessage() {}
+
+func (x *FileServiceListProposalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceListProposalsRequest.ProtoReflect.Descriptor instead.
+func (*FileServiceListProposalsRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *FileServiceListProposalsRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *FileServiceListProposalsRequest) GetIncludeResolved() bool {
+	if x != nil {
+		return x.IncludeResolved
+	}
+	return false
+}
+
+func (x *FileServiceListProposalsRequest) GetAllSpaces() bool {
+	if x != nil {
+		return x.AllSpaces
+	}
+	return false
+}
+
+func (x *FileServiceListProposalsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *FileServiceListProposalsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// FileServiceListProposalsResponse is one page.
+type FileServiceListProposalsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first.
+	Proposals []*Proposal `protobuf:"bytes,1,rep,name=proposals,proto3" json:"proposals,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of proposals of the selected spaces that wait, on all pages.
+	Pending       int32 `protobuf:"varint,3,opt,name=pending,proto3" json:"pending,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceListProposalsResponse) Reset() {
+	*x = FileServiceListProposalsResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceListProposalsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceListProposalsResponse) ProtoMessage() {}
+
+func (x *FileServiceListProposalsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceListProposalsResponse.ProtoReflect.Descriptor instead.
+func (*FileServiceListProposalsResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *FileServiceListProposalsResponse) GetProposals() []*Proposal {
+	if x != nil {
+		return x.Proposals
+	}
+	return nil
+}
+
+func (x *FileServiceListProposalsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *FileServiceListProposalsResponse) GetPending() int32 {
+	if x != nil {
+		return x.Pending
+	}
+	return 0
+}
+
+// FileServiceGetProposalRequest names a proposal.
+type FileServiceGetProposalRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The proposal.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceGetProposalRequest) Reset() {
+	*x = FileServiceGetProposalRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceGetProposalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceGetProposalRequest) ProtoMessage() {}
+
+func (x *FileServiceGetProposalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceGetProposalRequest.ProtoReflect.Descriptor instead.
+func (*FileServiceGetProposalRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *FileServiceGetProposalRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *FileServiceGetProposalRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// FileServiceGetProposalResponse holds the proposal.
+type FileServiceGetProposalResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The proposal.
+	Proposal *Proposal `protobuf:"bytes,1,opt,name=proposal,proto3" json:"proposal,omitempty"`
+	// Its memory now; absent when it was removed.
+	Current       *Memory `protobuf:"bytes,2,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceGetProposalResponse) Reset() {
+	*x = FileServiceGetProposalResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceGetProposalResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceGetProposalResponse) ProtoMessage() {}
+
+func (x *FileServiceGetProposalResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceGetProposalResponse.ProtoReflect.Descriptor instead.
+func (*FileServiceGetProposalResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *FileServiceGetProposalResponse) GetProposal() *Proposal {
+	if x != nil {
+		return x.Proposal
+	}
+	return nil
+}
+
+func (x *FileServiceGetProposalResponse) GetCurrent() *Memory {
+	if x != nil {
+		return x.Current
+	}
+	return nil
+}
+
+// FileServiceResolveProposalRequest decides a proposal.
+type FileServiceResolveProposalRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The proposal.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// The decision.
+	Resolution Resolution `protobuf:"varint,3,opt,name=resolution,proto3,enum=memsidecar.v1.Resolution" json:"resolution,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceResolveProposalRequest) Reset() {
+	*x = FileServiceResolveProposalRequest{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceResolveProposalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceResolveProposalRequest) ProtoMessage() {}
+
+func (x *FileServiceResolveProposalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceResolveProposalRequest.ProtoReflect.Descriptor instead.
+func (*FileServiceResolveProposalRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *FileServiceResolveProposalRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *FileServiceResolveProposalRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FileServiceResolveProposalRequest) GetResolution() Resolution {
+	if x != nil {
+		return x.Resolution
+	}
+	return Resolution_RESOLUTION_UNSPECIFIED
+}
+
+func (x *FileServiceResolveProposalRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *FileServiceResolveProposalRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// FileServiceResolveProposalResponse reports the result.
+type FileServiceResolveProposalResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The outcome of the memory when the proposal was accepted, else of the proposal; DUPLICATE with ALREADY_RESOLVED
+	// when it was decided the same way before.
+	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileServiceResolveProposalResponse) Reset() {
+	*x = FileServiceResolveProposalResponse{}
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileServiceResolveProposalResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileServiceResolveProposalResponse) ProtoMessage() {}
+
+func (x *FileServiceResolveProposalResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_file_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileServiceResolveProposalResponse.ProtoReflect.Descriptor instead.
+func (*FileServiceResolveProposalResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_file_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *FileServiceResolveProposalResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 var File_memsidecar_v1_file_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_file_service_proto_rawDesc = "" +
 	"\n" +
-	" memsidecar/v1/file_service.proto\x12\rmemsidecar.v1\"]\n" +
+	" memsidecar/v1/file_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"]\n" +
 	"\x17FileServiceCheckRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
 	"\x04date\x18\x02 \x01(\tR\x04date\x12\x18\n" +
@@ -229,9 +1504,118 @@ const file_memsidecar_v1_file_service_proto_rawDesc = "" +
 	"\x06column\x18\x02 \x01(\x05R\x06column\x12\x12\n" +
 	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x18\n" +
-	"\arefused\x18\x05 \x01(\bR\arefused2g\n" +
+	"\arefused\x18\x05 \x01(\bR\arefused\"\x1b\n" +
+	"\x19FileServicePublishRequest\"8\n" +
+	"\x1aFileServicePublishResponse\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\tR\bposition\"\xb4\x02\n" +
+	"\x04Edit\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12+\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x17.memsidecar.v1.EditKindR\x04kind\x12\x18\n" +
+	"\adetails\x18\x05 \x03(\tR\adetails\x12'\n" +
+	"\x0fquarantine_path\x18\x06 \x01(\tR\x0equarantinePath\x12;\n" +
+	"\vdetected_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"detectedAt\x12*\n" +
+	"\x11base_operation_id\x18\b \x01(\tR\x0fbaseOperationId\x12\x19\n" +
+	"\bin_place\x18\t \x01(\bR\ainPlace\"Y\n" +
+	"\x1bFileServiceListEditsRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"q\n" +
+	"\x1cFileServiceListEditsResponse\x12)\n" +
+	"\x05edits\x18\x01 \x03(\v2\x13.memsidecar.v1.EditR\x05edits\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
+	"\x19FileServiceGetEditRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\x9e\x01\n" +
+	"\x1aFileServiceGetEditResponse\x12'\n" +
+	"\x04edit\x18\x01 \x01(\v2\x13.memsidecar.v1.EditR\x04edit\x12/\n" +
+	"\achanges\x18\x02 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x93\x01\n" +
+	"\x1dFileServiceResolveEditRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
+	"\n" +
+	"resolution\x18\x02 \x01(\x0e2\x19.memsidecar.v1.ResolutionR\n" +
+	"resolution\x12'\n" +
+	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\"T\n" +
+	"\x1eFileServiceResolveEditResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xc5\x04\n" +
+	"\bProposal\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05space\x18\x02 \x01(\tR\x05space\x12\x19\n" +
+	"\blog_date\x18\x03 \x01(\tR\alogDate\x12;\n" +
+	"\vproposed_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"proposedAt\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x123\n" +
+	"\bdecision\x18\x06 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x127\n" +
+	"\vproposed_by\x18\a \x01(\x0e2\x16.memsidecar.v1.DeciderR\n" +
+	"proposedBy\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\b \x01(\tR\tsessionId\x12\x1b\n" +
+	"\ttarget_id\x18\t \x01(\tR\btargetId\x12'\n" +
+	"\x0ftarget_revision\x18\n" +
+	" \x01(\x03R\x0etargetRevision\x12\x16\n" +
+	"\x06before\x18\v \x01(\tR\x06before\x121\n" +
+	"\bproposed\x18\f \x01(\v2\x15.memsidecar.v1.MemoryR\bproposed\x122\n" +
+	"\x05state\x18\r \x01(\x0e2\x1c.memsidecar.v1.ProposalStateR\x05state\x12;\n" +
+	"\vresolved_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"resolvedAt\x12\x14\n" +
+	"\x05stale\x18\x0f \x01(\bR\x05stale\"\xbd\x01\n" +
+	"\x1fFileServiceListProposalsRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12)\n" +
+	"\x10include_resolved\x18\x02 \x01(\bR\x0fincludeResolved\x12\x1d\n" +
+	"\n" +
+	"all_spaces\x18\x03 \x01(\bR\tallSpaces\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\x9b\x01\n" +
+	" FileServiceListProposalsResponse\x125\n" +
+	"\tproposals\x18\x01 \x03(\v2\x17.memsidecar.v1.ProposalR\tproposals\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x18\n" +
+	"\apending\x18\x03 \x01(\x05R\apending\"E\n" +
+	"\x1dFileServiceGetProposalRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\x86\x01\n" +
+	"\x1eFileServiceGetProposalResponse\x123\n" +
+	"\bproposal\x18\x01 \x01(\v2\x17.memsidecar.v1.ProposalR\bproposal\x12/\n" +
+	"\acurrent\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\acurrent\"\xc5\x01\n" +
+	"!FileServiceResolveProposalRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x129\n" +
+	"\n" +
+	"resolution\x18\x03 \x01(\x0e2\x19.memsidecar.v1.ResolutionR\n" +
+	"resolution\x12'\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"X\n" +
+	"\"FileServiceResolveProposalResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result*V\n" +
+	"\n" +
+	"Resolution\x12\x1a\n" +
+	"\x16RESOLUTION_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11RESOLUTION_ACCEPT\x10\x01\x12\x15\n" +
+	"\x11RESOLUTION_REJECT\x10\x02*m\n" +
+	"\bEditKind\x12\x19\n" +
+	"\x15EDIT_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11EDIT_KIND_REFUSED\x10\x01\x12\x17\n" +
+	"\x13EDIT_KIND_AMBIGUOUS\x10\x02\x12\x16\n" +
+	"\x12EDIT_KIND_CONFLICT\x10\x03*\x85\x01\n" +
+	"\rProposalState\x12\x1e\n" +
+	"\x1aPROPOSAL_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16PROPOSAL_STATE_PENDING\x10\x01\x12\x1b\n" +
+	"\x17PROPOSAL_STATE_ACCEPTED\x10\x02\x12\x1b\n" +
+	"\x17PROPOSAL_STATE_REJECTED\x10\x032\xcf\x06\n" +
 	"\vFileService\x12X\n" +
-	"\x05Check\x12&.memsidecar.v1.FileServiceCheckRequest\x1a'.memsidecar.v1.FileServiceCheckResponseB\xbb\x01\n" +
+	"\x05Check\x12&.memsidecar.v1.FileServiceCheckRequest\x1a'.memsidecar.v1.FileServiceCheckResponse\x12^\n" +
+	"\aPublish\x12(.memsidecar.v1.FileServicePublishRequest\x1a).memsidecar.v1.FileServicePublishResponse\x12d\n" +
+	"\tListEdits\x12*.memsidecar.v1.FileServiceListEditsRequest\x1a+.memsidecar.v1.FileServiceListEditsResponse\x12^\n" +
+	"\aGetEdit\x12(.memsidecar.v1.FileServiceGetEditRequest\x1a).memsidecar.v1.FileServiceGetEditResponse\x12j\n" +
+	"\vResolveEdit\x12,.memsidecar.v1.FileServiceResolveEditRequest\x1a-.memsidecar.v1.FileServiceResolveEditResponse\x12p\n" +
+	"\rListProposals\x12..memsidecar.v1.FileServiceListProposalsRequest\x1a/.memsidecar.v1.FileServiceListProposalsResponse\x12j\n" +
+	"\vGetProposal\x12,.memsidecar.v1.FileServiceGetProposalRequest\x1a-.memsidecar.v1.FileServiceGetProposalResponse\x12v\n" +
+	"\x0fResolveProposal\x120.memsidecar.v1.FileServiceResolveProposalRequest\x1a1.memsidecar.v1.FileServiceResolveProposalResponseB\xbb\x01\n" +
 	"\x11com.memsidecar.v1B\x10FileServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -246,21 +1630,79 @@ func file_memsidecar_v1_file_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_file_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_file_service_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_memsidecar_v1_file_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_memsidecar_v1_file_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_memsidecar_v1_file_service_proto_goTypes = []any{
-	(*FileServiceCheckRequest)(nil),  // 0: memsidecar.v1.FileServiceCheckRequest
-	(*FileServiceCheckResponse)(nil), // 1: memsidecar.v1.FileServiceCheckResponse
-	(*FileProblem)(nil),              // 2: memsidecar.v1.FileProblem
+	(Resolution)(0),                            // 0: memsidecar.v1.Resolution
+	(EditKind)(0),                              // 1: memsidecar.v1.EditKind
+	(ProposalState)(0),                         // 2: memsidecar.v1.ProposalState
+	(*FileServiceCheckRequest)(nil),            // 3: memsidecar.v1.FileServiceCheckRequest
+	(*FileServiceCheckResponse)(nil),           // 4: memsidecar.v1.FileServiceCheckResponse
+	(*FileProblem)(nil),                        // 5: memsidecar.v1.FileProblem
+	(*FileServicePublishRequest)(nil),          // 6: memsidecar.v1.FileServicePublishRequest
+	(*FileServicePublishResponse)(nil),         // 7: memsidecar.v1.FileServicePublishResponse
+	(*Edit)(nil),                               // 8: memsidecar.v1.Edit
+	(*FileServiceListEditsRequest)(nil),        // 9: memsidecar.v1.FileServiceListEditsRequest
+	(*FileServiceListEditsResponse)(nil),       // 10: memsidecar.v1.FileServiceListEditsResponse
+	(*FileServiceGetEditRequest)(nil),          // 11: memsidecar.v1.FileServiceGetEditRequest
+	(*FileServiceGetEditResponse)(nil),         // 12: memsidecar.v1.FileServiceGetEditResponse
+	(*FileServiceResolveEditRequest)(nil),      // 13: memsidecar.v1.FileServiceResolveEditRequest
+	(*FileServiceResolveEditResponse)(nil),     // 14: memsidecar.v1.FileServiceResolveEditResponse
+	(*Proposal)(nil),                           // 15: memsidecar.v1.Proposal
+	(*FileServiceListProposalsRequest)(nil),    // 16: memsidecar.v1.FileServiceListProposalsRequest
+	(*FileServiceListProposalsResponse)(nil),   // 17: memsidecar.v1.FileServiceListProposalsResponse
+	(*FileServiceGetProposalRequest)(nil),      // 18: memsidecar.v1.FileServiceGetProposalRequest
+	(*FileServiceGetProposalResponse)(nil),     // 19: memsidecar.v1.FileServiceGetProposalResponse
+	(*FileServiceResolveProposalRequest)(nil),  // 20: memsidecar.v1.FileServiceResolveProposalRequest
+	(*FileServiceResolveProposalResponse)(nil), // 21: memsidecar.v1.FileServiceResolveProposalResponse
+	(*timestamppb.Timestamp)(nil),              // 22: google.protobuf.Timestamp
+	(*Change)(nil),                             // 23: memsidecar.v1.Change
+	(*WriteResult)(nil),                        // 24: memsidecar.v1.WriteResult
+	(Decision)(0),                              // 25: memsidecar.v1.Decision
+	(Decider)(0),                               // 26: memsidecar.v1.Decider
+	(*Memory)(nil),                             // 27: memsidecar.v1.Memory
 }
 var file_memsidecar_v1_file_service_proto_depIdxs = []int32{
-	2, // 0: memsidecar.v1.FileServiceCheckResponse.problems:type_name -> memsidecar.v1.FileProblem
-	0, // 1: memsidecar.v1.FileService.Check:input_type -> memsidecar.v1.FileServiceCheckRequest
-	1, // 2: memsidecar.v1.FileService.Check:output_type -> memsidecar.v1.FileServiceCheckResponse
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	5,  // 0: memsidecar.v1.FileServiceCheckResponse.problems:type_name -> memsidecar.v1.FileProblem
+	1,  // 1: memsidecar.v1.Edit.kind:type_name -> memsidecar.v1.EditKind
+	22, // 2: memsidecar.v1.Edit.detected_at:type_name -> google.protobuf.Timestamp
+	8,  // 3: memsidecar.v1.FileServiceListEditsResponse.edits:type_name -> memsidecar.v1.Edit
+	8,  // 4: memsidecar.v1.FileServiceGetEditResponse.edit:type_name -> memsidecar.v1.Edit
+	23, // 5: memsidecar.v1.FileServiceGetEditResponse.changes:type_name -> memsidecar.v1.Change
+	0,  // 6: memsidecar.v1.FileServiceResolveEditRequest.resolution:type_name -> memsidecar.v1.Resolution
+	24, // 7: memsidecar.v1.FileServiceResolveEditResponse.result:type_name -> memsidecar.v1.WriteResult
+	22, // 8: memsidecar.v1.Proposal.proposed_at:type_name -> google.protobuf.Timestamp
+	25, // 9: memsidecar.v1.Proposal.decision:type_name -> memsidecar.v1.Decision
+	26, // 10: memsidecar.v1.Proposal.proposed_by:type_name -> memsidecar.v1.Decider
+	27, // 11: memsidecar.v1.Proposal.proposed:type_name -> memsidecar.v1.Memory
+	2,  // 12: memsidecar.v1.Proposal.state:type_name -> memsidecar.v1.ProposalState
+	22, // 13: memsidecar.v1.Proposal.resolved_at:type_name -> google.protobuf.Timestamp
+	15, // 14: memsidecar.v1.FileServiceListProposalsResponse.proposals:type_name -> memsidecar.v1.Proposal
+	15, // 15: memsidecar.v1.FileServiceGetProposalResponse.proposal:type_name -> memsidecar.v1.Proposal
+	27, // 16: memsidecar.v1.FileServiceGetProposalResponse.current:type_name -> memsidecar.v1.Memory
+	0,  // 17: memsidecar.v1.FileServiceResolveProposalRequest.resolution:type_name -> memsidecar.v1.Resolution
+	24, // 18: memsidecar.v1.FileServiceResolveProposalResponse.result:type_name -> memsidecar.v1.WriteResult
+	3,  // 19: memsidecar.v1.FileService.Check:input_type -> memsidecar.v1.FileServiceCheckRequest
+	6,  // 20: memsidecar.v1.FileService.Publish:input_type -> memsidecar.v1.FileServicePublishRequest
+	9,  // 21: memsidecar.v1.FileService.ListEdits:input_type -> memsidecar.v1.FileServiceListEditsRequest
+	11, // 22: memsidecar.v1.FileService.GetEdit:input_type -> memsidecar.v1.FileServiceGetEditRequest
+	13, // 23: memsidecar.v1.FileService.ResolveEdit:input_type -> memsidecar.v1.FileServiceResolveEditRequest
+	16, // 24: memsidecar.v1.FileService.ListProposals:input_type -> memsidecar.v1.FileServiceListProposalsRequest
+	18, // 25: memsidecar.v1.FileService.GetProposal:input_type -> memsidecar.v1.FileServiceGetProposalRequest
+	20, // 26: memsidecar.v1.FileService.ResolveProposal:input_type -> memsidecar.v1.FileServiceResolveProposalRequest
+	4,  // 27: memsidecar.v1.FileService.Check:output_type -> memsidecar.v1.FileServiceCheckResponse
+	7,  // 28: memsidecar.v1.FileService.Publish:output_type -> memsidecar.v1.FileServicePublishResponse
+	10, // 29: memsidecar.v1.FileService.ListEdits:output_type -> memsidecar.v1.FileServiceListEditsResponse
+	12, // 30: memsidecar.v1.FileService.GetEdit:output_type -> memsidecar.v1.FileServiceGetEditResponse
+	14, // 31: memsidecar.v1.FileService.ResolveEdit:output_type -> memsidecar.v1.FileServiceResolveEditResponse
+	17, // 32: memsidecar.v1.FileService.ListProposals:output_type -> memsidecar.v1.FileServiceListProposalsResponse
+	19, // 33: memsidecar.v1.FileService.GetProposal:output_type -> memsidecar.v1.FileServiceGetProposalResponse
+	21, // 34: memsidecar.v1.FileService.ResolveProposal:output_type -> memsidecar.v1.FileServiceResolveProposalResponse
+	27, // [27:35] is the sub-list for method output_type
+	19, // [19:27] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_file_service_proto_init() }
@@ -268,18 +1710,22 @@ func file_memsidecar_v1_file_service_proto_init() {
 	if File_memsidecar_v1_file_service_proto != nil {
 		return
 	}
+	file_memsidecar_v1_memory_proto_init()
+	file_memsidecar_v1_operation_proto_init()
+	file_memsidecar_v1_write_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_file_service_proto_rawDesc), len(file_memsidecar_v1_file_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
+			NumEnums:      3,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_memsidecar_v1_file_service_proto_goTypes,
 		DependencyIndexes: file_memsidecar_v1_file_service_proto_depIdxs,
+		EnumInfos:         file_memsidecar_v1_file_service_proto_enumTypes,
 		MessageInfos:      file_memsidecar_v1_file_service_proto_msgTypes,
 	}.Build()
 	File_memsidecar_v1_file_service_proto = out.File

@@ -19,17 +19,44 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	FileService_Check_FullMethodName = "/memsidecar.v1.FileService/Check"
+	FileService_Check_FullMethodName           = "/memsidecar.v1.FileService/Check"
+	FileService_Publish_FullMethodName         = "/memsidecar.v1.FileService/Publish"
+	FileService_ListEdits_FullMethodName       = "/memsidecar.v1.FileService/ListEdits"
+	FileService_GetEdit_FullMethodName         = "/memsidecar.v1.FileService/GetEdit"
+	FileService_ResolveEdit_FullMethodName     = "/memsidecar.v1.FileService/ResolveEdit"
+	FileService_ListProposals_FullMethodName   = "/memsidecar.v1.FileService/ListProposals"
+	FileService_GetProposal_FullMethodName     = "/memsidecar.v1.FileService/GetProposal"
+	FileService_ResolveProposal_FullMethodName = "/memsidecar.v1.FileService/ResolveProposal"
 )
 
 // FileServiceClient is the client API for FileService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// FileService looks at the published files.
+// FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
+// published files, and proposed changes of memories.
 type FileServiceClient interface {
-	// Check says what would become of a text if it were saved as memory.json or as the daily log of a day. It changes nothing.
+	// Check reports problems of a text as if it were saved as memory.json or as the daily log of a day. It changes
+	// nothing.
 	Check(ctx context.Context, in *FileServiceCheckRequest, opts ...grpc.CallOption) (*FileServiceCheckResponse, error)
+	// Publish writes memory.json and all other published files now.
+	Publish(ctx context.Context, in *FileServicePublishRequest, opts ...grpc.CallOption) (*FileServicePublishResponse, error)
+	// ListEdits returns edits of published files that wait for a decision page by page, oldest first.
+	ListEdits(ctx context.Context, in *FileServiceListEditsRequest, opts ...grpc.CallOption) (*FileServiceListEditsResponse, error)
+	// GetEdit returns one edit, with the changes that accepting it would make now, page by page.
+	GetEdit(ctx context.Context, in *FileServiceGetEditRequest, opts ...grpc.CallOption) (*FileServiceGetEditResponse, error)
+	// ResolveEdit accepts an edit, as one operation, or rejects it. Its bytes stay in quarantine/ in both cases.
+	ResolveEdit(ctx context.Context, in *FileServiceResolveEditRequest, opts ...grpc.CallOption) (*FileServiceResolveEditResponse, error)
+	// ListProposals returns proposed changes of memories that wait for a decision page by page, oldest first; on request
+	// also resolved ones. A change is proposed, not made, when it would lose a number, a name, a negation or most of a
+	// text, or would retire a memory that the user saved.
+	ListProposals(ctx context.Context, in *FileServiceListProposalsRequest, opts ...grpc.CallOption) (*FileServiceListProposalsResponse, error)
+	// GetProposal returns one proposal, with its memory now.
+	GetProposal(ctx context.Context, in *FileServiceGetProposalRequest, opts ...grpc.CallOption) (*FileServiceGetProposalResponse, error)
+	// ResolveProposal accepts a proposal, which makes the change, or rejects it. Both are one operation that can be
+	// undone; then the proposal waits again. FAILED_PRECONDITION when the memory changed since and the resolution is
+	// accept.
+	ResolveProposal(ctx context.Context, in *FileServiceResolveProposalRequest, opts ...grpc.CallOption) (*FileServiceResolveProposalResponse, error)
 }
 
 type fileServiceClient struct {
@@ -50,14 +77,104 @@ func (c *fileServiceClient) Check(ctx context.Context, in *FileServiceCheckReque
 	return out, nil
 }
 
+func (c *fileServiceClient) Publish(ctx context.Context, in *FileServicePublishRequest, opts ...grpc.CallOption) (*FileServicePublishResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServicePublishResponse)
+	err := c.cc.Invoke(ctx, FileService_Publish_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fileServiceClient) ListEdits(ctx context.Context, in *FileServiceListEditsRequest, opts ...grpc.CallOption) (*FileServiceListEditsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServiceListEditsResponse)
+	err := c.cc.Invoke(ctx, FileService_ListEdits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fileServiceClient) GetEdit(ctx context.Context, in *FileServiceGetEditRequest, opts ...grpc.CallOption) (*FileServiceGetEditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServiceGetEditResponse)
+	err := c.cc.Invoke(ctx, FileService_GetEdit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fileServiceClient) ResolveEdit(ctx context.Context, in *FileServiceResolveEditRequest, opts ...grpc.CallOption) (*FileServiceResolveEditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServiceResolveEditResponse)
+	err := c.cc.Invoke(ctx, FileService_ResolveEdit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fileServiceClient) ListProposals(ctx context.Context, in *FileServiceListProposalsRequest, opts ...grpc.CallOption) (*FileServiceListProposalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServiceListProposalsResponse)
+	err := c.cc.Invoke(ctx, FileService_ListProposals_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fileServiceClient) GetProposal(ctx context.Context, in *FileServiceGetProposalRequest, opts ...grpc.CallOption) (*FileServiceGetProposalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServiceGetProposalResponse)
+	err := c.cc.Invoke(ctx, FileService_GetProposal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *fileServiceClient) ResolveProposal(ctx context.Context, in *FileServiceResolveProposalRequest, opts ...grpc.CallOption) (*FileServiceResolveProposalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileServiceResolveProposalResponse)
+	err := c.cc.Invoke(ctx, FileService_ResolveProposal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // FileServiceServer is the server API for FileService service.
 // All implementations must embed UnimplementedFileServiceServer
 // for forward compatibility.
 //
-// FileService looks at the published files.
+// FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
+// published files, and proposed changes of memories.
 type FileServiceServer interface {
-	// Check says what would become of a text if it were saved as memory.json or as the daily log of a day. It changes nothing.
+	// Check reports problems of a text as if it were saved as memory.json or as the daily log of a day. It changes
+	// nothing.
 	Check(context.Context, *FileServiceCheckRequest) (*FileServiceCheckResponse, error)
+	// Publish writes memory.json and all other published files now.
+	Publish(context.Context, *FileServicePublishRequest) (*FileServicePublishResponse, error)
+	// ListEdits returns edits of published files that wait for a decision page by page, oldest first.
+	ListEdits(context.Context, *FileServiceListEditsRequest) (*FileServiceListEditsResponse, error)
+	// GetEdit returns one edit, with the changes that accepting it would make now, page by page.
+	GetEdit(context.Context, *FileServiceGetEditRequest) (*FileServiceGetEditResponse, error)
+	// ResolveEdit accepts an edit, as one operation, or rejects it. Its bytes stay in quarantine/ in both cases.
+	ResolveEdit(context.Context, *FileServiceResolveEditRequest) (*FileServiceResolveEditResponse, error)
+	// ListProposals returns proposed changes of memories that wait for a decision page by page, oldest first; on request
+	// also resolved ones. A change is proposed, not made, when it would lose a number, a name, a negation or most of a
+	// text, or would retire a memory that the user saved.
+	ListProposals(context.Context, *FileServiceListProposalsRequest) (*FileServiceListProposalsResponse, error)
+	// GetProposal returns one proposal, with its memory now.
+	GetProposal(context.Context, *FileServiceGetProposalRequest) (*FileServiceGetProposalResponse, error)
+	// ResolveProposal accepts a proposal, which makes the change, or rejects it. Both are one operation that can be
+	// undone; then the proposal waits again. FAILED_PRECONDITION when the memory changed since and the resolution is
+	// accept.
+	ResolveProposal(context.Context, *FileServiceResolveProposalRequest) (*FileServiceResolveProposalResponse, error)
 	mustEmbedUnimplementedFileServiceServer()
 }
 
@@ -70,6 +187,27 @@ type UnimplementedFileServiceServer struct{}
 
 func (UnimplementedFileServiceServer) Check(context.Context, *FileServiceCheckRequest) (*FileServiceCheckResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Check not implemented")
+}
+func (UnimplementedFileServiceServer) Publish(context.Context, *FileServicePublishRequest) (*FileServicePublishResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Publish not implemented")
+}
+func (UnimplementedFileServiceServer) ListEdits(context.Context, *FileServiceListEditsRequest) (*FileServiceListEditsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEdits not implemented")
+}
+func (UnimplementedFileServiceServer) GetEdit(context.Context, *FileServiceGetEditRequest) (*FileServiceGetEditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEdit not implemented")
+}
+func (UnimplementedFileServiceServer) ResolveEdit(context.Context, *FileServiceResolveEditRequest) (*FileServiceResolveEditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveEdit not implemented")
+}
+func (UnimplementedFileServiceServer) ListProposals(context.Context, *FileServiceListProposalsRequest) (*FileServiceListProposalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListProposals not implemented")
+}
+func (UnimplementedFileServiceServer) GetProposal(context.Context, *FileServiceGetProposalRequest) (*FileServiceGetProposalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetProposal not implemented")
+}
+func (UnimplementedFileServiceServer) ResolveProposal(context.Context, *FileServiceResolveProposalRequest) (*FileServiceResolveProposalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolveProposal not implemented")
 }
 func (UnimplementedFileServiceServer) mustEmbedUnimplementedFileServiceServer() {}
 func (UnimplementedFileServiceServer) testEmbeddedByValue()                     {}
@@ -110,6 +248,132 @@ func _FileService_Check_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FileService_Publish_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServicePublishRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).Publish(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_Publish_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).Publish(ctx, req.(*FileServicePublishRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FileService_ListEdits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServiceListEditsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).ListEdits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_ListEdits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).ListEdits(ctx, req.(*FileServiceListEditsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FileService_GetEdit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServiceGetEditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).GetEdit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_GetEdit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).GetEdit(ctx, req.(*FileServiceGetEditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FileService_ResolveEdit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServiceResolveEditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).ResolveEdit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_ResolveEdit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).ResolveEdit(ctx, req.(*FileServiceResolveEditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FileService_ListProposals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServiceListProposalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).ListProposals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_ListProposals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).ListProposals(ctx, req.(*FileServiceListProposalsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FileService_GetProposal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServiceGetProposalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).GetProposal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_GetProposal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).GetProposal(ctx, req.(*FileServiceGetProposalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _FileService_ResolveProposal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileServiceResolveProposalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FileServiceServer).ResolveProposal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FileService_ResolveProposal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FileServiceServer).ResolveProposal(ctx, req.(*FileServiceResolveProposalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // FileService_ServiceDesc is the grpc.ServiceDesc for FileService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +384,34 @@ var FileService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Check",
 			Handler:    _FileService_Check_Handler,
+		},
+		{
+			MethodName: "Publish",
+			Handler:    _FileService_Publish_Handler,
+		},
+		{
+			MethodName: "ListEdits",
+			Handler:    _FileService_ListEdits_Handler,
+		},
+		{
+			MethodName: "GetEdit",
+			Handler:    _FileService_GetEdit_Handler,
+		},
+		{
+			MethodName: "ResolveEdit",
+			Handler:    _FileService_ResolveEdit_Handler,
+		},
+		{
+			MethodName: "ListProposals",
+			Handler:    _FileService_ListProposals_Handler,
+		},
+		{
+			MethodName: "GetProposal",
+			Handler:    _FileService_GetProposal_Handler,
+		},
+		{
+			MethodName: "ResolveProposal",
+			Handler:    _FileService_ResolveProposal_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

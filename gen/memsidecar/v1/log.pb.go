@@ -22,20 +22,20 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// LogDay is what is known of a daily log beside its entries.
+// LogDay is the header of a daily log.
 type LogDay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Local date of the daemon when the entries were written, such as 2026-02-21.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// Set when the day was archived.
+	// Summary of the day; set when the day is archived.
 	Summary string `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
-	// The day was summarised and what was worth keeping became memories.
+	// The day was summarised, and its important entries became memories.
 	Archived bool `protobuf:"varint,3,opt,name=archived,proto3" json:"archived,omitempty"`
-	// Number that grows with every change of the day or an entry.
+	// Grows with every change of the day or of an entry.
 	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Number of entries.
 	EntryCount int32 `protobuf:"varint,5,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
-	// When the log was deleted, once it was archived: its summary is left, and what memories were made of it. Absent while the log is there.
+	// When the archived log was deleted. Its summary and the memories made of it remain. Absent while the log exists.
 	DeletedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -113,14 +113,14 @@ func (x *LogDay) GetDeletedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// LogEntry is one line of a daily log.
+// LogEntry is one entry of a daily log.
 type LogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique within its day.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Local time of day, "14:30:00".
 	Time string `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
-	// The same instant; absent when only the time of day is known.
+	// The same as an instant; absent when only the time of day is known.
 	At *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
 	// event, auto_extract, reflection, tool_failure, correction, session_summary, or another slug.
 	Type string `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
@@ -128,12 +128,12 @@ type LogEntry struct {
 	Content string `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
 	// A category slug; may be empty.
 	Category string `protobuf:"bytes,6,opt,name=category,proto3" json:"category,omitempty"`
-	// Name of the tool concerned; may be empty.
+	// Name of the tool; may be empty.
 	Tool string `protobuf:"bytes,7,opt,name=tool,proto3" json:"tool,omitempty"`
-	// What went wrong; may be empty.
+	// Error message; may be empty.
 	Error string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	// Session that the entry belongs to; may be empty.
-	Session       string `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,9,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,36 +224,36 @@ func (x *LogEntry) GetError() string {
 	return ""
 }
 
-func (x *LogEntry) GetSession() string {
+func (x *LogEntry) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// ArchivedLog says what became of a daily log: it was archived, and perhaps deleted since.
+// ArchivedLog is the record of a daily log that was archived and perhaps deleted since.
 type ArchivedLog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the record: the date, or the date, a dot and a number when a log of that date was begun anew after it had been deleted.
+	// The date. When a log of that date was started again after its deletion: the date, a dot and a number.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Date of the log.
 	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
 	// Number of entries that were archived.
 	EntryCount int32 `protobuf:"varint,3,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`
-	// The summary written then; may be empty.
+	// Summary that was written then; may be empty.
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
-	// Memories made of it, that of its summary among them.
+	// Memories made of the log, including that of its summary.
 	PromotedMemoryIds []string `protobuf:"bytes,5,rep,name=promoted_memory_ids,json=promotedMemoryIds,proto3" json:"promoted_memory_ids,omitempty"`
-	// When it was archived last.
+	// When it was last archived.
 	ArchivedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=archived_at,json=archivedAt,proto3" json:"archived_at,omitempty"`
-	// The operation that did that.
-	ArchiveOperation int64 `protobuf:"varint,7,opt,name=archive_operation,json=archiveOperation,proto3" json:"archive_operation,omitempty"`
-	// When it was deleted; absent while the log is there.
+	// The operation that archived it.
+	ArchiveOperationId string `protobuf:"bytes,7,opt,name=archive_operation_id,json=archiveOperationId,proto3" json:"archive_operation_id,omitempty"`
+	// When it was deleted; absent while the log exists.
 	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
-	// The operation that did that; undoing it brings the log back.
-	DeleteOperation int64 `protobuf:"varint,9,opt,name=delete_operation,json=deleteOperation,proto3" json:"delete_operation,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The operation that deleted it; undo that operation to restore the log.
+	DeleteOperationId string `protobuf:"bytes,9,opt,name=delete_operation_id,json=deleteOperationId,proto3" json:"delete_operation_id,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ArchivedLog) Reset() {
@@ -328,11 +328,11 @@ func (x *ArchivedLog) GetArchivedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *ArchivedLog) GetArchiveOperation() int64 {
+func (x *ArchivedLog) GetArchiveOperationId() string {
 	if x != nil {
-		return x.ArchiveOperation
+		return x.ArchiveOperationId
 	}
-	return 0
+	return ""
 }
 
 func (x *ArchivedLog) GetDeletedAt() *timestamppb.Timestamp {
@@ -342,11 +342,11 @@ func (x *ArchivedLog) GetDeletedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *ArchivedLog) GetDeleteOperation() int64 {
+func (x *ArchivedLog) GetDeleteOperationId() string {
 	if x != nil {
-		return x.DeleteOperation
+		return x.DeleteOperationId
 	}
-	return 0
+	return ""
 }
 
 var File_memsidecar_v1_log_proto protoreflect.FileDescriptor
@@ -362,7 +362,7 @@ const file_memsidecar_v1_log_proto_rawDesc = "" +
 	"\ventry_count\x18\x05 \x01(\x05R\n" +
 	"entryCount\x129\n" +
 	"\n" +
-	"deleted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\"\xe8\x01\n" +
+	"deleted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\"\xed\x01\n" +
 	"\bLogEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12*\n" +
@@ -371,8 +371,9 @@ const file_memsidecar_v1_log_proto_rawDesc = "" +
 	"\acontent\x18\x05 \x01(\tR\acontent\x12\x1a\n" +
 	"\bcategory\x18\x06 \x01(\tR\bcategory\x12\x12\n" +
 	"\x04tool\x18\a \x01(\tR\x04tool\x12\x14\n" +
-	"\x05error\x18\b \x01(\tR\x05error\x12\x18\n" +
-	"\asession\x18\t \x01(\tR\asession\"\xec\x02\n" +
+	"\x05error\x18\b \x01(\tR\x05error\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\t \x01(\tR\tsessionId\"\xf6\x02\n" +
 	"\vArchivedLog\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04date\x18\x02 \x01(\tR\x04date\x12\x1f\n" +
@@ -381,11 +382,11 @@ const file_memsidecar_v1_log_proto_rawDesc = "" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12.\n" +
 	"\x13promoted_memory_ids\x18\x05 \x03(\tR\x11promotedMemoryIds\x12;\n" +
 	"\varchived_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"archivedAt\x12+\n" +
-	"\x11archive_operation\x18\a \x01(\x03R\x10archiveOperation\x129\n" +
+	"archivedAt\x120\n" +
+	"\x14archive_operation_id\x18\a \x01(\tR\x12archiveOperationId\x129\n" +
 	"\n" +
-	"deleted_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12)\n" +
-	"\x10delete_operation\x18\t \x01(\x03R\x0fdeleteOperationB\xb3\x01\n" +
+	"deleted_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12.\n" +
+	"\x13delete_operation_id\x18\t \x01(\tR\x11deleteOperationIdB\xb3\x01\n" +
 	"\x11com.memsidecar.v1B\bLogProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (

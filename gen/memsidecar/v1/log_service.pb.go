@@ -22,10 +22,10 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NewLogEntry is an entry to be appended.
+// NewLogEntry is an entry to append.
 type NewLogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Default now. Decides the day and the time of day, in the daemon's time zone; at most 24 hours ahead.
+	// Default now. Determines day and time of day, in the daemon's time zone; at most 24 hours ahead.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// Default event.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
@@ -33,9 +33,9 @@ type NewLogEntry struct {
 	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	// A category slug; optional.
 	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
-	// Name of the tool concerned; at most 200 characters.
+	// Name of the tool; at most 200 characters, optional.
 	Tool string `protobuf:"bytes,5,opt,name=tool,proto3" json:"tool,omitempty"`
-	// What went wrong; at most 8,000 characters.
+	// Error message; at most 8,000 characters, optional.
 	Error         string `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -113,17 +113,19 @@ func (x *NewLogEntry) GetError() string {
 	return ""
 }
 
-// LogServiceAppendRequest asks to append entries.
+// LogServiceAppendRequest holds entries to append.
 type LogServiceAppendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// 1 to 1,000 entries.
 	Entries []*NewLogEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Session that the entries belong to; optional.
-	Session       string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -179,17 +181,24 @@ func (x *LogServiceAppendRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-func (x *LogServiceAppendRequest) GetSession() string {
+func (x *LogServiceAppendRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// LogServiceAppendResponse says what became of each entry.
+func (x *LogServiceAppendRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// LogServiceAppendResponse reports the result of each entry.
 type LogServiceAppendResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome per entry.
+	// One outcome per entry.
 	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -238,7 +247,11 @@ type LogServiceGetRequest struct {
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// Such as 2026-02-21; default today, in the daemon's time zone.
-	Date          string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	Date string `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	// 1 to 1,000; default 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -287,15 +300,31 @@ func (x *LogServiceGetRequest) GetDate() string {
 	return ""
 }
 
-// LogServiceGetResponse holds one day.
+func (x *LogServiceGetRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *LogServiceGetRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// LogServiceGetResponse is one page of a day.
 type LogServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of the day.
+	// Header of the day.
 	Day *LogDay `protobuf:"bytes,1,opt,name=day,proto3" json:"day,omitempty"`
-	// In the order they were written.
+	// In the order of writing.
 	Entries []*LogEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
-	// What became of logs of this date, oldest first; empty while none was archived.
-	Archived      []*ArchivedLog `protobuf:"bytes,3,rep,name=archived,proto3" json:"archived,omitempty"`
+	// Records of archived logs of this date, oldest first, on the first page only; empty when none was archived.
+	Archived []*ArchivedLog `protobuf:"bytes,3,rep,name=archived,proto3" json:"archived,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -351,20 +380,27 @@ func (x *LogServiceGetResponse) GetArchived() []*ArchivedLog {
 	return nil
 }
 
+func (x *LogServiceGetResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // LogServiceListRequest selects days.
 type LogServiceListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// Oldest date; empty means no bound.
-	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	// Newest date; empty means no bound.
-	To string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
-	// 1 to 1,000 days; default 100.
+	StartDate string `protobuf:"bytes,2,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	// Newest date, inclusive; empty means no bound.
+	EndDate string `protobuf:"bytes,3,opt,name=end_date,json=endDate,proto3" json:"end_date,omitempty"`
+	// 1 to 1,000; default 100.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// With the days whose log was archived and deleted, with what is left of them.
+	// Include days whose log was archived and deleted.
 	IncludeDeleted bool `protobuf:"varint,6,opt,name=include_deleted,json=includeDeleted,proto3" json:"include_deleted,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -407,16 +443,16 @@ func (x *LogServiceListRequest) GetSpace() string {
 	return ""
 }
 
-func (x *LogServiceListRequest) GetFrom() string {
+func (x *LogServiceListRequest) GetStartDate() string {
 	if x != nil {
-		return x.From
+		return x.StartDate
 	}
 	return ""
 }
 
-func (x *LogServiceListRequest) GetTo() string {
+func (x *LogServiceListRequest) GetEndDate() string {
 	if x != nil {
-		return x.To
+		return x.EndDate
 	}
 	return ""
 }
@@ -447,7 +483,7 @@ type LogServiceListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Newest first.
 	Days []*LogDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
-	// Empty when this was the last page.
+	// Token of the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -508,25 +544,32 @@ const file_memsidecar_v1_log_service_proto_rawDesc = "" +
 	"\acontent\x18\x03 \x01(\tR\acontent\x12\x1a\n" +
 	"\bcategory\x18\x04 \x01(\tR\bcategory\x12\x12\n" +
 	"\x04tool\x18\x05 \x01(\tR\x04tool\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"\xa8\x01\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\xc5\x01\n" +
 	"\x17LogServiceAppendRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x124\n" +
 	"\aentries\x18\x02 \x03(\v2\x1a.memsidecar.v1.NewLogEntryR\aentries\x12'\n" +
-	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x18\n" +
-	"\asession\x18\x04 \x01(\tR\asession\"N\n" +
+	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"N\n" +
 	"\x18LogServiceAppendResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"@\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"|\n" +
 	"\x14LogServiceGetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
-	"\x04date\x18\x02 \x01(\tR\x04date\"\xab\x01\n" +
+	"\x04date\x18\x02 \x01(\tR\x04date\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xd3\x01\n" +
 	"\x15LogServiceGetResponse\x12'\n" +
 	"\x03day\x18\x01 \x01(\v2\x15.memsidecar.v1.LogDayR\x03day\x121\n" +
 	"\aentries\x18\x02 \x03(\v2\x17.memsidecar.v1.LogEntryR\aentries\x126\n" +
-	"\barchived\x18\x03 \x03(\v2\x1a.memsidecar.v1.ArchivedLogR\barchived\"\xb6\x01\n" +
+	"\barchived\x18\x03 \x03(\v2\x1a.memsidecar.v1.ArchivedLogR\barchived\x12&\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\"\xcc\x01\n" +
 	"\x15LogServiceListRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
-	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\x12\x1b\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
+	"\n" +
+	"start_date\x18\x02 \x01(\tR\tstartDate\x12\x19\n" +
+	"\bend_date\x18\x03 \x01(\tR\aendDate\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\x12'\n" +

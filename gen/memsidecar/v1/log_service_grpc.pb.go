@@ -28,13 +28,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// LogService keeps one log per day: what happened, and what may become a memory later.
+// LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
+// its delete_operation_id with OperationService.
 type LogServiceClient interface {
 	// Append adds entries to the logs of their days. One invalid entry refuses the whole request. Secrets are redacted.
 	Append(ctx context.Context, in *LogServiceAppendRequest, opts ...grpc.CallOption) (*LogServiceAppendResponse, error)
-	// Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
+	// Get returns one day, its entries page by page. For a day that was archived and deleted it returns the remaining
+	// summary, without entries.
 	Get(ctx context.Context, in *LogServiceGetRequest, opts ...grpc.CallOption) (*LogServiceGetResponse, error)
-	// List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
+	// List returns the days that have a log page by page, newest first; on request also those whose log was deleted.
 	List(ctx context.Context, in *LogServiceListRequest, opts ...grpc.CallOption) (*LogServiceListResponse, error)
 }
 
@@ -80,13 +82,15 @@ func (c *logServiceClient) List(ctx context.Context, in *LogServiceListRequest, 
 // All implementations must embed UnimplementedLogServiceServer
 // for forward compatibility.
 //
-// LogService keeps one log per day: what happened, and what may become a memory later.
+// LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
+// its delete_operation_id with OperationService.
 type LogServiceServer interface {
 	// Append adds entries to the logs of their days. One invalid entry refuses the whole request. Secrets are redacted.
 	Append(context.Context, *LogServiceAppendRequest) (*LogServiceAppendResponse, error)
-	// Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
+	// Get returns one day, its entries page by page. For a day that was archived and deleted it returns the remaining
+	// summary, without entries.
 	Get(context.Context, *LogServiceGetRequest) (*LogServiceGetResponse, error)
-	// List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
+	// List returns the days that have a log page by page, newest first; on request also those whose log was deleted.
 	List(context.Context, *LogServiceListRequest) (*LogServiceListResponse, error)
 	mustEmbedUnimplementedLogServiceServer()
 }

@@ -80,30 +80,144 @@ func (MemoryStatus) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_memory_proto_rawDescGZIP(), []int{0}
 }
 
+// Decision is what a rule or a language model decided about a text.
+type Decision int32
+
+const (
+	// Not decided yet: the request was asynchronous.
+	Decision_DECISION_UNSPECIFIED Decision = 0
+	// It is new and becomes a memory.
+	Decision_DECISION_ADD Decision = 1
+	// It changes a known memory. The old text stays in the history of that memory.
+	Decision_DECISION_UPDATE Decision = 2
+	// It says that a memory no longer holds. That memory is retired.
+	Decision_DECISION_DELETE Decision = 3
+	// It is known already or not worth a memory.
+	Decision_DECISION_NOOP Decision = 4
+)
+
+// Enum value maps for Decision.
+var (
+	Decision_name = map[int32]string{
+		0: "DECISION_UNSPECIFIED",
+		1: "DECISION_ADD",
+		2: "DECISION_UPDATE",
+		3: "DECISION_DELETE",
+		4: "DECISION_NOOP",
+	}
+	Decision_value = map[string]int32{
+		"DECISION_UNSPECIFIED": 0,
+		"DECISION_ADD":         1,
+		"DECISION_UPDATE":      2,
+		"DECISION_DELETE":      3,
+		"DECISION_NOOP":        4,
+	}
+)
+
+func (x Decision) Enum() *Decision {
+	p := new(Decision)
+	*p = x
+	return p
+}
+
+func (x Decision) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Decision) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_memory_proto_enumTypes[1].Descriptor()
+}
+
+func (Decision) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_memory_proto_enumTypes[1]
+}
+
+func (x Decision) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Decision.Descriptor instead.
+func (Decision) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_proto_rawDescGZIP(), []int{1}
+}
+
+// Decider is who made a decision.
+type Decider int32
+
+const (
+	// Nothing was decided.
+	Decider_DECIDER_UNSPECIFIED Decider = 0
+	// The rules of the daemon.
+	Decider_DECIDER_RULES Decider = 1
+	// The language model.
+	Decider_DECIDER_MODEL Decider = 2
+)
+
+// Enum value maps for Decider.
+var (
+	Decider_name = map[int32]string{
+		0: "DECIDER_UNSPECIFIED",
+		1: "DECIDER_RULES",
+		2: "DECIDER_MODEL",
+	}
+	Decider_value = map[string]int32{
+		"DECIDER_UNSPECIFIED": 0,
+		"DECIDER_RULES":       1,
+		"DECIDER_MODEL":       2,
+	}
+)
+
+func (x Decider) Enum() *Decider {
+	p := new(Decider)
+	*p = x
+	return p
+}
+
+func (x Decider) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Decider) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_memory_proto_enumTypes[2].Descriptor()
+}
+
+func (Decider) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_memory_proto_enumTypes[2]
+}
+
+func (x Decider) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Decider.Descriptor instead.
+func (Decider) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_proto_rawDescGZIP(), []int{2}
+}
+
 // Memory is one long-term memory.
 type Memory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique within its space; 1 to 128 bytes of printable text without spaces.
+	// Unique within its space; 1 to 128 bytes of printable text without blanks.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// preferences, facts, tasks, reflections, procedural, general, or any other lower-case slug of at most 64 bytes.
 	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
-	// What is remembered; 1 to 8,000 characters.
+	// The text to remember; 1 to 8,000 characters.
 	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	// Importance, 0 to 1.
 	Salience float64 `protobuf:"fixed64,4,opt,name=salience,proto3" json:"salience,omitempty"`
 	// When it was learnt.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it was last found by a search or recall; absent when never.
+	// When a search or recall last returned it; absent when none did.
 	LastAccessed *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_accessed,json=lastAccessed,proto3" json:"last_accessed,omitempty"`
-	// How often it was found by a search or recall.
+	// How often a search or recall returned it.
 	AccessCount int64 `protobuf:"varint,7,opt,name=access_count,json=accessCount,proto3" json:"access_count,omitempty"`
-	// The path it came by: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug.
+	// Origin: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug.
 	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
-	// What a procedural memory was learnt from; absent when unknown.
+	// Tool failure or workflow that a procedural memory was learnt from; absent when unknown.
 	Context *MemoryContext `protobuf:"bytes,9,opt,name=context,proto3" json:"context,omitempty"`
 	// When it was last changed; accesses do not count.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// Number that grows with every change; accesses do not count. Give it back as expected_revision.
+	// Grows with every change; accesses do not count. Send it as expected_revision.
 	Revision int64 `protobuf:"varint,11,opt,name=revision,proto3" json:"revision,omitempty"`
 	// At most 32 tags of at most 64 characters.
 	Tags []string `protobuf:"bytes,12,rep,name=tags,proto3" json:"tags,omitempty"`
@@ -111,9 +225,9 @@ type Memory struct {
 	Title string `protobuf:"bytes,13,opt,name=title,proto3" json:"title,omitempty"`
 	// A pinned memory never expires and is never compressed.
 	Pinned bool `protobuf:"varint,14,opt,name=pinned,proto3" json:"pinned,omitempty"`
-	// How sure the source was, 0 to 1.
+	// How certain the source was, 0 to 1.
 	Confidence float64 `protobuf:"fixed64,15,opt,name=confidence,proto3" json:"confidence,omitempty"`
-	// After this instant it is not found any more; absent when it does not expire.
+	// Searches and recalls leave it out after this time; absent when it does not expire.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Whether it takes part in search and recall.
 	Status MemoryStatus `protobuf:"varint,17,opt,name=status,proto3,enum=memsidecar.v1.MemoryStatus" json:"status,omitempty"`
@@ -123,9 +237,9 @@ type Memory struct {
 	SupersededBy string `protobuf:"bytes,19,opt,name=superseded_by,json=supersededBy,proto3" json:"superseded_by,omitempty"`
 	// Links to other memories of the same space; at most 64.
 	Relations []*Relation `protobuf:"bytes,20,rep,name=relations,proto3" json:"relations,omitempty"`
-	// Where it was learnt; at most 64 pieces.
+	// Where it was learnt; at most 64 items.
 	Evidence []*Evidence `protobuf:"bytes,21,rep,name=evidence,proto3" json:"evidence,omitempty"`
-	// Free structured data; at most 64 KiB as JSON. Whole numbers beyond 2^53 lose digits here, not in the file.
+	// Free structured data; at most 64 KiB as JSON. Integers beyond 2^53 lose digits here, not in the file.
 	StructuredData *structpb.Struct `protobuf:"bytes,22,opt,name=structured_data,json=structuredData,proto3" json:"structured_data,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -315,7 +429,7 @@ func (x *Memory) GetStructuredData() *structpb.Struct {
 	return nil
 }
 
-// MemoryContext says what a procedural memory was learnt from.
+// MemoryContext is the tool failure or workflow that a procedural memory was learnt from.
 type MemoryContext struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool; at most 200 characters.
@@ -326,7 +440,7 @@ type MemoryContext struct {
 	LearnedFrom string `protobuf:"bytes,3,opt,name=learned_from,json=learnedFrom,proto3" json:"learned_from,omitempty"`
 	// Signature of the failure: tool, normalised arguments and error class. Set by the daemon.
 	Signature string `protobuf:"bytes,4,opt,name=signature,proto3" json:"signature,omitempty"`
-	// How often that failure was seen. Set by the daemon.
+	// How often that failure occurred. Set by the daemon.
 	Occurrences   int64 `protobuf:"varint,5,opt,name=occurrences,proto3" json:"occurrences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -402,9 +516,9 @@ type Relation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// supports, contradicts, refines, supersedes, or another slug.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// Id of the memory it points to.
-	Target string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
-	// How strong the link is, 0 to 1; absent means 0.5.
+	// Id of the memory that it points to.
+	TargetId string `protobuf:"bytes,2,opt,name=target_id,json=targetId,proto3" json:"target_id,omitempty"`
+	// Strength of the link, 0 to 1; absent means 0.5.
 	Strength      *float64 `protobuf:"fixed64,3,opt,name=strength,proto3,oneof" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -447,9 +561,9 @@ func (x *Relation) GetType() string {
 	return ""
 }
 
-func (x *Relation) GetTarget() string {
+func (x *Relation) GetTargetId() string {
 	if x != nil {
-		return x.Target
+		return x.TargetId
 	}
 	return ""
 }
@@ -465,11 +579,11 @@ func (x *Relation) GetStrength() float64 {
 type Evidence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Date of the daily log, such as 2026-02-21.
-	Log string `protobuf:"bytes,1,opt,name=log,proto3" json:"log,omitempty"`
+	LogDate string `protobuf:"bytes,1,opt,name=log_date,json=logDate,proto3" json:"log_date,omitempty"`
 	// Id of the log entry.
-	Entry string `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
+	EntryId string `protobuf:"bytes,2,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// Id of the session.
-	Session       string `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -504,28 +618,28 @@ func (*Evidence) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_memory_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Evidence) GetLog() string {
+func (x *Evidence) GetLogDate() string {
 	if x != nil {
-		return x.Log
+		return x.LogDate
 	}
 	return ""
 }
 
-func (x *Evidence) GetEntry() string {
+func (x *Evidence) GetEntryId() string {
 	if x != nil {
-		return x.Entry
+		return x.EntryId
 	}
 	return ""
 }
 
-func (x *Evidence) GetSession() string {
+func (x *Evidence) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// MemoryFilter selects memories. Every criterion that is given must hold.
+// MemoryFilter selects memories, in lists and in searches. A memory must meet every criterion that is given.
 type MemoryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Any of these categories; empty means all.
@@ -538,16 +652,18 @@ type MemoryFilter struct {
 	Statuses []MemoryStatus `protobuf:"varint,4,rep,packed,name=statuses,proto3,enum=memsidecar.v1.MemoryStatus" json:"statuses,omitempty"`
 	// At least this salience, 0 to 1; default 0.
 	MinSalience float64 `protobuf:"fixed64,5,opt,name=min_salience,json=minSalience,proto3" json:"min_salience,omitempty"`
-	// Only pinned (true) or only not pinned (false) memories; absent means both.
+	// Only pinned (true) or only unpinned (false) memories; absent means both.
 	Pinned *bool `protobuf:"varint,6,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
-	// Created at or after this instant.
+	// Created at or after this time.
 	CreatedFrom *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
-	// Created before this instant.
+	// Created before this time.
 	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
-	// Last changed at or after this instant.
+	// Last changed at or after this time; accesses do not count.
 	UpdatedFrom *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_from,json=updatedFrom,proto3" json:"updated_from,omitempty"`
-	// Last changed before this instant.
+	// Last changed before this time; accesses do not count.
 	UpdatedBefore *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_before,json=updatedBefore,proto3" json:"updated_before,omitempty"`
+	// Learnt in any of these sessions; empty means no condition.
+	SessionIds    []string `protobuf:"bytes,11,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -652,6 +768,13 @@ func (x *MemoryFilter) GetUpdatedBefore() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *MemoryFilter) GetSessionIds() []string {
+	if x != nil {
+		return x.SessionIds
+	}
+	return nil
+}
+
 var File_memsidecar_v1_memory_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_memory_proto_rawDesc = "" +
@@ -694,16 +817,17 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"error_type\x18\x02 \x01(\tR\terrorType\x12!\n" +
 	"\flearned_from\x18\x03 \x01(\tR\vlearnedFrom\x12\x1c\n" +
 	"\tsignature\x18\x04 \x01(\tR\tsignature\x12 \n" +
-	"\voccurrences\x18\x05 \x01(\x03R\voccurrences\"d\n" +
+	"\voccurrences\x18\x05 \x01(\x03R\voccurrences\"i\n" +
 	"\bRelation\x12\x12\n" +
-	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
-	"\x06target\x18\x02 \x01(\tR\x06target\x12\x1f\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1b\n" +
+	"\ttarget_id\x18\x02 \x01(\tR\btargetId\x12\x1f\n" +
 	"\bstrength\x18\x03 \x01(\x01H\x00R\bstrength\x88\x01\x01B\v\n" +
-	"\t_strength\"L\n" +
-	"\bEvidence\x12\x10\n" +
-	"\x03log\x18\x01 \x01(\tR\x03log\x12\x14\n" +
-	"\x05entry\x18\x02 \x01(\tR\x05entry\x12\x18\n" +
-	"\asession\x18\x03 \x01(\tR\asession\"\xe4\x03\n" +
+	"\t_strength\"_\n" +
+	"\bEvidence\x12\x19\n" +
+	"\blog_date\x18\x01 \x01(\tR\alogDate\x12\x19\n" +
+	"\bentry_id\x18\x02 \x01(\tR\aentryId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\"\x85\x04\n" +
 	"\fMemoryFilter\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x01 \x03(\tR\n" +
@@ -717,13 +841,25 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\x0ecreated_before\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12=\n" +
 	"\fupdated_from\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\vupdatedFrom\x12A\n" +
 	"\x0eupdated_before\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\rupdatedBeforeB\t\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rupdatedBefore\x12\x1f\n" +
+	"\vsession_ids\x18\v \x03(\tR\n" +
+	"sessionIdsB\t\n" +
 	"\a_pinned*\x80\x01\n" +
 	"\fMemoryStatus\x12\x1d\n" +
 	"\x19MEMORY_STATUS_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14MEMORY_STATUS_ACTIVE\x10\x01\x12\x1c\n" +
 	"\x18MEMORY_STATUS_SUPERSEDED\x10\x02\x12\x19\n" +
-	"\x15MEMORY_STATUS_RETIRED\x10\x03B\xb6\x01\n" +
+	"\x15MEMORY_STATUS_RETIRED\x10\x03*s\n" +
+	"\bDecision\x12\x18\n" +
+	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fDECISION_ADD\x10\x01\x12\x13\n" +
+	"\x0fDECISION_UPDATE\x10\x02\x12\x13\n" +
+	"\x0fDECISION_DELETE\x10\x03\x12\x11\n" +
+	"\rDECISION_NOOP\x10\x04*H\n" +
+	"\aDecider\x12\x17\n" +
+	"\x13DECIDER_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rDECIDER_RULES\x10\x01\x12\x11\n" +
+	"\rDECIDER_MODEL\x10\x02B\xb6\x01\n" +
 	"\x11com.memsidecar.v1B\vMemoryProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -738,33 +874,35 @@ func file_memsidecar_v1_memory_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_memory_proto_rawDescData
 }
 
-var file_memsidecar_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_memsidecar_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_memsidecar_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_memsidecar_v1_memory_proto_goTypes = []any{
 	(MemoryStatus)(0),             // 0: memsidecar.v1.MemoryStatus
-	(*Memory)(nil),                // 1: memsidecar.v1.Memory
-	(*MemoryContext)(nil),         // 2: memsidecar.v1.MemoryContext
-	(*Relation)(nil),              // 3: memsidecar.v1.Relation
-	(*Evidence)(nil),              // 4: memsidecar.v1.Evidence
-	(*MemoryFilter)(nil),          // 5: memsidecar.v1.MemoryFilter
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 7: google.protobuf.Struct
+	(Decision)(0),                 // 1: memsidecar.v1.Decision
+	(Decider)(0),                  // 2: memsidecar.v1.Decider
+	(*Memory)(nil),                // 3: memsidecar.v1.Memory
+	(*MemoryContext)(nil),         // 4: memsidecar.v1.MemoryContext
+	(*Relation)(nil),              // 5: memsidecar.v1.Relation
+	(*Evidence)(nil),              // 6: memsidecar.v1.Evidence
+	(*MemoryFilter)(nil),          // 7: memsidecar.v1.MemoryFilter
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 9: google.protobuf.Struct
 }
 var file_memsidecar_v1_memory_proto_depIdxs = []int32{
-	6,  // 0: memsidecar.v1.Memory.created_at:type_name -> google.protobuf.Timestamp
-	6,  // 1: memsidecar.v1.Memory.last_accessed:type_name -> google.protobuf.Timestamp
-	2,  // 2: memsidecar.v1.Memory.context:type_name -> memsidecar.v1.MemoryContext
-	6,  // 3: memsidecar.v1.Memory.updated_at:type_name -> google.protobuf.Timestamp
-	6,  // 4: memsidecar.v1.Memory.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 0: memsidecar.v1.Memory.created_at:type_name -> google.protobuf.Timestamp
+	8,  // 1: memsidecar.v1.Memory.last_accessed:type_name -> google.protobuf.Timestamp
+	4,  // 2: memsidecar.v1.Memory.context:type_name -> memsidecar.v1.MemoryContext
+	8,  // 3: memsidecar.v1.Memory.updated_at:type_name -> google.protobuf.Timestamp
+	8,  // 4: memsidecar.v1.Memory.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 5: memsidecar.v1.Memory.status:type_name -> memsidecar.v1.MemoryStatus
-	3,  // 6: memsidecar.v1.Memory.relations:type_name -> memsidecar.v1.Relation
-	4,  // 7: memsidecar.v1.Memory.evidence:type_name -> memsidecar.v1.Evidence
-	7,  // 8: memsidecar.v1.Memory.structured_data:type_name -> google.protobuf.Struct
+	5,  // 6: memsidecar.v1.Memory.relations:type_name -> memsidecar.v1.Relation
+	6,  // 7: memsidecar.v1.Memory.evidence:type_name -> memsidecar.v1.Evidence
+	9,  // 8: memsidecar.v1.Memory.structured_data:type_name -> google.protobuf.Struct
 	0,  // 9: memsidecar.v1.MemoryFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
-	6,  // 10: memsidecar.v1.MemoryFilter.created_from:type_name -> google.protobuf.Timestamp
-	6,  // 11: memsidecar.v1.MemoryFilter.created_before:type_name -> google.protobuf.Timestamp
-	6,  // 12: memsidecar.v1.MemoryFilter.updated_from:type_name -> google.protobuf.Timestamp
-	6,  // 13: memsidecar.v1.MemoryFilter.updated_before:type_name -> google.protobuf.Timestamp
+	8,  // 10: memsidecar.v1.MemoryFilter.created_from:type_name -> google.protobuf.Timestamp
+	8,  // 11: memsidecar.v1.MemoryFilter.created_before:type_name -> google.protobuf.Timestamp
+	8,  // 12: memsidecar.v1.MemoryFilter.updated_from:type_name -> google.protobuf.Timestamp
+	8,  // 13: memsidecar.v1.MemoryFilter.updated_before:type_name -> google.protobuf.Timestamp
 	14, // [14:14] is the sub-list for method output_type
 	14, // [14:14] is the sub-list for method input_type
 	14, // [14:14] is the sub-list for extension type_name
@@ -784,7 +922,7 @@ func file_memsidecar_v1_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_memory_proto_rawDesc), len(file_memsidecar_v1_memory_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      3,
 			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,

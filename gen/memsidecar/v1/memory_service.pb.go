@@ -86,15 +86,112 @@ func (MemoryOrder) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{0}
 }
 
-// WriteTo says where a consolidated text goes.
+// PurgedPlaceKind is a kind of place that held erased text.
+type PurgedPlaceKind int32
+
+const (
+	// Not known to this version.
+	PurgedPlaceKind_PURGED_PLACE_KIND_UNSPECIFIED PurgedPlaceKind = 0
+	// A memory.
+	PurgedPlaceKind_PURGED_PLACE_KIND_MEMORY PurgedPlaceKind = 1
+	// An earlier version of a memory.
+	PurgedPlaceKind_PURGED_PLACE_KIND_VERSION PurgedPlaceKind = 2
+	// An entry of a daily log.
+	PurgedPlaceKind_PURGED_PLACE_KIND_LOG_ENTRY PurgedPlaceKind = 3
+	// A message of a session.
+	PurgedPlaceKind_PURGED_PLACE_KIND_MESSAGE PurgedPlaceKind = 4
+	// A rolling summary or a summary of a day.
+	PurgedPlaceKind_PURGED_PLACE_KIND_SUMMARY PurgedPlaceKind = 5
+	// The record of an archived log.
+	PurgedPlaceKind_PURGED_PLACE_KIND_ARCHIVED PurgedPlaceKind = 6
+	// The header of a session.
+	PurgedPlaceKind_PURGED_PLACE_KIND_SESSION PurgedPlaceKind = 7
+	// The stored result of a request with an idempotency key.
+	PurgedPlaceKind_PURGED_PLACE_KIND_RECEIPT PurgedPlaceKind = 8
+	// A segment of the journal.
+	PurgedPlaceKind_PURGED_PLACE_KIND_JOURNAL PurgedPlaceKind = 9
+	// A snapshot of the store.
+	PurgedPlaceKind_PURGED_PLACE_KIND_SNAPSHOT PurgedPlaceKind = 10
+	// A published file.
+	PurgedPlaceKind_PURGED_PLACE_KIND_PUBLISHED PurgedPlaceKind = 11
+	// A file in quarantine.
+	PurgedPlaceKind_PURGED_PLACE_KIND_QUARANTINE PurgedPlaceKind = 12
+	// A file of the search index.
+	PurgedPlaceKind_PURGED_PLACE_KIND_INDEX PurgedPlaceKind = 13
+)
+
+// Enum value maps for PurgedPlaceKind.
+var (
+	PurgedPlaceKind_name = map[int32]string{
+		0:  "PURGED_PLACE_KIND_UNSPECIFIED",
+		1:  "PURGED_PLACE_KIND_MEMORY",
+		2:  "PURGED_PLACE_KIND_VERSION",
+		3:  "PURGED_PLACE_KIND_LOG_ENTRY",
+		4:  "PURGED_PLACE_KIND_MESSAGE",
+		5:  "PURGED_PLACE_KIND_SUMMARY",
+		6:  "PURGED_PLACE_KIND_ARCHIVED",
+		7:  "PURGED_PLACE_KIND_SESSION",
+		8:  "PURGED_PLACE_KIND_RECEIPT",
+		9:  "PURGED_PLACE_KIND_JOURNAL",
+		10: "PURGED_PLACE_KIND_SNAPSHOT",
+		11: "PURGED_PLACE_KIND_PUBLISHED",
+		12: "PURGED_PLACE_KIND_QUARANTINE",
+		13: "PURGED_PLACE_KIND_INDEX",
+	}
+	PurgedPlaceKind_value = map[string]int32{
+		"PURGED_PLACE_KIND_UNSPECIFIED": 0,
+		"PURGED_PLACE_KIND_MEMORY":      1,
+		"PURGED_PLACE_KIND_VERSION":     2,
+		"PURGED_PLACE_KIND_LOG_ENTRY":   3,
+		"PURGED_PLACE_KIND_MESSAGE":     4,
+		"PURGED_PLACE_KIND_SUMMARY":     5,
+		"PURGED_PLACE_KIND_ARCHIVED":    6,
+		"PURGED_PLACE_KIND_SESSION":     7,
+		"PURGED_PLACE_KIND_RECEIPT":     8,
+		"PURGED_PLACE_KIND_JOURNAL":     9,
+		"PURGED_PLACE_KIND_SNAPSHOT":    10,
+		"PURGED_PLACE_KIND_PUBLISHED":   11,
+		"PURGED_PLACE_KIND_QUARANTINE":  12,
+		"PURGED_PLACE_KIND_INDEX":       13,
+	}
+)
+
+func (x PurgedPlaceKind) Enum() *PurgedPlaceKind {
+	p := new(PurgedPlaceKind)
+	*p = x
+	return p
+}
+
+func (x PurgedPlaceKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PurgedPlaceKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_memory_service_proto_enumTypes[1].Descriptor()
+}
+
+func (PurgedPlaceKind) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_memory_service_proto_enumTypes[1]
+}
+
+func (x PurgedPlaceKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PurgedPlaceKind.Descriptor instead.
+func (PurgedPlaceKind) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{1}
+}
+
+// WriteTo is where a consolidated text is written.
 type WriteTo int32
 
 const (
 	// The same as WRITE_TO_MEMORY.
 	WriteTo_WRITE_TO_UNSPECIFIED WriteTo = 0
-	// Into the long-term memories.
+	// The long-term memories.
 	WriteTo_WRITE_TO_MEMORY WriteTo = 1
-	// Into today's log.
+	// Today's log.
 	WriteTo_WRITE_TO_DAILY WriteTo = 2
 )
 
@@ -123,11 +220,11 @@ func (x WriteTo) String() string {
 }
 
 func (WriteTo) Descriptor() protoreflect.EnumDescriptor {
-	return file_memsidecar_v1_memory_service_proto_enumTypes[1].Descriptor()
+	return file_memsidecar_v1_memory_service_proto_enumTypes[2].Descriptor()
 }
 
 func (WriteTo) Type() protoreflect.EnumType {
-	return &file_memsidecar_v1_memory_service_proto_enumTypes[1]
+	return &file_memsidecar_v1_memory_service_proto_enumTypes[2]
 }
 
 func (x WriteTo) Number() protoreflect.EnumNumber {
@@ -136,78 +233,18 @@ func (x WriteTo) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WriteTo.Descriptor instead.
 func (WriteTo) EnumDescriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{1}
-}
-
-// Decision is what was decided about a text.
-type Decision int32
-
-const (
-	// Not decided yet: the request did not wait.
-	Decision_DECISION_UNSPECIFIED Decision = 0
-	// It is new.
-	Decision_DECISION_ADD Decision = 1
-	// It changes a memory that is known; the old text stays in that memory's history.
-	Decision_DECISION_UPDATE Decision = 2
-	// It says that a memory no longer holds, which is retired.
-	Decision_DECISION_DELETE Decision = 3
-	// It is known already or not worth keeping.
-	Decision_DECISION_NOOP Decision = 4
-)
-
-// Enum value maps for Decision.
-var (
-	Decision_name = map[int32]string{
-		0: "DECISION_UNSPECIFIED",
-		1: "DECISION_ADD",
-		2: "DECISION_UPDATE",
-		3: "DECISION_DELETE",
-		4: "DECISION_NOOP",
-	}
-	Decision_value = map[string]int32{
-		"DECISION_UNSPECIFIED": 0,
-		"DECISION_ADD":         1,
-		"DECISION_UPDATE":      2,
-		"DECISION_DELETE":      3,
-		"DECISION_NOOP":        4,
-	}
-)
-
-func (x Decision) Enum() *Decision {
-	p := new(Decision)
-	*p = x
-	return p
-}
-
-func (x Decision) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Decision) Descriptor() protoreflect.EnumDescriptor {
-	return file_memsidecar_v1_memory_service_proto_enumTypes[2].Descriptor()
-}
-
-func (Decision) Type() protoreflect.EnumType {
-	return &file_memsidecar_v1_memory_service_proto_enumTypes[2]
-}
-
-func (x Decision) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Decision.Descriptor instead.
-func (Decision) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{2}
 }
 
-// NewMemory is a memory to be added.
+// NewMemory is a memory to add.
 type NewMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Default: a new UUID v7. An id that exists already is a DUPLICATE when category and content are equal, else REJECTED with ID_EXISTS.
+	// Default: a new UUID v7. An id that exists is a DUPLICATE when category and content are equal; else it is REJECTED
+	// with ID_EXISTS.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Default general.
 	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
-	// What to remember; 1 to 8,000 characters.
+	// The text to remember; 1 to 8,000 characters.
 	Content string `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	// Importance, 0 to 1; default 0.5.
 	Salience *float64 `protobuf:"fixed64,4,opt,name=salience,proto3,oneof" json:"salience,omitempty"`
@@ -217,7 +254,7 @@ type NewMemory struct {
 	Tags []string `protobuf:"bytes,6,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Default user_explicit.
 	Source string `protobuf:"bytes,7,opt,name=source,proto3" json:"source,omitempty"`
-	// What it was learnt from.
+	// Tool failure or workflow that it was learnt from.
 	Context *MemoryContext `protobuf:"bytes,8,opt,name=context,proto3" json:"context,omitempty"`
 	// Default now; at most 24 hours ahead of the daemon's clock.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -225,9 +262,9 @@ type NewMemory struct {
 	LastAccessed *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_accessed,json=lastAccessed,proto3" json:"last_accessed,omitempty"`
 	// Not negative; default 0.
 	AccessCount int64 `protobuf:"varint,11,opt,name=access_count,json=accessCount,proto3" json:"access_count,omitempty"`
-	// Never expires, is never compressed; default false.
+	// It never expires and is never compressed.
 	Pinned bool `protobuf:"varint,12,opt,name=pinned,proto3" json:"pinned,omitempty"`
-	// How sure the source is, 0 to 1; default 1.
+	// How certain the source is, 0 to 1; default 1.
 	Confidence *float64 `protobuf:"fixed64,13,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	// Default: does not expire.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
@@ -235,7 +272,7 @@ type NewMemory struct {
 	StructuredData *structpb.Struct `protobuf:"bytes,15,opt,name=structured_data,json=structuredData,proto3" json:"structured_data,omitempty"`
 	// Links to other memories of the same space; at most 64.
 	Relations []*Relation `protobuf:"bytes,16,rep,name=relations,proto3" json:"relations,omitempty"`
-	// Where it was learnt; at most 64 pieces.
+	// Where it was learnt; at most 64 items.
 	Evidence      []*Evidence `protobuf:"bytes,17,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -390,19 +427,19 @@ func (x *NewMemory) GetEvidence() []*Evidence {
 	return nil
 }
 
-// MemoryServiceAddRequest asks to store memories.
+// MemoryServiceAddRequest holds memories to store.
 type MemoryServiceAddRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// 1 to 1,000 memories.
 	Items []*NewMemory `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -465,17 +502,17 @@ func (x *MemoryServiceAddRequest) GetReason() string {
 	return ""
 }
 
-func (x *MemoryServiceAddRequest) GetSession() string {
+func (x *MemoryServiceAddRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// MemoryServiceAddResponse says what became of each item.
+// MemoryServiceAddResponse reports the result of each item.
 type MemoryServiceAddResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome per item; each outcome's id is the stored memory's.
+	// One outcome per item, with the id of the stored memory.
 	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -524,7 +561,11 @@ type MemoryServiceGetRequest struct {
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// 1 to 1,000 ids.
-	Ids           []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	// 1 to 1,000; default 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,13 +614,30 @@ func (x *MemoryServiceGetRequest) GetIds() []string {
 	return nil
 }
 
-// MemoryServiceGetResponse holds the memories that were found.
+func (x *MemoryServiceGetRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *MemoryServiceGetRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// MemoryServiceGetResponse holds the memories that exist.
 type MemoryServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the ids.
 	Memories []*Memory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
-	// Ids that are not known.
-	Missing       []string `protobuf:"bytes,2,rep,name=missing,proto3" json:"missing,omitempty"`
+	// Ids among those of this page that are not known.
+	MissingIds []string `protobuf:"bytes,2,rep,name=missing_ids,json=missingIds,proto3" json:"missing_ids,omitempty"`
+	// Token of the next page; empty on the last one. There is a second page only when the memories exceed 3 MiB or
+	// page_size.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -621,11 +679,18 @@ func (x *MemoryServiceGetResponse) GetMemories() []*Memory {
 	return nil
 }
 
-func (x *MemoryServiceGetResponse) GetMissing() []string {
+func (x *MemoryServiceGetResponse) GetMissingIds() []string {
 	if x != nil {
-		return x.Missing
+		return x.MissingIds
 	}
 	return nil
+}
+
+func (x *MemoryServiceGetResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // MemoryServiceListRequest selects memories.
@@ -641,7 +706,7 @@ type MemoryServiceListRequest struct {
 	Ascending bool `protobuf:"varint,4,opt,name=ascending,proto3" json:"ascending,omitempty"`
 	// 1 to 1,000; default 100.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
 	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -724,7 +789,8 @@ type MemoryServiceListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most page_size memories.
 	Memories []*Memory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
-	// Empty when this was the last page. A memory that stays as it is between two pages is neither skipped nor repeated.
+	// Token of the next page; empty on the last one. A memory that does not change between two pages is neither skipped
+	// nor repeated.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Number of memories that match now, on all pages.
 	Total         int32 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
@@ -804,7 +870,7 @@ type MemoryPatch struct {
 	Pinned *bool `protobuf:"varint,8,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
 	// 0 to 1.
 	Confidence *float64 `protobuf:"fixed64,9,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
-	// New expiry; named in update_mask and not set, the memory does not expire any more.
+	// New expiry. Named in update_mask and not set, the memory does not expire any more.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Replaces the structured data.
 	StructuredData *structpb.Struct `protobuf:"bytes,11,opt,name=structured_data,json=structuredData,proto3" json:"structured_data,omitempty"`
@@ -937,7 +1003,7 @@ func (x *MemoryPatch) GetEvidence() []*Evidence {
 	return nil
 }
 
-// MemoryServiceUpdateRequest asks to change one memory.
+// MemoryServiceUpdateRequest changes one memory.
 type MemoryServiceUpdateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
@@ -946,16 +1012,17 @@ type MemoryServiceUpdateRequest struct {
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// New values.
 	Patch *MemoryPatch `protobuf:"bytes,3,opt,name=patch,proto3" json:"patch,omitempty"`
-	// Names of MemoryPatch's fields to change; a named field that is not set is cleared. Default: the fields that are set.
+	// Names of MemoryPatch's fields to change; a named field that is not set is cleared. Default: the fields that are
+	// set.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// FAILED_PRECONDITION when the memory has another revision; 0 means any.
 	ExpectedRevision int64 `protobuf:"varint,5,opt,name=expected_revision,json=expectedRevision,proto3" json:"expected_revision,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,8,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1039,9 +1106,9 @@ func (x *MemoryServiceUpdateRequest) GetReason() string {
 	return ""
 }
 
-func (x *MemoryServiceUpdateRequest) GetSession() string {
+func (x *MemoryServiceUpdateRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
@@ -1049,9 +1116,9 @@ func (x *MemoryServiceUpdateRequest) GetSession() string {
 // MemoryServiceUpdateResponse holds the memory after the change.
 type MemoryServiceUpdateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome; DUPLICATE when nothing had to change.
+	// One outcome; DUPLICATE when nothing had to change.
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// As it is now.
+	// The memory now.
 	Memory        *Memory `protobuf:"bytes,2,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1101,7 +1168,7 @@ func (x *MemoryServiceUpdateResponse) GetMemory() *Memory {
 	return nil
 }
 
-// MemoryServiceDeleteRequest asks to retire memories.
+// MemoryServiceDeleteRequest names memories to retire.
 type MemoryServiceDeleteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
@@ -1110,14 +1177,15 @@ type MemoryServiceDeleteRequest struct {
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	// Only with a single id: FAILED_PRECONDITION when the memory has another revision; 0 means any.
 	ExpectedRevision int64 `protobuf:"varint,3,opt,name=expected_revision,json=expectedRevision,proto3" json:"expected_revision,omitempty"`
-	// Keep the value forgotten, so that it is not learnt again by reflection; an Add brings it back. Default true.
-	Forget *bool `protobuf:"varint,4,opt,name=forget,proto3,oneof" json:"forget,omitempty"`
-	// Makes the request repeatable; optional.
+	// Reflection may learn the value again. By default the value is forgotten and not learnt again; an Add stores it all
+	// the same.
+	KeepLearnable bool `protobuf:"varint,4,opt,name=keep_learnable,json=keepLearnable,proto3" json:"keep_learnable,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,7,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1173,9 +1241,9 @@ func (x *MemoryServiceDeleteRequest) GetExpectedRevision() int64 {
 	return 0
 }
 
-func (x *MemoryServiceDeleteRequest) GetForget() bool {
-	if x != nil && x.Forget != nil {
-		return *x.Forget
+func (x *MemoryServiceDeleteRequest) GetKeepLearnable() bool {
+	if x != nil {
+		return x.KeepLearnable
 	}
 	return false
 }
@@ -1194,17 +1262,17 @@ func (x *MemoryServiceDeleteRequest) GetReason() string {
 	return ""
 }
 
-func (x *MemoryServiceDeleteRequest) GetSession() string {
+func (x *MemoryServiceDeleteRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// MemoryServiceDeleteResponse says what became of each id.
+// MemoryServiceDeleteResponse reports the result of each id.
 type MemoryServiceDeleteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome per id: REJECTED with NOT_FOUND, DUPLICATE when it was retired already.
+	// One outcome per id: REJECTED with NOT_FOUND, DUPLICATE when it was retired already.
 	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1247,26 +1315,263 @@ func (x *MemoryServiceDeleteResponse) GetResult() *WriteResult {
 	return nil
 }
 
-// MemoryServiceRestoreRequest asks to make memories active again.
+// MemoryServicePurgeRequest names memories and texts to erase.
+type MemoryServicePurgeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space. Text is erased in all spaces.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// At most 1,000 memories, in any state, also removed ones.
+	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
+	// Further texts to erase wherever they occur, at most 100 of 4 to 8,000 characters.
+	Texts []string `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
+	// Also erase the messages of the sessions that the memories were learnt from.
+	Transcripts bool `protobuf:"varint,4,opt,name=transcripts,proto3" json:"transcripts,omitempty"`
+	// Only report what would be erased.
+	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// Session that the write belongs to; optional.
+	SessionId     string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServicePurgeRequest) Reset() {
+	*x = MemoryServicePurgeRequest{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServicePurgeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServicePurgeRequest) ProtoMessage() {}
+
+func (x *MemoryServicePurgeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServicePurgeRequest.ProtoReflect.Descriptor instead.
+func (*MemoryServicePurgeRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *MemoryServicePurgeRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *MemoryServicePurgeRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeRequest) GetTexts() []string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeRequest) GetTranscripts() bool {
+	if x != nil {
+		return x.Transcripts
+	}
+	return false
+}
+
+func (x *MemoryServicePurgeRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *MemoryServicePurgeRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *MemoryServicePurgeRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *MemoryServicePurgeRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// PurgedPlace counts the erasures in one kind of place.
+type PurgedPlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Kind of place.
+	Kind PurgedPlaceKind `protobuf:"varint,1,opt,name=kind,proto3,enum=memsidecar.v1.PurgedPlaceKind" json:"kind,omitempty"`
+	// Number of erasures.
+	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PurgedPlace) Reset() {
+	*x = PurgedPlace{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PurgedPlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PurgedPlace) ProtoMessage() {}
+
+func (x *PurgedPlace) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PurgedPlace.ProtoReflect.Descriptor instead.
+func (*PurgedPlace) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PurgedPlace) GetKind() PurgedPlaceKind {
+	if x != nil {
+		return x.Kind
+	}
+	return PurgedPlaceKind_PURGED_PLACE_KIND_UNSPECIFIED
+}
+
+func (x *PurgedPlace) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// MemoryServicePurgeResponse reports what was erased.
+type MemoryServicePurgeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One outcome per id; no operation in a dry run.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// By kind of place.
+	Places []*PurgedPlace `protobuf:"bytes,2,rep,name=places,proto3" json:"places,omitempty"`
+	// Files in the data directory that hold the text and do not belong to memsidecar. They are unchanged. At most 1,000.
+	ForeignFiles []string `protobuf:"bytes,3,rep,name=foreign_files,json=foreignFiles,proto3" json:"foreign_files,omitempty"`
+	// How long other writers had to wait.
+	WritersWaited *durationpb.Duration `protobuf:"bytes,4,opt,name=writers_waited,json=writersWaited,proto3" json:"writers_waited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServicePurgeResponse) Reset() {
+	*x = MemoryServicePurgeResponse{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServicePurgeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServicePurgeResponse) ProtoMessage() {}
+
+func (x *MemoryServicePurgeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServicePurgeResponse.ProtoReflect.Descriptor instead.
+func (*MemoryServicePurgeResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MemoryServicePurgeResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeResponse) GetPlaces() []*PurgedPlace {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeResponse) GetForeignFiles() []string {
+	if x != nil {
+		return x.ForeignFiles
+	}
+	return nil
+}
+
+func (x *MemoryServicePurgeResponse) GetWritersWaited() *durationpb.Duration {
+	if x != nil {
+		return x.WritersWaited
+	}
+	return nil
+}
+
+// MemoryServiceRestoreRequest names memories to make active again.
 type MemoryServiceRestoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// 1 to 1,000 ids.
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceRestoreRequest) Reset() {
 	*x = MemoryServiceRestoreRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1583,7 @@ func (x *MemoryServiceRestoreRequest) String() string {
 func (*MemoryServiceRestoreRequest) ProtoMessage() {}
 
 func (x *MemoryServiceRestoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1596,7 @@ func (x *MemoryServiceRestoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceRestoreRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceRestoreRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemoryServiceRestoreRequest) GetSpace() string {
@@ -1322,17 +1627,17 @@ func (x *MemoryServiceRestoreRequest) GetReason() string {
 	return ""
 }
 
-func (x *MemoryServiceRestoreRequest) GetSession() string {
+func (x *MemoryServiceRestoreRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// MemoryServiceRestoreResponse says what became of each id.
+// MemoryServiceRestoreResponse reports the result of each id.
 type MemoryServiceRestoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome per id: REJECTED with NOT_FOUND or EQUAL_EXISTS, DUPLICATE when it was active already.
+	// One outcome per id: REJECTED with NOT_FOUND or EXACT_DUPLICATE, DUPLICATE when it was active already.
 	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1340,7 +1645,7 @@ type MemoryServiceRestoreResponse struct {
 
 func (x *MemoryServiceRestoreResponse) Reset() {
 	*x = MemoryServiceRestoreResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1657,7 @@ func (x *MemoryServiceRestoreResponse) String() string {
 func (*MemoryServiceRestoreResponse) ProtoMessage() {}
 
 func (x *MemoryServiceRestoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1670,7 @@ func (x *MemoryServiceRestoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceRestoreResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceRestoreResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MemoryServiceRestoreResponse) GetResult() *WriteResult {
@@ -1375,30 +1680,30 @@ func (x *MemoryServiceRestoreResponse) GetResult() *WriteResult {
 	return nil
 }
 
-// MemoryServiceLinkRequest asks to add a relation.
+// MemoryServiceLinkRequest adds a relation.
 type MemoryServiceLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The memory that the relation starts from.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// The relation; an existing one of the same type and target gets the new strength.
+	// The relation. One of the same type and target gets the new strength.
 	Relation *Relation `protobuf:"bytes,3,opt,name=relation,proto3" json:"relation,omitempty"`
 	// FAILED_PRECONDITION when the memory has another revision; 0 means any.
 	ExpectedRevision int64 `protobuf:"varint,4,opt,name=expected_revision,json=expectedRevision,proto3" json:"expected_revision,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,7,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceLinkRequest) Reset() {
 	*x = MemoryServiceLinkRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1715,7 @@ func (x *MemoryServiceLinkRequest) String() string {
 func (*MemoryServiceLinkRequest) ProtoMessage() {}
 
 func (x *MemoryServiceLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1728,7 @@ func (x *MemoryServiceLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceLinkRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceLinkRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MemoryServiceLinkRequest) GetSpace() string {
@@ -1468,9 +1773,9 @@ func (x *MemoryServiceLinkRequest) GetReason() string {
 	return ""
 }
 
-func (x *MemoryServiceLinkRequest) GetSession() string {
+func (x *MemoryServiceLinkRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
@@ -1478,9 +1783,9 @@ func (x *MemoryServiceLinkRequest) GetSession() string {
 // MemoryServiceLinkResponse holds the memory after the change.
 type MemoryServiceLinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome; DUPLICATE when the relation was there already.
+	// One outcome; DUPLICATE when the relation existed.
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// As it is now.
+	// The memory now.
 	Memory        *Memory `protobuf:"bytes,2,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1488,7 +1793,7 @@ type MemoryServiceLinkResponse struct {
 
 func (x *MemoryServiceLinkResponse) Reset() {
 	*x = MemoryServiceLinkResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1805,7 @@ func (x *MemoryServiceLinkResponse) String() string {
 func (*MemoryServiceLinkResponse) ProtoMessage() {}
 
 func (x *MemoryServiceLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1818,7 @@ func (x *MemoryServiceLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceLinkResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceLinkResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{15}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MemoryServiceLinkResponse) GetResult() *WriteResult {
@@ -1530,30 +1835,30 @@ func (x *MemoryServiceLinkResponse) GetMemory() *Memory {
 	return nil
 }
 
-// MemoryServiceUnlinkRequest asks to remove a relation.
+// MemoryServiceUnlinkRequest removes a relation.
 type MemoryServiceUnlinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The memory that the relation starts from.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Type and target of the relation; its strength does not matter.
+	// Type and target of the relation; its strength is ignored.
 	Relation *Relation `protobuf:"bytes,3,opt,name=relation,proto3" json:"relation,omitempty"`
 	// FAILED_PRECONDITION when the memory has another revision; 0 means any.
 	ExpectedRevision int64 `protobuf:"varint,4,opt,name=expected_revision,json=expectedRevision,proto3" json:"expected_revision,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,7,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceUnlinkRequest) Reset() {
 	*x = MemoryServiceUnlinkRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1870,7 @@ func (x *MemoryServiceUnlinkRequest) String() string {
 func (*MemoryServiceUnlinkRequest) ProtoMessage() {}
 
 func (x *MemoryServiceUnlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1883,7 @@ func (x *MemoryServiceUnlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceUnlinkRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceUnlinkRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{16}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MemoryServiceUnlinkRequest) GetSpace() string {
@@ -1623,9 +1928,9 @@ func (x *MemoryServiceUnlinkRequest) GetReason() string {
 	return ""
 }
 
-func (x *MemoryServiceUnlinkRequest) GetSession() string {
+func (x *MemoryServiceUnlinkRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
@@ -1633,9 +1938,9 @@ func (x *MemoryServiceUnlinkRequest) GetSession() string {
 // MemoryServiceUnlinkResponse holds the memory after the change.
 type MemoryServiceUnlinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome; DUPLICATE when there was no such relation.
+	// One outcome; DUPLICATE when there was no such relation.
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// As it is now.
+	// The memory now.
 	Memory        *Memory `protobuf:"bytes,2,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1643,7 +1948,7 @@ type MemoryServiceUnlinkResponse struct {
 
 func (x *MemoryServiceUnlinkResponse) Reset() {
 	*x = MemoryServiceUnlinkResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1960,7 @@ func (x *MemoryServiceUnlinkResponse) String() string {
 func (*MemoryServiceUnlinkResponse) ProtoMessage() {}
 
 func (x *MemoryServiceUnlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1973,7 @@ func (x *MemoryServiceUnlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceUnlinkResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceUnlinkResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{17}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemoryServiceUnlinkResponse) GetResult() *WriteResult {
@@ -1685,40 +1990,535 @@ func (x *MemoryServiceUnlinkResponse) GetMemory() *Memory {
 	return nil
 }
 
-// MemoryServiceConsolidateRequest is a text that an agent wants to save.
+// MemoryUpdate is the new state of a memory.
+type MemoryUpdate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memory to change. Default: the memory that says the same or less, else a new one.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// 1 to 8,000 characters.
+	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	// Default general for a new memory.
+	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	// Importance, 0 to 1; default 0.5 for a new memory.
+	Salience *float64 `protobuf:"fixed64,4,opt,name=salience,proto3,oneof" json:"salience,omitempty"`
+	// Short name; at most 200 characters.
+	Title         string `protobuf:"bytes,5,opt,name=title,proto3" json:"title,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryUpdate) Reset() {
+	*x = MemoryUpdate{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryUpdate) ProtoMessage() {}
+
+func (x *MemoryUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryUpdate.ProtoReflect.Descriptor instead.
+func (*MemoryUpdate) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *MemoryUpdate) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MemoryUpdate) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *MemoryUpdate) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *MemoryUpdate) GetSalience() float64 {
+	if x != nil && x.Salience != nil {
+		return *x.Salience
+	}
+	return 0
+}
+
+func (x *MemoryUpdate) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+// MemoryServiceSaveRequest holds a log entry, memories, or both.
+type MemoryServiceSaveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Session that the write belongs to; optional.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Event for the daily log; at most 8,000 characters.
+	HistoryEntry string `protobuf:"bytes,3,opt,name=history_entry,json=historyEntry,proto3" json:"history_entry,omitempty"`
+	// Facts that hold now; at most 64 together with the lines of memory_text.
+	Memories []*MemoryUpdate `protobuf:"bytes,4,rep,name=memories,proto3" json:"memories,omitempty"`
+	// Facts that hold now, as text: one statement a line, with or without list marks. A heading that is a category
+	// applies to the lines below it. Memories that the text does not mention stay unchanged.
+	MemoryText string `protobuf:"bytes,5,opt,name=memory_text,json=memoryText,proto3" json:"memory_text,omitempty"`
+	// Only report what would be done.
+	DryRun bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServiceSaveRequest) Reset() {
+	*x = MemoryServiceSaveRequest{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServiceSaveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServiceSaveRequest) ProtoMessage() {}
+
+func (x *MemoryServiceSaveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServiceSaveRequest.ProtoReflect.Descriptor instead.
+func (*MemoryServiceSaveRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MemoryServiceSaveRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *MemoryServiceSaveRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *MemoryServiceSaveRequest) GetHistoryEntry() string {
+	if x != nil {
+		return x.HistoryEntry
+	}
+	return ""
+}
+
+func (x *MemoryServiceSaveRequest) GetMemories() []*MemoryUpdate {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
+func (x *MemoryServiceSaveRequest) GetMemoryText() string {
+	if x != nil {
+		return x.MemoryText
+	}
+	return ""
+}
+
+func (x *MemoryServiceSaveRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *MemoryServiceSaveRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *MemoryServiceSaveRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SavedMemory is the result of one memory of the request.
+type SavedMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Decision.
+	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
+	// The text as it was saved.
+	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	// Result of the write.
+	Outcome *Outcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// UPPER_SNAKE name of the rule that decided.
+	Rule          string `protobuf:"bytes,4,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SavedMemory) Reset() {
+	*x = SavedMemory{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SavedMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SavedMemory) ProtoMessage() {}
+
+func (x *SavedMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SavedMemory.ProtoReflect.Descriptor instead.
+func (*SavedMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SavedMemory) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *SavedMemory) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *SavedMemory) GetOutcome() *Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *SavedMemory) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+// MemoryServiceSaveResponse reports what was saved.
+type MemoryServiceSaveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One outcome per memory, in order.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// One for each memory of the request, then one for each line of its text.
+	Memories []*SavedMemory `protobuf:"bytes,2,rep,name=memories,proto3" json:"memories,omitempty"`
+	// The changes that a dry run would make; empty otherwise.
+	Changes []*Change `protobuf:"bytes,3,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Number of changes that the response leaves out because it would exceed 3 MiB.
+	OmittedChanges int32 `protobuf:"varint,4,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
+	// Result of the log entry, with its id; absent when there was none.
+	History       *Outcome `protobuf:"bytes,5,opt,name=history,proto3" json:"history,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServiceSaveResponse) Reset() {
+	*x = MemoryServiceSaveResponse{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServiceSaveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServiceSaveResponse) ProtoMessage() {}
+
+func (x *MemoryServiceSaveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServiceSaveResponse.ProtoReflect.Descriptor instead.
+func (*MemoryServiceSaveResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *MemoryServiceSaveResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *MemoryServiceSaveResponse) GetMemories() []*SavedMemory {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
+func (x *MemoryServiceSaveResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *MemoryServiceSaveResponse) GetOmittedChanges() int32 {
+	if x != nil {
+		return x.OmittedChanges
+	}
+	return 0
+}
+
+func (x *MemoryServiceSaveResponse) GetHistory() *Outcome {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+// ConsolidateText is a text that an agent wants to save.
+type ConsolidateText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text to remember; 1 to 8,000 characters.
+	Content string `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	// Default general.
+	Category string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
+	// Importance, 0 to 1; default 0.5.
+	Salience *float64 `protobuf:"fixed64,3,opt,name=salience,proto3,oneof" json:"salience,omitempty"`
+	// Short name; at most 200 characters.
+	Title string `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	// At most 32 tags of at most 64 characters.
+	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
+	// How certain the agent is, 0 to 1; default 1.
+	Confidence *float64 `protobuf:"fixed64,6,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	// Default: the long-term memories.
+	WriteTo WriteTo `protobuf:"varint,7,opt,name=write_to,json=writeTo,proto3,enum=memsidecar.v1.WriteTo" json:"write_to,omitempty"`
+	// Return at once and decide in the background. The text is durable in the daily log when the response arrives.
+	Async         bool `protobuf:"varint,8,opt,name=async,proto3" json:"async,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConsolidateText) Reset() {
+	*x = ConsolidateText{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConsolidateText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConsolidateText) ProtoMessage() {}
+
+func (x *ConsolidateText) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConsolidateText.ProtoReflect.Descriptor instead.
+func (*ConsolidateText) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ConsolidateText) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *ConsolidateText) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *ConsolidateText) GetSalience() float64 {
+	if x != nil && x.Salience != nil {
+		return *x.Salience
+	}
+	return 0
+}
+
+func (x *ConsolidateText) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ConsolidateText) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *ConsolidateText) GetConfidence() float64 {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return 0
+}
+
+func (x *ConsolidateText) GetWriteTo() WriteTo {
+	if x != nil {
+		return x.WriteTo
+	}
+	return WriteTo_WRITE_TO_UNSPECIFIED
+}
+
+func (x *ConsolidateText) GetAsync() bool {
+	if x != nil {
+		return x.Async
+	}
+	return false
+}
+
+// ConsolidateLogEntries bounds a run over the entries of the daily logs that wait to become memories.
+type ConsolidateLogEntries struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most this many entries, 1 to 1,000; default 1,000.
+	Limit         int32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConsolidateLogEntries) Reset() {
+	*x = ConsolidateLogEntries{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConsolidateLogEntries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConsolidateLogEntries) ProtoMessage() {}
+
+func (x *ConsolidateLogEntries) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConsolidateLogEntries.ProtoReflect.Descriptor instead.
+func (*ConsolidateLogEntries) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ConsolidateLogEntries) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+// MemoryServiceConsolidateRequest is a text to save, or a run over log entries.
 type MemoryServiceConsolidateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// What to remember; 1 to 8,000 characters.
-	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// Default general.
-	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
-	// Importance, 0 to 1; default 0.5.
-	Salience *float64 `protobuf:"fixed64,4,opt,name=salience,proto3,oneof" json:"salience,omitempty"`
-	// Short name; at most 200 characters.
-	Title string `protobuf:"bytes,5,opt,name=title,proto3" json:"title,omitempty"`
-	// At most 32 tags of at most 64 characters.
-	Tags []string `protobuf:"bytes,6,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Default: the long-term memories.
-	WriteTo WriteTo `protobuf:"varint,7,opt,name=write_to,json=writeTo,proto3,enum=memsidecar.v1.WriteTo" json:"write_to,omitempty"`
-	// Only say what would be done.
-	DryRun bool `protobuf:"varint,8,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Makes the request repeatable; optional.
-	IdempotencyKey string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// What to consolidate; exactly one.
+	//
+	// Types that are valid to be assigned to Input:
+	//
+	//	*MemoryServiceConsolidateRequest_Text
+	//	*MemoryServiceConsolidateRequest_LogEntries
+	Input isMemoryServiceConsolidateRequest_Input `protobuf_oneof:"input"`
+	// Only report what would be done.
+	DryRun bool `protobuf:"varint,4,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Session that the write belongs to; optional.
-	Session string `protobuf:"bytes,10,opt,name=session,proto3" json:"session,omitempty"`
-	// Decide before returning; default true. Without, the text is durable in the daily log on return, and is decided about in the background.
-	Wait *bool `protobuf:"varint,11,opt,name=wait,proto3,oneof" json:"wait,omitempty"`
-	// How sure the agent is, 0 to 1; default 1.
-	Confidence    *float64 `protobuf:"fixed64,12,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
+	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceConsolidateRequest) Reset() {
 	*x = MemoryServiceConsolidateRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +2530,7 @@ func (x *MemoryServiceConsolidateRequest) String() string {
 func (*MemoryServiceConsolidateRequest) ProtoMessage() {}
 
 func (x *MemoryServiceConsolidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +2543,7 @@ func (x *MemoryServiceConsolidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceConsolidateRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceConsolidateRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{18}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MemoryServiceConsolidateRequest) GetSpace() string {
@@ -1753,46 +2553,29 @@ func (x *MemoryServiceConsolidateRequest) GetSpace() string {
 	return ""
 }
 
-func (x *MemoryServiceConsolidateRequest) GetContent() string {
+func (x *MemoryServiceConsolidateRequest) GetInput() isMemoryServiceConsolidateRequest_Input {
 	if x != nil {
-		return x.Content
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateRequest) GetCategory() string {
-	if x != nil {
-		return x.Category
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateRequest) GetSalience() float64 {
-	if x != nil && x.Salience != nil {
-		return *x.Salience
-	}
-	return 0
-}
-
-func (x *MemoryServiceConsolidateRequest) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateRequest) GetTags() []string {
-	if x != nil {
-		return x.Tags
+		return x.Input
 	}
 	return nil
 }
 
-func (x *MemoryServiceConsolidateRequest) GetWriteTo() WriteTo {
+func (x *MemoryServiceConsolidateRequest) GetText() *ConsolidateText {
 	if x != nil {
-		return x.WriteTo
+		if x, ok := x.Input.(*MemoryServiceConsolidateRequest_Text); ok {
+			return x.Text
+		}
 	}
-	return WriteTo_WRITE_TO_UNSPECIFIED
+	return nil
+}
+
+func (x *MemoryServiceConsolidateRequest) GetLogEntries() *ConsolidateLogEntries {
+	if x != nil {
+		if x, ok := x.Input.(*MemoryServiceConsolidateRequest_LogEntries); ok {
+			return x.LogEntries
+		}
+	}
+	return nil
 }
 
 func (x *MemoryServiceConsolidateRequest) GetDryRun() bool {
@@ -1809,54 +2592,186 @@ func (x *MemoryServiceConsolidateRequest) GetIdempotencyKey() string {
 	return ""
 }
 
-func (x *MemoryServiceConsolidateRequest) GetSession() string {
+func (x *MemoryServiceConsolidateRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-func (x *MemoryServiceConsolidateRequest) GetWait() bool {
-	if x != nil && x.Wait != nil {
-		return *x.Wait
+func (x *MemoryServiceConsolidateRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
-	return false
+	return ""
 }
 
-func (x *MemoryServiceConsolidateRequest) GetConfidence() float64 {
-	if x != nil && x.Confidence != nil {
-		return *x.Confidence
-	}
-	return 0
+type isMemoryServiceConsolidateRequest_Input interface {
+	isMemoryServiceConsolidateRequest_Input()
 }
 
-// MemoryServiceConsolidateResponse says what was decided and done.
-type MemoryServiceConsolidateResponse struct {
+type MemoryServiceConsolidateRequest_Text struct {
+	// A text.
+	Text *ConsolidateText `protobuf:"bytes,2,opt,name=text,proto3,oneof"`
+}
+
+type MemoryServiceConsolidateRequest_LogEntries struct {
+	// Entries of the daily logs that wait to become memories.
+	LogEntries *ConsolidateLogEntries `protobuf:"bytes,3,opt,name=log_entries,json=logEntries,proto3,oneof"`
+}
+
+func (*MemoryServiceConsolidateRequest_Text) isMemoryServiceConsolidateRequest_Input() {}
+
+func (*MemoryServiceConsolidateRequest_LogEntries) isMemoryServiceConsolidateRequest_Input() {}
+
+// ConsolidatedItem is the decision about one text or log entry.
+type ConsolidatedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number; outcomes are those of the operation.
-	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// What was decided.
-	Decision Decision `protobuf:"varint,2,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
-	// The memory or log entry concerned: the new one for ADD, the changed one for UPDATE, the retired one for DELETE, the known one
-	// for NOOP; may be empty.
-	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// Why, for people.
-	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Who decided: model or rules.
-	DecidedBy string `protobuf:"bytes,5,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
-	// Why the rules decided although a model was asked; may be empty.
-	Note string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
-	// It is still to be decided, in the background; id is the entry of the daily log that waits.
-	Pending bool `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
-	// What a dry run would change; empty otherwise.
-	Changes       []*Change `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Decision.
+	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
+	// The memory or log entry: the new one for ADD, the changed one for UPDATE, the retired one for DELETE, the known one
+	// for NOOP; may be empty. For an item that is pending, its entry in the daily log.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// UPPER_SNAKE name of the reason; may be empty.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Who decided.
+	DecidedBy Decider `protobuf:"varint,4,opt,name=decided_by,json=decidedBy,proto3,enum=memsidecar.v1.Decider" json:"decided_by,omitempty"`
+	// Why rules decided although a model was asked; may be empty.
+	FallbackReason string `protobuf:"bytes,5,opt,name=fallback_reason,json=fallbackReason,proto3" json:"fallback_reason,omitempty"`
+	// The decision follows in the background.
+	Pending bool `protobuf:"varint,6,opt,name=pending,proto3" json:"pending,omitempty"`
+	// The text.
+	Content string `protobuf:"bytes,7,opt,name=content,proto3" json:"content,omitempty"`
+	// Date of the daily log; empty for a text.
+	LogDate string `protobuf:"bytes,8,opt,name=log_date,json=logDate,proto3" json:"log_date,omitempty"`
+	// Entry of the daily log; empty for a text.
+	EntryId string `protobuf:"bytes,9,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
+	// Operation that wrote the decision; empty when nothing changed.
+	OperationId   string `protobuf:"bytes,10,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
+func (x *ConsolidatedItem) Reset() {
+	*x = ConsolidatedItem{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConsolidatedItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConsolidatedItem) ProtoMessage() {}
+
+func (x *ConsolidatedItem) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConsolidatedItem.ProtoReflect.Descriptor instead.
+func (*ConsolidatedItem) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ConsolidatedItem) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *ConsolidatedItem) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ConsolidatedItem) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ConsolidatedItem) GetDecidedBy() Decider {
+	if x != nil {
+		return x.DecidedBy
+	}
+	return Decider_DECIDER_UNSPECIFIED
+}
+
+func (x *ConsolidatedItem) GetFallbackReason() string {
+	if x != nil {
+		return x.FallbackReason
+	}
+	return ""
+}
+
+func (x *ConsolidatedItem) GetPending() bool {
+	if x != nil {
+		return x.Pending
+	}
+	return false
+}
+
+func (x *ConsolidatedItem) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *ConsolidatedItem) GetLogDate() string {
+	if x != nil {
+		return x.LogDate
+	}
+	return ""
+}
+
+func (x *ConsolidatedItem) GetEntryId() string {
+	if x != nil {
+		return x.EntryId
+	}
+	return ""
+}
+
+func (x *ConsolidatedItem) GetOperationId() string {
+	if x != nil {
+		return x.OperationId
+	}
+	return ""
+}
+
+// MemoryServiceConsolidateResponse reports the decisions.
+type MemoryServiceConsolidateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Outcomes of the operation. A run over log entries has one outcome per item.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// One for a text; one for each log entry, in the order of writing.
+	Items []*ConsolidatedItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	// The changes that a dry run would make for a text; empty otherwise.
+	Changes []*Change `protobuf:"bytes,3,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Number of items that the response leaves out because it would exceed 3 MiB. They were consolidated all the same.
+	OmittedItems int32 `protobuf:"varint,4,opt,name=omitted_items,json=omittedItems,proto3" json:"omitted_items,omitempty"`
+	// Number of log entries that still wait.
+	RemainingEntries int32 `protobuf:"varint,5,opt,name=remaining_entries,json=remainingEntries,proto3" json:"remaining_entries,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
 func (x *MemoryServiceConsolidateResponse) Reset() {
 	*x = MemoryServiceConsolidateResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +2783,7 @@ func (x *MemoryServiceConsolidateResponse) String() string {
 func (*MemoryServiceConsolidateResponse) ProtoMessage() {}
 
 func (x *MemoryServiceConsolidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +2796,7 @@ func (x *MemoryServiceConsolidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceConsolidateResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceConsolidateResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{19}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MemoryServiceConsolidateResponse) GetResult() *WriteResult {
@@ -1891,46 +2806,11 @@ func (x *MemoryServiceConsolidateResponse) GetResult() *WriteResult {
 	return nil
 }
 
-func (x *MemoryServiceConsolidateResponse) GetDecision() Decision {
+func (x *MemoryServiceConsolidateResponse) GetItems() []*ConsolidatedItem {
 	if x != nil {
-		return x.Decision
+		return x.Items
 	}
-	return Decision_DECISION_UNSPECIFIED
-}
-
-func (x *MemoryServiceConsolidateResponse) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateResponse) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateResponse) GetDecidedBy() string {
-	if x != nil {
-		return x.DecidedBy
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateResponse) GetNote() string {
-	if x != nil {
-		return x.Note
-	}
-	return ""
-}
-
-func (x *MemoryServiceConsolidateResponse) GetPending() bool {
-	if x != nil {
-		return x.Pending
-	}
-	return false
+	return nil
 }
 
 func (x *MemoryServiceConsolidateResponse) GetChanges() []*Change {
@@ -1940,6 +2820,20 @@ func (x *MemoryServiceConsolidateResponse) GetChanges() []*Change {
 	return nil
 }
 
+func (x *MemoryServiceConsolidateResponse) GetOmittedItems() int32 {
+	if x != nil {
+		return x.OmittedItems
+	}
+	return 0
+}
+
+func (x *MemoryServiceConsolidateResponse) GetRemainingEntries() int32 {
+	if x != nil {
+		return x.RemainingEntries
+	}
+	return 0
+}
+
 // MemoryServiceHistoryRequest names a memory.
 type MemoryServiceHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1947,15 +2841,17 @@ type MemoryServiceHistoryRequest struct {
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The memory.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// 1 to 1,000 operations; default 20.
-	Limit         int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// 1 to 1,000; default 20.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceHistoryRequest) Reset() {
 	*x = MemoryServiceHistoryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +2863,7 @@ func (x *MemoryServiceHistoryRequest) String() string {
 func (*MemoryServiceHistoryRequest) ProtoMessage() {}
 
 func (x *MemoryServiceHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +2876,7 @@ func (x *MemoryServiceHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceHistoryRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{20}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MemoryServiceHistoryRequest) GetSpace() string {
@@ -1997,25 +2893,34 @@ func (x *MemoryServiceHistoryRequest) GetId() string {
 	return ""
 }
 
-func (x *MemoryServiceHistoryRequest) GetLimit() int32 {
+func (x *MemoryServiceHistoryRequest) GetPageSize() int32 {
 	if x != nil {
-		return x.Limit
+		return x.PageSize
 	}
 	return 0
 }
 
-// MemoryServiceHistoryResponse holds the changes of a memory.
+func (x *MemoryServiceHistoryRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// MemoryServiceHistoryResponse is one page.
 type MemoryServiceHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first; only the changes of this memory are in each.
-	Operations    []*Operation `protobuf:"bytes,1,rep,name=operations,proto3" json:"operations,omitempty"`
+	// Newest first. Each holds only the changes of this memory.
+	Operations []*Operation `protobuf:"bytes,1,rep,name=operations,proto3" json:"operations,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceHistoryResponse) Reset() {
 	*x = MemoryServiceHistoryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2932,7 @@ func (x *MemoryServiceHistoryResponse) String() string {
 func (*MemoryServiceHistoryResponse) ProtoMessage() {}
 
 func (x *MemoryServiceHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2945,7 @@ func (x *MemoryServiceHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceHistoryResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{21}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MemoryServiceHistoryResponse) GetOperations() []*Operation {
@@ -2050,8 +2955,15 @@ func (x *MemoryServiceHistoryResponse) GetOperations() []*Operation {
 	return nil
 }
 
-// MemoryServiceGetRollingSummaryRequest names a space.
-type MemoryServiceGetRollingSummaryRequest struct {
+func (x *MemoryServiceHistoryResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// MemoryServiceGetSummaryRequest names a space.
+type MemoryServiceGetSummaryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space         string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
@@ -2059,21 +2971,21 @@ type MemoryServiceGetRollingSummaryRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MemoryServiceGetRollingSummaryRequest) Reset() {
-	*x = MemoryServiceGetRollingSummaryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
+func (x *MemoryServiceGetSummaryRequest) Reset() {
+	*x = MemoryServiceGetSummaryRequest{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MemoryServiceGetRollingSummaryRequest) String() string {
+func (x *MemoryServiceGetSummaryRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MemoryServiceGetRollingSummaryRequest) ProtoMessage() {}
+func (*MemoryServiceGetSummaryRequest) ProtoMessage() {}
 
-func (x *MemoryServiceGetRollingSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
+func (x *MemoryServiceGetSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,44 +2996,44 @@ func (x *MemoryServiceGetRollingSummaryRequest) ProtoReflect() protoreflect.Mess
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MemoryServiceGetRollingSummaryRequest.ProtoReflect.Descriptor instead.
-func (*MemoryServiceGetRollingSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{22}
+// Deprecated: Use MemoryServiceGetSummaryRequest.ProtoReflect.Descriptor instead.
+func (*MemoryServiceGetSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{32}
 }
 
-func (x *MemoryServiceGetRollingSummaryRequest) GetSpace() string {
+func (x *MemoryServiceGetSummaryRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-// MemoryServiceGetRollingSummaryResponse holds the rolling summary.
-type MemoryServiceGetRollingSummaryResponse struct {
+// MemoryServiceGetSummaryResponse holds the rolling summary.
+type MemoryServiceGetSummaryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty when there is none.
 	Summary string `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
-	// Revision of the space, which every change of a memory or of the summary raises.
+	// Revision of the space. It grows with every change of a memory or of the summary.
 	Revision      int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MemoryServiceGetRollingSummaryResponse) Reset() {
-	*x = MemoryServiceGetRollingSummaryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
+func (x *MemoryServiceGetSummaryResponse) Reset() {
+	*x = MemoryServiceGetSummaryResponse{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MemoryServiceGetRollingSummaryResponse) String() string {
+func (x *MemoryServiceGetSummaryResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MemoryServiceGetRollingSummaryResponse) ProtoMessage() {}
+func (*MemoryServiceGetSummaryResponse) ProtoMessage() {}
 
-func (x *MemoryServiceGetRollingSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
+func (x *MemoryServiceGetSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,57 +3044,57 @@ func (x *MemoryServiceGetRollingSummaryResponse) ProtoReflect() protoreflect.Mes
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MemoryServiceGetRollingSummaryResponse.ProtoReflect.Descriptor instead.
-func (*MemoryServiceGetRollingSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{23}
+// Deprecated: Use MemoryServiceGetSummaryResponse.ProtoReflect.Descriptor instead.
+func (*MemoryServiceGetSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{33}
 }
 
-func (x *MemoryServiceGetRollingSummaryResponse) GetSummary() string {
+func (x *MemoryServiceGetSummaryResponse) GetSummary() string {
 	if x != nil {
 		return x.Summary
 	}
 	return ""
 }
 
-func (x *MemoryServiceGetRollingSummaryResponse) GetRevision() int64 {
+func (x *MemoryServiceGetSummaryResponse) GetRevision() int64 {
 	if x != nil {
 		return x.Revision
 	}
 	return 0
 }
 
-// MemoryServiceSetRollingSummaryRequest replaces the rolling summary.
-type MemoryServiceSetRollingSummaryRequest struct {
+// MemoryServiceSetSummaryRequest replaces the rolling summary.
+type MemoryServiceSetSummaryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// At most 32,000 characters; empty clears it. Secrets are redacted.
 	Summary string `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	Session       string `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId     string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) Reset() {
-	*x = MemoryServiceSetRollingSummaryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
+func (x *MemoryServiceSetSummaryRequest) Reset() {
+	*x = MemoryServiceSetSummaryRequest{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) String() string {
+func (x *MemoryServiceSetSummaryRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MemoryServiceSetRollingSummaryRequest) ProtoMessage() {}
+func (*MemoryServiceSetSummaryRequest) ProtoMessage() {}
 
-func (x *MemoryServiceSetRollingSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
+func (x *MemoryServiceSetSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,70 +3105,70 @@ func (x *MemoryServiceSetRollingSummaryRequest) ProtoReflect() protoreflect.Mess
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MemoryServiceSetRollingSummaryRequest.ProtoReflect.Descriptor instead.
-func (*MemoryServiceSetRollingSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{24}
+// Deprecated: Use MemoryServiceSetSummaryRequest.ProtoReflect.Descriptor instead.
+func (*MemoryServiceSetSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{34}
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) GetSpace() string {
+func (x *MemoryServiceSetSummaryRequest) GetSpace() string {
 	if x != nil {
 		return x.Space
 	}
 	return ""
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) GetSummary() string {
+func (x *MemoryServiceSetSummaryRequest) GetSummary() string {
 	if x != nil {
 		return x.Summary
 	}
 	return ""
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) GetIdempotencyKey() string {
+func (x *MemoryServiceSetSummaryRequest) GetIdempotencyKey() string {
 	if x != nil {
 		return x.IdempotencyKey
 	}
 	return ""
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) GetReason() string {
+func (x *MemoryServiceSetSummaryRequest) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *MemoryServiceSetRollingSummaryRequest) GetSession() string {
+func (x *MemoryServiceSetSummaryRequest) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-// MemoryServiceSetRollingSummaryResponse says what was done.
-type MemoryServiceSetRollingSummaryResponse struct {
+// MemoryServiceSetSummaryResponse reports the result.
+type MemoryServiceSetSummaryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome without id; DUPLICATE when the text was the same.
+	// One outcome without id; DUPLICATE when the text was the same.
 	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *MemoryServiceSetRollingSummaryResponse) Reset() {
-	*x = MemoryServiceSetRollingSummaryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
+func (x *MemoryServiceSetSummaryResponse) Reset() {
+	*x = MemoryServiceSetSummaryResponse{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *MemoryServiceSetRollingSummaryResponse) String() string {
+func (x *MemoryServiceSetSummaryResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*MemoryServiceSetRollingSummaryResponse) ProtoMessage() {}
+func (*MemoryServiceSetSummaryResponse) ProtoMessage() {}
 
-func (x *MemoryServiceSetRollingSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
+func (x *MemoryServiceSetSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,30 +3179,171 @@ func (x *MemoryServiceSetRollingSummaryResponse) ProtoReflect() protoreflect.Mes
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use MemoryServiceSetRollingSummaryResponse.ProtoReflect.Descriptor instead.
-func (*MemoryServiceSetRollingSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{25}
+// Deprecated: Use MemoryServiceSetSummaryResponse.ProtoReflect.Descriptor instead.
+func (*MemoryServiceSetSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{35}
 }
 
-func (x *MemoryServiceSetRollingSummaryResponse) GetResult() *WriteResult {
+func (x *MemoryServiceSetSummaryResponse) GetResult() *WriteResult {
 	if x != nil {
 		return x.Result
 	}
 	return nil
 }
 
+// MemoryServiceRebuildSummaryRequest names a space.
+type MemoryServiceRebuildSummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Also replace a summary that the daemon did not write. By default such a summary stays.
+	Replace bool `protobuf:"varint,2,opt,name=replace,proto3" json:"replace,omitempty"`
+	// Only return the text.
+	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) Reset() {
+	*x = MemoryServiceRebuildSummaryRequest{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServiceRebuildSummaryRequest) ProtoMessage() {}
+
+func (x *MemoryServiceRebuildSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServiceRebuildSummaryRequest.ProtoReflect.Descriptor instead.
+func (*MemoryServiceRebuildSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) GetReplace() bool {
+	if x != nil {
+		return x.Replace
+	}
+	return false
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *MemoryServiceRebuildSummaryRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// MemoryServiceRebuildSummaryResponse holds the summary.
+type MemoryServiceRebuildSummaryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The outcome is REJECTED with SUMMARY_IS_YOURS when a summary that the daemon did not write was left unchanged.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// The new text.
+	Summary       string `protobuf:"bytes,2,opt,name=summary,proto3" json:"summary,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryServiceRebuildSummaryResponse) Reset() {
+	*x = MemoryServiceRebuildSummaryResponse{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryServiceRebuildSummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryServiceRebuildSummaryResponse) ProtoMessage() {}
+
+func (x *MemoryServiceRebuildSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryServiceRebuildSummaryResponse.ProtoReflect.Descriptor instead.
+func (*MemoryServiceRebuildSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *MemoryServiceRebuildSummaryResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *MemoryServiceRebuildSummaryResponse) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
 // MemoryServiceStatsRequest names spaces.
 type MemoryServiceStatsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means all spaces.
-	Spaces        []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// 1 to 1,000; default 1,000.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceStatsRequest) Reset() {
 	*x = MemoryServiceStatsRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +3355,7 @@ func (x *MemoryServiceStatsRequest) String() string {
 func (*MemoryServiceStatsRequest) ProtoMessage() {}
 
 func (x *MemoryServiceStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +3368,7 @@ func (x *MemoryServiceStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceStatsRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceStatsRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{26}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *MemoryServiceStatsRequest) GetSpaces() []string {
@@ -2325,44 +3378,64 @@ func (x *MemoryServiceStatsRequest) GetSpaces() []string {
 	return nil
 }
 
-// MemoryServiceStatsResponse counts what is stored.
+func (x *MemoryServiceStatsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *MemoryServiceStatsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// MemoryServiceStatsResponse counts stored things. All fields but spaces count all selected spaces, on every page.
 type MemoryServiceStatsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Memories in any state.
 	Total int64 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
-	// Active memories by category.
-	ByCategory map[string]int64 `protobuf:"bytes,2,rep,name=by_category,json=byCategory,proto3" json:"by_category,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// Memories by state: active, superseded, retired.
-	ByStatus map[string]int64 `protobuf:"bytes,3,rep,name=by_status,json=byStatus,proto3" json:"by_status,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// Active memories by source.
-	BySource map[string]int64 `protobuf:"bytes,4,rep,name=by_source,json=bySource,proto3" json:"by_source,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Active memories.
+	Active int64 `protobuf:"varint,2,opt,name=active,proto3" json:"active,omitempty"`
+	// Superseded memories.
+	Superseded int64 `protobuf:"varint,3,opt,name=superseded,proto3" json:"superseded,omitempty"`
+	// Retired memories.
+	Retired int64 `protobuf:"varint,4,opt,name=retired,proto3" json:"retired,omitempty"`
+	// Active memories by category; the 1,000 largest categories.
+	ByCategory map[string]int64 `protobuf:"bytes,5,rep,name=by_category,json=byCategory,proto3" json:"by_category,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Active memories by source; the 1,000 largest sources.
+	BySource map[string]int64 `protobuf:"bytes,6,rep,name=by_source,json=bySource,proto3" json:"by_source,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// Mean salience of the active memories, 0 to 1; 0 when there are none.
-	AverageSalience float64 `protobuf:"fixed64,5,opt,name=average_salience,json=averageSalience,proto3" json:"average_salience,omitempty"`
+	AverageSalience float64 `protobuf:"fixed64,7,opt,name=average_salience,json=averageSalience,proto3" json:"average_salience,omitempty"`
 	// Sum of the access counts of the active memories.
-	Accesses int64 `protobuf:"varint,6,opt,name=accesses,proto3" json:"accesses,omitempty"`
-	// Known sessions.
-	Sessions int64 `protobuf:"varint,7,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	Accesses int64 `protobuf:"varint,8,opt,name=accesses,proto3" json:"accesses,omitempty"`
+	// Sessions.
+	Sessions int64 `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	// Daily logs.
-	Days int64 `protobuf:"varint,8,opt,name=days,proto3" json:"days,omitempty"`
-	// Entries in them.
-	LogEntries int64 `protobuf:"varint,9,opt,name=log_entries,json=logEntries,proto3" json:"log_entries,omitempty"`
-	// Newest durable position of the journal.
-	Lsn int64 `protobuf:"varint,10,opt,name=lsn,proto3" json:"lsn,omitempty"`
-	// Time that calls took, since the daemon started; by method.
-	Latencies []*MethodLatency `protobuf:"bytes,11,rep,name=latencies,proto3" json:"latencies,omitempty"`
-	// The spaces counted.
-	Spaces []*SpaceStats `protobuf:"bytes,12,rep,name=spaces,proto3" json:"spaces,omitempty"`
-	// Times the journal was written and synced since the daemon started; one time serves every write that was waiting.
-	JournalSyncs int64 `protobuf:"varint,13,opt,name=journal_syncs,json=journalSyncs,proto3" json:"journal_syncs,omitempty"`
-	// Bytes of the journal read at the start of the daemon and written since.
-	JournalBytes  int64 `protobuf:"varint,14,opt,name=journal_bytes,json=journalBytes,proto3" json:"journal_bytes,omitempty"`
+	Days int64 `protobuf:"varint,10,opt,name=days,proto3" json:"days,omitempty"`
+	// Entries of the daily logs.
+	LogEntries int64 `protobuf:"varint,11,opt,name=log_entries,json=logEntries,proto3" json:"log_entries,omitempty"`
+	// Newest durable position of the journal; a cursor for OperationService.Watch.
+	Position string `protobuf:"bytes,12,opt,name=position,proto3" json:"position,omitempty"`
+	// Latency of calls since the daemon started, by method.
+	Latencies []*MethodLatency `protobuf:"bytes,13,rep,name=latencies,proto3" json:"latencies,omitempty"`
+	// The spaces, by name, page by page.
+	Spaces []*SpaceStats `protobuf:"bytes,14,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	// Syncs of the journal since the daemon started. One sync serves all writes that wait.
+	JournalSyncs int64 `protobuf:"varint,15,opt,name=journal_syncs,json=journalSyncs,proto3" json:"journal_syncs,omitempty"`
+	// Bytes of the journal that were read when the daemon started, and those written since.
+	JournalBytes int64 `protobuf:"varint,16,opt,name=journal_bytes,json=journalBytes,proto3" json:"journal_bytes,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,17,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceStatsResponse) Reset() {
 	*x = MemoryServiceStatsResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +3447,7 @@ func (x *MemoryServiceStatsResponse) String() string {
 func (*MemoryServiceStatsResponse) ProtoMessage() {}
 
 func (x *MemoryServiceStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +3460,7 @@ func (x *MemoryServiceStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceStatsResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceStatsResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{27}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MemoryServiceStatsResponse) GetTotal() int64 {
@@ -2397,16 +3470,30 @@ func (x *MemoryServiceStatsResponse) GetTotal() int64 {
 	return 0
 }
 
+func (x *MemoryServiceStatsResponse) GetActive() int64 {
+	if x != nil {
+		return x.Active
+	}
+	return 0
+}
+
+func (x *MemoryServiceStatsResponse) GetSuperseded() int64 {
+	if x != nil {
+		return x.Superseded
+	}
+	return 0
+}
+
+func (x *MemoryServiceStatsResponse) GetRetired() int64 {
+	if x != nil {
+		return x.Retired
+	}
+	return 0
+}
+
 func (x *MemoryServiceStatsResponse) GetByCategory() map[string]int64 {
 	if x != nil {
 		return x.ByCategory
-	}
-	return nil
-}
-
-func (x *MemoryServiceStatsResponse) GetByStatus() map[string]int64 {
-	if x != nil {
-		return x.ByStatus
 	}
 	return nil
 }
@@ -2453,11 +3540,11 @@ func (x *MemoryServiceStatsResponse) GetLogEntries() int64 {
 	return 0
 }
 
-func (x *MemoryServiceStatsResponse) GetLsn() int64 {
+func (x *MemoryServiceStatsResponse) GetPosition() string {
 	if x != nil {
-		return x.Lsn
+		return x.Position
 	}
-	return 0
+	return ""
 }
 
 func (x *MemoryServiceStatsResponse) GetLatencies() []*MethodLatency {
@@ -2488,6 +3575,13 @@ func (x *MemoryServiceStatsResponse) GetJournalBytes() int64 {
 	return 0
 }
 
+func (x *MemoryServiceStatsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // SpaceStats counts one space.
 type SpaceStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2499,11 +3593,11 @@ type SpaceStats struct {
 	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	// Revision of the space.
 	Revision int64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Memories that have a vector; 0 without an embeddings server, as the two below.
+	// Memories that have a vector; 0 when embeddings are off.
 	Embedded int64 `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
-	// Active memories whose vector is still to be made.
-	EmbeddingWaiting int64 `protobuf:"varint,6,opt,name=embedding_waiting,json=embeddingWaiting,proto3" json:"embedding_waiting,omitempty"`
-	// Active memories that the server does not take; they are found by words.
+	// Active memories whose vector is still to be computed; 0 when embeddings are off.
+	EmbeddingPending int64 `protobuf:"varint,6,opt,name=embedding_pending,json=embeddingPending,proto3" json:"embedding_pending,omitempty"`
+	// Active memories that the embedding model refused; searches find them by words. 0 when embeddings are off.
 	EmbeddingRefused int64 `protobuf:"varint,7,opt,name=embedding_refused,json=embeddingRefused,proto3" json:"embedding_refused,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -2511,7 +3605,7 @@ type SpaceStats struct {
 
 func (x *SpaceStats) Reset() {
 	*x = SpaceStats{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +3617,7 @@ func (x *SpaceStats) String() string {
 func (*SpaceStats) ProtoMessage() {}
 
 func (x *SpaceStats) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +3630,7 @@ func (x *SpaceStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpaceStats.ProtoReflect.Descriptor instead.
 func (*SpaceStats) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{28}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SpaceStats) GetName() string {
@@ -2574,9 +3668,9 @@ func (x *SpaceStats) GetEmbedded() int64 {
 	return 0
 }
 
-func (x *SpaceStats) GetEmbeddingWaiting() int64 {
+func (x *SpaceStats) GetEmbeddingPending() int64 {
 	if x != nil {
-		return x.EmbeddingWaiting
+		return x.EmbeddingPending
 	}
 	return 0
 }
@@ -2588,16 +3682,16 @@ func (x *SpaceStats) GetEmbeddingRefused() int64 {
 	return 0
 }
 
-// MethodLatency says how long calls of one method took.
+// MethodLatency is the latency of one method.
 type MethodLatency struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Full name, such as /memsidecar.v1.SearchService/Search.
 	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	// Calls answered since the daemon started, failures included.
+	// Calls answered since the daemon started, including failures.
 	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// Half of the newest calls (at most 512) took no longer.
+	// Median of the newest calls (at most 512).
 	P50 *durationpb.Duration `protobuf:"bytes,3,opt,name=p50,proto3" json:"p50,omitempty"`
-	// 99 % of the newest calls (at most 512) took no longer.
+	// 99th percentile of the newest calls (at most 512).
 	P99           *durationpb.Duration `protobuf:"bytes,4,opt,name=p99,proto3" json:"p99,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2605,7 +3699,7 @@ type MethodLatency struct {
 
 func (x *MethodLatency) Reset() {
 	*x = MethodLatency{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +3711,7 @@ func (x *MethodLatency) String() string {
 func (*MethodLatency) ProtoMessage() {}
 
 func (x *MethodLatency) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +3724,7 @@ func (x *MethodLatency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MethodLatency.ProtoReflect.Descriptor instead.
 func (*MethodLatency) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{29}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *MethodLatency) GetMethod() string {
@@ -2659,326 +3753,6 @@ func (x *MethodLatency) GetP99() *durationpb.Duration {
 		return x.P99
 	}
 	return nil
-}
-
-// MemoryServiceHotRequest names a space.
-type MemoryServiceHotRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Default: the default space.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// 1 to 1,000 memories; default 20.
-	Limit         int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MemoryServiceHotRequest) Reset() {
-	*x = MemoryServiceHotRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MemoryServiceHotRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MemoryServiceHotRequest) ProtoMessage() {}
-
-func (x *MemoryServiceHotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MemoryServiceHotRequest.ProtoReflect.Descriptor instead.
-func (*MemoryServiceHotRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *MemoryServiceHotRequest) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *MemoryServiceHotRequest) GetLimit() int32 {
-	if x != nil {
-		return x.Limit
-	}
-	return 0
-}
-
-// MemoryServiceHotResponse holds the memories found most often.
-type MemoryServiceHotResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By access count, largest first; those never accessed are left out.
-	Memories      []*Memory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MemoryServiceHotResponse) Reset() {
-	*x = MemoryServiceHotResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MemoryServiceHotResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MemoryServiceHotResponse) ProtoMessage() {}
-
-func (x *MemoryServiceHotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MemoryServiceHotResponse.ProtoReflect.Descriptor instead.
-func (*MemoryServiceHotResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *MemoryServiceHotResponse) GetMemories() []*Memory {
-	if x != nil {
-		return x.Memories
-	}
-	return nil
-}
-
-// MemoryServicePurgeRequest says what to erase.
-type MemoryServicePurgeRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Default: the default space. Text is erased in all spaces.
-	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// At most 1,000 memories, in any state, also removed ones.
-	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
-	// Further text to erase wherever it occurs, at most 100 pieces of 4 to 8,000 characters.
-	Texts []string `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
-	// Also erase the messages of the sessions that the memories were learnt from.
-	Transcripts bool `protobuf:"varint,4,opt,name=transcripts,proto3" json:"transcripts,omitempty"`
-	// Only say what would be erased.
-	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
-	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MemoryServicePurgeRequest) Reset() {
-	*x = MemoryServicePurgeRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MemoryServicePurgeRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MemoryServicePurgeRequest) ProtoMessage() {}
-
-func (x *MemoryServicePurgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MemoryServicePurgeRequest.ProtoReflect.Descriptor instead.
-func (*MemoryServicePurgeRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *MemoryServicePurgeRequest) GetSpace() string {
-	if x != nil {
-		return x.Space
-	}
-	return ""
-}
-
-func (x *MemoryServicePurgeRequest) GetIds() []string {
-	if x != nil {
-		return x.Ids
-	}
-	return nil
-}
-
-func (x *MemoryServicePurgeRequest) GetTexts() []string {
-	if x != nil {
-		return x.Texts
-	}
-	return nil
-}
-
-func (x *MemoryServicePurgeRequest) GetTranscripts() bool {
-	if x != nil {
-		return x.Transcripts
-	}
-	return false
-}
-
-func (x *MemoryServicePurgeRequest) GetDryRun() bool {
-	if x != nil {
-		return x.DryRun
-	}
-	return false
-}
-
-func (x *MemoryServicePurgeRequest) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-// MemoryServicePurgeResponse says what was erased.
-type MemoryServicePurgeResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the operation; 0 in a dry run.
-	Operation int64 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
-	// By kind of place.
-	Places []*PurgedPlace `protobuf:"bytes,2,rep,name=places,proto3" json:"places,omitempty"`
-	// Files of the data directory that hold the text and are not memsidecar's own: they were left alone.
-	Left []string `protobuf:"bytes,3,rep,name=left,proto3" json:"left,omitempty"`
-	// How long other writers had to wait.
-	WritersWaited *durationpb.Duration `protobuf:"bytes,4,opt,name=writers_waited,json=writersWaited,proto3" json:"writers_waited,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MemoryServicePurgeResponse) Reset() {
-	*x = MemoryServicePurgeResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MemoryServicePurgeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MemoryServicePurgeResponse) ProtoMessage() {}
-
-func (x *MemoryServicePurgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MemoryServicePurgeResponse.ProtoReflect.Descriptor instead.
-func (*MemoryServicePurgeResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *MemoryServicePurgeResponse) GetOperation() int64 {
-	if x != nil {
-		return x.Operation
-	}
-	return 0
-}
-
-func (x *MemoryServicePurgeResponse) GetPlaces() []*PurgedPlace {
-	if x != nil {
-		return x.Places
-	}
-	return nil
-}
-
-func (x *MemoryServicePurgeResponse) GetLeft() []string {
-	if x != nil {
-		return x.Left
-	}
-	return nil
-}
-
-func (x *MemoryServicePurgeResponse) GetWritersWaited() *durationpb.Duration {
-	if x != nil {
-		return x.WritersWaited
-	}
-	return nil
-}
-
-// PurgedPlace says how much was erased in one kind of place.
-type PurgedPlace struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// memory, version, log_entry, message, summary, archived, session, receipt, journal, snapshot, published, quarantine or index.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// How many.
-	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PurgedPlace) Reset() {
-	*x = PurgedPlace{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PurgedPlace) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PurgedPlace) ProtoMessage() {}
-
-func (x *PurgedPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PurgedPlace.ProtoReflect.Descriptor instead.
-func (*PurgedPlace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *PurgedPlace) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *PurgedPlace) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
 }
 
 var File_memsidecar_v1_memory_service_proto protoreflect.FileDescriptor
@@ -3010,21 +3784,27 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\trelations\x18\x10 \x03(\v2\x17.memsidecar.v1.RelationR\trelations\x123\n" +
 	"\bevidence\x18\x11 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidenceB\v\n" +
 	"\t_salienceB\r\n" +
-	"\v_confidence\"\xba\x01\n" +
+	"\v_confidence\"\xbf\x01\n" +
 	"\x17MemoryServiceAddRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12.\n" +
 	"\x05items\x18\x02 \x03(\v2\x18.memsidecar.v1.NewMemoryR\x05items\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\x05 \x01(\tR\asession\"N\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\"N\n" +
 	"\x18MemoryServiceAddResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"A\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"}\n" +
 	"\x17MemoryServiceGetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
-	"\x03ids\x18\x02 \x03(\tR\x03ids\"g\n" +
+	"\x03ids\x18\x02 \x03(\tR\x03ids\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\x96\x01\n" +
 	"\x18MemoryServiceGetResponse\x121\n" +
-	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12\x18\n" +
-	"\amissing\x18\x02 \x03(\tR\amissing\"\xf1\x01\n" +
+	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12\x1f\n" +
+	"\vmissing_ids\x18\x02 \x03(\tR\n" +
+	"missingIds\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xf1\x01\n" +
 	"\x18MemoryServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1b.memsidecar.v1.MemoryFilterR\x06filter\x120\n" +
@@ -3062,7 +3842,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x06_titleB\t\n" +
 	"\a_sourceB\t\n" +
 	"\a_pinnedB\r\n" +
-	"\v_confidence\"\xb9\x02\n" +
+	"\v_confidence\"\xbe\x02\n" +
 	"\x1aMemoryServiceUpdateRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x120\n" +
@@ -3071,126 +3851,211 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"updateMask\x12+\n" +
 	"\x11expected_revision\x18\x05 \x01(\x03R\x10expectedRevision\x12'\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\b \x01(\tR\asession\"\x80\x01\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\b \x01(\tR\tsessionId\"\x80\x01\n" +
 	"\x1bMemoryServiceUpdateResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12-\n" +
-	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xf4\x01\n" +
+	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xf8\x01\n" +
 	"\x1aMemoryServiceDeleteRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x12+\n" +
-	"\x11expected_revision\x18\x03 \x01(\x03R\x10expectedRevision\x12\x1b\n" +
-	"\x06forget\x18\x04 \x01(\bH\x00R\x06forget\x88\x01\x01\x12'\n" +
+	"\x11expected_revision\x18\x03 \x01(\x03R\x10expectedRevision\x12%\n" +
+	"\x0ekeep_learnable\x18\x04 \x01(\bR\rkeepLearnable\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\a \x01(\tR\asessionB\t\n" +
-	"\a_forget\"Q\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\a \x01(\tR\tsessionId\"Q\n" +
 	"\x1bMemoryServiceDeleteResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xa0\x01\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xf4\x01\n" +
+	"\x19MemoryServicePurgeRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
+	"\x03ids\x18\x02 \x03(\tR\x03ids\x12\x14\n" +
+	"\x05texts\x18\x03 \x03(\tR\x05texts\x12 \n" +
+	"\vtranscripts\x18\x04 \x01(\bR\vtranscripts\x12\x17\n" +
+	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12'\n" +
+	"\x0fidempotency_key\x18\a \x01(\tR\x0eidempotencyKey\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\b \x01(\tR\tsessionId\"W\n" +
+	"\vPurgedPlace\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.memsidecar.v1.PurgedPlaceKindR\x04kind\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xeb\x01\n" +
+	"\x1aMemoryServicePurgeResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
+	"\x06places\x18\x02 \x03(\v2\x1a.memsidecar.v1.PurgedPlaceR\x06places\x12#\n" +
+	"\rforeign_files\x18\x03 \x03(\tR\fforeignFiles\x12@\n" +
+	"\x0ewriters_waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rwritersWaited\"\xa5\x01\n" +
 	"\x1bMemoryServiceRestoreRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\x05 \x01(\tR\asession\"R\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\"R\n" +
 	"\x1cMemoryServiceRestoreResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xfd\x01\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\x82\x02\n" +
 	"\x18MemoryServiceLinkRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x123\n" +
 	"\brelation\x18\x03 \x01(\v2\x17.memsidecar.v1.RelationR\brelation\x12+\n" +
 	"\x11expected_revision\x18\x04 \x01(\x03R\x10expectedRevision\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\a \x01(\tR\asession\"~\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\a \x01(\tR\tsessionId\"~\n" +
 	"\x19MemoryServiceLinkResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12-\n" +
-	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xff\x01\n" +
+	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\x84\x02\n" +
 	"\x1aMemoryServiceUnlinkRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x123\n" +
 	"\brelation\x18\x03 \x01(\v2\x17.memsidecar.v1.RelationR\brelation\x12+\n" +
 	"\x11expected_revision\x18\x04 \x01(\x03R\x10expectedRevision\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\a \x01(\tR\asession\"\x80\x01\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\a \x01(\tR\tsessionId\"\x80\x01\n" +
 	"\x1bMemoryServiceUnlinkResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12-\n" +
-	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xaa\x03\n" +
-	"\x1fMemoryServiceConsolidateRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
+	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\x98\x01\n" +
+	"\fMemoryUpdate\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x12\x1a\n" +
 	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x1f\n" +
 	"\bsalience\x18\x04 \x01(\x01H\x00R\bsalience\x88\x01\x01\x12\x14\n" +
-	"\x05title\x18\x05 \x01(\tR\x05title\x12\x12\n" +
-	"\x04tags\x18\x06 \x03(\tR\x04tags\x121\n" +
-	"\bwrite_to\x18\a \x01(\x0e2\x16.memsidecar.v1.WriteToR\awriteTo\x12\x17\n" +
-	"\adry_run\x18\b \x01(\bR\x06dryRun\x12'\n" +
-	"\x0fidempotency_key\x18\t \x01(\tR\x0eidempotencyKey\x12\x18\n" +
-	"\asession\x18\n" +
-	" \x01(\tR\asession\x12\x17\n" +
-	"\x04wait\x18\v \x01(\bH\x01R\x04wait\x88\x01\x01\x12#\n" +
+	"\x05title\x18\x05 \x01(\tR\x05titleB\v\n" +
+	"\t_salience\"\xa8\x02\n" +
+	"\x18MemoryServiceSaveRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
-	"confidence\x18\f \x01(\x01H\x02R\n" +
-	"confidence\x88\x01\x01B\v\n" +
-	"\t_salienceB\a\n" +
-	"\x05_waitB\r\n" +
-	"\v_confidence\"\xb1\x02\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12#\n" +
+	"\rhistory_entry\x18\x03 \x01(\tR\fhistoryEntry\x127\n" +
+	"\bmemories\x18\x04 \x03(\v2\x1b.memsidecar.v1.MemoryUpdateR\bmemories\x12\x1f\n" +
+	"\vmemory_text\x18\x05 \x01(\tR\n" +
+	"memoryText\x12\x17\n" +
+	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12'\n" +
+	"\x0fidempotency_key\x18\a \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\"\xa2\x01\n" +
+	"\vSavedMemory\x123\n" +
+	"\bdecision\x18\x01 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\tR\acontent\x120\n" +
+	"\aoutcome\x18\x03 \x01(\v2\x16.memsidecar.v1.OutcomeR\aoutcome\x12\x12\n" +
+	"\x04rule\x18\x04 \x01(\tR\x04rule\"\x93\x02\n" +
+	"\x19MemoryServiceSaveResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x126\n" +
+	"\bmemories\x18\x02 \x03(\v2\x1a.memsidecar.v1.SavedMemoryR\bmemories\x12/\n" +
+	"\achanges\x18\x03 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12'\n" +
+	"\x0fomitted_changes\x18\x04 \x01(\x05R\x0eomittedChanges\x120\n" +
+	"\ahistory\x18\x05 \x01(\v2\x16.memsidecar.v1.OutcomeR\ahistory\"\x9c\x02\n" +
+	"\x0fConsolidateText\x12\x18\n" +
+	"\acontent\x18\x01 \x01(\tR\acontent\x12\x1a\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x1f\n" +
+	"\bsalience\x18\x03 \x01(\x01H\x00R\bsalience\x88\x01\x01\x12\x14\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x12\n" +
+	"\x04tags\x18\x05 \x03(\tR\x04tags\x12#\n" +
+	"\n" +
+	"confidence\x18\x06 \x01(\x01H\x01R\n" +
+	"confidence\x88\x01\x01\x121\n" +
+	"\bwrite_to\x18\a \x01(\x0e2\x16.memsidecar.v1.WriteToR\awriteTo\x12\x14\n" +
+	"\x05async\x18\b \x01(\bR\x05asyncB\v\n" +
+	"\t_salienceB\r\n" +
+	"\v_confidence\"-\n" +
+	"\x15ConsolidateLogEntries\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\x05R\x05limit\"\xb8\x02\n" +
+	"\x1fMemoryServiceConsolidateRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x124\n" +
+	"\x04text\x18\x02 \x01(\v2\x1e.memsidecar.v1.ConsolidateTextH\x00R\x04text\x12G\n" +
+	"\vlog_entries\x18\x03 \x01(\v2$.memsidecar.v1.ConsolidateLogEntriesH\x00R\n" +
+	"logEntries\x12\x17\n" +
+	"\adry_run\x18\x04 \x01(\bR\x06dryRun\x12'\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x06 \x01(\tR\tsessionId\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reasonB\a\n" +
+	"\x05input\"\xdc\x02\n" +
+	"\x10ConsolidatedItem\x123\n" +
+	"\bdecision\x18\x01 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x125\n" +
+	"\n" +
+	"decided_by\x18\x04 \x01(\x0e2\x16.memsidecar.v1.DeciderR\tdecidedBy\x12'\n" +
+	"\x0ffallback_reason\x18\x05 \x01(\tR\x0efallbackReason\x12\x18\n" +
+	"\apending\x18\x06 \x01(\bR\apending\x12\x18\n" +
+	"\acontent\x18\a \x01(\tR\acontent\x12\x19\n" +
+	"\blog_date\x18\b \x01(\tR\alogDate\x12\x19\n" +
+	"\bentry_id\x18\t \x01(\tR\aentryId\x12!\n" +
+	"\foperation_id\x18\n" +
+	" \x01(\tR\voperationId\"\x90\x02\n" +
 	" MemoryServiceConsolidateResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x123\n" +
-	"\bdecision\x18\x02 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x0e\n" +
-	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
-	"\n" +
-	"decided_by\x18\x05 \x01(\tR\tdecidedBy\x12\x12\n" +
-	"\x04note\x18\x06 \x01(\tR\x04note\x12\x18\n" +
-	"\apending\x18\a \x01(\bR\apending\x12/\n" +
-	"\achanges\x18\b \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\"Y\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x125\n" +
+	"\x05items\x18\x02 \x03(\v2\x1f.memsidecar.v1.ConsolidatedItemR\x05items\x12/\n" +
+	"\achanges\x18\x03 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12#\n" +
+	"\romitted_items\x18\x04 \x01(\x05R\fomittedItems\x12+\n" +
+	"\x11remaining_entries\x18\x05 \x01(\x05R\x10remainingEntries\"\x7f\n" +
 	"\x1bMemoryServiceHistoryRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\x05R\x05limit\"X\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\x80\x01\n" +
 	"\x1cMemoryServiceHistoryResponse\x128\n" +
 	"\n" +
 	"operations\x18\x01 \x03(\v2\x18.memsidecar.v1.OperationR\n" +
-	"operations\"=\n" +
-	"%MemoryServiceGetRollingSummaryRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\"^\n" +
-	"&MemoryServiceGetRollingSummaryResponse\x12\x18\n" +
+	"operations\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"6\n" +
+	"\x1eMemoryServiceGetSummaryRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\"W\n" +
+	"\x1fMemoryServiceGetSummaryResponse\x12\x18\n" +
 	"\asummary\x18\x01 \x01(\tR\asummary\x12\x1a\n" +
-	"\brevision\x18\x02 \x01(\x03R\brevision\"\xb2\x01\n" +
-	"%MemoryServiceSetRollingSummaryRequest\x12\x14\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\"\xb0\x01\n" +
+	"\x1eMemoryServiceSetSummaryRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\asummary\x18\x02 \x01(\tR\asummary\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\x05 \x01(\tR\asession\"\\\n" +
-	"&MemoryServiceSetRollingSummaryResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"3\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\"U\n" +
+	"\x1fMemoryServiceSetSummaryResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xae\x01\n" +
+	"\"MemoryServiceRebuildSummaryRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
+	"\areplace\x18\x02 \x01(\bR\areplace\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12'\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"s\n" +
+	"#MemoryServiceRebuildSummaryResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12\x18\n" +
+	"\asummary\x18\x02 \x01(\tR\asummary\"o\n" +
 	"\x19MemoryServiceStatsRequest\x12\x16\n" +
-	"\x06spaces\x18\x01 \x03(\tR\x06spaces\"\xd6\x06\n" +
+	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xc7\x06\n" +
 	"\x1aMemoryServiceStatsResponse\x12\x14\n" +
-	"\x05total\x18\x01 \x01(\x03R\x05total\x12Z\n" +
-	"\vby_category\x18\x02 \x03(\v29.memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntryR\n" +
+	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x16\n" +
+	"\x06active\x18\x02 \x01(\x03R\x06active\x12\x1e\n" +
+	"\n" +
+	"superseded\x18\x03 \x01(\x03R\n" +
+	"superseded\x12\x18\n" +
+	"\aretired\x18\x04 \x01(\x03R\aretired\x12Z\n" +
+	"\vby_category\x18\x05 \x03(\v29.memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntryR\n" +
 	"byCategory\x12T\n" +
-	"\tby_status\x18\x03 \x03(\v27.memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntryR\bbyStatus\x12T\n" +
-	"\tby_source\x18\x04 \x03(\v27.memsidecar.v1.MemoryServiceStatsResponse.BySourceEntryR\bbySource\x12)\n" +
-	"\x10average_salience\x18\x05 \x01(\x01R\x0faverageSalience\x12\x1a\n" +
-	"\baccesses\x18\x06 \x01(\x03R\baccesses\x12\x1a\n" +
-	"\bsessions\x18\a \x01(\x03R\bsessions\x12\x12\n" +
-	"\x04days\x18\b \x01(\x03R\x04days\x12\x1f\n" +
-	"\vlog_entries\x18\t \x01(\x03R\n" +
-	"logEntries\x12\x10\n" +
-	"\x03lsn\x18\n" +
-	" \x01(\x03R\x03lsn\x12:\n" +
-	"\tlatencies\x18\v \x03(\v2\x1c.memsidecar.v1.MethodLatencyR\tlatencies\x121\n" +
-	"\x06spaces\x18\f \x03(\v2\x19.memsidecar.v1.SpaceStatsR\x06spaces\x12#\n" +
-	"\rjournal_syncs\x18\r \x01(\x03R\fjournalSyncs\x12#\n" +
-	"\rjournal_bytes\x18\x0e \x01(\x03R\fjournalBytes\x1a=\n" +
+	"\tby_source\x18\x06 \x03(\v27.memsidecar.v1.MemoryServiceStatsResponse.BySourceEntryR\bbySource\x12)\n" +
+	"\x10average_salience\x18\a \x01(\x01R\x0faverageSalience\x12\x1a\n" +
+	"\baccesses\x18\b \x01(\x03R\baccesses\x12\x1a\n" +
+	"\bsessions\x18\t \x01(\x03R\bsessions\x12\x12\n" +
+	"\x04days\x18\n" +
+	" \x01(\x03R\x04days\x12\x1f\n" +
+	"\vlog_entries\x18\v \x01(\x03R\n" +
+	"logEntries\x12\x1a\n" +
+	"\bposition\x18\f \x01(\tR\bposition\x12:\n" +
+	"\tlatencies\x18\r \x03(\v2\x1c.memsidecar.v1.MethodLatencyR\tlatencies\x121\n" +
+	"\x06spaces\x18\x0e \x03(\v2\x19.memsidecar.v1.SpaceStatsR\x06spaces\x12#\n" +
+	"\rjournal_syncs\x18\x0f \x01(\x03R\fjournalSyncs\x12#\n" +
+	"\rjournal_bytes\x18\x10 \x01(\x03R\fjournalBytes\x12&\n" +
+	"\x0fnext_page_token\x18\x11 \x01(\tR\rnextPageToken\x1a=\n" +
 	"\x0fByCategoryEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +
-	"\rByStatusEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +
 	"\rBySourceEntry\x12\x10\n" +
@@ -3203,49 +4068,39 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x1a\n" +
 	"\bembedded\x18\x05 \x01(\x03R\bembedded\x12+\n" +
-	"\x11embedding_waiting\x18\x06 \x01(\x03R\x10embeddingWaiting\x12+\n" +
+	"\x11embedding_pending\x18\x06 \x01(\x03R\x10embeddingPending\x12+\n" +
 	"\x11embedding_refused\x18\a \x01(\x03R\x10embeddingRefused\"\x97\x01\n" +
 	"\rMethodLatency\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12+\n" +
 	"\x03p50\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
-	"\x03p99\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03p99\"E\n" +
-	"\x17MemoryServiceHotRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\x05R\x05limit\"M\n" +
-	"\x18MemoryServiceHotResponse\x121\n" +
-	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\"\xac\x01\n" +
-	"\x19MemoryServicePurgeRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
-	"\x03ids\x18\x02 \x03(\tR\x03ids\x12\x14\n" +
-	"\x05texts\x18\x03 \x03(\tR\x05texts\x12 \n" +
-	"\vtranscripts\x18\x04 \x01(\bR\vtranscripts\x12\x17\n" +
-	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xc4\x01\n" +
-	"\x1aMemoryServicePurgeResponse\x12\x1c\n" +
-	"\toperation\x18\x01 \x01(\x03R\toperation\x122\n" +
-	"\x06places\x18\x02 \x03(\v2\x1a.memsidecar.v1.PurgedPlaceR\x06places\x12\x12\n" +
-	"\x04left\x18\x03 \x03(\tR\x04left\x12@\n" +
-	"\x0ewriters_waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rwritersWaited\"7\n" +
-	"\vPurgedPlace\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count*\x93\x01\n" +
+	"\x03p99\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03p99*\x93\x01\n" +
 	"\vMemoryOrder\x12\x1c\n" +
 	"\x18MEMORY_ORDER_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14MEMORY_ORDER_CREATED\x10\x01\x12\x18\n" +
 	"\x14MEMORY_ORDER_UPDATED\x10\x02\x12\x19\n" +
 	"\x15MEMORY_ORDER_SALIENCE\x10\x03\x12\x17\n" +
-	"\x13MEMORY_ORDER_ACCESS\x10\x04*L\n" +
+	"\x13MEMORY_ORDER_ACCESS\x10\x04*\xcd\x03\n" +
+	"\x0fPurgedPlaceKind\x12!\n" +
+	"\x1dPURGED_PLACE_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18PURGED_PLACE_KIND_MEMORY\x10\x01\x12\x1d\n" +
+	"\x19PURGED_PLACE_KIND_VERSION\x10\x02\x12\x1f\n" +
+	"\x1bPURGED_PLACE_KIND_LOG_ENTRY\x10\x03\x12\x1d\n" +
+	"\x19PURGED_PLACE_KIND_MESSAGE\x10\x04\x12\x1d\n" +
+	"\x19PURGED_PLACE_KIND_SUMMARY\x10\x05\x12\x1e\n" +
+	"\x1aPURGED_PLACE_KIND_ARCHIVED\x10\x06\x12\x1d\n" +
+	"\x19PURGED_PLACE_KIND_SESSION\x10\a\x12\x1d\n" +
+	"\x19PURGED_PLACE_KIND_RECEIPT\x10\b\x12\x1d\n" +
+	"\x19PURGED_PLACE_KIND_JOURNAL\x10\t\x12\x1e\n" +
+	"\x1aPURGED_PLACE_KIND_SNAPSHOT\x10\n" +
+	"\x12\x1f\n" +
+	"\x1bPURGED_PLACE_KIND_PUBLISHED\x10\v\x12 \n" +
+	"\x1cPURGED_PLACE_KIND_QUARANTINE\x10\f\x12\x1b\n" +
+	"\x17PURGED_PLACE_KIND_INDEX\x10\r*L\n" +
 	"\aWriteTo\x12\x18\n" +
 	"\x14WRITE_TO_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fWRITE_TO_MEMORY\x10\x01\x12\x12\n" +
-	"\x0eWRITE_TO_DAILY\x10\x02*s\n" +
-	"\bDecision\x12\x18\n" +
-	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x10\n" +
-	"\fDECISION_ADD\x10\x01\x12\x13\n" +
-	"\x0fDECISION_UPDATE\x10\x02\x12\x13\n" +
-	"\x0fDECISION_DELETE\x10\x03\x12\x11\n" +
-	"\rDECISION_NOOP\x10\x042\xea\v\n" +
+	"\x0eWRITE_TO_DAILY\x10\x022\xba\f\n" +
 	"\rMemoryService\x12V\n" +
 	"\x03Add\x12&.memsidecar.v1.MemoryServiceAddRequest\x1a'.memsidecar.v1.MemoryServiceAddResponse\x12V\n" +
 	"\x03Get\x12&.memsidecar.v1.MemoryServiceGetRequest\x1a'.memsidecar.v1.MemoryServiceGetResponse\x12Y\n" +
@@ -3255,13 +4110,16 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x05Purge\x12(.memsidecar.v1.MemoryServicePurgeRequest\x1a).memsidecar.v1.MemoryServicePurgeResponse\x12b\n" +
 	"\aRestore\x12*.memsidecar.v1.MemoryServiceRestoreRequest\x1a+.memsidecar.v1.MemoryServiceRestoreResponse\x12Y\n" +
 	"\x04Link\x12'.memsidecar.v1.MemoryServiceLinkRequest\x1a(.memsidecar.v1.MemoryServiceLinkResponse\x12_\n" +
-	"\x06Unlink\x12).memsidecar.v1.MemoryServiceUnlinkRequest\x1a*.memsidecar.v1.MemoryServiceUnlinkResponse\x12n\n" +
+	"\x06Unlink\x12).memsidecar.v1.MemoryServiceUnlinkRequest\x1a*.memsidecar.v1.MemoryServiceUnlinkResponse\x12Y\n" +
+	"\x04Save\x12'.memsidecar.v1.MemoryServiceSaveRequest\x1a(.memsidecar.v1.MemoryServiceSaveResponse\x12n\n" +
 	"\vConsolidate\x12..memsidecar.v1.MemoryServiceConsolidateRequest\x1a/.memsidecar.v1.MemoryServiceConsolidateResponse\x12b\n" +
-	"\aHistory\x12*.memsidecar.v1.MemoryServiceHistoryRequest\x1a+.memsidecar.v1.MemoryServiceHistoryResponse\x12\x80\x01\n" +
-	"\x11GetRollingSummary\x124.memsidecar.v1.MemoryServiceGetRollingSummaryRequest\x1a5.memsidecar.v1.MemoryServiceGetRollingSummaryResponse\x12\x80\x01\n" +
-	"\x11SetRollingSummary\x124.memsidecar.v1.MemoryServiceSetRollingSummaryRequest\x1a5.memsidecar.v1.MemoryServiceSetRollingSummaryResponse\x12\\\n" +
-	"\x05Stats\x12(.memsidecar.v1.MemoryServiceStatsRequest\x1a).memsidecar.v1.MemoryServiceStatsResponse\x12V\n" +
-	"\x03Hot\x12&.memsidecar.v1.MemoryServiceHotRequest\x1a'.memsidecar.v1.MemoryServiceHotResponseB\xbd\x01\n" +
+	"\aHistory\x12*.memsidecar.v1.MemoryServiceHistoryRequest\x1a+.memsidecar.v1.MemoryServiceHistoryResponse\x12k\n" +
+	"\n" +
+	"GetSummary\x12-.memsidecar.v1.MemoryServiceGetSummaryRequest\x1a..memsidecar.v1.MemoryServiceGetSummaryResponse\x12k\n" +
+	"\n" +
+	"SetSummary\x12-.memsidecar.v1.MemoryServiceSetSummaryRequest\x1a..memsidecar.v1.MemoryServiceSetSummaryResponse\x12w\n" +
+	"\x0eRebuildSummary\x121.memsidecar.v1.MemoryServiceRebuildSummaryRequest\x1a2.memsidecar.v1.MemoryServiceRebuildSummaryResponse\x12\\\n" +
+	"\x05Stats\x12(.memsidecar.v1.MemoryServiceStatsRequest\x1a).memsidecar.v1.MemoryServiceStatsResponseB\xbd\x01\n" +
 	"\x11com.memsidecar.v1B\x12MemoryServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -3277,144 +4135,167 @@ func file_memsidecar_v1_memory_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memsidecar_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_memsidecar_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_memsidecar_v1_memory_service_proto_goTypes = []any{
-	(MemoryOrder)(0),                               // 0: memsidecar.v1.MemoryOrder
-	(WriteTo)(0),                                   // 1: memsidecar.v1.WriteTo
-	(Decision)(0),                                  // 2: memsidecar.v1.Decision
-	(*NewMemory)(nil),                              // 3: memsidecar.v1.NewMemory
-	(*MemoryServiceAddRequest)(nil),                // 4: memsidecar.v1.MemoryServiceAddRequest
-	(*MemoryServiceAddResponse)(nil),               // 5: memsidecar.v1.MemoryServiceAddResponse
-	(*MemoryServiceGetRequest)(nil),                // 6: memsidecar.v1.MemoryServiceGetRequest
-	(*MemoryServiceGetResponse)(nil),               // 7: memsidecar.v1.MemoryServiceGetResponse
-	(*MemoryServiceListRequest)(nil),               // 8: memsidecar.v1.MemoryServiceListRequest
-	(*MemoryServiceListResponse)(nil),              // 9: memsidecar.v1.MemoryServiceListResponse
-	(*MemoryPatch)(nil),                            // 10: memsidecar.v1.MemoryPatch
-	(*MemoryServiceUpdateRequest)(nil),             // 11: memsidecar.v1.MemoryServiceUpdateRequest
-	(*MemoryServiceUpdateResponse)(nil),            // 12: memsidecar.v1.MemoryServiceUpdateResponse
-	(*MemoryServiceDeleteRequest)(nil),             // 13: memsidecar.v1.MemoryServiceDeleteRequest
-	(*MemoryServiceDeleteResponse)(nil),            // 14: memsidecar.v1.MemoryServiceDeleteResponse
-	(*MemoryServiceRestoreRequest)(nil),            // 15: memsidecar.v1.MemoryServiceRestoreRequest
-	(*MemoryServiceRestoreResponse)(nil),           // 16: memsidecar.v1.MemoryServiceRestoreResponse
-	(*MemoryServiceLinkRequest)(nil),               // 17: memsidecar.v1.MemoryServiceLinkRequest
-	(*MemoryServiceLinkResponse)(nil),              // 18: memsidecar.v1.MemoryServiceLinkResponse
-	(*MemoryServiceUnlinkRequest)(nil),             // 19: memsidecar.v1.MemoryServiceUnlinkRequest
-	(*MemoryServiceUnlinkResponse)(nil),            // 20: memsidecar.v1.MemoryServiceUnlinkResponse
-	(*MemoryServiceConsolidateRequest)(nil),        // 21: memsidecar.v1.MemoryServiceConsolidateRequest
-	(*MemoryServiceConsolidateResponse)(nil),       // 22: memsidecar.v1.MemoryServiceConsolidateResponse
-	(*MemoryServiceHistoryRequest)(nil),            // 23: memsidecar.v1.MemoryServiceHistoryRequest
-	(*MemoryServiceHistoryResponse)(nil),           // 24: memsidecar.v1.MemoryServiceHistoryResponse
-	(*MemoryServiceGetRollingSummaryRequest)(nil),  // 25: memsidecar.v1.MemoryServiceGetRollingSummaryRequest
-	(*MemoryServiceGetRollingSummaryResponse)(nil), // 26: memsidecar.v1.MemoryServiceGetRollingSummaryResponse
-	(*MemoryServiceSetRollingSummaryRequest)(nil),  // 27: memsidecar.v1.MemoryServiceSetRollingSummaryRequest
-	(*MemoryServiceSetRollingSummaryResponse)(nil), // 28: memsidecar.v1.MemoryServiceSetRollingSummaryResponse
-	(*MemoryServiceStatsRequest)(nil),              // 29: memsidecar.v1.MemoryServiceStatsRequest
-	(*MemoryServiceStatsResponse)(nil),             // 30: memsidecar.v1.MemoryServiceStatsResponse
-	(*SpaceStats)(nil),                             // 31: memsidecar.v1.SpaceStats
-	(*MethodLatency)(nil),                          // 32: memsidecar.v1.MethodLatency
-	(*MemoryServiceHotRequest)(nil),                // 33: memsidecar.v1.MemoryServiceHotRequest
-	(*MemoryServiceHotResponse)(nil),               // 34: memsidecar.v1.MemoryServiceHotResponse
-	(*MemoryServicePurgeRequest)(nil),              // 35: memsidecar.v1.MemoryServicePurgeRequest
-	(*MemoryServicePurgeResponse)(nil),             // 36: memsidecar.v1.MemoryServicePurgeResponse
-	(*PurgedPlace)(nil),                            // 37: memsidecar.v1.PurgedPlace
-	nil,                                            // 38: memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	nil,                                            // 39: memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
-	nil,                                            // 40: memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	(*MemoryContext)(nil),                          // 41: memsidecar.v1.MemoryContext
-	(*timestamppb.Timestamp)(nil),                  // 42: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                        // 43: google.protobuf.Struct
-	(*Relation)(nil),                               // 44: memsidecar.v1.Relation
-	(*Evidence)(nil),                               // 45: memsidecar.v1.Evidence
-	(*WriteResult)(nil),                            // 46: memsidecar.v1.WriteResult
-	(*Memory)(nil),                                 // 47: memsidecar.v1.Memory
-	(*MemoryFilter)(nil),                           // 48: memsidecar.v1.MemoryFilter
-	(*fieldmaskpb.FieldMask)(nil),                  // 49: google.protobuf.FieldMask
-	(*Change)(nil),                                 // 50: memsidecar.v1.Change
-	(*Operation)(nil),                              // 51: memsidecar.v1.Operation
-	(*durationpb.Duration)(nil),                    // 52: google.protobuf.Duration
+	(MemoryOrder)(0),                            // 0: memsidecar.v1.MemoryOrder
+	(PurgedPlaceKind)(0),                        // 1: memsidecar.v1.PurgedPlaceKind
+	(WriteTo)(0),                                // 2: memsidecar.v1.WriteTo
+	(*NewMemory)(nil),                           // 3: memsidecar.v1.NewMemory
+	(*MemoryServiceAddRequest)(nil),             // 4: memsidecar.v1.MemoryServiceAddRequest
+	(*MemoryServiceAddResponse)(nil),            // 5: memsidecar.v1.MemoryServiceAddResponse
+	(*MemoryServiceGetRequest)(nil),             // 6: memsidecar.v1.MemoryServiceGetRequest
+	(*MemoryServiceGetResponse)(nil),            // 7: memsidecar.v1.MemoryServiceGetResponse
+	(*MemoryServiceListRequest)(nil),            // 8: memsidecar.v1.MemoryServiceListRequest
+	(*MemoryServiceListResponse)(nil),           // 9: memsidecar.v1.MemoryServiceListResponse
+	(*MemoryPatch)(nil),                         // 10: memsidecar.v1.MemoryPatch
+	(*MemoryServiceUpdateRequest)(nil),          // 11: memsidecar.v1.MemoryServiceUpdateRequest
+	(*MemoryServiceUpdateResponse)(nil),         // 12: memsidecar.v1.MemoryServiceUpdateResponse
+	(*MemoryServiceDeleteRequest)(nil),          // 13: memsidecar.v1.MemoryServiceDeleteRequest
+	(*MemoryServiceDeleteResponse)(nil),         // 14: memsidecar.v1.MemoryServiceDeleteResponse
+	(*MemoryServicePurgeRequest)(nil),           // 15: memsidecar.v1.MemoryServicePurgeRequest
+	(*PurgedPlace)(nil),                         // 16: memsidecar.v1.PurgedPlace
+	(*MemoryServicePurgeResponse)(nil),          // 17: memsidecar.v1.MemoryServicePurgeResponse
+	(*MemoryServiceRestoreRequest)(nil),         // 18: memsidecar.v1.MemoryServiceRestoreRequest
+	(*MemoryServiceRestoreResponse)(nil),        // 19: memsidecar.v1.MemoryServiceRestoreResponse
+	(*MemoryServiceLinkRequest)(nil),            // 20: memsidecar.v1.MemoryServiceLinkRequest
+	(*MemoryServiceLinkResponse)(nil),           // 21: memsidecar.v1.MemoryServiceLinkResponse
+	(*MemoryServiceUnlinkRequest)(nil),          // 22: memsidecar.v1.MemoryServiceUnlinkRequest
+	(*MemoryServiceUnlinkResponse)(nil),         // 23: memsidecar.v1.MemoryServiceUnlinkResponse
+	(*MemoryUpdate)(nil),                        // 24: memsidecar.v1.MemoryUpdate
+	(*MemoryServiceSaveRequest)(nil),            // 25: memsidecar.v1.MemoryServiceSaveRequest
+	(*SavedMemory)(nil),                         // 26: memsidecar.v1.SavedMemory
+	(*MemoryServiceSaveResponse)(nil),           // 27: memsidecar.v1.MemoryServiceSaveResponse
+	(*ConsolidateText)(nil),                     // 28: memsidecar.v1.ConsolidateText
+	(*ConsolidateLogEntries)(nil),               // 29: memsidecar.v1.ConsolidateLogEntries
+	(*MemoryServiceConsolidateRequest)(nil),     // 30: memsidecar.v1.MemoryServiceConsolidateRequest
+	(*ConsolidatedItem)(nil),                    // 31: memsidecar.v1.ConsolidatedItem
+	(*MemoryServiceConsolidateResponse)(nil),    // 32: memsidecar.v1.MemoryServiceConsolidateResponse
+	(*MemoryServiceHistoryRequest)(nil),         // 33: memsidecar.v1.MemoryServiceHistoryRequest
+	(*MemoryServiceHistoryResponse)(nil),        // 34: memsidecar.v1.MemoryServiceHistoryResponse
+	(*MemoryServiceGetSummaryRequest)(nil),      // 35: memsidecar.v1.MemoryServiceGetSummaryRequest
+	(*MemoryServiceGetSummaryResponse)(nil),     // 36: memsidecar.v1.MemoryServiceGetSummaryResponse
+	(*MemoryServiceSetSummaryRequest)(nil),      // 37: memsidecar.v1.MemoryServiceSetSummaryRequest
+	(*MemoryServiceSetSummaryResponse)(nil),     // 38: memsidecar.v1.MemoryServiceSetSummaryResponse
+	(*MemoryServiceRebuildSummaryRequest)(nil),  // 39: memsidecar.v1.MemoryServiceRebuildSummaryRequest
+	(*MemoryServiceRebuildSummaryResponse)(nil), // 40: memsidecar.v1.MemoryServiceRebuildSummaryResponse
+	(*MemoryServiceStatsRequest)(nil),           // 41: memsidecar.v1.MemoryServiceStatsRequest
+	(*MemoryServiceStatsResponse)(nil),          // 42: memsidecar.v1.MemoryServiceStatsResponse
+	(*SpaceStats)(nil),                          // 43: memsidecar.v1.SpaceStats
+	(*MethodLatency)(nil),                       // 44: memsidecar.v1.MethodLatency
+	nil,                                         // 45: memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	nil,                                         // 46: memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	(*MemoryContext)(nil),                       // 47: memsidecar.v1.MemoryContext
+	(*timestamppb.Timestamp)(nil),               // 48: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                     // 49: google.protobuf.Struct
+	(*Relation)(nil),                            // 50: memsidecar.v1.Relation
+	(*Evidence)(nil),                            // 51: memsidecar.v1.Evidence
+	(*WriteResult)(nil),                         // 52: memsidecar.v1.WriteResult
+	(*Memory)(nil),                              // 53: memsidecar.v1.Memory
+	(*MemoryFilter)(nil),                        // 54: memsidecar.v1.MemoryFilter
+	(*fieldmaskpb.FieldMask)(nil),               // 55: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),                 // 56: google.protobuf.Duration
+	(Decision)(0),                               // 57: memsidecar.v1.Decision
+	(*Outcome)(nil),                             // 58: memsidecar.v1.Outcome
+	(*Change)(nil),                              // 59: memsidecar.v1.Change
+	(Decider)(0),                                // 60: memsidecar.v1.Decider
+	(*Operation)(nil),                           // 61: memsidecar.v1.Operation
 }
 var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
-	41, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
-	42, // 1: memsidecar.v1.NewMemory.created_at:type_name -> google.protobuf.Timestamp
-	42, // 2: memsidecar.v1.NewMemory.last_accessed:type_name -> google.protobuf.Timestamp
-	42, // 3: memsidecar.v1.NewMemory.expires_at:type_name -> google.protobuf.Timestamp
-	43, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
-	44, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
-	45, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
+	47, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
+	48, // 1: memsidecar.v1.NewMemory.created_at:type_name -> google.protobuf.Timestamp
+	48, // 2: memsidecar.v1.NewMemory.last_accessed:type_name -> google.protobuf.Timestamp
+	48, // 3: memsidecar.v1.NewMemory.expires_at:type_name -> google.protobuf.Timestamp
+	49, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
+	50, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
+	51, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
 	3,  // 7: memsidecar.v1.MemoryServiceAddRequest.items:type_name -> memsidecar.v1.NewMemory
-	46, // 8: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
-	47, // 9: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
-	48, // 10: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	52, // 8: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 9: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
+	54, // 10: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
 	0,  // 11: memsidecar.v1.MemoryServiceListRequest.order:type_name -> memsidecar.v1.MemoryOrder
-	47, // 12: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
-	41, // 13: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
-	42, // 14: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
-	43, // 15: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
-	44, // 16: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
-	45, // 17: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
+	53, // 12: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
+	47, // 13: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
+	48, // 14: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
+	49, // 15: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
+	50, // 16: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
+	51, // 17: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
 	10, // 18: memsidecar.v1.MemoryServiceUpdateRequest.patch:type_name -> memsidecar.v1.MemoryPatch
-	49, // 19: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
-	46, // 20: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
-	47, // 21: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
-	46, // 22: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
-	46, // 23: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
-	44, // 24: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
-	46, // 25: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	47, // 26: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
-	44, // 27: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
-	46, // 28: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	47, // 29: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
-	1,  // 30: memsidecar.v1.MemoryServiceConsolidateRequest.write_to:type_name -> memsidecar.v1.WriteTo
-	46, // 31: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
-	2,  // 32: memsidecar.v1.MemoryServiceConsolidateResponse.decision:type_name -> memsidecar.v1.Decision
-	50, // 33: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
-	51, // 34: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
-	46, // 35: memsidecar.v1.MemoryServiceSetRollingSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	38, // 36: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	39, // 37: memsidecar.v1.MemoryServiceStatsResponse.by_status:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByStatusEntry
-	40, // 38: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	32, // 39: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
-	31, // 40: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
-	52, // 41: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
-	52, // 42: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
-	47, // 43: memsidecar.v1.MemoryServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
-	37, // 44: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
-	52, // 45: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
-	4,  // 46: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
-	6,  // 47: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
-	8,  // 48: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
-	11, // 49: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
-	13, // 50: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
-	35, // 51: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
-	15, // 52: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
-	17, // 53: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
-	19, // 54: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
-	21, // 55: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
-	23, // 56: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
-	25, // 57: memsidecar.v1.MemoryService.GetRollingSummary:input_type -> memsidecar.v1.MemoryServiceGetRollingSummaryRequest
-	27, // 58: memsidecar.v1.MemoryService.SetRollingSummary:input_type -> memsidecar.v1.MemoryServiceSetRollingSummaryRequest
-	29, // 59: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
-	33, // 60: memsidecar.v1.MemoryService.Hot:input_type -> memsidecar.v1.MemoryServiceHotRequest
-	5,  // 61: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
-	7,  // 62: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
-	9,  // 63: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
-	12, // 64: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
-	14, // 65: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
-	36, // 66: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
-	16, // 67: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
-	18, // 68: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
-	20, // 69: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
-	22, // 70: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
-	24, // 71: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
-	26, // 72: memsidecar.v1.MemoryService.GetRollingSummary:output_type -> memsidecar.v1.MemoryServiceGetRollingSummaryResponse
-	28, // 73: memsidecar.v1.MemoryService.SetRollingSummary:output_type -> memsidecar.v1.MemoryServiceSetRollingSummaryResponse
-	30, // 74: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
-	34, // 75: memsidecar.v1.MemoryService.Hot:output_type -> memsidecar.v1.MemoryServiceHotResponse
-	61, // [61:76] is the sub-list for method output_type
-	46, // [46:61] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	55, // 19: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
+	52, // 20: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 21: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
+	52, // 22: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
+	1,  // 23: memsidecar.v1.PurgedPlace.kind:type_name -> memsidecar.v1.PurgedPlaceKind
+	52, // 24: memsidecar.v1.MemoryServicePurgeResponse.result:type_name -> memsidecar.v1.WriteResult
+	16, // 25: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
+	56, // 26: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
+	52, // 27: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
+	50, // 28: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
+	52, // 29: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 30: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
+	50, // 31: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
+	52, // 32: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 33: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
+	24, // 34: memsidecar.v1.MemoryServiceSaveRequest.memories:type_name -> memsidecar.v1.MemoryUpdate
+	57, // 35: memsidecar.v1.SavedMemory.decision:type_name -> memsidecar.v1.Decision
+	58, // 36: memsidecar.v1.SavedMemory.outcome:type_name -> memsidecar.v1.Outcome
+	52, // 37: memsidecar.v1.MemoryServiceSaveResponse.result:type_name -> memsidecar.v1.WriteResult
+	26, // 38: memsidecar.v1.MemoryServiceSaveResponse.memories:type_name -> memsidecar.v1.SavedMemory
+	59, // 39: memsidecar.v1.MemoryServiceSaveResponse.changes:type_name -> memsidecar.v1.Change
+	58, // 40: memsidecar.v1.MemoryServiceSaveResponse.history:type_name -> memsidecar.v1.Outcome
+	2,  // 41: memsidecar.v1.ConsolidateText.write_to:type_name -> memsidecar.v1.WriteTo
+	28, // 42: memsidecar.v1.MemoryServiceConsolidateRequest.text:type_name -> memsidecar.v1.ConsolidateText
+	29, // 43: memsidecar.v1.MemoryServiceConsolidateRequest.log_entries:type_name -> memsidecar.v1.ConsolidateLogEntries
+	57, // 44: memsidecar.v1.ConsolidatedItem.decision:type_name -> memsidecar.v1.Decision
+	60, // 45: memsidecar.v1.ConsolidatedItem.decided_by:type_name -> memsidecar.v1.Decider
+	52, // 46: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
+	31, // 47: memsidecar.v1.MemoryServiceConsolidateResponse.items:type_name -> memsidecar.v1.ConsolidatedItem
+	59, // 48: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
+	61, // 49: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
+	52, // 50: memsidecar.v1.MemoryServiceSetSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	52, // 51: memsidecar.v1.MemoryServiceRebuildSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	45, // 52: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	46, // 53: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	44, // 54: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
+	43, // 55: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
+	56, // 56: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
+	56, // 57: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
+	4,  // 58: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
+	6,  // 59: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
+	8,  // 60: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
+	11, // 61: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
+	13, // 62: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
+	15, // 63: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
+	18, // 64: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
+	20, // 65: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
+	22, // 66: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
+	25, // 67: memsidecar.v1.MemoryService.Save:input_type -> memsidecar.v1.MemoryServiceSaveRequest
+	30, // 68: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
+	33, // 69: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
+	35, // 70: memsidecar.v1.MemoryService.GetSummary:input_type -> memsidecar.v1.MemoryServiceGetSummaryRequest
+	37, // 71: memsidecar.v1.MemoryService.SetSummary:input_type -> memsidecar.v1.MemoryServiceSetSummaryRequest
+	39, // 72: memsidecar.v1.MemoryService.RebuildSummary:input_type -> memsidecar.v1.MemoryServiceRebuildSummaryRequest
+	41, // 73: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
+	5,  // 74: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
+	7,  // 75: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
+	9,  // 76: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
+	12, // 77: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
+	14, // 78: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
+	17, // 79: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
+	19, // 80: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
+	21, // 81: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
+	23, // 82: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
+	27, // 83: memsidecar.v1.MemoryService.Save:output_type -> memsidecar.v1.MemoryServiceSaveResponse
+	32, // 84: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
+	34, // 85: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
+	36, // 86: memsidecar.v1.MemoryService.GetSummary:output_type -> memsidecar.v1.MemoryServiceGetSummaryResponse
+	38, // 87: memsidecar.v1.MemoryService.SetSummary:output_type -> memsidecar.v1.MemoryServiceSetSummaryResponse
+	40, // 88: memsidecar.v1.MemoryService.RebuildSummary:output_type -> memsidecar.v1.MemoryServiceRebuildSummaryResponse
+	42, // 89: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
+	74, // [74:90] is the sub-list for method output_type
+	58, // [58:74] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_service_proto_init() }
@@ -3427,15 +4308,19 @@ func file_memsidecar_v1_memory_service_proto_init() {
 	file_memsidecar_v1_write_proto_init()
 	file_memsidecar_v1_memory_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_memsidecar_v1_memory_service_proto_msgTypes[7].OneofWrappers = []any{}
-	file_memsidecar_v1_memory_service_proto_msgTypes[10].OneofWrappers = []any{}
-	file_memsidecar_v1_memory_service_proto_msgTypes[18].OneofWrappers = []any{}
+	file_memsidecar_v1_memory_service_proto_msgTypes[21].OneofWrappers = []any{}
+	file_memsidecar_v1_memory_service_proto_msgTypes[25].OneofWrappers = []any{}
+	file_memsidecar_v1_memory_service_proto_msgTypes[27].OneofWrappers = []any{
+		(*MemoryServiceConsolidateRequest_Text)(nil),
+		(*MemoryServiceConsolidateRequest_LogEntries)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_memory_service_proto_rawDesc), len(file_memsidecar_v1_memory_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   38,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

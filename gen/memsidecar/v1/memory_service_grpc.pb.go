@@ -19,21 +19,22 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MemoryService_Add_FullMethodName               = "/memsidecar.v1.MemoryService/Add"
-	MemoryService_Get_FullMethodName               = "/memsidecar.v1.MemoryService/Get"
-	MemoryService_List_FullMethodName              = "/memsidecar.v1.MemoryService/List"
-	MemoryService_Update_FullMethodName            = "/memsidecar.v1.MemoryService/Update"
-	MemoryService_Delete_FullMethodName            = "/memsidecar.v1.MemoryService/Delete"
-	MemoryService_Purge_FullMethodName             = "/memsidecar.v1.MemoryService/Purge"
-	MemoryService_Restore_FullMethodName           = "/memsidecar.v1.MemoryService/Restore"
-	MemoryService_Link_FullMethodName              = "/memsidecar.v1.MemoryService/Link"
-	MemoryService_Unlink_FullMethodName            = "/memsidecar.v1.MemoryService/Unlink"
-	MemoryService_Consolidate_FullMethodName       = "/memsidecar.v1.MemoryService/Consolidate"
-	MemoryService_History_FullMethodName           = "/memsidecar.v1.MemoryService/History"
-	MemoryService_GetRollingSummary_FullMethodName = "/memsidecar.v1.MemoryService/GetRollingSummary"
-	MemoryService_SetRollingSummary_FullMethodName = "/memsidecar.v1.MemoryService/SetRollingSummary"
-	MemoryService_Stats_FullMethodName             = "/memsidecar.v1.MemoryService/Stats"
-	MemoryService_Hot_FullMethodName               = "/memsidecar.v1.MemoryService/Hot"
+	MemoryService_Add_FullMethodName            = "/memsidecar.v1.MemoryService/Add"
+	MemoryService_Get_FullMethodName            = "/memsidecar.v1.MemoryService/Get"
+	MemoryService_List_FullMethodName           = "/memsidecar.v1.MemoryService/List"
+	MemoryService_Update_FullMethodName         = "/memsidecar.v1.MemoryService/Update"
+	MemoryService_Delete_FullMethodName         = "/memsidecar.v1.MemoryService/Delete"
+	MemoryService_Purge_FullMethodName          = "/memsidecar.v1.MemoryService/Purge"
+	MemoryService_Restore_FullMethodName        = "/memsidecar.v1.MemoryService/Restore"
+	MemoryService_Link_FullMethodName           = "/memsidecar.v1.MemoryService/Link"
+	MemoryService_Unlink_FullMethodName         = "/memsidecar.v1.MemoryService/Unlink"
+	MemoryService_Save_FullMethodName           = "/memsidecar.v1.MemoryService/Save"
+	MemoryService_Consolidate_FullMethodName    = "/memsidecar.v1.MemoryService/Consolidate"
+	MemoryService_History_FullMethodName        = "/memsidecar.v1.MemoryService/History"
+	MemoryService_GetSummary_FullMethodName     = "/memsidecar.v1.MemoryService/GetSummary"
+	MemoryService_SetSummary_FullMethodName     = "/memsidecar.v1.MemoryService/SetSummary"
+	MemoryService_RebuildSummary_FullMethodName = "/memsidecar.v1.MemoryService/RebuildSummary"
+	MemoryService_Stats_FullMethodName          = "/memsidecar.v1.MemoryService/Stats"
 )
 
 // MemoryServiceClient is the client API for MemoryService service.
@@ -42,11 +43,16 @@ const (
 //
 // MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 //
-// In all requests an empty space means the default space. An idempotency_key (at most 128 bytes) makes a write
-// repeatable: the same key with the same request within 24 hours returns the first result, across restarts.
+// Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
+// then adds, updates, retires or ignores. Save writes an entry to the daily log and brings memories up to date.
+//
+// An empty space means the default space. An idempotency_key makes a write repeatable: the same key with the same
+// request within 24 hours returns the first result, across restarts; with another request it is FAILED_PRECONDITION.
+// Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
 type MemoryServiceClient interface {
-	// Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an active
-	// memory of the same category is a DUPLICATE. Secrets in the text are redacted first, which the outcome's reason says.
+	// Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
+	// active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
+	// says so.
 	Add(ctx context.Context, in *MemoryServiceAddRequest, opts ...grpc.CallOption) (*MemoryServiceAddResponse, error)
 	// Get returns memories by id, in any state. NOT_FOUND when none of the ids is known.
 	Get(ctx context.Context, in *MemoryServiceGetRequest, opts ...grpc.CallOption) (*MemoryServiceGetResponse, error)
@@ -54,11 +60,12 @@ type MemoryServiceClient interface {
 	List(ctx context.Context, in *MemoryServiceListRequest, opts ...grpc.CallOption) (*MemoryServiceListResponse, error)
 	// Update changes fields of one memory.
 	Update(ctx context.Context, in *MemoryServiceUpdateRequest, opts ...grpc.CallOption) (*MemoryServiceUpdateResponse, error)
-	// Delete retires memories: they are no longer found, and Restore or Undo brings them back. NOT_FOUND when none of the
-	// ids is known.
+	// Delete retires memories. Searches do not return them any more; Restore or Undo makes them active again. NOT_FOUND
+	// when none of the ids is known.
 	Delete(ctx context.Context, in *MemoryServiceDeleteRequest, opts ...grpc.CallOption) (*MemoryServiceDeleteResponse, error)
-	// Purge erases memories for good: every version of them, and the same text wherever else it is kept, the journal's history included. There is no
-	// undo. What is left is a salted hash that keeps the value from being learnt again. NOT_FOUND when none of the ids was ever known.
+	// Purge erases memories for good: all their versions, and the same text everywhere else in the data directory,
+	// including the journal's history. There is no undo. A salted hash remains, so that the value is not learnt again.
+	// NOT_FOUND when none of the ids was ever known.
 	Purge(ctx context.Context, in *MemoryServicePurgeRequest, opts ...grpc.CallOption) (*MemoryServicePurgeResponse, error)
 	// Restore makes retired or superseded memories active again. NOT_FOUND when none of the ids is known.
 	Restore(ctx context.Context, in *MemoryServiceRestoreRequest, opts ...grpc.CallOption) (*MemoryServiceRestoreResponse, error)
@@ -66,19 +73,22 @@ type MemoryServiceClient interface {
 	Link(ctx context.Context, in *MemoryServiceLinkRequest, opts ...grpc.CallOption) (*MemoryServiceLinkResponse, error)
 	// Unlink removes a relation from a memory.
 	Unlink(ctx context.Context, in *MemoryServiceUnlinkRequest, opts ...grpc.CallOption) (*MemoryServiceUnlinkResponse, error)
-	// Consolidate is how an agent saves: what is known already is compared first, and then the text is added, updates or
-	// removes a memory, or changes nothing.
+	// Save writes an entry to the daily log and brings memories up to date, in one operation. Rules decide; no language
+	// model is asked.
+	Save(ctx context.Context, in *MemoryServiceSaveRequest, opts ...grpc.CallOption) (*MemoryServiceSaveResponse, error)
+	// Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+	// It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
 	Consolidate(ctx context.Context, in *MemoryServiceConsolidateRequest, opts ...grpc.CallOption) (*MemoryServiceConsolidateResponse, error)
-	// History returns the operations that changed a memory, newest first.
+	// History returns the operations that changed a memory page by page, newest first.
 	History(ctx context.Context, in *MemoryServiceHistoryRequest, opts ...grpc.CallOption) (*MemoryServiceHistoryResponse, error)
-	// GetRollingSummary returns the rolling summary of a space.
-	GetRollingSummary(ctx context.Context, in *MemoryServiceGetRollingSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceGetRollingSummaryResponse, error)
-	// SetRollingSummary replaces the rolling summary of a space.
-	SetRollingSummary(ctx context.Context, in *MemoryServiceSetRollingSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceSetRollingSummaryResponse, error)
-	// Stats counts what is stored, and how fast calls were answered.
+	// GetSummary returns the rolling summary of a space.
+	GetSummary(ctx context.Context, in *MemoryServiceGetSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceGetSummaryResponse, error)
+	// SetSummary replaces the rolling summary of a space.
+	SetSummary(ctx context.Context, in *MemoryServiceSetSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceSetSummaryResponse, error)
+	// RebuildSummary writes the rolling summary from memories and logs, never from the old summary.
+	RebuildSummary(ctx context.Context, in *MemoryServiceRebuildSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceRebuildSummaryResponse, error)
+	// Stats counts stored memories, logs and sessions, and reports the latency of calls.
 	Stats(ctx context.Context, in *MemoryServiceStatsRequest, opts ...grpc.CallOption) (*MemoryServiceStatsResponse, error)
-	// Hot returns the active memories that were found most often.
-	Hot(ctx context.Context, in *MemoryServiceHotRequest, opts ...grpc.CallOption) (*MemoryServiceHotResponse, error)
 }
 
 type memoryServiceClient struct {
@@ -179,6 +189,16 @@ func (c *memoryServiceClient) Unlink(ctx context.Context, in *MemoryServiceUnlin
 	return out, nil
 }
 
+func (c *memoryServiceClient) Save(ctx context.Context, in *MemoryServiceSaveRequest, opts ...grpc.CallOption) (*MemoryServiceSaveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemoryServiceSaveResponse)
+	err := c.cc.Invoke(ctx, MemoryService_Save_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *memoryServiceClient) Consolidate(ctx context.Context, in *MemoryServiceConsolidateRequest, opts ...grpc.CallOption) (*MemoryServiceConsolidateResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(MemoryServiceConsolidateResponse)
@@ -199,20 +219,30 @@ func (c *memoryServiceClient) History(ctx context.Context, in *MemoryServiceHist
 	return out, nil
 }
 
-func (c *memoryServiceClient) GetRollingSummary(ctx context.Context, in *MemoryServiceGetRollingSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceGetRollingSummaryResponse, error) {
+func (c *memoryServiceClient) GetSummary(ctx context.Context, in *MemoryServiceGetSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceGetSummaryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(MemoryServiceGetRollingSummaryResponse)
-	err := c.cc.Invoke(ctx, MemoryService_GetRollingSummary_FullMethodName, in, out, cOpts...)
+	out := new(MemoryServiceGetSummaryResponse)
+	err := c.cc.Invoke(ctx, MemoryService_GetSummary_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *memoryServiceClient) SetRollingSummary(ctx context.Context, in *MemoryServiceSetRollingSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceSetRollingSummaryResponse, error) {
+func (c *memoryServiceClient) SetSummary(ctx context.Context, in *MemoryServiceSetSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceSetSummaryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(MemoryServiceSetRollingSummaryResponse)
-	err := c.cc.Invoke(ctx, MemoryService_SetRollingSummary_FullMethodName, in, out, cOpts...)
+	out := new(MemoryServiceSetSummaryResponse)
+	err := c.cc.Invoke(ctx, MemoryService_SetSummary_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) RebuildSummary(ctx context.Context, in *MemoryServiceRebuildSummaryRequest, opts ...grpc.CallOption) (*MemoryServiceRebuildSummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemoryServiceRebuildSummaryResponse)
+	err := c.cc.Invoke(ctx, MemoryService_RebuildSummary_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -229,27 +259,22 @@ func (c *memoryServiceClient) Stats(ctx context.Context, in *MemoryServiceStatsR
 	return out, nil
 }
 
-func (c *memoryServiceClient) Hot(ctx context.Context, in *MemoryServiceHotRequest, opts ...grpc.CallOption) (*MemoryServiceHotResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(MemoryServiceHotResponse)
-	err := c.cc.Invoke(ctx, MemoryService_Hot_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // MemoryServiceServer is the server API for MemoryService service.
 // All implementations must embed UnimplementedMemoryServiceServer
 // for forward compatibility.
 //
 // MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 //
-// In all requests an empty space means the default space. An idempotency_key (at most 128 bytes) makes a write
-// repeatable: the same key with the same request within 24 hours returns the first result, across restarts.
+// Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
+// then adds, updates, retires or ignores. Save writes an entry to the daily log and brings memories up to date.
+//
+// An empty space means the default space. An idempotency_key makes a write repeatable: the same key with the same
+// request within 24 hours returns the first result, across restarts; with another request it is FAILED_PRECONDITION.
+// Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
 type MemoryServiceServer interface {
-	// Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an active
-	// memory of the same category is a DUPLICATE. Secrets in the text are redacted first, which the outcome's reason says.
+	// Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
+	// active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
+	// says so.
 	Add(context.Context, *MemoryServiceAddRequest) (*MemoryServiceAddResponse, error)
 	// Get returns memories by id, in any state. NOT_FOUND when none of the ids is known.
 	Get(context.Context, *MemoryServiceGetRequest) (*MemoryServiceGetResponse, error)
@@ -257,11 +282,12 @@ type MemoryServiceServer interface {
 	List(context.Context, *MemoryServiceListRequest) (*MemoryServiceListResponse, error)
 	// Update changes fields of one memory.
 	Update(context.Context, *MemoryServiceUpdateRequest) (*MemoryServiceUpdateResponse, error)
-	// Delete retires memories: they are no longer found, and Restore or Undo brings them back. NOT_FOUND when none of the
-	// ids is known.
+	// Delete retires memories. Searches do not return them any more; Restore or Undo makes them active again. NOT_FOUND
+	// when none of the ids is known.
 	Delete(context.Context, *MemoryServiceDeleteRequest) (*MemoryServiceDeleteResponse, error)
-	// Purge erases memories for good: every version of them, and the same text wherever else it is kept, the journal's history included. There is no
-	// undo. What is left is a salted hash that keeps the value from being learnt again. NOT_FOUND when none of the ids was ever known.
+	// Purge erases memories for good: all their versions, and the same text everywhere else in the data directory,
+	// including the journal's history. There is no undo. A salted hash remains, so that the value is not learnt again.
+	// NOT_FOUND when none of the ids was ever known.
 	Purge(context.Context, *MemoryServicePurgeRequest) (*MemoryServicePurgeResponse, error)
 	// Restore makes retired or superseded memories active again. NOT_FOUND when none of the ids is known.
 	Restore(context.Context, *MemoryServiceRestoreRequest) (*MemoryServiceRestoreResponse, error)
@@ -269,19 +295,22 @@ type MemoryServiceServer interface {
 	Link(context.Context, *MemoryServiceLinkRequest) (*MemoryServiceLinkResponse, error)
 	// Unlink removes a relation from a memory.
 	Unlink(context.Context, *MemoryServiceUnlinkRequest) (*MemoryServiceUnlinkResponse, error)
-	// Consolidate is how an agent saves: what is known already is compared first, and then the text is added, updates or
-	// removes a memory, or changes nothing.
+	// Save writes an entry to the daily log and brings memories up to date, in one operation. Rules decide; no language
+	// model is asked.
+	Save(context.Context, *MemoryServiceSaveRequest) (*MemoryServiceSaveResponse, error)
+	// Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+	// It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
 	Consolidate(context.Context, *MemoryServiceConsolidateRequest) (*MemoryServiceConsolidateResponse, error)
-	// History returns the operations that changed a memory, newest first.
+	// History returns the operations that changed a memory page by page, newest first.
 	History(context.Context, *MemoryServiceHistoryRequest) (*MemoryServiceHistoryResponse, error)
-	// GetRollingSummary returns the rolling summary of a space.
-	GetRollingSummary(context.Context, *MemoryServiceGetRollingSummaryRequest) (*MemoryServiceGetRollingSummaryResponse, error)
-	// SetRollingSummary replaces the rolling summary of a space.
-	SetRollingSummary(context.Context, *MemoryServiceSetRollingSummaryRequest) (*MemoryServiceSetRollingSummaryResponse, error)
-	// Stats counts what is stored, and how fast calls were answered.
+	// GetSummary returns the rolling summary of a space.
+	GetSummary(context.Context, *MemoryServiceGetSummaryRequest) (*MemoryServiceGetSummaryResponse, error)
+	// SetSummary replaces the rolling summary of a space.
+	SetSummary(context.Context, *MemoryServiceSetSummaryRequest) (*MemoryServiceSetSummaryResponse, error)
+	// RebuildSummary writes the rolling summary from memories and logs, never from the old summary.
+	RebuildSummary(context.Context, *MemoryServiceRebuildSummaryRequest) (*MemoryServiceRebuildSummaryResponse, error)
+	// Stats counts stored memories, logs and sessions, and reports the latency of calls.
 	Stats(context.Context, *MemoryServiceStatsRequest) (*MemoryServiceStatsResponse, error)
-	// Hot returns the active memories that were found most often.
-	Hot(context.Context, *MemoryServiceHotRequest) (*MemoryServiceHotResponse, error)
 	mustEmbedUnimplementedMemoryServiceServer()
 }
 
@@ -319,23 +348,26 @@ func (UnimplementedMemoryServiceServer) Link(context.Context, *MemoryServiceLink
 func (UnimplementedMemoryServiceServer) Unlink(context.Context, *MemoryServiceUnlinkRequest) (*MemoryServiceUnlinkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Unlink not implemented")
 }
+func (UnimplementedMemoryServiceServer) Save(context.Context, *MemoryServiceSaveRequest) (*MemoryServiceSaveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Save not implemented")
+}
 func (UnimplementedMemoryServiceServer) Consolidate(context.Context, *MemoryServiceConsolidateRequest) (*MemoryServiceConsolidateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Consolidate not implemented")
 }
 func (UnimplementedMemoryServiceServer) History(context.Context, *MemoryServiceHistoryRequest) (*MemoryServiceHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method History not implemented")
 }
-func (UnimplementedMemoryServiceServer) GetRollingSummary(context.Context, *MemoryServiceGetRollingSummaryRequest) (*MemoryServiceGetRollingSummaryResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetRollingSummary not implemented")
+func (UnimplementedMemoryServiceServer) GetSummary(context.Context, *MemoryServiceGetSummaryRequest) (*MemoryServiceGetSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSummary not implemented")
 }
-func (UnimplementedMemoryServiceServer) SetRollingSummary(context.Context, *MemoryServiceSetRollingSummaryRequest) (*MemoryServiceSetRollingSummaryResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetRollingSummary not implemented")
+func (UnimplementedMemoryServiceServer) SetSummary(context.Context, *MemoryServiceSetSummaryRequest) (*MemoryServiceSetSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetSummary not implemented")
+}
+func (UnimplementedMemoryServiceServer) RebuildSummary(context.Context, *MemoryServiceRebuildSummaryRequest) (*MemoryServiceRebuildSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RebuildSummary not implemented")
 }
 func (UnimplementedMemoryServiceServer) Stats(context.Context, *MemoryServiceStatsRequest) (*MemoryServiceStatsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stats not implemented")
-}
-func (UnimplementedMemoryServiceServer) Hot(context.Context, *MemoryServiceHotRequest) (*MemoryServiceHotResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Hot not implemented")
 }
 func (UnimplementedMemoryServiceServer) mustEmbedUnimplementedMemoryServiceServer() {}
 func (UnimplementedMemoryServiceServer) testEmbeddedByValue()                       {}
@@ -520,6 +552,24 @@ func _MemoryService_Unlink_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MemoryService_Save_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryServiceSaveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).Save(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_Save_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).Save(ctx, req.(*MemoryServiceSaveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MemoryService_Consolidate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(MemoryServiceConsolidateRequest)
 	if err := dec(in); err != nil {
@@ -556,38 +606,56 @@ func _MemoryService_History_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
-func _MemoryService_GetRollingSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(MemoryServiceGetRollingSummaryRequest)
+func _MemoryService_GetSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryServiceGetSummaryRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(MemoryServiceServer).GetRollingSummary(ctx, in)
+		return srv.(MemoryServiceServer).GetSummary(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: MemoryService_GetRollingSummary_FullMethodName,
+		FullMethod: MemoryService_GetSummary_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).GetRollingSummary(ctx, req.(*MemoryServiceGetRollingSummaryRequest))
+		return srv.(MemoryServiceServer).GetSummary(ctx, req.(*MemoryServiceGetSummaryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _MemoryService_SetRollingSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(MemoryServiceSetRollingSummaryRequest)
+func _MemoryService_SetSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryServiceSetSummaryRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(MemoryServiceServer).SetRollingSummary(ctx, in)
+		return srv.(MemoryServiceServer).SetSummary(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: MemoryService_SetRollingSummary_FullMethodName,
+		FullMethod: MemoryService_SetSummary_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).SetRollingSummary(ctx, req.(*MemoryServiceSetRollingSummaryRequest))
+		return srv.(MemoryServiceServer).SetSummary(ctx, req.(*MemoryServiceSetSummaryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_RebuildSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryServiceRebuildSummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).RebuildSummary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_RebuildSummary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).RebuildSummary(ctx, req.(*MemoryServiceRebuildSummaryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -606,24 +674,6 @@ func _MemoryService_Stats_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).Stats(ctx, req.(*MemoryServiceStatsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_Hot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(MemoryServiceHotRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).Hot(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_Hot_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).Hot(ctx, req.(*MemoryServiceHotRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -672,6 +722,10 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _MemoryService_Unlink_Handler,
 		},
 		{
+			MethodName: "Save",
+			Handler:    _MemoryService_Save_Handler,
+		},
+		{
 			MethodName: "Consolidate",
 			Handler:    _MemoryService_Consolidate_Handler,
 		},
@@ -680,20 +734,20 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _MemoryService_History_Handler,
 		},
 		{
-			MethodName: "GetRollingSummary",
-			Handler:    _MemoryService_GetRollingSummary_Handler,
+			MethodName: "GetSummary",
+			Handler:    _MemoryService_GetSummary_Handler,
 		},
 		{
-			MethodName: "SetRollingSummary",
-			Handler:    _MemoryService_SetRollingSummary_Handler,
+			MethodName: "SetSummary",
+			Handler:    _MemoryService_SetSummary_Handler,
+		},
+		{
+			MethodName: "RebuildSummary",
+			Handler:    _MemoryService_RebuildSummary_Handler,
 		},
 		{
 			MethodName: "Stats",
 			Handler:    _MemoryService_Stats_Handler,
-		},
-		{
-			MethodName: "Hot",
-			Handler:    _MemoryService_Hot_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

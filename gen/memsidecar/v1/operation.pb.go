@@ -22,28 +22,122 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Operation is everything that one write changed, applied as a whole.
+// Actor is the part of the system that made an operation.
+type Actor int32
+
+const (
+	// Not known to this version.
+	Actor_ACTOR_UNSPECIFIED Actor = 0
+	// A client.
+	Actor_ACTOR_CLIENT Actor = 1
+	// The reflection of a session.
+	Actor_ACTOR_REFLECT Actor = 2
+	// Consolidation.
+	Actor_ACTOR_CONSOLIDATE Actor = 3
+	// The archiver.
+	Actor_ACTOR_ARCHIVE Actor = 4
+	// An undo.
+	Actor_ACTOR_UNDO Actor = 5
+	// The adoption of files that were there before the store.
+	Actor_ACTOR_ADOPT Actor = 6
+	// The recording of a session.
+	Actor_ACTOR_SESSION Actor = 7
+	// The daemon itself.
+	Actor_ACTOR_DAEMON Actor = 8
+	// An import.
+	Actor_ACTOR_IMPORT Actor = 9
+	// An edit of a published file.
+	Actor_ACTOR_EDIT Actor = 10
+	// An edit of a file of a view.
+	Actor_ACTOR_VIEW Actor = 11
+	// The repair of a damaged journal.
+	Actor_ACTOR_REPAIR Actor = 12
+)
+
+// Enum value maps for Actor.
+var (
+	Actor_name = map[int32]string{
+		0:  "ACTOR_UNSPECIFIED",
+		1:  "ACTOR_CLIENT",
+		2:  "ACTOR_REFLECT",
+		3:  "ACTOR_CONSOLIDATE",
+		4:  "ACTOR_ARCHIVE",
+		5:  "ACTOR_UNDO",
+		6:  "ACTOR_ADOPT",
+		7:  "ACTOR_SESSION",
+		8:  "ACTOR_DAEMON",
+		9:  "ACTOR_IMPORT",
+		10: "ACTOR_EDIT",
+		11: "ACTOR_VIEW",
+		12: "ACTOR_REPAIR",
+	}
+	Actor_value = map[string]int32{
+		"ACTOR_UNSPECIFIED": 0,
+		"ACTOR_CLIENT":      1,
+		"ACTOR_REFLECT":     2,
+		"ACTOR_CONSOLIDATE": 3,
+		"ACTOR_ARCHIVE":     4,
+		"ACTOR_UNDO":        5,
+		"ACTOR_ADOPT":       6,
+		"ACTOR_SESSION":     7,
+		"ACTOR_DAEMON":      8,
+		"ACTOR_IMPORT":      9,
+		"ACTOR_EDIT":        10,
+		"ACTOR_VIEW":        11,
+		"ACTOR_REPAIR":      12,
+	}
+)
+
+func (x Actor) Enum() *Actor {
+	p := new(Actor)
+	*p = x
+	return p
+}
+
+func (x Actor) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Actor) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_operation_proto_enumTypes[0].Descriptor()
+}
+
+func (Actor) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_operation_proto_enumTypes[0]
+}
+
+func (x Actor) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Actor.Descriptor instead.
+func (Actor) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_operation_proto_rawDescGZIP(), []int{0}
+}
+
+// Operation is everything that one write changed. It is applied as a whole.
 type Operation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the operation; later operations have larger numbers, with gaps.
-	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Id, for people to type and for OperationService: a number that grows with time, a hyphen, and a short mark of the
+	// epoch in which the operation was written. Treat it as opaque.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// When it was done.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
 	// Space that it changed.
 	Space string `protobuf:"bytes,3,opt,name=space,proto3" json:"space,omitempty"`
-	// Who asked for it: client, reflect, consolidate, archive, undo, adopt, session, daemon, import, edit or view.
-	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Who made it.
+	Actor Actor `protobuf:"varint,4,opt,name=actor,proto3,enum=memsidecar.v1.Actor" json:"actor,omitempty"`
 	// Why, for people; may be empty.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that it belongs to; may be empty.
-	Session string `protobuf:"bytes,6,opt,name=session,proto3" json:"session,omitempty"`
-	// Operation that it is the inverse of; 0 when it is none.
-	Undoes int64 `protobuf:"varint,7,opt,name=undoes,proto3" json:"undoes,omitempty"`
-	// The store that wrote it.
-	Origin string `protobuf:"bytes,8,opt,name=origin,proto3" json:"origin,omitempty"`
-	// What it changed, in order. In lists the changes may be left out.
+	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Operation that it is the inverse of; empty when it is not an undo.
+	UndoesOperationId string `protobuf:"bytes,7,opt,name=undoes_operation_id,json=undoesOperationId,proto3" json:"undoes_operation_id,omitempty"`
+	// Epoch in which it was written.
+	Epoch string `protobuf:"bytes,8,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// The changes, in order. A response may hold only a part of them or none; change_count counts all.
 	Changes []*Change `protobuf:"bytes,9,rep,name=changes,proto3" json:"changes,omitempty"`
-	// How many changes it has.
+	// Number of changes.
 	ChangeCount   int32 `protobuf:"varint,10,opt,name=change_count,json=changeCount,proto3" json:"change_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -79,11 +173,11 @@ func (*Operation) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_operation_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Operation) GetNumber() int64 {
+func (x *Operation) GetId() string {
 	if x != nil {
-		return x.Number
+		return x.Id
 	}
-	return 0
+	return ""
 }
 
 func (x *Operation) GetAt() *timestamppb.Timestamp {
@@ -100,11 +194,11 @@ func (x *Operation) GetSpace() string {
 	return ""
 }
 
-func (x *Operation) GetActor() string {
+func (x *Operation) GetActor() Actor {
 	if x != nil {
 		return x.Actor
 	}
-	return ""
+	return Actor_ACTOR_UNSPECIFIED
 }
 
 func (x *Operation) GetReason() string {
@@ -114,23 +208,23 @@ func (x *Operation) GetReason() string {
 	return ""
 }
 
-func (x *Operation) GetSession() string {
+func (x *Operation) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
 
-func (x *Operation) GetUndoes() int64 {
+func (x *Operation) GetUndoesOperationId() string {
 	if x != nil {
-		return x.Undoes
+		return x.UndoesOperationId
 	}
-	return 0
+	return ""
 }
 
-func (x *Operation) GetOrigin() string {
+func (x *Operation) GetEpoch() string {
 	if x != nil {
-		return x.Origin
+		return x.Epoch
 	}
 	return ""
 }
@@ -152,7 +246,7 @@ func (x *Operation) GetChangeCount() int32 {
 // Change is one change of one thing.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was changed.
+	// The thing that was changed.
 	//
 	// Types that are valid to be assigned to Subject:
 	//
@@ -163,7 +257,7 @@ type Change struct {
 	//	*Change_Forgotten
 	//	*Change_Session
 	//	*Change_Message
-	//	*Change_Touch
+	//	*Change_Access
 	//	*Change_Archive
 	Subject       isChange_Subject `protobuf_oneof:"subject"`
 	unknownFields protoimpl.UnknownFields
@@ -270,10 +364,10 @@ func (x *Change) GetMessage() *MessageChange {
 	return nil
 }
 
-func (x *Change) GetTouch() *TouchChange {
+func (x *Change) GetAccess() *AccessChange {
 	if x != nil {
-		if x, ok := x.Subject.(*Change_Touch); ok {
-			return x.Touch
+		if x, ok := x.Subject.(*Change_Access); ok {
+			return x.Access
 		}
 	}
 	return nil
@@ -327,9 +421,9 @@ type Change_Message struct {
 	Message *MessageChange `protobuf:"bytes,7,opt,name=message,proto3,oneof"`
 }
 
-type Change_Touch struct {
+type Change_Access struct {
 	// The access count of a memory.
-	Touch *TouchChange `protobuf:"bytes,8,opt,name=touch,proto3,oneof"`
+	Access *AccessChange `protobuf:"bytes,8,opt,name=access,proto3,oneof"`
 }
 
 type Change_Archive struct {
@@ -351,7 +445,7 @@ func (*Change_Session) isChange_Subject() {}
 
 func (*Change_Message) isChange_Subject() {}
 
-func (*Change_Touch) isChange_Subject() {}
+func (*Change_Access) isChange_Subject() {}
 
 func (*Change_Archive) isChange_Subject() {}
 
@@ -360,9 +454,9 @@ type MemoryChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As it was.
+	// State before the change.
 	Before *Memory `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
-	// As it is since.
+	// State after the change.
 	After         *Memory `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -426,9 +520,9 @@ type EntryChange struct {
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
 	// The entry.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// As it was.
+	// State before the change.
 	Before *LogEntry `protobuf:"bytes,3,opt,name=before,proto3" json:"before,omitempty"`
-	// As it is since.
+	// State after the change.
 	After         *LogEntry `protobuf:"bytes,4,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -497,9 +591,9 @@ type DayChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Date of the daily log.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// As it was.
+	// State before the change.
 	Before *LogDay `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
-	// As it is since.
+	// State after the change.
 	After         *LogDay `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -559,9 +653,9 @@ func (x *DayChange) GetAfter() *LogDay {
 // SummaryChange replaces the rolling summary.
 type SummaryChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it was.
+	// Text before the change.
 	Before string `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
-	// As it is since.
+	// Text after the change.
 	After         string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -611,14 +705,14 @@ func (x *SummaryChange) GetAfter() string {
 	return ""
 }
 
-// ForgottenChange adds (no before) or takes back (no after) a value that must not be learnt again.
+// ForgottenChange adds (no before) or removes (no after) a value that must not be learnt again.
 type ForgottenChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Hash of the value.
 	Hash string `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"`
-	// When it had been forgotten.
+	// When the value had been forgotten.
 	Before *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
-	// When it was forgotten.
+	// When the value was forgotten.
 	After         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -680,9 +774,9 @@ type SessionChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As it was.
+	// State before the change.
 	Before *Session `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
-	// As it is since.
+	// State after the change.
 	After         *Session `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -743,7 +837,7 @@ func (x *SessionChange) GetAfter() *Session {
 type MessageChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
-	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The message.
 	Message       *SessionMessage `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -780,9 +874,9 @@ func (*MessageChange) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_operation_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *MessageChange) GetSession() string {
+func (x *MessageChange) GetSessionId() string {
 	if x != nil {
-		return x.Session
+		return x.SessionId
 	}
 	return ""
 }
@@ -794,12 +888,12 @@ func (x *MessageChange) GetMessage() *SessionMessage {
 	return nil
 }
 
-// TouchChange adds accesses to a memory.
-type TouchChange struct {
+// AccessChange adds to the access count of a memory.
+type AccessChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// How many accesses.
+	// Number of accesses.
 	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// When the newest of them was.
 	At            *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
@@ -807,20 +901,20 @@ type TouchChange struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *TouchChange) Reset() {
-	*x = TouchChange{}
+func (x *AccessChange) Reset() {
+	*x = AccessChange{}
 	mi := &file_memsidecar_v1_operation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *TouchChange) String() string {
+func (x *AccessChange) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*TouchChange) ProtoMessage() {}
+func (*AccessChange) ProtoMessage() {}
 
-func (x *TouchChange) ProtoReflect() protoreflect.Message {
+func (x *AccessChange) ProtoReflect() protoreflect.Message {
 	mi := &file_memsidecar_v1_operation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -832,26 +926,26 @@ func (x *TouchChange) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TouchChange.ProtoReflect.Descriptor instead.
-func (*TouchChange) Descriptor() ([]byte, []int) {
+// Deprecated: Use AccessChange.ProtoReflect.Descriptor instead.
+func (*AccessChange) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_operation_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *TouchChange) GetId() string {
+func (x *AccessChange) GetId() string {
 	if x != nil {
 		return x.Id
 	}
 	return ""
 }
 
-func (x *TouchChange) GetCount() int64 {
+func (x *AccessChange) GetCount() int64 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *TouchChange) GetAt() *timestamppb.Timestamp {
+func (x *AccessChange) GetAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.At
 	}
@@ -863,9 +957,9 @@ type ArchiveChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The record.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As it was.
+	// State before the change.
 	Before *ArchivedLog `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
-	// As it is since.
+	// State after the change.
 	After         *ArchivedLog `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -926,19 +1020,20 @@ var File_memsidecar_v1_operation_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\n" +
-	"\x1dmemsidecar/v1/operation.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\xb1\x02\n" +
-	"\tOperation\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\x03R\x06number\x12*\n" +
+	"\x1dmemsidecar/v1/operation.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\xda\x02\n" +
+	"\tOperation\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
-	"\x05space\x18\x03 \x01(\tR\x05space\x12\x14\n" +
-	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x18\n" +
-	"\asession\x18\x06 \x01(\tR\asession\x12\x16\n" +
-	"\x06undoes\x18\a \x01(\x03R\x06undoes\x12\x16\n" +
-	"\x06origin\x18\b \x01(\tR\x06origin\x12/\n" +
+	"\x05space\x18\x03 \x01(\tR\x05space\x12*\n" +
+	"\x05actor\x18\x04 \x01(\x0e2\x14.memsidecar.v1.ActorR\x05actor\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x06 \x01(\tR\tsessionId\x12.\n" +
+	"\x13undoes_operation_id\x18\a \x01(\tR\x11undoesOperationId\x12\x14\n" +
+	"\x05epoch\x18\b \x01(\tR\x05epoch\x12/\n" +
 	"\achanges\x18\t \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12!\n" +
 	"\fchange_count\x18\n" +
-	" \x01(\x05R\vchangeCount\"\x88\x04\n" +
+	" \x01(\x05R\vchangeCount\"\x8b\x04\n" +
 	"\x06Change\x125\n" +
 	"\x06memory\x18\x01 \x01(\v2\x1b.memsidecar.v1.MemoryChangeH\x00R\x06memory\x122\n" +
 	"\x05entry\x18\x02 \x01(\v2\x1a.memsidecar.v1.EntryChangeH\x00R\x05entry\x12,\n" +
@@ -946,8 +1041,8 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\asummary\x18\x04 \x01(\v2\x1c.memsidecar.v1.SummaryChangeH\x00R\asummary\x12>\n" +
 	"\tforgotten\x18\x05 \x01(\v2\x1e.memsidecar.v1.ForgottenChangeH\x00R\tforgotten\x128\n" +
 	"\asession\x18\x06 \x01(\v2\x1c.memsidecar.v1.SessionChangeH\x00R\asession\x128\n" +
-	"\amessage\x18\a \x01(\v2\x1c.memsidecar.v1.MessageChangeH\x00R\amessage\x122\n" +
-	"\x05touch\x18\b \x01(\v2\x1a.memsidecar.v1.TouchChangeH\x00R\x05touch\x128\n" +
+	"\amessage\x18\a \x01(\v2\x1c.memsidecar.v1.MessageChangeH\x00R\amessage\x125\n" +
+	"\x06access\x18\b \x01(\v2\x1b.memsidecar.v1.AccessChangeH\x00R\x06access\x128\n" +
 	"\aarchive\x18\t \x01(\v2\x1c.memsidecar.v1.ArchiveChangeH\x00R\aarchiveB\t\n" +
 	"\asubject\"z\n" +
 	"\fMemoryChange\x12\x0e\n" +
@@ -973,18 +1068,37 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\rSessionChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x06before\x18\x02 \x01(\v2\x16.memsidecar.v1.SessionR\x06before\x12,\n" +
-	"\x05after\x18\x03 \x01(\v2\x16.memsidecar.v1.SessionR\x05after\"b\n" +
-	"\rMessageChange\x12\x18\n" +
-	"\asession\x18\x01 \x01(\tR\asession\x127\n" +
-	"\amessage\x18\x02 \x01(\v2\x1d.memsidecar.v1.SessionMessageR\amessage\"_\n" +
-	"\vTouchChange\x12\x0e\n" +
+	"\x05after\x18\x03 \x01(\v2\x16.memsidecar.v1.SessionR\x05after\"g\n" +
+	"\rMessageChange\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\x127\n" +
+	"\amessage\x18\x02 \x01(\v2\x1d.memsidecar.v1.SessionMessageR\amessage\"`\n" +
+	"\fAccessChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12*\n" +
 	"\x02at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x85\x01\n" +
 	"\rArchiveChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\x06before\x18\x02 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x06before\x120\n" +
-	"\x05after\x18\x03 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x05afterB\xb9\x01\n" +
+	"\x05after\x18\x03 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x05after*\xf7\x01\n" +
+	"\x05Actor\x12\x15\n" +
+	"\x11ACTOR_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fACTOR_CLIENT\x10\x01\x12\x11\n" +
+	"\rACTOR_REFLECT\x10\x02\x12\x15\n" +
+	"\x11ACTOR_CONSOLIDATE\x10\x03\x12\x11\n" +
+	"\rACTOR_ARCHIVE\x10\x04\x12\x0e\n" +
+	"\n" +
+	"ACTOR_UNDO\x10\x05\x12\x0f\n" +
+	"\vACTOR_ADOPT\x10\x06\x12\x11\n" +
+	"\rACTOR_SESSION\x10\a\x12\x10\n" +
+	"\fACTOR_DAEMON\x10\b\x12\x10\n" +
+	"\fACTOR_IMPORT\x10\t\x12\x0e\n" +
+	"\n" +
+	"ACTOR_EDIT\x10\n" +
+	"\x12\x0e\n" +
+	"\n" +
+	"ACTOR_VIEW\x10\v\x12\x10\n" +
+	"\fACTOR_REPAIR\x10\fB\xb9\x01\n" +
 	"\x11com.memsidecar.v1B\x0eOperationProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -999,58 +1113,61 @@ func file_memsidecar_v1_operation_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_operation_proto_rawDescData
 }
 
+var file_memsidecar_v1_operation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_memsidecar_v1_operation_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_memsidecar_v1_operation_proto_goTypes = []any{
-	(*Operation)(nil),             // 0: memsidecar.v1.Operation
-	(*Change)(nil),                // 1: memsidecar.v1.Change
-	(*MemoryChange)(nil),          // 2: memsidecar.v1.MemoryChange
-	(*EntryChange)(nil),           // 3: memsidecar.v1.EntryChange
-	(*DayChange)(nil),             // 4: memsidecar.v1.DayChange
-	(*SummaryChange)(nil),         // 5: memsidecar.v1.SummaryChange
-	(*ForgottenChange)(nil),       // 6: memsidecar.v1.ForgottenChange
-	(*SessionChange)(nil),         // 7: memsidecar.v1.SessionChange
-	(*MessageChange)(nil),         // 8: memsidecar.v1.MessageChange
-	(*TouchChange)(nil),           // 9: memsidecar.v1.TouchChange
-	(*ArchiveChange)(nil),         // 10: memsidecar.v1.ArchiveChange
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
-	(*Memory)(nil),                // 12: memsidecar.v1.Memory
-	(*LogEntry)(nil),              // 13: memsidecar.v1.LogEntry
-	(*LogDay)(nil),                // 14: memsidecar.v1.LogDay
-	(*Session)(nil),               // 15: memsidecar.v1.Session
-	(*SessionMessage)(nil),        // 16: memsidecar.v1.SessionMessage
-	(*ArchivedLog)(nil),           // 17: memsidecar.v1.ArchivedLog
+	(Actor)(0),                    // 0: memsidecar.v1.Actor
+	(*Operation)(nil),             // 1: memsidecar.v1.Operation
+	(*Change)(nil),                // 2: memsidecar.v1.Change
+	(*MemoryChange)(nil),          // 3: memsidecar.v1.MemoryChange
+	(*EntryChange)(nil),           // 4: memsidecar.v1.EntryChange
+	(*DayChange)(nil),             // 5: memsidecar.v1.DayChange
+	(*SummaryChange)(nil),         // 6: memsidecar.v1.SummaryChange
+	(*ForgottenChange)(nil),       // 7: memsidecar.v1.ForgottenChange
+	(*SessionChange)(nil),         // 8: memsidecar.v1.SessionChange
+	(*MessageChange)(nil),         // 9: memsidecar.v1.MessageChange
+	(*AccessChange)(nil),          // 10: memsidecar.v1.AccessChange
+	(*ArchiveChange)(nil),         // 11: memsidecar.v1.ArchiveChange
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*Memory)(nil),                // 13: memsidecar.v1.Memory
+	(*LogEntry)(nil),              // 14: memsidecar.v1.LogEntry
+	(*LogDay)(nil),                // 15: memsidecar.v1.LogDay
+	(*Session)(nil),               // 16: memsidecar.v1.Session
+	(*SessionMessage)(nil),        // 17: memsidecar.v1.SessionMessage
+	(*ArchivedLog)(nil),           // 18: memsidecar.v1.ArchivedLog
 }
 var file_memsidecar_v1_operation_proto_depIdxs = []int32{
-	11, // 0: memsidecar.v1.Operation.at:type_name -> google.protobuf.Timestamp
-	1,  // 1: memsidecar.v1.Operation.changes:type_name -> memsidecar.v1.Change
-	2,  // 2: memsidecar.v1.Change.memory:type_name -> memsidecar.v1.MemoryChange
-	3,  // 3: memsidecar.v1.Change.entry:type_name -> memsidecar.v1.EntryChange
-	4,  // 4: memsidecar.v1.Change.day:type_name -> memsidecar.v1.DayChange
-	5,  // 5: memsidecar.v1.Change.summary:type_name -> memsidecar.v1.SummaryChange
-	6,  // 6: memsidecar.v1.Change.forgotten:type_name -> memsidecar.v1.ForgottenChange
-	7,  // 7: memsidecar.v1.Change.session:type_name -> memsidecar.v1.SessionChange
-	8,  // 8: memsidecar.v1.Change.message:type_name -> memsidecar.v1.MessageChange
-	9,  // 9: memsidecar.v1.Change.touch:type_name -> memsidecar.v1.TouchChange
-	10, // 10: memsidecar.v1.Change.archive:type_name -> memsidecar.v1.ArchiveChange
-	12, // 11: memsidecar.v1.MemoryChange.before:type_name -> memsidecar.v1.Memory
-	12, // 12: memsidecar.v1.MemoryChange.after:type_name -> memsidecar.v1.Memory
-	13, // 13: memsidecar.v1.EntryChange.before:type_name -> memsidecar.v1.LogEntry
-	13, // 14: memsidecar.v1.EntryChange.after:type_name -> memsidecar.v1.LogEntry
-	14, // 15: memsidecar.v1.DayChange.before:type_name -> memsidecar.v1.LogDay
-	14, // 16: memsidecar.v1.DayChange.after:type_name -> memsidecar.v1.LogDay
-	11, // 17: memsidecar.v1.ForgottenChange.before:type_name -> google.protobuf.Timestamp
-	11, // 18: memsidecar.v1.ForgottenChange.after:type_name -> google.protobuf.Timestamp
-	15, // 19: memsidecar.v1.SessionChange.before:type_name -> memsidecar.v1.Session
-	15, // 20: memsidecar.v1.SessionChange.after:type_name -> memsidecar.v1.Session
-	16, // 21: memsidecar.v1.MessageChange.message:type_name -> memsidecar.v1.SessionMessage
-	11, // 22: memsidecar.v1.TouchChange.at:type_name -> google.protobuf.Timestamp
-	17, // 23: memsidecar.v1.ArchiveChange.before:type_name -> memsidecar.v1.ArchivedLog
-	17, // 24: memsidecar.v1.ArchiveChange.after:type_name -> memsidecar.v1.ArchivedLog
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	12, // 0: memsidecar.v1.Operation.at:type_name -> google.protobuf.Timestamp
+	0,  // 1: memsidecar.v1.Operation.actor:type_name -> memsidecar.v1.Actor
+	2,  // 2: memsidecar.v1.Operation.changes:type_name -> memsidecar.v1.Change
+	3,  // 3: memsidecar.v1.Change.memory:type_name -> memsidecar.v1.MemoryChange
+	4,  // 4: memsidecar.v1.Change.entry:type_name -> memsidecar.v1.EntryChange
+	5,  // 5: memsidecar.v1.Change.day:type_name -> memsidecar.v1.DayChange
+	6,  // 6: memsidecar.v1.Change.summary:type_name -> memsidecar.v1.SummaryChange
+	7,  // 7: memsidecar.v1.Change.forgotten:type_name -> memsidecar.v1.ForgottenChange
+	8,  // 8: memsidecar.v1.Change.session:type_name -> memsidecar.v1.SessionChange
+	9,  // 9: memsidecar.v1.Change.message:type_name -> memsidecar.v1.MessageChange
+	10, // 10: memsidecar.v1.Change.access:type_name -> memsidecar.v1.AccessChange
+	11, // 11: memsidecar.v1.Change.archive:type_name -> memsidecar.v1.ArchiveChange
+	13, // 12: memsidecar.v1.MemoryChange.before:type_name -> memsidecar.v1.Memory
+	13, // 13: memsidecar.v1.MemoryChange.after:type_name -> memsidecar.v1.Memory
+	14, // 14: memsidecar.v1.EntryChange.before:type_name -> memsidecar.v1.LogEntry
+	14, // 15: memsidecar.v1.EntryChange.after:type_name -> memsidecar.v1.LogEntry
+	15, // 16: memsidecar.v1.DayChange.before:type_name -> memsidecar.v1.LogDay
+	15, // 17: memsidecar.v1.DayChange.after:type_name -> memsidecar.v1.LogDay
+	12, // 18: memsidecar.v1.ForgottenChange.before:type_name -> google.protobuf.Timestamp
+	12, // 19: memsidecar.v1.ForgottenChange.after:type_name -> google.protobuf.Timestamp
+	16, // 20: memsidecar.v1.SessionChange.before:type_name -> memsidecar.v1.Session
+	16, // 21: memsidecar.v1.SessionChange.after:type_name -> memsidecar.v1.Session
+	17, // 22: memsidecar.v1.MessageChange.message:type_name -> memsidecar.v1.SessionMessage
+	12, // 23: memsidecar.v1.AccessChange.at:type_name -> google.protobuf.Timestamp
+	18, // 24: memsidecar.v1.ArchiveChange.before:type_name -> memsidecar.v1.ArchivedLog
+	18, // 25: memsidecar.v1.ArchiveChange.after:type_name -> memsidecar.v1.ArchivedLog
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_operation_proto_init() }
@@ -1069,7 +1186,7 @@ func file_memsidecar_v1_operation_proto_init() {
 		(*Change_Forgotten)(nil),
 		(*Change_Session)(nil),
 		(*Change_Message)(nil),
-		(*Change_Touch)(nil),
+		(*Change_Access)(nil),
 		(*Change_Archive)(nil),
 	}
 	type x struct{}
@@ -1077,13 +1194,14 @@ func file_memsidecar_v1_operation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_operation_proto_rawDesc), len(file_memsidecar_v1_operation_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_memsidecar_v1_operation_proto_goTypes,
 		DependencyIndexes: file_memsidecar_v1_operation_proto_depIdxs,
+		EnumInfos:         file_memsidecar_v1_operation_proto_enumTypes,
 		MessageInfos:      file_memsidecar_v1_operation_proto_msgTypes,
 	}.Build()
 	File_memsidecar_v1_operation_proto = out.File

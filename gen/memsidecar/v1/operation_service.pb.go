@@ -26,17 +26,18 @@ type OperationServiceListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Any of these spaces; empty means all.
 	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
-	// Smallest number; default 1.
-	From int64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
-	// Largest number; 0 means the newest.
-	To int64 `protobuf:"varint,3,opt,name=to,proto3" json:"to,omitempty"`
+	// Oldest operation; empty means no bound.
+	FirstId string `protobuf:"bytes,2,opt,name=first_id,json=firstId,proto3" json:"first_id,omitempty"`
+	// Newest operation, inclusive; empty means no bound.
+	LastId string `protobuf:"bytes,3,opt,name=last_id,json=lastId,proto3" json:"last_id,omitempty"`
 	// 1 to 1,000; default 50.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Also the counting of accesses and the messages of sessions.
-	IncludeAll bool `protobuf:"varint,6,opt,name=include_all,json=includeAll,proto3" json:"include_all,omitempty"`
-	// Send the changes with each operation; by default only their count.
+	// Include access counts and session messages.
+	IncludeBookkeeping bool `protobuf:"varint,6,opt,name=include_bookkeeping,json=includeBookkeeping,proto3" json:"include_bookkeeping,omitempty"`
+	// Send the changes with each operation; by default only their count. Changes of an operation larger than 3 MiB are
+	// left out: read them with Get.
 	IncludeChanges bool `protobuf:"varint,7,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -79,18 +80,18 @@ func (x *OperationServiceListRequest) GetSpaces() []string {
 	return nil
 }
 
-func (x *OperationServiceListRequest) GetFrom() int64 {
+func (x *OperationServiceListRequest) GetFirstId() string {
 	if x != nil {
-		return x.From
+		return x.FirstId
 	}
-	return 0
+	return ""
 }
 
-func (x *OperationServiceListRequest) GetTo() int64 {
+func (x *OperationServiceListRequest) GetLastId() string {
 	if x != nil {
-		return x.To
+		return x.LastId
 	}
-	return 0
+	return ""
 }
 
 func (x *OperationServiceListRequest) GetPageSize() int32 {
@@ -107,9 +108,9 @@ func (x *OperationServiceListRequest) GetPageToken() string {
 	return ""
 }
 
-func (x *OperationServiceListRequest) GetIncludeAll() bool {
+func (x *OperationServiceListRequest) GetIncludeBookkeeping() bool {
 	if x != nil {
-		return x.IncludeAll
+		return x.IncludeBookkeeping
 	}
 	return false
 }
@@ -126,7 +127,7 @@ type OperationServiceListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Newest first.
 	Operations []*Operation `protobuf:"bytes,1,rep,name=operations,proto3" json:"operations,omitempty"`
-	// Empty when this was the last page.
+	// Token of the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -179,8 +180,12 @@ func (x *OperationServiceListResponse) GetNextPageToken() string {
 // OperationServiceGetRequest names an operation.
 type OperationServiceGetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the operation, 1 or more.
-	Number        int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The operation.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// 1 to 1,000; default 1,000.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,18 +220,34 @@ func (*OperationServiceGetRequest) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_operation_service_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *OperationServiceGetRequest) GetNumber() int64 {
+func (x *OperationServiceGetRequest) GetId() string {
 	if x != nil {
-		return x.Number
+		return x.Id
+	}
+	return ""
+}
+
+func (x *OperationServiceGetRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
 	}
 	return 0
 }
 
-// OperationServiceGetResponse holds the operation.
+func (x *OperationServiceGetRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// OperationServiceGetResponse is one page of an operation.
 type OperationServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With all its changes.
-	Operation     *Operation `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	// The operation, with the changes of this page.
+	Operation *Operation `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -268,14 +289,21 @@ func (x *OperationServiceGetResponse) GetOperation() *Operation {
 	return nil
 }
 
+func (x *OperationServiceGetResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // OperationServiceUndoRequest names an operation.
 type OperationServiceUndoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the operation, 1 or more.
-	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Makes the request repeatable; optional.
+	// The operation.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -311,11 +339,11 @@ func (*OperationServiceUndoRequest) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_operation_service_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *OperationServiceUndoRequest) GetNumber() int64 {
+func (x *OperationServiceUndoRequest) GetId() string {
 	if x != nil {
-		return x.Number
+		return x.Id
 	}
-	return 0
+	return ""
 }
 
 func (x *OperationServiceUndoRequest) GetIdempotencyKey() string {
@@ -332,10 +360,10 @@ func (x *OperationServiceUndoRequest) GetReason() string {
 	return ""
 }
 
-// OperationServiceUndoResponse says what was taken back.
+// OperationServiceUndoResponse reports the result.
 type OperationServiceUndoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the new operation; each REJECTED outcome names something that was left alone because it was changed later.
+	// Each REJECTED outcome names something that a later operation changed and that stays as it is.
 	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -378,20 +406,19 @@ func (x *OperationServiceUndoResponse) GetResult() *WriteResult {
 	return nil
 }
 
-// OperationServiceWatchRequest says where to begin.
+// OperationServiceWatchRequest names the start.
 type OperationServiceWatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Send operations with a larger number, at first those of the past; absent: only those to come.
-	After *int64 `protobuf:"varint,1,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// Send operations after this cursor, past ones first: a cursor of a response, an operation id, or a position of
+	// another call; "0" means from the first operation. Empty means only operations to come. FAILED_PRECONDITION with EPOCH_CHANGED when the store is in
+	// another epoch since a backup was restored: read everything again.
+	Cursor string `protobuf:"bytes,1,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Any of these spaces; empty means all.
 	Spaces []string `protobuf:"bytes,2,rep,name=spaces,proto3" json:"spaces,omitempty"`
-	// Also the counting of accesses and the messages of sessions.
-	IncludeAll bool `protobuf:"varint,3,opt,name=include_all,json=includeAll,proto3" json:"include_all,omitempty"`
-	// Epoch that after belongs to, as AdminService.Info said it; optional. FAILED_PRECONDITION (EPOCH_CHANGED) when the store is on another one by
-	// now, because a backup was restored; so it is, with or without this, when after is a number that the store has not reached.
-	Epoch         string `protobuf:"bytes,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Include access counts and session messages.
+	IncludeBookkeeping bool `protobuf:"varint,3,opt,name=include_bookkeeping,json=includeBookkeeping,proto3" json:"include_bookkeeping,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *OperationServiceWatchRequest) Reset() {
@@ -424,11 +451,11 @@ func (*OperationServiceWatchRequest) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_operation_service_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *OperationServiceWatchRequest) GetAfter() int64 {
-	if x != nil && x.After != nil {
-		return *x.After
+func (x *OperationServiceWatchRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
 	}
-	return 0
+	return ""
 }
 
 func (x *OperationServiceWatchRequest) GetSpaces() []string {
@@ -438,25 +465,20 @@ func (x *OperationServiceWatchRequest) GetSpaces() []string {
 	return nil
 }
 
-func (x *OperationServiceWatchRequest) GetIncludeAll() bool {
+func (x *OperationServiceWatchRequest) GetIncludeBookkeeping() bool {
 	if x != nil {
-		return x.IncludeAll
+		return x.IncludeBookkeeping
 	}
 	return false
 }
 
-func (x *OperationServiceWatchRequest) GetEpoch() string {
-	if x != nil {
-		return x.Epoch
-	}
-	return ""
-}
-
-// OperationServiceWatchResponse is one operation.
+// OperationServiceWatchResponse is one operation, or a part of a large one.
 type OperationServiceWatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With all its changes. Its number is what a later Watch resumes after.
-	Operation     *Operation `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	// The operation. One larger than 3 MiB comes in several responses, each with the next changes.
+	Operation *Operation `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"`
+	// Cursor to resume after this operation. Empty while further changes of the same operation follow.
+	Cursor        string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -498,45 +520,53 @@ func (x *OperationServiceWatchResponse) GetOperation() *Operation {
 	return nil
 }
 
+func (x *OperationServiceWatchResponse) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
 var File_memsidecar_v1_operation_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_operation_service_proto_rawDesc = "" +
 	"\n" +
-	"%memsidecar/v1/operation_service.proto\x12\rmemsidecar.v1\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xdf\x01\n" +
+	"%memsidecar/v1/operation_service.proto\x12\rmemsidecar.v1\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xff\x01\n" +
 	"\x1bOperationServiceListRequest\x12\x16\n" +
-	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
-	"\x04from\x18\x02 \x01(\x03R\x04from\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\x03R\x02to\x12\x1b\n" +
+	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x19\n" +
+	"\bfirst_id\x18\x02 \x01(\tR\afirstId\x12\x17\n" +
+	"\alast_id\x18\x03 \x01(\tR\x06lastId\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x1f\n" +
-	"\vinclude_all\x18\x06 \x01(\bR\n" +
-	"includeAll\x12'\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12/\n" +
+	"\x13include_bookkeeping\x18\x06 \x01(\bR\x12includeBookkeeping\x12'\n" +
 	"\x0finclude_changes\x18\a \x01(\bR\x0eincludeChanges\"\x80\x01\n" +
 	"\x1cOperationServiceListResponse\x128\n" +
 	"\n" +
 	"operations\x18\x01 \x03(\v2\x18.memsidecar.v1.OperationR\n" +
 	"operations\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"4\n" +
-	"\x1aOperationServiceGetRequest\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\x03R\x06number\"U\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"h\n" +
+	"\x1aOperationServiceGetRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"}\n" +
 	"\x1bOperationServiceGetResponse\x126\n" +
-	"\toperation\x18\x01 \x01(\v2\x18.memsidecar.v1.OperationR\toperation\"v\n" +
-	"\x1bOperationServiceUndoRequest\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\x03R\x06number\x12'\n" +
+	"\toperation\x18\x01 \x01(\v2\x18.memsidecar.v1.OperationR\toperation\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"n\n" +
+	"\x1bOperationServiceUndoRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"R\n" +
 	"\x1cOperationServiceUndoResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\x92\x01\n" +
-	"\x1cOperationServiceWatchRequest\x12\x19\n" +
-	"\x05after\x18\x01 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x16\n" +
-	"\x06spaces\x18\x02 \x03(\tR\x06spaces\x12\x1f\n" +
-	"\vinclude_all\x18\x03 \x01(\bR\n" +
-	"includeAll\x12\x14\n" +
-	"\x05epoch\x18\x04 \x01(\tR\x05epochB\b\n" +
-	"\x06_after\"W\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\x7f\n" +
+	"\x1cOperationServiceWatchRequest\x12\x16\n" +
+	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x16\n" +
+	"\x06spaces\x18\x02 \x03(\tR\x06spaces\x12/\n" +
+	"\x13include_bookkeeping\x18\x03 \x01(\bR\x12includeBookkeeping\"o\n" +
 	"\x1dOperationServiceWatchResponse\x126\n" +
-	"\toperation\x18\x01 \x01(\v2\x18.memsidecar.v1.OperationR\toperation2\x98\x03\n" +
+	"\toperation\x18\x01 \x01(\v2\x18.memsidecar.v1.OperationR\toperation\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor2\x98\x03\n" +
 	"\x10OperationService\x12_\n" +
 	"\x04List\x12*.memsidecar.v1.OperationServiceListRequest\x1a+.memsidecar.v1.OperationServiceListResponse\x12\\\n" +
 	"\x03Get\x12).memsidecar.v1.OperationServiceGetRequest\x1a*.memsidecar.v1.OperationServiceGetResponse\x12_\n" +
@@ -596,7 +626,6 @@ func file_memsidecar_v1_operation_service_proto_init() {
 	}
 	file_memsidecar_v1_operation_proto_init()
 	file_memsidecar_v1_write_proto_init()
-	file_memsidecar_v1_operation_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

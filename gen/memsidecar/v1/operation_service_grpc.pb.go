@@ -29,15 +29,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OperationService answers for every change that was ever made, and takes changes back.
+// OperationService lists, undoes and streams the operations of the store.
+//
+// An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
+// epoch; an id of operations that the restored store does not hold is FAILED_PRECONDITION with EPOCH_CHANGED. Wherever
+// a request takes an operation id, it also takes the bare number, for people who type it: it means the operation with
+// that number in the present history.
 type OperationServiceClient interface {
-	// List returns operations page by page, newest first. Counting of accesses and messages of sessions are left out unless asked for.
+	// List returns operations page by page, newest first. Access counts and session messages are left out by default.
 	List(ctx context.Context, in *OperationServiceListRequest, opts ...grpc.CallOption) (*OperationServiceListResponse, error)
-	// Get returns one operation with all its changes.
+	// Get returns one operation, its changes page by page.
 	Get(ctx context.Context, in *OperationServiceGetRequest, opts ...grpc.CallOption) (*OperationServiceGetResponse, error)
-	// Undo appends the inverse of an operation, as an operation of its own. What something later changed is left alone.
+	// Undo writes the inverse of an operation, as a new operation. Things that later operations changed stay as they are.
 	Undo(ctx context.Context, in *OperationServiceUndoRequest, opts ...grpc.CallOption) (*OperationServiceUndoResponse, error)
-	// Watch sends every operation as it becomes durable, without gaps, until the client cancels.
+	// Watch sends every operation when it becomes durable, without gaps, until the client cancels.
 	Watch(ctx context.Context, in *OperationServiceWatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[OperationServiceWatchResponse], error)
 }
 
@@ -102,15 +107,20 @@ type OperationService_WatchClient = grpc.ServerStreamingClient[OperationServiceW
 // All implementations must embed UnimplementedOperationServiceServer
 // for forward compatibility.
 //
-// OperationService answers for every change that was ever made, and takes changes back.
+// OperationService lists, undoes and streams the operations of the store.
+//
+// An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
+// epoch; an id of operations that the restored store does not hold is FAILED_PRECONDITION with EPOCH_CHANGED. Wherever
+// a request takes an operation id, it also takes the bare number, for people who type it: it means the operation with
+// that number in the present history.
 type OperationServiceServer interface {
-	// List returns operations page by page, newest first. Counting of accesses and messages of sessions are left out unless asked for.
+	// List returns operations page by page, newest first. Access counts and session messages are left out by default.
 	List(context.Context, *OperationServiceListRequest) (*OperationServiceListResponse, error)
-	// Get returns one operation with all its changes.
+	// Get returns one operation, its changes page by page.
 	Get(context.Context, *OperationServiceGetRequest) (*OperationServiceGetResponse, error)
-	// Undo appends the inverse of an operation, as an operation of its own. What something later changed is left alone.
+	// Undo writes the inverse of an operation, as a new operation. Things that later operations changed stay as they are.
 	Undo(context.Context, *OperationServiceUndoRequest) (*OperationServiceUndoResponse, error)
-	// Watch sends every operation as it becomes durable, without gaps, until the client cancels.
+	// Watch sends every operation when it becomes durable, without gaps, until the client cancels.
 	Watch(*OperationServiceWatchRequest, grpc.ServerStreamingServer[OperationServiceWatchResponse]) error
 	mustEmbedUnimplementedOperationServiceServer()
 }

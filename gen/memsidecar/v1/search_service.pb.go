@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// RankingProfile is the formula that orders results.
+// RankingProfile is the formula that orders hits.
 type RankingProfile int32
 
 const (
@@ -34,7 +34,7 @@ const (
 	RankingProfile_RANKING_PROFILE_PRODUCT RankingProfile = 2
 	// 0.6 × relevance + 0.2 × exp(−days since last access / 30) + 0.2 × salience.
 	RankingProfile_RANKING_PROFILE_WEIGHTED RankingProfile = 3
-	// Number of words of the query found, those in title, tags and category counted twice; of equals the newest first.
+	// Number of query words found; words in title, tags and category count twice. Ties: newest first.
 	RankingProfile_RANKING_PROFILE_OVERLAP RankingProfile = 4
 	// Newest first among those that match.
 	RankingProfile_RANKING_PROFILE_RECENT RankingProfile = 5
@@ -87,18 +87,18 @@ func (RankingProfile) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{0}
 }
 
-// SearchArm is what decides which memories are looked at, and how relevant they are.
+// SearchArm selects candidates and measures their relevance.
 type SearchArm int32
 
 const (
 	// The same as SEARCH_ARM_FUSION.
 	SearchArm_SEARCH_ARM_UNSPECIFIED SearchArm = 0
-	// Words alone.
+	// Words only.
 	SearchArm_SEARCH_ARM_KEYWORD SearchArm = 1
-	// Words decide whether there is an answer; meaning takes part in the order when an embeddings server is configured and answers
-	// within a quarter of a second. Profile balanced only, words alone with the others.
+	// Words and vectors. Words only when the query has no vector within a quarter of a second, and with profiles other
+	// than balanced.
 	SearchArm_SEARCH_ARM_FUSION SearchArm = 2
-	// Meaning alone, without abstaining: for measuring. Profile balanced only.
+	// Vectors only, without abstaining; for measurements. Profile balanced only.
 	SearchArm_SEARCH_ARM_VECTOR SearchArm = 3
 )
 
@@ -145,140 +145,57 @@ func (SearchArm) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{1}
 }
 
-// SearchFilter narrows a search. Every criterion that is given must hold.
-type SearchFilter struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Any of these categories; empty means all.
-	Categories []string `protobuf:"bytes,1,rep,name=categories,proto3" json:"categories,omitempty"`
-	// Any of these tags; empty means no condition.
-	Tags []string `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Any of these sources; empty means all.
-	Sources []string `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
-	// Any of these states; empty means active only.
-	Statuses []MemoryStatus `protobuf:"varint,4,rep,packed,name=statuses,proto3,enum=memsidecar.v1.MemoryStatus" json:"statuses,omitempty"`
-	// At least this salience, 0 to 1; default 0.
-	MinSalience float64 `protobuf:"fixed64,5,opt,name=min_salience,json=minSalience,proto3" json:"min_salience,omitempty"`
-	// Only pinned (true) or only not pinned (false) memories; absent means both.
-	Pinned *bool `protobuf:"varint,6,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
-	// Created at or after this instant.
-	CreatedFrom *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
-	// Created before this instant.
-	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
-	// Learnt in any of these sessions; empty means no condition.
-	Sessions []string `protobuf:"bytes,9,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Last changed, accesses aside, at or after this instant.
-	UpdatedFrom *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_from,json=updatedFrom,proto3" json:"updated_from,omitempty"`
-	// Last changed, accesses aside, before this instant.
-	UpdatedBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_before,json=updatedBefore,proto3" json:"updated_before,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
+// Language is a language that the daemon writes.
+type Language int32
 
-func (x *SearchFilter) Reset() {
-	*x = SearchFilter{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
+const (
+	// Chosen by the daemon.
+	Language_LANGUAGE_UNSPECIFIED Language = 0
+	// English.
+	Language_LANGUAGE_EN Language = 1
+	// Chinese.
+	Language_LANGUAGE_ZH Language = 2
+)
 
-func (x *SearchFilter) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SearchFilter) ProtoMessage() {}
-
-func (x *SearchFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
+// Enum value maps for Language.
+var (
+	Language_name = map[int32]string{
+		0: "LANGUAGE_UNSPECIFIED",
+		1: "LANGUAGE_EN",
+		2: "LANGUAGE_ZH",
 	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SearchFilter.ProtoReflect.Descriptor instead.
-func (*SearchFilter) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *SearchFilter) GetCategories() []string {
-	if x != nil {
-		return x.Categories
+	Language_value = map[string]int32{
+		"LANGUAGE_UNSPECIFIED": 0,
+		"LANGUAGE_EN":          1,
+		"LANGUAGE_ZH":          2,
 	}
-	return nil
+)
+
+func (x Language) Enum() *Language {
+	p := new(Language)
+	*p = x
+	return p
 }
 
-func (x *SearchFilter) GetTags() []string {
-	if x != nil {
-		return x.Tags
-	}
-	return nil
+func (x Language) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (x *SearchFilter) GetSources() []string {
-	if x != nil {
-		return x.Sources
-	}
-	return nil
+func (Language) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_search_service_proto_enumTypes[2].Descriptor()
 }
 
-func (x *SearchFilter) GetStatuses() []MemoryStatus {
-	if x != nil {
-		return x.Statuses
-	}
-	return nil
+func (Language) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_search_service_proto_enumTypes[2]
 }
 
-func (x *SearchFilter) GetMinSalience() float64 {
-	if x != nil {
-		return x.MinSalience
-	}
-	return 0
+func (x Language) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
 }
 
-func (x *SearchFilter) GetPinned() bool {
-	if x != nil && x.Pinned != nil {
-		return *x.Pinned
-	}
-	return false
-}
-
-func (x *SearchFilter) GetCreatedFrom() *timestamppb.Timestamp {
-	if x != nil {
-		return x.CreatedFrom
-	}
-	return nil
-}
-
-func (x *SearchFilter) GetCreatedBefore() *timestamppb.Timestamp {
-	if x != nil {
-		return x.CreatedBefore
-	}
-	return nil
-}
-
-func (x *SearchFilter) GetSessions() []string {
-	if x != nil {
-		return x.Sessions
-	}
-	return nil
-}
-
-func (x *SearchFilter) GetUpdatedFrom() *timestamppb.Timestamp {
-	if x != nil {
-		return x.UpdatedFrom
-	}
-	return nil
-}
-
-func (x *SearchFilter) GetUpdatedBefore() *timestamppb.Timestamp {
-	if x != nil {
-		return x.UpdatedBefore
-	}
-	return nil
+// Deprecated: Use Language.Descriptor instead.
+func (Language) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{2}
 }
 
 // SearchServiceSearchRequest is a query.
@@ -286,29 +203,29 @@ type SearchServiceSearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Spaces to search; empty means the default space.
 	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
-	// What to look for; at most 8,000 characters.
+	// The query; at most 8,000 characters.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	// Most results, 1 to 200; default 10.
-	K int32 `protobuf:"varint,3,opt,name=k,proto3" json:"k,omitempty"`
+	// At most this many hits, 1 to 200; default 10.
+	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Default balanced.
 	Profile RankingProfile `protobuf:"varint,4,opt,name=profile,proto3,enum=memsidecar.v1.RankingProfile" json:"profile,omitempty"`
 	// Default: active memories that have not expired.
-	Filter *SearchFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Answer as at this instant: ages and expiry count from it, and what was created later is not found. Default now.
+	Filter *MemoryFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	// Search as of this time: ages and expiry count from it, and later memories are left out. Default now.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	// Return every component of every score.
 	Explain bool `protobuf:"varint,7,opt,name=explain,proto3" json:"explain,omitempty"`
-	// Let the time since the last access count; default true.
-	UseDecay *bool `protobuf:"varint,8,opt,name=use_decay,json=useDecay,proto3,oneof" json:"use_decay,omitempty"`
-	// Leave out results whose score, as the profile makes it, is lower; default 0.
+	// Rank without the time since the last access.
+	IgnoreAccessAge bool `protobuf:"varint,8,opt,name=ignore_access_age,json=ignoreAccessAge,proto3" json:"ignore_access_age,omitempty"`
+	// Leave out hits with a lower score (score of the profile); default 0.
 	MinScore float64 `protobuf:"fixed64,9,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
-	// Count an access for each result; default true.
-	Touch *bool `protobuf:"varint,10,opt,name=touch,proto3,oneof" json:"touch,omitempty"`
+	// Do not count an access for each hit.
+	NoTouch bool `protobuf:"varint,10,opt,name=no_touch,json=noTouch,proto3" json:"no_touch,omitempty"`
 	// Default fusion.
 	Arm SearchArm `protobuf:"varint,11,opt,name=arm,proto3,enum=memsidecar.v1.SearchArm" json:"arm,omitempty"`
-	// Look through the daily logs too: their newest entries, 20,000 of each space, and the summaries of archived days; of at most 8
-	// spaces, and not with SEARCH_ARM_VECTOR. To the filter a log entry is an active, unpinned memory without tags, from the source "log",
-	// of salience 0.3, with the category and the session it was written with; a summary has neither. Default false.
+	// Also search the daily logs of at most 8 spaces: the newest 20,000 entries of each space and the summaries of
+	// archived days. Not with SEARCH_ARM_VECTOR. To the filter, a log entry is an active, unpinned memory with source
+	// "log", salience 0.3, no tags, and the category and session it was written with; a summary has neither.
 	IncludeLogs   bool `protobuf:"varint,12,opt,name=include_logs,json=includeLogs,proto3" json:"include_logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -316,7 +233,7 @@ type SearchServiceSearchRequest struct {
 
 func (x *SearchServiceSearchRequest) Reset() {
 	*x = SearchServiceSearchRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -328,7 +245,7 @@ func (x *SearchServiceSearchRequest) String() string {
 func (*SearchServiceSearchRequest) ProtoMessage() {}
 
 func (x *SearchServiceSearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -341,7 +258,7 @@ func (x *SearchServiceSearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceSearchRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{1}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *SearchServiceSearchRequest) GetSpaces() []string {
@@ -358,9 +275,9 @@ func (x *SearchServiceSearchRequest) GetQuery() string {
 	return ""
 }
 
-func (x *SearchServiceSearchRequest) GetK() int32 {
+func (x *SearchServiceSearchRequest) GetLimit() int32 {
 	if x != nil {
-		return x.K
+		return x.Limit
 	}
 	return 0
 }
@@ -372,7 +289,7 @@ func (x *SearchServiceSearchRequest) GetProfile() RankingProfile {
 	return RankingProfile_RANKING_PROFILE_UNSPECIFIED
 }
 
-func (x *SearchServiceSearchRequest) GetFilter() *SearchFilter {
+func (x *SearchServiceSearchRequest) GetFilter() *MemoryFilter {
 	if x != nil {
 		return x.Filter
 	}
@@ -393,9 +310,9 @@ func (x *SearchServiceSearchRequest) GetExplain() bool {
 	return false
 }
 
-func (x *SearchServiceSearchRequest) GetUseDecay() bool {
-	if x != nil && x.UseDecay != nil {
-		return *x.UseDecay
+func (x *SearchServiceSearchRequest) GetIgnoreAccessAge() bool {
+	if x != nil {
+		return x.IgnoreAccessAge
 	}
 	return false
 }
@@ -407,9 +324,9 @@ func (x *SearchServiceSearchRequest) GetMinScore() float64 {
 	return 0
 }
 
-func (x *SearchServiceSearchRequest) GetTouch() bool {
-	if x != nil && x.Touch != nil {
-		return *x.Touch
+func (x *SearchServiceSearchRequest) GetNoTouch() bool {
+	if x != nil {
+		return x.NoTouch
 	}
 	return false
 }
@@ -431,15 +348,15 @@ func (x *SearchServiceSearchRequest) GetIncludeLogs() bool {
 // SearchHit is one result.
 type SearchHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory; absent when log is there.
+	// The memory; absent when log is set.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
-	// Space that it is from.
+	// Space of the memory or log.
 	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
-	// Its score, as the profile makes it; comparable within one response only.
+	// Score of the profile; comparable only within one response.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// What the score is made of; empty unless explain was asked for.
+	// Parts of the score; only with explain.
 	Components []*ScoreComponent `protobuf:"bytes,4,rep,name=components,proto3" json:"components,omitempty"`
-	// Text of a daily log, found with include_logs. What only repeats a memory among the results is left out.
+	// Text of a daily log; only with include_logs. Entries that repeat a memory among the hits are left out.
 	Log           *LogMatch `protobuf:"bytes,5,opt,name=log,proto3" json:"log,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -447,7 +364,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +376,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +389,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{2}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *SearchHit) GetMemory() *Memory {
@@ -510,16 +427,16 @@ func (x *SearchHit) GetLog() *LogMatch {
 	return nil
 }
 
-// LogMatch is a text of a daily log: an entry, or the summary of an archived day.
+// LogMatch is an entry of a daily log, or the summary of an archived day.
 type LogMatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Date of the log.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// The entry, with its id and type; absent for a summary.
+	// The entry; absent for a summary.
 	Entry *LogEntry `protobuf:"bytes,2,opt,name=entry,proto3" json:"entry,omitempty"`
 	// The summary; empty for an entry.
 	Summary string `protobuf:"bytes,3,opt,name=summary,proto3" json:"summary,omitempty"`
-	// The summary is what is left of the day: its entries were deleted.
+	// The entries of the day were deleted, and only the summary remains.
 	Deleted       bool `protobuf:"varint,4,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -527,7 +444,7 @@ type LogMatch struct {
 
 func (x *LogMatch) Reset() {
 	*x = LogMatch{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +456,7 @@ func (x *LogMatch) String() string {
 func (*LogMatch) ProtoMessage() {}
 
 func (x *LogMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +469,7 @@ func (x *LogMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogMatch.ProtoReflect.Descriptor instead.
 func (*LogMatch) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{3}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *LogMatch) GetDate() string {
@@ -586,7 +503,7 @@ func (x *LogMatch) GetDeleted() bool {
 // ScoreComponent is one part of a score.
 type ScoreComponent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable; "term:" is followed by a term as it is indexed.
+	// Stable name; "term:" is followed by a term as it is indexed.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its value.
 	Value         float64 `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
@@ -596,7 +513,7 @@ type ScoreComponent struct {
 
 func (x *ScoreComponent) Reset() {
 	*x = ScoreComponent{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -608,7 +525,7 @@ func (x *ScoreComponent) String() string {
 func (*ScoreComponent) ProtoMessage() {}
 
 func (x *ScoreComponent) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -621,7 +538,7 @@ func (x *ScoreComponent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreComponent.ProtoReflect.Descriptor instead.
 func (*ScoreComponent) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{4}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ScoreComponent) GetName() string {
@@ -638,29 +555,32 @@ func (x *ScoreComponent) GetValue() float64 {
 	return 0
 }
 
-// SearchServiceSearchResponse holds the results.
+// SearchServiceSearchResponse holds the hits.
 type SearchServiceSearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Best first; at most k.
+	// Best first; at most limit.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
 	// Number of memories that share a word with the query, before any filter.
 	Candidates int32 `protobuf:"varint,2,opt,name=candidates,proto3" json:"candidates,omitempty"`
-	// There were candidates, but none to rely on.
+	// There were candidates, but no reliable one.
 	Abstained bool `protobuf:"varint,3,opt,name=abstained,proto3" json:"abstained,omitempty"`
-	// Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, and NO_VECTORS of SEARCH_ARM_VECTOR; empty when there are.
+	// Why there are no hits: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, or NO_VECTORS with SEARCH_ARM_VECTOR; empty
+	// when there are hits.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Meaning took part.
-	Meant bool `protobuf:"varint,5,opt,name=meant,proto3" json:"meant,omitempty"`
-	// With include_logs, the oldest date whose entries were all looked at; of days before it only summaries were. Empty when no
-	// entries are older.
-	LogsFrom      string `protobuf:"bytes,6,opt,name=logs_from,json=logsFrom,proto3" json:"logs_from,omitempty"`
+	// Vectors took part in the ranking.
+	VectorsUsed bool `protobuf:"varint,5,opt,name=vectors_used,json=vectorsUsed,proto3" json:"vectors_used,omitempty"`
+	// With include_logs: the oldest date whose entries were all searched. Of earlier days only summaries were searched.
+	// Empty when there are no earlier entries.
+	LogsStartDate string `protobuf:"bytes,6,opt,name=logs_start_date,json=logsStartDate,proto3" json:"logs_start_date,omitempty"`
+	// Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB.
+	OmittedHits   int32 `protobuf:"varint,7,opt,name=omitted_hits,json=omittedHits,proto3" json:"omitted_hits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchServiceSearchResponse) Reset() {
 	*x = SearchServiceSearchResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -672,7 +592,7 @@ func (x *SearchServiceSearchResponse) String() string {
 func (*SearchServiceSearchResponse) ProtoMessage() {}
 
 func (x *SearchServiceSearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -685,7 +605,7 @@ func (x *SearchServiceSearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceSearchResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{5}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SearchServiceSearchResponse) GetHits() []*SearchHit {
@@ -716,18 +636,25 @@ func (x *SearchServiceSearchResponse) GetReason() string {
 	return ""
 }
 
-func (x *SearchServiceSearchResponse) GetMeant() bool {
+func (x *SearchServiceSearchResponse) GetVectorsUsed() bool {
 	if x != nil {
-		return x.Meant
+		return x.VectorsUsed
 	}
 	return false
 }
 
-func (x *SearchServiceSearchResponse) GetLogsFrom() string {
+func (x *SearchServiceSearchResponse) GetLogsStartDate() string {
 	if x != nil {
-		return x.LogsFrom
+		return x.LogsStartDate
 	}
 	return ""
+}
+
+func (x *SearchServiceSearchResponse) GetOmittedHits() int32 {
+	if x != nil {
+		return x.OmittedHits
+	}
+	return 0
 }
 
 // SearchServiceSimilarRequest is a memory or a text to compare with.
@@ -735,16 +662,16 @@ type SearchServiceSimilarRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// What to compare with; exactly one.
+	// The reference; exactly one.
 	//
 	// Types that are valid to be assigned to Like:
 	//
 	//	*SearchServiceSimilarRequest_Id
 	//	*SearchServiceSimilarRequest_Content
 	Like isSearchServiceSimilarRequest_Like `protobuf_oneof:"like"`
-	// Most results, 1 to 200; default 10.
-	K int32 `protobuf:"varint,4,opt,name=k,proto3" json:"k,omitempty"`
-	// Leave out results less similar than this, 0 to 1; default 0.
+	// At most this many hits, 1 to 200; default 10.
+	Limit int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Leave out hits less similar than this, 0 to 1; default 0.
 	MinSimilarity float64 `protobuf:"fixed64,5,opt,name=min_similarity,json=minSimilarity,proto3" json:"min_similarity,omitempty"`
 	// Any of these categories; empty means all.
 	Categories    []string `protobuf:"bytes,6,rep,name=categories,proto3" json:"categories,omitempty"`
@@ -754,7 +681,7 @@ type SearchServiceSimilarRequest struct {
 
 func (x *SearchServiceSimilarRequest) Reset() {
 	*x = SearchServiceSimilarRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +693,7 @@ func (x *SearchServiceSimilarRequest) String() string {
 func (*SearchServiceSimilarRequest) ProtoMessage() {}
 
 func (x *SearchServiceSimilarRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +706,7 @@ func (x *SearchServiceSimilarRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSimilarRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceSimilarRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SearchServiceSimilarRequest) GetSpace() string {
@@ -814,9 +741,9 @@ func (x *SearchServiceSimilarRequest) GetContent() string {
 	return ""
 }
 
-func (x *SearchServiceSimilarRequest) GetK() int32 {
+func (x *SearchServiceSimilarRequest) GetLimit() int32 {
 	if x != nil {
-		return x.K
+		return x.Limit
 	}
 	return 0
 }
@@ -840,7 +767,7 @@ type isSearchServiceSimilarRequest_Like interface {
 }
 
 type SearchServiceSimilarRequest_Id struct {
-	// A memory, which is itself left out of the results.
+	// A memory; it is left out of the hits.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3,oneof"`
 }
 
@@ -853,18 +780,20 @@ func (*SearchServiceSimilarRequest_Id) isSearchServiceSimilarRequest_Like() {}
 
 func (*SearchServiceSimilarRequest_Content) isSearchServiceSimilarRequest_Like() {}
 
-// SearchServiceSimilarResponse holds the results.
+// SearchServiceSimilarResponse holds the hits.
 type SearchServiceSimilarResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Most similar first; score is the similarity, 0 to 1.
-	Hits          []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
+	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
+	// Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB.
+	OmittedHits   int32 `protobuf:"varint,2,opt,name=omitted_hits,json=omittedHits,proto3" json:"omitted_hits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchServiceSimilarResponse) Reset() {
 	*x = SearchServiceSimilarResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -876,7 +805,7 @@ func (x *SearchServiceSimilarResponse) String() string {
 func (*SearchServiceSimilarResponse) ProtoMessage() {}
 
 func (x *SearchServiceSimilarResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -889,7 +818,7 @@ func (x *SearchServiceSimilarResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceSimilarResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceSimilarResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SearchServiceSimilarResponse) GetHits() []*SearchHit {
@@ -899,28 +828,37 @@ func (x *SearchServiceSimilarResponse) GetHits() []*SearchHit {
 	return nil
 }
 
+func (x *SearchServiceSimilarResponse) GetOmittedHits() int32 {
+	if x != nil {
+		return x.OmittedHits
+	}
+	return 0
+}
+
 // SearchServiceRecallRequest is a prompt, or a question by the agent itself.
 type SearchServiceRecallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Spaces to search; empty means the default space.
 	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
-	// The prompt; at most 1 MiB. Of a long one the beginning and the end are looked at.
+	// The prompt; at most 1 MiB. Of a long prompt the beginning and the end are used.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// The host's id of the session, in which nothing is shown twice unless it has changed; empty remembers nothing.
+	// The host's id of the session. A session is given each memory once, and again only after the memory changed. Empty
+	// records nothing.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Most tokens of the block, 50 to 8,000, as they are estimated; default 1,500, and 8,000 when explicit.
-	MaxTokens int32 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// Most memories that fit the prompt, 1 to 5; default as configured, and 5 when explicit. Rules about tools come beside them, up
-	// to 5 memories in all.
-	MaxItems int32 `protobuf:"varint,5,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// The agent itself asks: up to 2,000 characters of each memory instead of 500, and also what was shown before.
+	// Size of the block in estimated tokens, 50 to 8,000; default 1,500, and 8,000 when explicit.
+	TokenBudget int32 `protobuf:"varint,4,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
+	// At most this many memories that match the prompt, 1 to 5; default as configured, and 5 when explicit. Rules about
+	// tools fill up to 5 memories in all.
+	Limit int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The agent itself asks: up to 2,000 characters of each memory instead of 500, including memories returned before.
 	Explicit bool `protobuf:"varint,6,opt,name=explicit,proto3" json:"explicit,omitempty"`
-	// Tools in use, for the rules about them, beside those that the working memory of the session names; at most 200.
+	// Tools in use, to recall rules about them, beside those of the session's working memory; at most 200.
 	WorkingTools []string `protobuf:"bytes,7,rep,name=working_tools,json=workingTools,proto3" json:"working_tools,omitempty"`
-	// Files that the agent has just read, beside those of the working memory; memories whose structured_data names one as its file or path
-	// are left out, and memories that name one are preferred to others that fit equally well; at most 200.
+	// Files that the agent has just read, beside those of the working memory; at most 200. Memories whose structured_data
+	// names one as its file or path are left out. Memories that mention one are preferred among equally relevant ones.
 	FilesRead []string `protobuf:"bytes,8,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
-	// A directory, as an absolute path: add the space of the project that it belongs to, as SessionService.Start does with project_space.
+	// A directory, as an absolute path: add the space of the project it belongs to, as SessionService.Start does with
+	// project_space.
 	ProjectDirectory string `protobuf:"bytes,9,opt,name=project_directory,json=projectDirectory,proto3" json:"project_directory,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -928,7 +866,7 @@ type SearchServiceRecallRequest struct {
 
 func (x *SearchServiceRecallRequest) Reset() {
 	*x = SearchServiceRecallRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +878,7 @@ func (x *SearchServiceRecallRequest) String() string {
 func (*SearchServiceRecallRequest) ProtoMessage() {}
 
 func (x *SearchServiceRecallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +891,7 @@ func (x *SearchServiceRecallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceRecallRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceRecallRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SearchServiceRecallRequest) GetSpaces() []string {
@@ -977,16 +915,16 @@ func (x *SearchServiceRecallRequest) GetSessionId() string {
 	return ""
 }
 
-func (x *SearchServiceRecallRequest) GetMaxTokens() int32 {
+func (x *SearchServiceRecallRequest) GetTokenBudget() int32 {
 	if x != nil {
-		return x.MaxTokens
+		return x.TokenBudget
 	}
 	return 0
 }
 
-func (x *SearchServiceRecallRequest) GetMaxItems() int32 {
+func (x *SearchServiceRecallRequest) GetLimit() int32 {
 	if x != nil {
-		return x.MaxItems
+		return x.Limit
 	}
 	return 0
 }
@@ -1019,34 +957,34 @@ func (x *SearchServiceRecallRequest) GetProjectDirectory() string {
 	return ""
 }
 
-// RecalledMemory is a memory as it is shown.
+// RecalledMemory is a memory in the form in which it is returned.
 type RecalledMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All of the memory.
+	// The whole memory.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
-	// Space that it is from.
+	// Space of the memory.
 	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
-	// Its score in the search; 0 for a rule about a tool.
+	// Its search score; 0 for a rule about a tool.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// The tool because of which it is shown; may be empty.
+	// The tool that the rule is about; may be empty.
 	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
-	// Its text as it stands in the block.
+	// Its text in the block.
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// The text is shorter than the memory's.
-	Clipped bool `protobuf:"varint,6,opt,name=clipped,proto3" json:"clipped,omitempty"`
-	// How old it is, in words of the prompt's language.
+	Truncated bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Its age, in words of the prompt's language.
 	Age string `protobuf:"bytes,7,opt,name=age,proto3" json:"age,omitempty"`
-	// A warning when it is more than a day old; else empty.
+	// Warning for a memory that is more than a day old; else empty.
 	Caveat string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
-	// The language model chose it for an earlier prompt of the session.
-	Selected      bool `protobuf:"varint,9,opt,name=selected,proto3" json:"selected,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The language model selected it for an earlier prompt of the session.
+	SelectedByModel bool `protobuf:"varint,9,opt,name=selected_by_model,json=selectedByModel,proto3" json:"selected_by_model,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RecalledMemory) Reset() {
 	*x = RecalledMemory{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1058,7 +996,7 @@ func (x *RecalledMemory) String() string {
 func (*RecalledMemory) ProtoMessage() {}
 
 func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1071,7 +1009,7 @@ func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecalledMemory.ProtoReflect.Descriptor instead.
 func (*RecalledMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RecalledMemory) GetMemory() *Memory {
@@ -1109,9 +1047,9 @@ func (x *RecalledMemory) GetText() string {
 	return ""
 }
 
-func (x *RecalledMemory) GetClipped() bool {
+func (x *RecalledMemory) GetTruncated() bool {
 	if x != nil {
-		return x.Clipped
+		return x.Truncated
 	}
 	return false
 }
@@ -1130,26 +1068,28 @@ func (x *RecalledMemory) GetCaveat() string {
 	return ""
 }
 
-func (x *RecalledMemory) GetSelected() bool {
+func (x *RecalledMemory) GetSelectedByModel() bool {
 	if x != nil {
-		return x.Selected
+		return x.SelectedByModel
 	}
 	return false
 }
 
-// SearchServiceRecallResponse holds what to tell the agent.
+// SearchServiceRecallResponse holds the recalled memories.
 type SearchServiceRecallResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Best first, then rules about tools; often none.
 	Items []*RecalledMemory `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
-	// Text to put beside the prompt, fenced as data; empty when there are no items, unless the session's context was compacted: then what its
-	// agent wrote down for itself comes with the next recall, in a fence of its own. What memsidecar records of a session leaves it out.
+	// Text to put beside the prompt, fenced as data; empty when there are no items. After a compaction of the session's
+	// context it also holds the summary of the working memory, in a fence of its own. The recording of a session drops
+	// such blocks.
 	Block string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	// Estimated tokens of the block.
 	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Language of the words around the memories: en or zh.
-	Language string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
-	// Why there are no items: as in SearchServiceSearchResponse, or DISABLED, ALREADY_SHOWN, BUDGET.
+	// Language of the words around the memories.
+	Language Language `protobuf:"varint,4,opt,name=language,proto3,enum=memsidecar.v1.Language" json:"language,omitempty"`
+	// Why there are no items: a reason of SearchServiceSearchResponse, or DISABLED, ALREADY_SHOWN, BUDGET; empty when
+	// there are items.
 	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1157,7 +1097,7 @@ type SearchServiceRecallResponse struct {
 
 func (x *SearchServiceRecallResponse) Reset() {
 	*x = SearchServiceRecallResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1109,7 @@ func (x *SearchServiceRecallResponse) String() string {
 func (*SearchServiceRecallResponse) ProtoMessage() {}
 
 func (x *SearchServiceRecallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1122,7 @@ func (x *SearchServiceRecallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceRecallResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceRecallResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SearchServiceRecallResponse) GetItems() []*RecalledMemory {
@@ -1206,11 +1146,11 @@ func (x *SearchServiceRecallResponse) GetTokens() int32 {
 	return 0
 }
 
-func (x *SearchServiceRecallResponse) GetLanguage() string {
+func (x *SearchServiceRecallResponse) GetLanguage() Language {
 	if x != nil {
 		return x.Language
 	}
-	return ""
+	return Language_LANGUAGE_UNSPECIFIED
 }
 
 func (x *SearchServiceRecallResponse) GetReason() string {
@@ -1223,19 +1163,21 @@ func (x *SearchServiceRecallResponse) GetReason() string {
 // SearchServiceListRecallsRequest selects recalls.
 type SearchServiceListRecallsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only those for this session; empty means all.
+	// Only recalls of this session; empty means all.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Only those that showed this memory; empty means all.
+	// Only recalls that returned this memory; empty means all.
 	MemoryId string `protobuf:"bytes,2,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`
-	// Most recalls, 1 to 1,000; default 100.
-	MaxResults    int32 `protobuf:"varint,3,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
+	// 1 to 1,000; default 100.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchServiceListRecallsRequest) Reset() {
 	*x = SearchServiceListRecallsRequest{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1189,7 @@ func (x *SearchServiceListRecallsRequest) String() string {
 func (*SearchServiceListRecallsRequest) ProtoMessage() {}
 
 func (x *SearchServiceListRecallsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1202,7 @@ func (x *SearchServiceListRecallsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceListRecallsRequest.ProtoReflect.Descriptor instead.
 func (*SearchServiceListRecallsRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SearchServiceListRecallsRequest) GetSessionId() string {
@@ -1277,25 +1219,32 @@ func (x *SearchServiceListRecallsRequest) GetMemoryId() string {
 	return ""
 }
 
-func (x *SearchServiceListRecallsRequest) GetMaxResults() int32 {
+func (x *SearchServiceListRecallsRequest) GetPageSize() int32 {
 	if x != nil {
-		return x.MaxResults
+		return x.PageSize
 	}
 	return 0
 }
 
-// RecallTrace says what one recall has shown, and for what.
+func (x *SearchServiceListRecallsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// RecallTrace is the record of one recall.
 type RecallTrace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	// For which session; may be empty.
+	// Session; may be empty.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The beginning of the prompt, without secrets.
+	// Beginning of the prompt, without secrets.
 	Query string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
 	// The agent itself asked.
 	Explicit bool `protobuf:"varint,4,opt,name=explicit,proto3" json:"explicit,omitempty"`
-	// What was shown.
+	// The memories that were returned.
 	Memories      []*TracedMemory `protobuf:"bytes,5,rep,name=memories,proto3" json:"memories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1303,7 +1252,7 @@ type RecallTrace struct {
 
 func (x *RecallTrace) Reset() {
 	*x = RecallTrace{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1264,7 @@ func (x *RecallTrace) String() string {
 func (*RecallTrace) ProtoMessage() {}
 
 func (x *RecallTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1277,7 @@ func (x *RecallTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallTrace.ProtoReflect.Descriptor instead.
 func (*RecallTrace) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RecallTrace) GetAt() *timestamppb.Timestamp {
@@ -1366,14 +1315,14 @@ func (x *RecallTrace) GetMemories() []*TracedMemory {
 	return nil
 }
 
-// TracedMemory names a memory that was shown.
+// TracedMemory names a memory that was returned.
 type TracedMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// Its id.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Its score in the search; 0 for a rule about a tool.
+	// Its search score; 0 for a rule about a tool.
 	Score         float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1381,7 +1330,7 @@ type TracedMemory struct {
 
 func (x *TracedMemory) Reset() {
 	*x = TracedMemory{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1393,7 +1342,7 @@ func (x *TracedMemory) String() string {
 func (*TracedMemory) ProtoMessage() {}
 
 func (x *TracedMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1406,7 +1355,7 @@ func (x *TracedMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TracedMemory.ProtoReflect.Descriptor instead.
 func (*TracedMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TracedMemory) GetSpace() string {
@@ -1430,18 +1379,20 @@ func (x *TracedMemory) GetScore() float64 {
 	return 0
 }
 
-// SearchServiceListRecallsResponse holds the recalls.
+// SearchServiceListRecallsResponse is one page.
 type SearchServiceListRecallsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Newest first.
-	Recalls       []*RecallTrace `protobuf:"bytes,1,rep,name=recalls,proto3" json:"recalls,omitempty"`
+	Recalls []*RecallTrace `protobuf:"bytes,1,rep,name=recalls,proto3" json:"recalls,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchServiceListRecallsResponse) Reset() {
 	*x = SearchServiceListRecallsResponse{}
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1404,7 @@ func (x *SearchServiceListRecallsResponse) String() string {
 func (*SearchServiceListRecallsResponse) ProtoMessage() {}
 
 func (x *SearchServiceListRecallsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_search_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1417,7 @@ func (x *SearchServiceListRecallsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchServiceListRecallsResponse.ProtoReflect.Descriptor instead.
 func (*SearchServiceListRecallsResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SearchServiceListRecallsResponse) GetRecalls() []*RecallTrace {
@@ -1476,44 +1427,298 @@ func (x *SearchServiceListRecallsResponse) GetRecalls() []*RecallTrace {
 	return nil
 }
 
+func (x *SearchServiceListRecallsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// SearchServiceHintRequest is a tool call that an agent is about to make.
+type SearchServiceHintRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the tool, as in the tool calls of sessions; 1 to 200 characters.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Arguments of the call, as in the tool calls of sessions, usually JSON; at most 64 KiB.
+	Arguments string `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// The host's session; optional. A session is given each rule once, until a reflection has seen the result. Only
+	// within a session the daemon learns whether a rule helped.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Spaces to search; empty means the default space.
+	Spaces        []string `protobuf:"bytes,4,rep,name=spaces,proto3" json:"spaces,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceHintRequest) Reset() {
+	*x = SearchServiceHintRequest{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceHintRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceHintRequest) ProtoMessage() {}
+
+func (x *SearchServiceHintRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceHintRequest.ProtoReflect.Descriptor instead.
+func (*SearchServiceHintRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SearchServiceHintRequest) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *SearchServiceHintRequest) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+func (x *SearchServiceHintRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SearchServiceHintRequest) GetSpaces() []string {
+	if x != nil {
+		return x.Spaces
+	}
+	return nil
+}
+
+// SearchServiceHintResponse holds known failures, usually none.
+type SearchServiceHintResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rules about the call, at most two, most relevant first.
+	Rules []*RecalledMemory `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	// Text for the agent, fenced as data, ending with a line break; empty when there are no rules.
+	Block string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
+	// Estimated tokens of the block.
+	Tokens int32 `protobuf:"varint,3,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Why there are no rules: UNKNOWN_ACTION, ALREADY_SHOWN, DISABLED; empty when there are some.
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceHintResponse) Reset() {
+	*x = SearchServiceHintResponse{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceHintResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceHintResponse) ProtoMessage() {}
+
+func (x *SearchServiceHintResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceHintResponse.ProtoReflect.Descriptor instead.
+func (*SearchServiceHintResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SearchServiceHintResponse) GetRules() []*RecalledMemory {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *SearchServiceHintResponse) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *SearchServiceHintResponse) GetTokens() int32 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *SearchServiceHintResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SearchServiceHotRequest names a space.
+type SearchServiceHotRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// 1 to 1,000; default 20.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceHotRequest) Reset() {
+	*x = SearchServiceHotRequest{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceHotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceHotRequest) ProtoMessage() {}
+
+func (x *SearchServiceHotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceHotRequest.ProtoReflect.Descriptor instead.
+func (*SearchServiceHotRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SearchServiceHotRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SearchServiceHotRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *SearchServiceHotRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// SearchServiceHotResponse is one page.
+type SearchServiceHotResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By access count, largest first. Memories that were never accessed are left out.
+	Memories []*Memory `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchServiceHotResponse) Reset() {
+	*x = SearchServiceHotResponse{}
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchServiceHotResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchServiceHotResponse) ProtoMessage() {}
+
+func (x *SearchServiceHotResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_search_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchServiceHotResponse.ProtoReflect.Descriptor instead.
+func (*SearchServiceHotResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SearchServiceHotResponse) GetMemories() []*Memory {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
+func (x *SearchServiceHotResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\x80\x04\n" +
-	"\fSearchFilter\x12\x1e\n" +
-	"\n" +
-	"categories\x18\x01 \x03(\tR\n" +
-	"categories\x12\x12\n" +
-	"\x04tags\x18\x02 \x03(\tR\x04tags\x12\x18\n" +
-	"\asources\x18\x03 \x03(\tR\asources\x127\n" +
-	"\bstatuses\x18\x04 \x03(\x0e2\x1b.memsidecar.v1.MemoryStatusR\bstatuses\x12!\n" +
-	"\fmin_salience\x18\x05 \x01(\x01R\vminSalience\x12\x1b\n" +
-	"\x06pinned\x18\x06 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12=\n" +
-	"\fcreated_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
-	"\x0ecreated_before\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1a\n" +
-	"\bsessions\x18\t \x03(\tR\bsessions\x12=\n" +
-	"\fupdated_from\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\vupdatedFrom\x12A\n" +
-	"\x0eupdated_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rupdatedBeforeB\t\n" +
-	"\a_pinned\"\xd2\x03\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\xcc\x03\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
-	"\x05query\x18\x02 \x01(\tR\x05query\x12\f\n" +
-	"\x01k\x18\x03 \x01(\x05R\x01k\x127\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x05R\x05limit\x127\n" +
 	"\aprofile\x18\x04 \x01(\x0e2\x1d.memsidecar.v1.RankingProfileR\aprofile\x123\n" +
-	"\x06filter\x18\x05 \x01(\v2\x1b.memsidecar.v1.SearchFilterR\x06filter\x12/\n" +
+	"\x06filter\x18\x05 \x01(\v2\x1b.memsidecar.v1.MemoryFilterR\x06filter\x12/\n" +
 	"\x05as_of\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x18\n" +
-	"\aexplain\x18\a \x01(\bR\aexplain\x12 \n" +
-	"\tuse_decay\x18\b \x01(\bH\x00R\buseDecay\x88\x01\x01\x12\x1b\n" +
+	"\aexplain\x18\a \x01(\bR\aexplain\x12*\n" +
+	"\x11ignore_access_age\x18\b \x01(\bR\x0fignoreAccessAge\x12\x1b\n" +
 	"\tmin_score\x18\t \x01(\x01R\bminScore\x12\x19\n" +
-	"\x05touch\x18\n" +
-	" \x01(\bH\x01R\x05touch\x88\x01\x01\x12*\n" +
+	"\bno_touch\x18\n" +
+	" \x01(\bR\anoTouch\x12*\n" +
 	"\x03arm\x18\v \x01(\x0e2\x18.memsidecar.v1.SearchArmR\x03arm\x12!\n" +
-	"\finclude_logs\x18\f \x01(\bR\vincludeLogsB\f\n" +
-	"\n" +
-	"_use_decayB\b\n" +
-	"\x06_touch\"\xd0\x01\n" +
+	"\finclude_logs\x18\f \x01(\bR\vincludeLogs\"\xd0\x01\n" +
 	"\tSearchHit\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1529,63 +1734,65 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\adeleted\x18\x04 \x01(\bR\adeleted\":\n" +
 	"\x0eScoreComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value\"\xd4\x01\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"\x8f\x02\n" +
 	"\x1bSearchServiceSearchResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x02 \x01(\x05R\n" +
 	"candidates\x12\x1c\n" +
 	"\tabstained\x18\x03 \x01(\bR\tabstained\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05meant\x18\x05 \x01(\bR\x05meant\x12\x1b\n" +
-	"\tlogs_from\x18\x06 \x01(\tR\blogsFrom\"\xbe\x01\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12!\n" +
+	"\fvectors_used\x18\x05 \x01(\bR\vvectorsUsed\x12&\n" +
+	"\x0flogs_start_date\x18\x06 \x01(\tR\rlogsStartDate\x12!\n" +
+	"\fomitted_hits\x18\a \x01(\x05R\vomittedHits\"\xc6\x01\n" +
 	"\x1bSearchServiceSimilarRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x1a\n" +
-	"\acontent\x18\x03 \x01(\tH\x00R\acontent\x12\f\n" +
-	"\x01k\x18\x04 \x01(\x05R\x01k\x12%\n" +
+	"\acontent\x18\x03 \x01(\tH\x00R\acontent\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\x05R\x05limit\x12%\n" +
 	"\x0emin_similarity\x18\x05 \x01(\x01R\rminSimilarity\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x06 \x03(\tR\n" +
 	"categoriesB\x06\n" +
-	"\x04like\"L\n" +
+	"\x04like\"o\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
-	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\"\xb0\x02\n" +
+	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12!\n" +
+	"\fomitted_hits\x18\x02 \x01(\x05R\vomittedHits\"\xad\x02\n" +
 	"\x1aSearchServiceRecallRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x1d\n" +
-	"\n" +
-	"max_tokens\x18\x04 \x01(\x05R\tmaxTokens\x12\x1b\n" +
-	"\tmax_items\x18\x05 \x01(\x05R\bmaxItems\x12\x1a\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12!\n" +
+	"\ftoken_budget\x18\x04 \x01(\x05R\vtokenBudget\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x05R\x05limit\x12\x1a\n" +
 	"\bexplicit\x18\x06 \x01(\bR\bexplicit\x12#\n" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
 	"files_read\x18\b \x03(\tR\tfilesRead\x12+\n" +
-	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\xf3\x01\n" +
+	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\x87\x02\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x01R\x05score\x12\x12\n" +
 	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x12\n" +
-	"\x04text\x18\x05 \x01(\tR\x04text\x12\x18\n" +
-	"\aclipped\x18\x06 \x01(\bR\aclipped\x12\x10\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12\x1c\n" +
+	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x10\n" +
 	"\x03age\x18\a \x01(\tR\x03age\x12\x16\n" +
-	"\x06caveat\x18\b \x01(\tR\x06caveat\x12\x1a\n" +
-	"\bselected\x18\t \x01(\bR\bselected\"\xb4\x01\n" +
+	"\x06caveat\x18\b \x01(\tR\x06caveat\x12*\n" +
+	"\x11selected_by_model\x18\t \x01(\bR\x0fselectedByModel\"\xcd\x01\n" +
 	"\x1bSearchServiceRecallResponse\x123\n" +
 	"\x05items\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05items\x12\x14\n" +
 	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +
-	"\x06tokens\x18\x03 \x01(\x05R\x06tokens\x12\x1a\n" +
-	"\blanguage\x18\x04 \x01(\tR\blanguage\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"~\n" +
+	"\x06tokens\x18\x03 \x01(\x05R\x06tokens\x123\n" +
+	"\blanguage\x18\x04 \x01(\x0e2\x17.memsidecar.v1.LanguageR\blanguage\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x99\x01\n" +
 	"\x1fSearchServiceListRecallsRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n" +
-	"\tmemory_id\x18\x02 \x01(\tR\bmemoryId\x12\x1f\n" +
-	"\vmax_results\x18\x03 \x01(\x05R\n" +
-	"maxResults\"\xc3\x01\n" +
+	"\tmemory_id\x18\x02 \x01(\tR\bmemoryId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xc3\x01\n" +
 	"\vRecallTrace\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1d\n" +
 	"\n" +
@@ -1596,9 +1803,29 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\fTracedMemory\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
-	"\x05score\x18\x03 \x01(\x01R\x05score\"X\n" +
+	"\x05score\x18\x03 \x01(\x01R\x05score\"\x80\x01\n" +
 	" SearchServiceListRecallsResponse\x124\n" +
-	"\arecalls\x18\x01 \x03(\v2\x1a.memsidecar.v1.RecallTraceR\arecalls*\xc3\x01\n" +
+	"\arecalls\x18\x01 \x03(\v2\x1a.memsidecar.v1.RecallTraceR\arecalls\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x83\x01\n" +
+	"\x18SearchServiceHintRequest\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
+	"\targuments\x18\x02 \x01(\tR\targuments\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x16\n" +
+	"\x06spaces\x18\x04 \x03(\tR\x06spaces\"\x96\x01\n" +
+	"\x19SearchServiceHintResponse\x123\n" +
+	"\x05rules\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05rules\x12\x14\n" +
+	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +
+	"\x06tokens\x18\x03 \x01(\x05R\x06tokens\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"k\n" +
+	"\x17SearchServiceHotRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"u\n" +
+	"\x18SearchServiceHotResponse\x121\n" +
+	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\xc3\x01\n" +
 	"\x0eRankingProfile\x12\x1f\n" +
 	"\x1bRANKING_PROFILE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18RANKING_PROFILE_BALANCED\x10\x01\x12\x1b\n" +
@@ -1610,12 +1837,18 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x16SEARCH_ARM_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_ARM_KEYWORD\x10\x01\x12\x15\n" +
 	"\x11SEARCH_ARM_FUSION\x10\x02\x12\x15\n" +
-	"\x11SEARCH_ARM_VECTOR\x10\x032\xa5\x03\n" +
+	"\x11SEARCH_ARM_VECTOR\x10\x03*F\n" +
+	"\bLanguage\x12\x18\n" +
+	"\x14LANGUAGE_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vLANGUAGE_EN\x10\x01\x12\x0f\n" +
+	"\vLANGUAGE_ZH\x10\x022\xd8\x04\n" +
 	"\rSearchService\x12_\n" +
 	"\x06Search\x12).memsidecar.v1.SearchServiceSearchRequest\x1a*.memsidecar.v1.SearchServiceSearchResponse\x12b\n" +
 	"\aSimilar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponse\x12_\n" +
 	"\x06Recall\x12).memsidecar.v1.SearchServiceRecallRequest\x1a*.memsidecar.v1.SearchServiceRecallResponse\x12n\n" +
-	"\vListRecalls\x12..memsidecar.v1.SearchServiceListRecallsRequest\x1a/.memsidecar.v1.SearchServiceListRecallsResponseB\xbd\x01\n" +
+	"\vListRecalls\x12..memsidecar.v1.SearchServiceListRecallsRequest\x1a/.memsidecar.v1.SearchServiceListRecallsResponse\x12Y\n" +
+	"\x04Hint\x12'.memsidecar.v1.SearchServiceHintRequest\x1a(.memsidecar.v1.SearchServiceHintResponse\x12V\n" +
+	"\x03Hot\x12&.memsidecar.v1.SearchServiceHotRequest\x1a'.memsidecar.v1.SearchServiceHotResponseB\xbd\x01\n" +
 	"\x11com.memsidecar.v1B\x12SearchServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -1630,12 +1863,12 @@ func file_memsidecar_v1_search_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_search_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_memsidecar_v1_search_service_proto_goTypes = []any{
 	(RankingProfile)(0),                      // 0: memsidecar.v1.RankingProfile
 	(SearchArm)(0),                           // 1: memsidecar.v1.SearchArm
-	(*SearchFilter)(nil),                     // 2: memsidecar.v1.SearchFilter
+	(Language)(0),                            // 2: memsidecar.v1.Language
 	(*SearchServiceSearchRequest)(nil),       // 3: memsidecar.v1.SearchServiceSearchRequest
 	(*SearchHit)(nil),                        // 4: memsidecar.v1.SearchHit
 	(*LogMatch)(nil),                         // 5: memsidecar.v1.LogMatch
@@ -1650,45 +1883,51 @@ var file_memsidecar_v1_search_service_proto_goTypes = []any{
 	(*RecallTrace)(nil),                      // 14: memsidecar.v1.RecallTrace
 	(*TracedMemory)(nil),                     // 15: memsidecar.v1.TracedMemory
 	(*SearchServiceListRecallsResponse)(nil), // 16: memsidecar.v1.SearchServiceListRecallsResponse
-	(MemoryStatus)(0),                        // 17: memsidecar.v1.MemoryStatus
-	(*timestamppb.Timestamp)(nil),            // 18: google.protobuf.Timestamp
-	(*Memory)(nil),                           // 19: memsidecar.v1.Memory
-	(*LogEntry)(nil),                         // 20: memsidecar.v1.LogEntry
+	(*SearchServiceHintRequest)(nil),         // 17: memsidecar.v1.SearchServiceHintRequest
+	(*SearchServiceHintResponse)(nil),        // 18: memsidecar.v1.SearchServiceHintResponse
+	(*SearchServiceHotRequest)(nil),          // 19: memsidecar.v1.SearchServiceHotRequest
+	(*SearchServiceHotResponse)(nil),         // 20: memsidecar.v1.SearchServiceHotResponse
+	(*MemoryFilter)(nil),                     // 21: memsidecar.v1.MemoryFilter
+	(*timestamppb.Timestamp)(nil),            // 22: google.protobuf.Timestamp
+	(*Memory)(nil),                           // 23: memsidecar.v1.Memory
+	(*LogEntry)(nil),                         // 24: memsidecar.v1.LogEntry
 }
 var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
-	17, // 0: memsidecar.v1.SearchFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
-	18, // 1: memsidecar.v1.SearchFilter.created_from:type_name -> google.protobuf.Timestamp
-	18, // 2: memsidecar.v1.SearchFilter.created_before:type_name -> google.protobuf.Timestamp
-	18, // 3: memsidecar.v1.SearchFilter.updated_from:type_name -> google.protobuf.Timestamp
-	18, // 4: memsidecar.v1.SearchFilter.updated_before:type_name -> google.protobuf.Timestamp
-	0,  // 5: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
-	2,  // 6: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.SearchFilter
-	18, // 7: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
-	1,  // 8: memsidecar.v1.SearchServiceSearchRequest.arm:type_name -> memsidecar.v1.SearchArm
-	19, // 9: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
-	6,  // 10: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
-	5,  // 11: memsidecar.v1.SearchHit.log:type_name -> memsidecar.v1.LogMatch
-	20, // 12: memsidecar.v1.LogMatch.entry:type_name -> memsidecar.v1.LogEntry
-	4,  // 13: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
-	4,  // 14: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	19, // 15: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
-	11, // 16: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
-	18, // 17: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
-	15, // 18: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
-	14, // 19: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
-	3,  // 20: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	8,  // 21: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	10, // 22: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
-	13, // 23: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	0,  // 0: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
+	21, // 1: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	22, // 2: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
+	1,  // 3: memsidecar.v1.SearchServiceSearchRequest.arm:type_name -> memsidecar.v1.SearchArm
+	23, // 4: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
+	6,  // 5: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
+	5,  // 6: memsidecar.v1.SearchHit.log:type_name -> memsidecar.v1.LogMatch
+	24, // 7: memsidecar.v1.LogMatch.entry:type_name -> memsidecar.v1.LogEntry
+	4,  // 8: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
+	4,  // 9: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
+	23, // 10: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	11, // 11: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	2,  // 12: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
+	22, // 13: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	15, // 14: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	14, // 15: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	11, // 16: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
+	23, // 17: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
+	3,  // 18: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	8,  // 19: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	10, // 20: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	13, // 21: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	17, // 22: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
+	19, // 23: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
 	7,  // 24: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
 	9,  // 25: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
 	12, // 26: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
 	16, // 27: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
-	24, // [24:28] is the sub-list for method output_type
-	20, // [20:24] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	18, // 28: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
+	20, // 29: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
+	24, // [24:30] is the sub-list for method output_type
+	18, // [18:24] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }
@@ -1698,9 +1937,7 @@ func file_memsidecar_v1_search_service_proto_init() {
 	}
 	file_memsidecar_v1_log_proto_init()
 	file_memsidecar_v1_memory_proto_init()
-	file_memsidecar_v1_search_service_proto_msgTypes[0].OneofWrappers = []any{}
-	file_memsidecar_v1_search_service_proto_msgTypes[1].OneofWrappers = []any{}
-	file_memsidecar_v1_search_service_proto_msgTypes[6].OneofWrappers = []any{
+	file_memsidecar_v1_search_service_proto_msgTypes[5].OneofWrappers = []any{
 		(*SearchServiceSimilarRequest_Id)(nil),
 		(*SearchServiceSimilarRequest_Content)(nil),
 	}
@@ -1709,8 +1946,8 @@ func file_memsidecar_v1_search_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_search_service_proto_rawDesc), len(file_memsidecar_v1_search_service_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   15,
+			NumEnums:      3,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

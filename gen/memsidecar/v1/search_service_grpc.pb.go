@@ -23,23 +23,31 @@ const (
 	SearchService_Similar_FullMethodName     = "/memsidecar.v1.SearchService/Similar"
 	SearchService_Recall_FullMethodName      = "/memsidecar.v1.SearchService/Recall"
 	SearchService_ListRecalls_FullMethodName = "/memsidecar.v1.SearchService/ListRecalls"
+	SearchService_Hint_FullMethodName        = "/memsidecar.v1.SearchService/Hint"
+	SearchService_Hot_FullMethodName         = "/memsidecar.v1.SearchService/Hot"
 )
 
 // SearchServiceClient is the client API for SearchService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SearchService finds memories. It returns nothing rather than noise.
+// SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
 type SearchServiceClient interface {
 	// Search finds memories for a query, English or Chinese.
 	Search(ctx context.Context, in *SearchServiceSearchRequest, opts ...grpc.CallOption) (*SearchServiceSearchResponse, error)
-	// Similar finds memories that say much the same as a memory or a text.
+	// Similar finds memories that are similar to a memory or a text.
 	Similar(ctx context.Context, in *SearchServiceSimilarRequest, opts ...grpc.CallOption) (*SearchServiceSimilarResponse, error)
-	// Recall returns what an agent should be told for a prompt, ready to be put beside it, or nothing. It writes nothing while the
-	// caller waits.
+	// Recall returns memories that are relevant to a prompt, as a block of text to put beside it, or nothing. It writes
+	// nothing while the caller waits.
 	Recall(ctx context.Context, in *SearchServiceRecallRequest, opts ...grpc.CallOption) (*SearchServiceRecallResponse, error)
-	// ListRecalls says which prompts brought up which memories, newest first, since the start of the daemon.
+	// ListRecalls returns recent recalls and the memories they returned, page by page, newest first. It covers the time
+	// since the daemon started.
 	ListRecalls(ctx context.Context, in *SearchServiceListRecallsRequest, opts ...grpc.CallOption) (*SearchServiceListRecallsResponse, error)
+	// Hint returns known failures for this exact tool call. It asks no model, writes nothing, and usually returns
+	// nothing.
+	Hint(ctx context.Context, in *SearchServiceHintRequest, opts ...grpc.CallOption) (*SearchServiceHintResponse, error)
+	// Hot returns the active memories that searches and recalls returned most often, page by page.
+	Hot(ctx context.Context, in *SearchServiceHotRequest, opts ...grpc.CallOption) (*SearchServiceHotResponse, error)
 }
 
 type searchServiceClient struct {
@@ -90,21 +98,47 @@ func (c *searchServiceClient) ListRecalls(ctx context.Context, in *SearchService
 	return out, nil
 }
 
+func (c *searchServiceClient) Hint(ctx context.Context, in *SearchServiceHintRequest, opts ...grpc.CallOption) (*SearchServiceHintResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchServiceHintResponse)
+	err := c.cc.Invoke(ctx, SearchService_Hint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *searchServiceClient) Hot(ctx context.Context, in *SearchServiceHotRequest, opts ...grpc.CallOption) (*SearchServiceHotResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SearchServiceHotResponse)
+	err := c.cc.Invoke(ctx, SearchService_Hot_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SearchServiceServer is the server API for SearchService service.
 // All implementations must embed UnimplementedSearchServiceServer
 // for forward compatibility.
 //
-// SearchService finds memories. It returns nothing rather than noise.
+// SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
 type SearchServiceServer interface {
 	// Search finds memories for a query, English or Chinese.
 	Search(context.Context, *SearchServiceSearchRequest) (*SearchServiceSearchResponse, error)
-	// Similar finds memories that say much the same as a memory or a text.
+	// Similar finds memories that are similar to a memory or a text.
 	Similar(context.Context, *SearchServiceSimilarRequest) (*SearchServiceSimilarResponse, error)
-	// Recall returns what an agent should be told for a prompt, ready to be put beside it, or nothing. It writes nothing while the
-	// caller waits.
+	// Recall returns memories that are relevant to a prompt, as a block of text to put beside it, or nothing. It writes
+	// nothing while the caller waits.
 	Recall(context.Context, *SearchServiceRecallRequest) (*SearchServiceRecallResponse, error)
-	// ListRecalls says which prompts brought up which memories, newest first, since the start of the daemon.
+	// ListRecalls returns recent recalls and the memories they returned, page by page, newest first. It covers the time
+	// since the daemon started.
 	ListRecalls(context.Context, *SearchServiceListRecallsRequest) (*SearchServiceListRecallsResponse, error)
+	// Hint returns known failures for this exact tool call. It asks no model, writes nothing, and usually returns
+	// nothing.
+	Hint(context.Context, *SearchServiceHintRequest) (*SearchServiceHintResponse, error)
+	// Hot returns the active memories that searches and recalls returned most often, page by page.
+	Hot(context.Context, *SearchServiceHotRequest) (*SearchServiceHotResponse, error)
 	mustEmbedUnimplementedSearchServiceServer()
 }
 
@@ -126,6 +160,12 @@ func (UnimplementedSearchServiceServer) Recall(context.Context, *SearchServiceRe
 }
 func (UnimplementedSearchServiceServer) ListRecalls(context.Context, *SearchServiceListRecallsRequest) (*SearchServiceListRecallsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListRecalls not implemented")
+}
+func (UnimplementedSearchServiceServer) Hint(context.Context, *SearchServiceHintRequest) (*SearchServiceHintResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Hint not implemented")
+}
+func (UnimplementedSearchServiceServer) Hot(context.Context, *SearchServiceHotRequest) (*SearchServiceHotResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Hot not implemented")
 }
 func (UnimplementedSearchServiceServer) mustEmbedUnimplementedSearchServiceServer() {}
 func (UnimplementedSearchServiceServer) testEmbeddedByValue()                       {}
@@ -220,6 +260,42 @@ func _SearchService_ListRecalls_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SearchService_Hint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchServiceHintRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).Hint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_Hint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).Hint(ctx, req.(*SearchServiceHintRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SearchService_Hot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SearchServiceHotRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).Hot(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_Hot_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).Hot(ctx, req.(*SearchServiceHotRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SearchService_ServiceDesc is the grpc.ServiceDesc for SearchService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -242,6 +318,14 @@ var SearchService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListRecalls",
 			Handler:    _SearchService_ListRecalls_Handler,
+		},
+		{
+			MethodName: "Hint",
+			Handler:    _SearchService_Hint_Handler,
+		},
+		{
+			MethodName: "Hot",
+			Handler:    _SearchService_Hot_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

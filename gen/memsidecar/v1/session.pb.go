@@ -22,17 +22,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SessionState is where a session stands between its start and its one reflection.
+// SessionState is the stage of a session between its start and its reflection.
 type SessionState int32
 
 const (
 	// Not given.
 	SessionState_SESSION_STATE_UNSPECIFIED SessionState = 0
-	// Takes messages.
+	// Accepts messages.
 	SessionState_SESSION_STATE_OPEN SessionState = 1
-	// Ended, waits for its reflection.
+	// Ended, and waits for its reflection.
 	SessionState_SESSION_STATE_ENDED SessionState = 2
-	// Reflected; later messages open it again.
+	// Reflected. Later messages open it again.
 	SessionState_SESSION_STATE_REFLECTED SessionState = 3
 )
 
@@ -79,34 +79,107 @@ func (SessionState) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{0}
 }
 
+// Role is who wrote a message.
+type Role int32
+
+const (
+	// Not given.
+	Role_ROLE_UNSPECIFIED Role = 0
+	// The user.
+	Role_ROLE_USER Role = 1
+	// The agent.
+	Role_ROLE_ASSISTANT Role = 2
+	// The host program.
+	Role_ROLE_SYSTEM Role = 3
+	// A tool; the message has a tool call.
+	Role_ROLE_TOOL Role = 4
+	// The host's summary of a compacted context; only in the changes of operations.
+	Role_ROLE_SUMMARY Role = 5
+	// The context given at the start; only in the changes of operations.
+	Role_ROLE_CONTEXT Role = 6
+	// A note to the working memory; only in the changes of operations.
+	Role_ROLE_WORKING Role = 7
+)
+
+// Enum value maps for Role.
+var (
+	Role_name = map[int32]string{
+		0: "ROLE_UNSPECIFIED",
+		1: "ROLE_USER",
+		2: "ROLE_ASSISTANT",
+		3: "ROLE_SYSTEM",
+		4: "ROLE_TOOL",
+		5: "ROLE_SUMMARY",
+		6: "ROLE_CONTEXT",
+		7: "ROLE_WORKING",
+	}
+	Role_value = map[string]int32{
+		"ROLE_UNSPECIFIED": 0,
+		"ROLE_USER":        1,
+		"ROLE_ASSISTANT":   2,
+		"ROLE_SYSTEM":      3,
+		"ROLE_TOOL":        4,
+		"ROLE_SUMMARY":     5,
+		"ROLE_CONTEXT":     6,
+		"ROLE_WORKING":     7,
+	}
+)
+
+func (x Role) Enum() *Role {
+	p := new(Role)
+	*p = x
+	return p
+}
+
+func (x Role) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Role) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_session_proto_enumTypes[1].Descriptor()
+}
+
+func (Role) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_session_proto_enumTypes[1]
+}
+
+func (x Role) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Role.Descriptor instead.
+func (Role) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{1}
+}
+
 // Session is the header of an agent's session.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique within its space.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Where it stands.
+	// Stage of the session.
 	State SessionState `protobuf:"varint,2,opt,name=state,proto3,enum=memsidecar.v1.SessionState" json:"state,omitempty"`
-	// Agent or host program, as it names itself.
+	// Agent or host program, by its own name.
 	Host string `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
 	// Working directory of the agent.
 	Cwd string `protobuf:"bytes,4,opt,name=cwd,proto3" json:"cwd,omitempty"`
 	// When it was started.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// When its newest message was, else when it was started.
+	// When its newest message was written; without messages, when it was started.
 	LastAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_at,json=lastAt,proto3" json:"last_at,omitempty"`
-	// When it ended; absent while open.
+	// When it ended; absent while it is open.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// How it ended: reflect, idle, restart, host_exit, or what the client said.
+	// Why it ended: reflect, idle, restart, host_exit, or a slug given by the client.
 	EndReason string `protobuf:"bytes,8,opt,name=end_reason,json=endReason,proto3" json:"end_reason,omitempty"`
-	// Number of messages kept.
+	// Number of stored messages.
 	MessageCount int64 `protobuf:"varint,9,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// The sequence number that the next message of the client must have.
+	// The sequence number that the client's next message must have.
 	NextSeq int64 `protobuf:"varint,10,opt,name=next_seq,json=nextSeq,proto3" json:"next_seq,omitempty"`
 	// Messages with a smaller sequence number were reflected.
 	ReflectedSeq int64 `protobuf:"varint,11,opt,name=reflected_seq,json=reflectedSeq,proto3" json:"reflected_seq,omitempty"`
-	// Operation of the newest reflection; 0 when there was none.
-	ReflectedOperation int64 `protobuf:"varint,12,opt,name=reflected_operation,json=reflectedOperation,proto3" json:"reflected_operation,omitempty"`
-	// Summary that the reflection wrote; may be empty.
+	// Operation of the newest reflection; empty when there was none.
+	ReflectedOperationId string `protobuf:"bytes,12,opt,name=reflected_operation_id,json=reflectedOperationId,proto3" json:"reflected_operation_id,omitempty"`
+	// Summary written by the reflection; may be empty.
 	Summary       string `protobuf:"bytes,13,opt,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -219,11 +292,11 @@ func (x *Session) GetReflectedSeq() int64 {
 	return 0
 }
 
-func (x *Session) GetReflectedOperation() int64 {
+func (x *Session) GetReflectedOperationId() string {
 	if x != nil {
-		return x.ReflectedOperation
+		return x.ReflectedOperationId
 	}
-	return 0
+	return ""
 }
 
 func (x *Session) GetSummary() string {
@@ -233,18 +306,18 @@ func (x *Session) GetSummary() string {
 	return ""
 }
 
-// SessionMessage is one turn or tool event of a session.
+// SessionMessage is one turn or tool call of a session.
 type SessionMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The client's number: 1, 2, 3 … without gaps. In messages given to Reflect directly it may be left out.
+	// The client's number: 1, 2, 3 … without gaps. Messages given to Reflect directly may leave it out.
 	Seq int64 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	// Default now.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// user, assistant, system or tool.
-	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
-	// Text of the turn; may be empty for a tool event.
+	// Who wrote it.
+	Role Role `protobuf:"varint,3,opt,name=role,proto3,enum=memsidecar.v1.Role" json:"role,omitempty"`
+	// Text of the turn; may be empty for a tool call.
 	Content string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
-	// What a tool was asked and how it ended; absent for a turn.
+	// Absent for a turn.
 	Tool          *ToolCall `protobuf:"bytes,5,opt,name=tool,proto3" json:"tool,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -294,11 +367,11 @@ func (x *SessionMessage) GetAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *SessionMessage) GetRole() string {
+func (x *SessionMessage) GetRole() Role {
 	if x != nil {
 		return x.Role
 	}
-	return ""
+	return Role_ROLE_UNSPECIFIED
 }
 
 func (x *SessionMessage) GetContent() string {
@@ -315,16 +388,16 @@ func (x *SessionMessage) GetTool() *ToolCall {
 	return nil
 }
 
-// ToolCall is what a tool was asked and how it ended.
+// ToolCall is one call of a tool and its result.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the tool.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// As the host sent them, usually JSON.
 	Arguments string `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// What the tool answered.
+	// Output of the tool.
 	Result string `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
-	// What went wrong.
+	// Error message.
 	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// The call failed.
 	Failed        bool `protobuf:"varint,5,opt,name=failed,proto3" json:"failed,omitempty"`
@@ -397,11 +470,178 @@ func (x *ToolCall) GetFailed() bool {
 	return false
 }
 
+// ToolUse counts the uses of one tool.
+type ToolUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name, as given by the host.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Number of uses.
+	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Number of uses that failed.
+	Failures      int64 `protobuf:"varint,3,opt,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolUse) Reset() {
+	*x = ToolUse{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolUse) ProtoMessage() {}
+
+func (x *ToolUse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolUse.ProtoReflect.Descriptor instead.
+func (*ToolUse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ToolUse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ToolUse) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ToolUse) GetFailures() int64 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+// WorkingMemory is the state of an agent during one session. It survives a compaction of the agent's context and a
+// restart of the daemon. It is not searched, and other sessions do not see it.
+type WorkingMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Base of relative paths; may be empty.
+	RunDirectory string `protobuf:"bytes,1,opt,name=run_directory,json=runDirectory,proto3" json:"run_directory,omitempty"`
+	// Most used first; at most 200.
+	Tools []*ToolUse `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	// Tools in use, newest first: at most 5 of the last 20 uses. Recall adds rules about them.
+	RecentTools []string `protobuf:"bytes,3,rep,name=recent_tools,json=recentTools,proto3" json:"recent_tools,omitempty"`
+	// Files that were read, newest first, absolute where the run directory is known; at most 200. Recall leaves out
+	// memories taken from them.
+	FilesRead []string `protobuf:"bytes,4,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
+	// Notes by the agent, or the host's summary of a compacted context; may be empty.
+	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
+	// When the summary was written; absent without one.
+	SummaryAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=summary_at,json=summaryAt,proto3" json:"summary_at,omitempty"`
+	// How often the agent's context was compacted. After each compaction the next recall returns the summary, and may
+	// return memories that were returned before.
+	Compactions   int32 `protobuf:"varint,7,opt,name=compactions,proto3" json:"compactions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkingMemory) Reset() {
+	*x = WorkingMemory{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkingMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkingMemory) ProtoMessage() {}
+
+func (x *WorkingMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkingMemory.ProtoReflect.Descriptor instead.
+func (*WorkingMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *WorkingMemory) GetRunDirectory() string {
+	if x != nil {
+		return x.RunDirectory
+	}
+	return ""
+}
+
+func (x *WorkingMemory) GetTools() []*ToolUse {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *WorkingMemory) GetRecentTools() []string {
+	if x != nil {
+		return x.RecentTools
+	}
+	return nil
+}
+
+func (x *WorkingMemory) GetFilesRead() []string {
+	if x != nil {
+		return x.FilesRead
+	}
+	return nil
+}
+
+func (x *WorkingMemory) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *WorkingMemory) GetSummaryAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SummaryAt
+	}
+	return nil
+}
+
+func (x *WorkingMemory) GetCompactions() int32 {
+	if x != nil {
+		return x.Compactions
+	}
+	return 0
+}
+
 var File_memsidecar_v1_session_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\x03\n" +
+	"\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xed\x03\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.SessionStateR\x05state\x12\x12\n" +
@@ -416,13 +656,13 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\rmessage_count\x18\t \x01(\x03R\fmessageCount\x12\x19\n" +
 	"\bnext_seq\x18\n" +
 	" \x01(\x03R\anextSeq\x12#\n" +
-	"\rreflected_seq\x18\v \x01(\x03R\freflectedSeq\x12/\n" +
-	"\x13reflected_operation\x18\f \x01(\x03R\x12reflectedOperation\x12\x18\n" +
-	"\asummary\x18\r \x01(\tR\asummary\"\xa9\x01\n" +
+	"\rreflected_seq\x18\v \x01(\x03R\freflectedSeq\x124\n" +
+	"\x16reflected_operation_id\x18\f \x01(\tR\x14reflectedOperationId\x12\x18\n" +
+	"\asummary\x18\r \x01(\tR\asummary\"\xbe\x01\n" +
 	"\x0eSessionMessage\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12*\n" +
-	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
-	"\x04role\x18\x03 \x01(\tR\x04role\x12\x18\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12'\n" +
+	"\x04role\x18\x03 \x01(\x0e2\x13.memsidecar.v1.RoleR\x04role\x12\x18\n" +
 	"\acontent\x18\x04 \x01(\tR\acontent\x12+\n" +
 	"\x04tool\x18\x05 \x01(\v2\x17.memsidecar.v1.ToolCallR\x04tool\"\x82\x01\n" +
 	"\bToolCall\x12\x12\n" +
@@ -430,12 +670,35 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\targuments\x18\x02 \x01(\tR\targuments\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
-	"\x06failed\x18\x05 \x01(\bR\x06failed*{\n" +
+	"\x06failed\x18\x05 \x01(\bR\x06failed\"O\n" +
+	"\aToolUse\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x1a\n" +
+	"\bfailures\x18\x03 \x01(\x03R\bfailures\"\x9b\x02\n" +
+	"\rWorkingMemory\x12#\n" +
+	"\rrun_directory\x18\x01 \x01(\tR\frunDirectory\x12,\n" +
+	"\x05tools\x18\x02 \x03(\v2\x16.memsidecar.v1.ToolUseR\x05tools\x12!\n" +
+	"\frecent_tools\x18\x03 \x03(\tR\vrecentTools\x12\x1d\n" +
+	"\n" +
+	"files_read\x18\x04 \x03(\tR\tfilesRead\x12\x18\n" +
+	"\asummary\x18\x05 \x01(\tR\asummary\x129\n" +
+	"\n" +
+	"summary_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tsummaryAt\x12 \n" +
+	"\vcompactions\x18\a \x01(\x05R\vcompactions*{\n" +
 	"\fSessionState\x12\x1d\n" +
 	"\x19SESSION_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SESSION_STATE_OPEN\x10\x01\x12\x17\n" +
 	"\x13SESSION_STATE_ENDED\x10\x02\x12\x1b\n" +
-	"\x17SESSION_STATE_REFLECTED\x10\x03B\xb7\x01\n" +
+	"\x17SESSION_STATE_REFLECTED\x10\x03*\x95\x01\n" +
+	"\x04Role\x12\x14\n" +
+	"\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n" +
+	"\tROLE_USER\x10\x01\x12\x12\n" +
+	"\x0eROLE_ASSISTANT\x10\x02\x12\x0f\n" +
+	"\vROLE_SYSTEM\x10\x03\x12\r\n" +
+	"\tROLE_TOOL\x10\x04\x12\x10\n" +
+	"\fROLE_SUMMARY\x10\x05\x12\x10\n" +
+	"\fROLE_CONTEXT\x10\x06\x12\x10\n" +
+	"\fROLE_WORKING\x10\aB\xb7\x01\n" +
 	"\x11com.memsidecar.v1B\fSessionProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -450,27 +713,33 @@ func file_memsidecar_v1_session_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_session_proto_rawDescData
 }
 
-var file_memsidecar_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_memsidecar_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_memsidecar_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_memsidecar_v1_session_proto_goTypes = []any{
 	(SessionState)(0),             // 0: memsidecar.v1.SessionState
-	(*Session)(nil),               // 1: memsidecar.v1.Session
-	(*SessionMessage)(nil),        // 2: memsidecar.v1.SessionMessage
-	(*ToolCall)(nil),              // 3: memsidecar.v1.ToolCall
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(Role)(0),                     // 1: memsidecar.v1.Role
+	(*Session)(nil),               // 2: memsidecar.v1.Session
+	(*SessionMessage)(nil),        // 3: memsidecar.v1.SessionMessage
+	(*ToolCall)(nil),              // 4: memsidecar.v1.ToolCall
+	(*ToolUse)(nil),               // 5: memsidecar.v1.ToolUse
+	(*WorkingMemory)(nil),         // 6: memsidecar.v1.WorkingMemory
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_memsidecar_v1_session_proto_depIdxs = []int32{
 	0, // 0: memsidecar.v1.Session.state:type_name -> memsidecar.v1.SessionState
-	4, // 1: memsidecar.v1.Session.started_at:type_name -> google.protobuf.Timestamp
-	4, // 2: memsidecar.v1.Session.last_at:type_name -> google.protobuf.Timestamp
-	4, // 3: memsidecar.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
-	4, // 4: memsidecar.v1.SessionMessage.at:type_name -> google.protobuf.Timestamp
-	3, // 5: memsidecar.v1.SessionMessage.tool:type_name -> memsidecar.v1.ToolCall
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	7, // 1: memsidecar.v1.Session.started_at:type_name -> google.protobuf.Timestamp
+	7, // 2: memsidecar.v1.Session.last_at:type_name -> google.protobuf.Timestamp
+	7, // 3: memsidecar.v1.Session.ended_at:type_name -> google.protobuf.Timestamp
+	7, // 4: memsidecar.v1.SessionMessage.at:type_name -> google.protobuf.Timestamp
+	1, // 5: memsidecar.v1.SessionMessage.role:type_name -> memsidecar.v1.Role
+	4, // 6: memsidecar.v1.SessionMessage.tool:type_name -> memsidecar.v1.ToolCall
+	5, // 7: memsidecar.v1.WorkingMemory.tools:type_name -> memsidecar.v1.ToolUse
+	7, // 8: memsidecar.v1.WorkingMemory.summary_at:type_name -> google.protobuf.Timestamp
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_proto_init() }
@@ -483,8 +752,8 @@ func file_memsidecar_v1_session_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_session_proto_rawDesc), len(file_memsidecar_v1_session_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   3,
+			NumEnums:      2,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

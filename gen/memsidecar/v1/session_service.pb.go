@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ContextForm is how a context shows memories.
+// ContextForm is the layout of a context.
 type ContextForm int32
 
 const (
@@ -30,7 +30,7 @@ const (
 	ContextForm_CONTEXT_FORM_UNSPECIFIED ContextForm = 0
 	// Under headings, with their text.
 	ContextForm_CONTEXT_FORM_GROUPED ContextForm = 1
-	// A line each, at most 200 lines and 25,000 bytes.
+	// One line each, at most 200 lines and 25,000 bytes.
 	ContextForm_CONTEXT_FORM_INDEX ContextForm = 2
 )
 
@@ -75,29 +75,31 @@ func (ContextForm) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{0}
 }
 
-// SessionServiceStartRequest asks to open a session.
+// SessionServiceStartRequest opens a session.
 type SessionServiceStartRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The host's own id of the session; default: a new one.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Agent or host program, as it names itself; at most 200 characters.
+	// Agent or host program, by its own name; at most 200 characters.
 	Host string `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
 	// Working directory of the agent.
 	Cwd string `protobuf:"bytes,4,opt,name=cwd,proto3" json:"cwd,omitempty"`
-	// Makes the request repeatable; optional, of use without a session_id only.
+	// Makes the request repeatable; at most 128 bytes, optional. Only needed without a session_id.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Process of the host; soon after it has ended, so has the session. 0 means unknown, and so does one that the daemon does not see.
+	// Process id of the host; the session ends soon after that process. 0 means unknown. A process that the daemon does
+	// not see is ignored.
 	HostPid int32 `protobuf:"varint,6,opt,name=host_pid,json=hostPid,proto3" json:"host_pid,omitempty"`
-	// When that process was started, so that another one of the same number is not taken for it; default: the one running now.
+	// Start time of that process, so that a later process with the same id is not mistaken for it. Default: the process
+	// that runs now.
 	HostStartedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=host_started_at,json=hostStartedAt,proto3" json:"host_started_at,omitempty"`
-	// Give the session a space of its own project, named after the root of the repository that cwd is in, else after cwd. Not together
+	// Use the space of the project: named after the root of the repository that cwd is in, else after cwd. Not together
 	// with space.
 	ProjectSpace bool `protobuf:"varint,8,opt,name=project_space,json=projectSpace,proto3" json:"project_space,omitempty"`
 	// Return a context; default: none.
 	Context *ContextOptions `protobuf:"bytes,9,opt,name=context,proto3" json:"context,omitempty"`
-	// The user's first message, for a recall beside the context; optional.
+	// The user's first message, to recall memories for it; optional.
 	FirstMessage  string `protobuf:"bytes,10,opt,name=first_message,json=firstMessage,proto3" json:"first_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -203,19 +205,19 @@ func (x *SessionServiceStartRequest) GetFirstMessage() string {
 	return ""
 }
 
-// ContextOptions say what a context holds.
+// ContextOptions select the content of a context.
 type ContextOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default grouped.
 	Form ContextForm `protobuf:"varint,1,opt,name=form,proto3,enum=memsidecar.v1.ContextForm" json:"form,omitempty"`
-	// Most tokens, 50 to 8,000, as they are estimated; default as configured, 4,000 unless changed.
-	MaxTokens int32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// en or zh; default: that of the first message, else of the memories.
-	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
-	// Add the project's AGENTS.md and CLAUDE.md, of its root and of each directory from there to cwd, with what CLAUDE.md imports from
-	// within the project.
+	// Size in estimated tokens, 50 to 8,000; default as configured, 4,000 unless changed.
+	TokenBudget int32 `protobuf:"varint,2,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
+	// Default: the language of the first message, else of the memories.
+	Language Language `protobuf:"varint,3,opt,name=language,proto3,enum=memsidecar.v1.Language" json:"language,omitempty"`
+	// Add the project's AGENTS.md and CLAUDE.md, from its root and from each directory between it and cwd, with the files
+	// that CLAUDE.md imports from within the project.
 	Instructions bool `protobuf:"varint,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	// Add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project too.
+	// Also add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project.
 	Bootstrap     bool `protobuf:"varint,5,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -258,18 +260,18 @@ func (x *ContextOptions) GetForm() ContextForm {
 	return ContextForm_CONTEXT_FORM_UNSPECIFIED
 }
 
-func (x *ContextOptions) GetMaxTokens() int32 {
+func (x *ContextOptions) GetTokenBudget() int32 {
 	if x != nil {
-		return x.MaxTokens
+		return x.TokenBudget
 	}
 	return 0
 }
 
-func (x *ContextOptions) GetLanguage() string {
+func (x *ContextOptions) GetLanguage() Language {
 	if x != nil {
 		return x.Language
 	}
-	return ""
+	return Language_LANGUAGE_UNSPECIFIED
 }
 
 func (x *ContextOptions) GetInstructions() bool {
@@ -289,19 +291,21 @@ func (x *ContextOptions) GetBootstrap() bool {
 // SessionServiceStartResponse holds the session.
 type SessionServiceStartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session; next_seq says where to go on.
-	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Space of the session, which later calls must name.
-	Space string `protobuf:"bytes,2,opt,name=space,proto3" json:"space,omitempty"`
-	// The context, fenced as data; empty unless asked for.
-	Context string `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
-	// The same context was given for this session before.
-	ContextRepeated bool `protobuf:"varint,4,opt,name=context_repeated,json=contextRepeated,proto3" json:"context_repeated,omitempty"`
-	// What was recalled for the first message; absent unless there was one.
-	Recall *SearchServiceRecallResponse `protobuf:"bytes,5,opt,name=recall,proto3" json:"recall,omitempty"`
-	// What the agent wrote down for itself earlier in this session, fenced as data: see WorkingMemoryService. It stands beside the context,
-	// which stays as it is; empty unless a context is asked for and there is a summary.
-	Working       string `protobuf:"bytes,6,opt,name=working,proto3" json:"working,omitempty"`
+	// One outcome, with the session's id; DUPLICATE when the session was open already.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// The session; its next_seq is where the client goes on.
+	Session *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Space of the session. Later calls must name it.
+	Space string `protobuf:"bytes,3,opt,name=space,proto3" json:"space,omitempty"`
+	// The context, fenced as data; empty unless requested.
+	Context string `protobuf:"bytes,4,opt,name=context,proto3" json:"context,omitempty"`
+	// This session was given the same context before.
+	ContextRepeated bool `protobuf:"varint,5,opt,name=context_repeated,json=contextRepeated,proto3" json:"context_repeated,omitempty"`
+	// Memories recalled for the first message; absent without one.
+	Recall *SearchServiceRecallResponse `protobuf:"bytes,6,opt,name=recall,proto3" json:"recall,omitempty"`
+	// Summary of the session's working memory, fenced as data and separate from the context, which stays unchanged. Empty
+	// unless a context is requested and there is a summary.
+	WorkingBlock  string `protobuf:"bytes,7,opt,name=working_block,json=workingBlock,proto3" json:"working_block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +338,13 @@ func (x *SessionServiceStartResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use SessionServiceStartResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceStartResponse) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SessionServiceStartResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
 }
 
 func (x *SessionServiceStartResponse) GetSession() *Session {
@@ -371,9 +382,9 @@ func (x *SessionServiceStartResponse) GetRecall() *SearchServiceRecallResponse {
 	return nil
 }
 
-func (x *SessionServiceStartResponse) GetWorking() string {
+func (x *SessionServiceStartResponse) GetWorkingBlock() string {
 	if x != nil {
-		return x.Working
+		return x.WorkingBlock
 	}
 	return ""
 }
@@ -383,14 +394,16 @@ type SessionServiceAppendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// The session; one that was not started is started.
+	// The session. A session that is not known is started.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 1 to 1,000 messages, numbered without gaps; or all without a number, which appends them and sees no repeats.
+	// 1 to 1,000 messages, numbered without gaps; or all without a number, which appends them and detects no repeats.
 	Messages []*SessionMessage `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
-	// What the host made of the context so far when it compacted it; optional. It is kept with the session, and what was said up to here is learnt from in
-	// the background while the session goes on. It becomes the summary of the working memory too, which the next recall brings back. messages may be
-	// empty then.
+	// The host's summary of the context it has just compacted; optional. It is stored with the session, and the messages
+	// so far are reflected in the background while the session goes on. It also becomes the summary of the working
+	// memory, which the next recall returns. With it, messages may be empty.
 	ContextSummary string `protobuf:"bytes,4,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -453,14 +466,21 @@ func (x *SessionServiceAppendRequest) GetContextSummary() string {
 	return ""
 }
 
-// SessionServiceAppendResponse says what is kept now.
+func (x *SessionServiceAppendRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// SessionServiceAppendResponse reports the result of each message.
 type SessionServiceAppendResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number and one outcome per message: DUPLICATE when its sequence number was known.
+	// One outcome per message; DUPLICATE when its sequence number was known.
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	// The sequence number that the next message must have.
 	NextSeq int64 `protobuf:"varint,2,opt,name=next_seq,json=nextSeq,proto3" json:"next_seq,omitempty"`
-	// Secrets and private passages taken out of the messages.
+	// Number of secrets and private passages that were redacted.
 	Redacted      int32 `protobuf:"varint,3,opt,name=redacted,proto3" json:"redacted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -517,23 +537,434 @@ func (x *SessionServiceAppendResponse) GetRedacted() int32 {
 	return 0
 }
 
+// SessionServiceGetWorkingMemoryRequest names a session.
+type SessionServiceGetWorkingMemoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The session.
+	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceGetWorkingMemoryRequest) Reset() {
+	*x = SessionServiceGetWorkingMemoryRequest{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceGetWorkingMemoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceGetWorkingMemoryRequest) ProtoMessage() {}
+
+func (x *SessionServiceGetWorkingMemoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceGetWorkingMemoryRequest.ProtoReflect.Descriptor instead.
+func (*SessionServiceGetWorkingMemoryRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SessionServiceGetWorkingMemoryRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SessionServiceGetWorkingMemoryRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// SessionServiceGetWorkingMemoryResponse holds the working memory.
+type SessionServiceGetWorkingMemoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The working memory now.
+	Working *WorkingMemory `protobuf:"bytes,1,opt,name=working,proto3" json:"working,omitempty"`
+	// Its summary as a block to put into a context, fenced as data; empty without one.
+	Block         string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceGetWorkingMemoryResponse) Reset() {
+	*x = SessionServiceGetWorkingMemoryResponse{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceGetWorkingMemoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceGetWorkingMemoryResponse) ProtoMessage() {}
+
+func (x *SessionServiceGetWorkingMemoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceGetWorkingMemoryResponse.ProtoReflect.Descriptor instead.
+func (*SessionServiceGetWorkingMemoryResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SessionServiceGetWorkingMemoryResponse) GetWorking() *WorkingMemory {
+	if x != nil {
+		return x.Working
+	}
+	return nil
+}
+
+func (x *SessionServiceGetWorkingMemoryResponse) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+// SessionServiceUpdateWorkingMemoryRequest holds the news.
+type SessionServiceUpdateWorkingMemoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The session. A session that is not known is started.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// New run directory, an absolute path.
+	RunDirectory *string `protobuf:"bytes,3,opt,name=run_directory,json=runDirectory,proto3,oneof" json:"run_directory,omitempty"`
+	// Replaces the summary; at most 8,000 characters, empty removes it. Secrets are redacted.
+	Summary *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
+	// The agent's context was compacted, or is about to be.
+	Compacted bool `protobuf:"varint,5,opt,name=compacted,proto3" json:"compacted,omitempty"`
+	// Files read, relative to the run directory or absolute; at most 200.
+	FilesRead []string `protobuf:"bytes,6,rep,name=files_read,json=filesRead,proto3" json:"files_read,omitempty"`
+	// Tools used, one item for each use; at most 200.
+	ToolsUsed []string `protobuf:"bytes,7,rep,name=tools_used,json=toolsUsed,proto3" json:"tools_used,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,8,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) Reset() {
+	*x = SessionServiceUpdateWorkingMemoryRequest{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceUpdateWorkingMemoryRequest) ProtoMessage() {}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceUpdateWorkingMemoryRequest.ProtoReflect.Descriptor instead.
+func (*SessionServiceUpdateWorkingMemoryRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetRunDirectory() string {
+	if x != nil && x.RunDirectory != nil {
+		return *x.RunDirectory
+	}
+	return ""
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetSummary() string {
+	if x != nil && x.Summary != nil {
+		return *x.Summary
+	}
+	return ""
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetCompacted() bool {
+	if x != nil {
+		return x.Compacted
+	}
+	return false
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetFilesRead() []string {
+	if x != nil {
+		return x.FilesRead
+	}
+	return nil
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetToolsUsed() []string {
+	if x != nil {
+		return x.ToolsUsed
+	}
+	return nil
+}
+
+func (x *SessionServiceUpdateWorkingMemoryRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// SessionServiceUpdateWorkingMemoryResponse holds the working memory after the change.
+type SessionServiceUpdateWorkingMemoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One outcome, with the session's id; DUPLICATE when nothing had to change.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// The working memory now.
+	Working       *WorkingMemory `protobuf:"bytes,2,opt,name=working,proto3" json:"working,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceUpdateWorkingMemoryResponse) Reset() {
+	*x = SessionServiceUpdateWorkingMemoryResponse{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceUpdateWorkingMemoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceUpdateWorkingMemoryResponse) ProtoMessage() {}
+
+func (x *SessionServiceUpdateWorkingMemoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceUpdateWorkingMemoryResponse.ProtoReflect.Descriptor instead.
+func (*SessionServiceUpdateWorkingMemoryResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SessionServiceUpdateWorkingMemoryResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *SessionServiceUpdateWorkingMemoryResponse) GetWorking() *WorkingMemory {
+	if x != nil {
+		return x.Working
+	}
+	return nil
+}
+
+// SessionServiceResolvePathRequest names a file.
+type SessionServiceResolvePathRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The session.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// A path as the agent wrote it: absolute, relative, or below ~/. At most 4,096 bytes.
+	Path string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	// The path may lead out of the run directory.
+	AllowOutside  bool `protobuf:"varint,4,opt,name=allow_outside,json=allowOutside,proto3" json:"allow_outside,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceResolvePathRequest) Reset() {
+	*x = SessionServiceResolvePathRequest{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceResolvePathRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceResolvePathRequest) ProtoMessage() {}
+
+func (x *SessionServiceResolvePathRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceResolvePathRequest.ProtoReflect.Descriptor instead.
+func (*SessionServiceResolvePathRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SessionServiceResolvePathRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SessionServiceResolvePathRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SessionServiceResolvePathRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *SessionServiceResolvePathRequest) GetAllowOutside() bool {
+	if x != nil {
+		return x.AllowOutside
+	}
+	return false
+}
+
+// SessionServiceResolvePathResponse holds the resolved path.
+type SessionServiceResolvePathResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absolute, without "." and ".."; links are not followed.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// The same relative to the run directory; empty when it is outside.
+	RelativePath string `protobuf:"bytes,2,opt,name=relative_path,json=relativePath,proto3" json:"relative_path,omitempty"`
+	// It is outside the run directory.
+	Outside       bool `protobuf:"varint,3,opt,name=outside,proto3" json:"outside,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceResolvePathResponse) Reset() {
+	*x = SessionServiceResolvePathResponse{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceResolvePathResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceResolvePathResponse) ProtoMessage() {}
+
+func (x *SessionServiceResolvePathResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceResolvePathResponse.ProtoReflect.Descriptor instead.
+func (*SessionServiceResolvePathResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SessionServiceResolvePathResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *SessionServiceResolvePathResponse) GetRelativePath() string {
+	if x != nil {
+		return x.RelativePath
+	}
+	return ""
+}
+
+func (x *SessionServiceResolvePathResponse) GetOutside() bool {
+	if x != nil {
+		return x.Outside
+	}
+	return false
+}
+
 // SessionServiceReflectRequest names a session or holds messages.
 type SessionServiceReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// The session; when messages are given it may be new, or empty for a new id.
+	// The session. With messages it may be new, or empty for a new id.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// All messages of the session, numbered from 1 or not at all; at most 1,000. Those known already by their numbers are not kept
-	// again.
+	// All messages of the session, numbered from 1 or not at all; at most 1,000. Messages with a known number are not
+	// stored again.
 	Messages []*SessionMessage `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Wait for the result; default true. Without, the session is ended and reflected in the background.
-	Wait *bool `protobuf:"varint,4,opt,name=wait,proto3,oneof" json:"wait,omitempty"`
-	// Only say what would be done; nothing is changed or ended. Not together with messages: append them to a session first.
+	// Return at once: the session is ended and reflected in the background.
+	Async bool `protobuf:"varint,4,opt,name=async,proto3" json:"async,omitempty"`
+	// Only report what would be done; nothing is changed or ended. Not together with messages: append them first.
 	DryRun bool `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Makes the request repeatable; optional.
+	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// Agent or host program of a new session, as it names itself; at most 200 characters.
+	// Agent or host program of a new session, by its own name; at most 200 characters.
 	Host string `protobuf:"bytes,7,opt,name=host,proto3" json:"host,omitempty"`
 	// Working directory of the agent of a new session.
 	Cwd           string `protobuf:"bytes,8,opt,name=cwd,proto3" json:"cwd,omitempty"`
@@ -543,7 +974,7 @@ type SessionServiceReflectRequest struct {
 
 func (x *SessionServiceReflectRequest) Reset() {
 	*x = SessionServiceReflectRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +986,7 @@ func (x *SessionServiceReflectRequest) String() string {
 func (*SessionServiceReflectRequest) ProtoMessage() {}
 
 func (x *SessionServiceReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +999,7 @@ func (x *SessionServiceReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceReflectRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceReflectRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{5}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SessionServiceReflectRequest) GetSpace() string {
@@ -592,9 +1023,9 @@ func (x *SessionServiceReflectRequest) GetMessages() []*SessionMessage {
 	return nil
 }
 
-func (x *SessionServiceReflectRequest) GetWait() bool {
-	if x != nil && x.Wait != nil {
-		return *x.Wait
+func (x *SessionServiceReflectRequest) GetAsync() bool {
+	if x != nil {
+		return x.Async
 	}
 	return false
 }
@@ -627,16 +1058,16 @@ func (x *SessionServiceReflectRequest) GetCwd() string {
 	return ""
 }
 
-// ReflectedItem is one thing that a reflection wanted, and what became of it.
+// ReflectedItem is one proposal of a reflection and its result.
 type ReflectedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was decided.
+	// Decision.
 	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
-	// What was proposed: the new memory, or for UPDATE its new values; absent when nothing is to be written.
+	// The proposal: the new memory, or for UPDATE its new values; absent when nothing is to be written.
 	Memory *Memory `protobuf:"bytes,2,opt,name=memory,proto3" json:"memory,omitempty"`
 	// The memory that is changed, retired or known already; may be empty.
 	TargetId string `protobuf:"bytes,3,opt,name=target_id,json=targetId,proto3" json:"target_id,omitempty"`
-	// What became of it; in a dry run, what would.
+	// Result; in a dry run, the expected result.
 	Outcome *Outcome `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// UPPER_SNAKE name of the rule that proposed it.
 	Rule          string `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
@@ -646,7 +1077,7 @@ type ReflectedItem struct {
 
 func (x *ReflectedItem) Reset() {
 	*x = ReflectedItem{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +1089,7 @@ func (x *ReflectedItem) String() string {
 func (*ReflectedItem) ProtoMessage() {}
 
 func (x *ReflectedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +1102,7 @@ func (x *ReflectedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectedItem.ProtoReflect.Descriptor instead.
 func (*ReflectedItem) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReflectedItem) GetDecision() Decision {
@@ -709,33 +1140,37 @@ func (x *ReflectedItem) GetRule() string {
 	return ""
 }
 
-// SessionServiceReflectResponse says what was learnt.
+// SessionServiceReflectResponse reports what was learnt.
 type SessionServiceReflectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Operation number, 0 in a dry run and when it is not done yet; replayed says that there was nothing new since the last
-	// reflection, whose number is given then. One outcome per item.
+	// One outcome per item. No operation in a dry run and while pending. replayed says that there was nothing new since
+	// the last reflection, whose operation is given then.
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// What was learnt, in order.
+	// The items, in order.
 	Items []*ReflectedItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
 	// Summary of the session; may be empty.
 	Summary string `protobuf:"bytes,3,opt,name=summary,proto3" json:"summary,omitempty"`
-	// The reflection is still to be done in the background.
+	// The reflection follows in the background.
 	Pending bool `protobuf:"varint,4,opt,name=pending,proto3" json:"pending,omitempty"`
-	// The session as it is now.
+	// The session now.
 	Session *Session `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
-	// Who decided: model or rules; empty when nothing was decided.
-	DecidedBy string `protobuf:"bytes,6,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
-	// Why the rules decided although a model is configured, or why the session waits for the model; may be empty.
-	Note string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
-	// What a dry run would change; empty otherwise.
-	Changes       []*Change `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Who decided.
+	DecidedBy Decider `protobuf:"varint,6,opt,name=decided_by,json=decidedBy,proto3,enum=memsidecar.v1.Decider" json:"decided_by,omitempty"`
+	// Why rules decided although a model is configured, or why the session waits for the model; may be empty.
+	FallbackReason string `protobuf:"bytes,7,opt,name=fallback_reason,json=fallbackReason,proto3" json:"fallback_reason,omitempty"`
+	// The changes that a dry run would make; empty otherwise.
+	Changes []*Change `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Number of items that the response leaves out because it would exceed 3 MiB. They were written all the same.
+	OmittedItems int32 `protobuf:"varint,9,opt,name=omitted_items,json=omittedItems,proto3" json:"omitted_items,omitempty"`
+	// Number of changes that the response leaves out because it would exceed 3 MiB.
+	OmittedChanges int32 `protobuf:"varint,10,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceReflectResponse) Reset() {
 	*x = SessionServiceReflectResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -747,7 +1182,7 @@ func (x *SessionServiceReflectResponse) String() string {
 func (*SessionServiceReflectResponse) ProtoMessage() {}
 
 func (x *SessionServiceReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -760,7 +1195,7 @@ func (x *SessionServiceReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceReflectResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceReflectResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SessionServiceReflectResponse) GetResult() *WriteResult {
@@ -798,16 +1233,16 @@ func (x *SessionServiceReflectResponse) GetSession() *Session {
 	return nil
 }
 
-func (x *SessionServiceReflectResponse) GetDecidedBy() string {
+func (x *SessionServiceReflectResponse) GetDecidedBy() Decider {
 	if x != nil {
 		return x.DecidedBy
 	}
-	return ""
+	return Decider_DECIDER_UNSPECIFIED
 }
 
-func (x *SessionServiceReflectResponse) GetNote() string {
+func (x *SessionServiceReflectResponse) GetFallbackReason() string {
 	if x != nil {
-		return x.Note
+		return x.FallbackReason
 	}
 	return ""
 }
@@ -819,6 +1254,20 @@ func (x *SessionServiceReflectResponse) GetChanges() []*Change {
 	return nil
 }
 
+func (x *SessionServiceReflectResponse) GetOmittedItems() int32 {
+	if x != nil {
+		return x.OmittedItems
+	}
+	return 0
+}
+
+func (x *SessionServiceReflectResponse) GetOmittedChanges() int32 {
+	if x != nil {
+		return x.OmittedChanges
+	}
+	return 0
+}
+
 // SessionServiceEndRequest names a session.
 type SessionServiceEndRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -826,15 +1275,17 @@ type SessionServiceEndRequest struct {
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The session.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How it ended, a slug; default host_exit.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Why it ended, a slug; default host_exit.
+	EndReason string `protobuf:"bytes,3,opt,name=end_reason,json=endReason,proto3" json:"end_reason,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceEndRequest) Reset() {
 	*x = SessionServiceEndRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +1297,7 @@ func (x *SessionServiceEndRequest) String() string {
 func (*SessionServiceEndRequest) ProtoMessage() {}
 
 func (x *SessionServiceEndRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +1310,7 @@ func (x *SessionServiceEndRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceEndRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceEndRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SessionServiceEndRequest) GetSpace() string {
@@ -876,9 +1327,16 @@ func (x *SessionServiceEndRequest) GetSessionId() string {
 	return ""
 }
 
-func (x *SessionServiceEndRequest) GetReason() string {
+func (x *SessionServiceEndRequest) GetEndReason() string {
 	if x != nil {
-		return x.Reason
+		return x.EndReason
+	}
+	return ""
+}
+
+func (x *SessionServiceEndRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
 	}
 	return ""
 }
@@ -886,15 +1344,17 @@ func (x *SessionServiceEndRequest) GetReason() string {
 // SessionServiceEndResponse holds the session.
 type SessionServiceEndResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
-	Session       *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// One outcome, with the session's id; DUPLICATE when it had ended already.
+	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// The session now.
+	Session       *Session `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SessionServiceEndResponse) Reset() {
 	*x = SessionServiceEndResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +1366,7 @@ func (x *SessionServiceEndResponse) String() string {
 func (*SessionServiceEndResponse) ProtoMessage() {}
 
 func (x *SessionServiceEndResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +1379,14 @@ func (x *SessionServiceEndResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceEndResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceEndResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SessionServiceEndResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
 }
 
 func (x *SessionServiceEndResponse) GetSession() *Session {
@@ -935,20 +1402,14 @@ type SessionServiceGetRequest struct {
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The session.
-	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Send the messages too.
-	IncludeMessages bool `protobuf:"varint,3,opt,name=include_messages,json=includeMessages,proto3" json:"include_messages,omitempty"`
-	// Smallest sequence number of the messages sent; default 1.
-	FromSeq int64 `protobuf:"varint,4,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
-	// Most messages sent, 1 to 1,000; default 1,000. Fewer are sent when they are large: go on with from_seq.
-	MaxMessages   int32 `protobuf:"varint,5,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
+	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SessionServiceGetRequest) Reset() {
 	*x = SessionServiceGetRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1421,7 @@ func (x *SessionServiceGetRequest) String() string {
 func (*SessionServiceGetRequest) ProtoMessage() {}
 
 func (x *SessionServiceGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1434,7 @@ func (x *SessionServiceGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceGetRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceGetRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SessionServiceGetRequest) GetSpace() string {
@@ -990,43 +1451,20 @@ func (x *SessionServiceGetRequest) GetSessionId() string {
 	return ""
 }
 
-func (x *SessionServiceGetRequest) GetIncludeMessages() bool {
-	if x != nil {
-		return x.IncludeMessages
-	}
-	return false
-}
-
-func (x *SessionServiceGetRequest) GetFromSeq() int64 {
-	if x != nil {
-		return x.FromSeq
-	}
-	return 0
-}
-
-func (x *SessionServiceGetRequest) GetMaxMessages() int32 {
-	if x != nil {
-		return x.MaxMessages
-	}
-	return 0
-}
-
 // SessionServiceGetResponse holds the session.
 type SessionServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The header.
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// In order; empty unless asked for.
-	Messages []*SessionMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The newest summary of the context that the host handed in; may be empty.
-	ContextSummary string `protobuf:"bytes,3,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
+	// The newest context summary of the host; may be empty.
+	ContextSummary string `protobuf:"bytes,2,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceGetResponse) Reset() {
 	*x = SessionServiceGetResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1038,7 +1476,7 @@ func (x *SessionServiceGetResponse) String() string {
 func (*SessionServiceGetResponse) ProtoMessage() {}
 
 func (x *SessionServiceGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1051,19 +1489,12 @@ func (x *SessionServiceGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceGetResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceGetResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SessionServiceGetResponse) GetSession() *Session {
 	if x != nil {
 		return x.Session
-	}
-	return nil
-}
-
-func (x *SessionServiceGetResponse) GetMessages() []*SessionMessage {
-	if x != nil {
-		return x.Messages
 	}
 	return nil
 }
@@ -1084,7 +1515,7 @@ type SessionServiceListRequest struct {
 	States []SessionState `protobuf:"varint,2,rep,packed,name=states,proto3,enum=memsidecar.v1.SessionState" json:"states,omitempty"`
 	// 1 to 1,000; default 100.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1092,7 +1523,7 @@ type SessionServiceListRequest struct {
 
 func (x *SessionServiceListRequest) Reset() {
 	*x = SessionServiceListRequest{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1535,7 @@ func (x *SessionServiceListRequest) String() string {
 func (*SessionServiceListRequest) ProtoMessage() {}
 
 func (x *SessionServiceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1548,7 @@ func (x *SessionServiceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceListRequest.ProtoReflect.Descriptor instead.
 func (*SessionServiceListRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SessionServiceListRequest) GetSpace() string {
@@ -1153,7 +1584,7 @@ type SessionServiceListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Newest first.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Empty when this was the last page.
+	// Token of the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1161,7 +1592,7 @@ type SessionServiceListResponse struct {
 
 func (x *SessionServiceListResponse) Reset() {
 	*x = SessionServiceListResponse{}
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1604,7 @@ func (x *SessionServiceListResponse) String() string {
 func (*SessionServiceListResponse) ProtoMessage() {}
 
 func (x *SessionServiceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1617,7 @@ func (x *SessionServiceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionServiceListResponse.ProtoReflect.Descriptor instead.
 func (*SessionServiceListResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SessionServiceListResponse) GetSessions() []*Session {
@@ -1203,11 +1634,358 @@ func (x *SessionServiceListResponse) GetNextPageToken() string {
 	return ""
 }
 
+// SessionServiceListMessagesRequest names a session.
+type SessionServiceListMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// The session.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Smallest sequence number; default 1.
+	FirstSeq int64 `protobuf:"varint,3,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	// 1 to 1,000; default 1,000.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceListMessagesRequest) Reset() {
+	*x = SessionServiceListMessagesRequest{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceListMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceListMessagesRequest) ProtoMessage() {}
+
+func (x *SessionServiceListMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceListMessagesRequest.ProtoReflect.Descriptor instead.
+func (*SessionServiceListMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SessionServiceListMessagesRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SessionServiceListMessagesRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SessionServiceListMessagesRequest) GetFirstSeq() int64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *SessionServiceListMessagesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *SessionServiceListMessagesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// SessionServiceListMessagesResponse is one page.
+type SessionServiceListMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In order.
+	Messages []*SessionMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	// Token of the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceListMessagesResponse) Reset() {
+	*x = SessionServiceListMessagesResponse{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceListMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceListMessagesResponse) ProtoMessage() {}
+
+func (x *SessionServiceListMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceListMessagesResponse.ProtoReflect.Descriptor instead.
+func (*SessionServiceListMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SessionServiceListMessagesResponse) GetMessages() []*SessionMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *SessionServiceListMessagesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// SkillStep is one step of a workflow.
+type SkillStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the tool, at most 200 characters; empty for a step without one, which then has a note.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Arguments of the tool, at most 2,000 characters.
+	Arguments string `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// Description for people; at most 1,000 characters.
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkillStep) Reset() {
+	*x = SkillStep{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkillStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkillStep) ProtoMessage() {}
+
+func (x *SkillStep) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkillStep.ProtoReflect.Descriptor instead.
+func (*SkillStep) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SkillStep) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *SkillStep) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+func (x *SkillStep) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// SessionServiceRecordSkillRequest is a workflow that worked.
+type SessionServiceRecordSkillRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Default: the default space.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// One line of at most 200 characters; becomes the title of the memory.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// When to use it; at most 1,000 characters, optional.
+	When string `protobuf:"bytes,3,opt,name=when,proto3" json:"when,omitempty"`
+	// 2 to 50 steps, in order.
+	Steps []*SkillStep `protobuf:"bytes,4,rep,name=steps,proto3" json:"steps,omitempty"`
+	// Session in which it worked; optional.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Makes the request repeatable; at most 128 bytes, optional.
+	IdempotencyKey string `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceRecordSkillRequest) Reset() {
+	*x = SessionServiceRecordSkillRequest{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceRecordSkillRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceRecordSkillRequest) ProtoMessage() {}
+
+func (x *SessionServiceRecordSkillRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceRecordSkillRequest.ProtoReflect.Descriptor instead.
+func (*SessionServiceRecordSkillRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SessionServiceRecordSkillRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SessionServiceRecordSkillRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SessionServiceRecordSkillRequest) GetWhen() string {
+	if x != nil {
+		return x.When
+	}
+	return ""
+}
+
+func (x *SessionServiceRecordSkillRequest) GetSteps() []*SkillStep {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *SessionServiceRecordSkillRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *SessionServiceRecordSkillRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *SessionServiceRecordSkillRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SessionServiceRecordSkillResponse reports the result.
+type SessionServiceRecordSkillResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One outcome, with the id of the memory.
+	Result        *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionServiceRecordSkillResponse) Reset() {
+	*x = SessionServiceRecordSkillResponse{}
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionServiceRecordSkillResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionServiceRecordSkillResponse) ProtoMessage() {}
+
+func (x *SessionServiceRecordSkillResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionServiceRecordSkillResponse.ProtoReflect.Descriptor instead.
+func (*SessionServiceRecordSkillResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SessionServiceRecordSkillResponse) GetResult() *WriteResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 var File_memsidecar_v1_session_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\n" +
-	"#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x82\x03\n" +
+	"#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x82\x03\n" +
 	"\x1aSessionServiceStartRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -1220,76 +1998,113 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\rproject_space\x18\b \x01(\bR\fprojectSpace\x127\n" +
 	"\acontext\x18\t \x01(\v2\x1d.memsidecar.v1.ContextOptionsR\acontext\x12#\n" +
 	"\rfirst_message\x18\n" +
-	" \x01(\tR\ffirstMessage\"\xbd\x01\n" +
+	" \x01(\tR\ffirstMessage\"\xda\x01\n" +
 	"\x0eContextOptions\x12.\n" +
-	"\x04form\x18\x01 \x01(\x0e2\x1a.memsidecar.v1.ContextFormR\x04form\x12\x1d\n" +
-	"\n" +
-	"max_tokens\x18\x02 \x01(\x05R\tmaxTokens\x12\x1a\n" +
-	"\blanguage\x18\x03 \x01(\tR\blanguage\x12\"\n" +
+	"\x04form\x18\x01 \x01(\x0e2\x1a.memsidecar.v1.ContextFormR\x04form\x12!\n" +
+	"\ftoken_budget\x18\x02 \x01(\x05R\vtokenBudget\x123\n" +
+	"\blanguage\x18\x03 \x01(\x0e2\x17.memsidecar.v1.LanguageR\blanguage\x12\"\n" +
 	"\finstructions\x18\x04 \x01(\bR\finstructions\x12\x1c\n" +
-	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\"\x88\x02\n" +
-	"\x1bSessionServiceStartResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x14\n" +
-	"\x05space\x18\x02 \x01(\tR\x05space\x12\x18\n" +
-	"\acontext\x18\x03 \x01(\tR\acontext\x12)\n" +
-	"\x10context_repeated\x18\x04 \x01(\bR\x0fcontextRepeated\x12B\n" +
-	"\x06recall\x18\x05 \x01(\v2*.memsidecar.v1.SearchServiceRecallResponseR\x06recall\x12\x18\n" +
-	"\aworking\x18\x06 \x01(\tR\aworking\"\xb6\x01\n" +
+	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\"\xc7\x02\n" +
+	"\x1bSessionServiceStartResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x120\n" +
+	"\asession\x18\x02 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x14\n" +
+	"\x05space\x18\x03 \x01(\tR\x05space\x12\x18\n" +
+	"\acontext\x18\x04 \x01(\tR\acontext\x12)\n" +
+	"\x10context_repeated\x18\x05 \x01(\bR\x0fcontextRepeated\x12B\n" +
+	"\x06recall\x18\x06 \x01(\v2*.memsidecar.v1.SearchServiceRecallResponseR\x06recall\x12#\n" +
+	"\rworking_block\x18\a \x01(\tR\fworkingBlock\"\xdf\x01\n" +
 	"\x1bSessionServiceAppendRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x129\n" +
 	"\bmessages\x18\x03 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12'\n" +
-	"\x0fcontext_summary\x18\x04 \x01(\tR\x0econtextSummary\"\x89\x01\n" +
+	"\x0fcontext_summary\x18\x04 \x01(\tR\x0econtextSummary\x12'\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"\x89\x01\n" +
 	"\x1cSessionServiceAppendResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12\x19\n" +
 	"\bnext_seq\x18\x02 \x01(\x03R\anextSeq\x12\x1a\n" +
-	"\bredacted\x18\x03 \x01(\x05R\bredacted\"\x98\x02\n" +
+	"\bredacted\x18\x03 \x01(\x05R\bredacted\"\\\n" +
+	"%SessionServiceGetWorkingMemoryRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\"v\n" +
+	"&SessionServiceGetWorkingMemoryResponse\x126\n" +
+	"\aworking\x18\x01 \x01(\v2\x1c.memsidecar.v1.WorkingMemoryR\aworking\x12\x14\n" +
+	"\x05block\x18\x02 \x01(\tR\x05block\"\xcb\x02\n" +
+	"(SessionServiceUpdateWorkingMemoryRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12(\n" +
+	"\rrun_directory\x18\x03 \x01(\tH\x00R\frunDirectory\x88\x01\x01\x12\x1d\n" +
+	"\asummary\x18\x04 \x01(\tH\x01R\asummary\x88\x01\x01\x12\x1c\n" +
+	"\tcompacted\x18\x05 \x01(\bR\tcompacted\x12\x1d\n" +
+	"\n" +
+	"files_read\x18\x06 \x03(\tR\tfilesRead\x12\x1d\n" +
+	"\n" +
+	"tools_used\x18\a \x03(\tR\ttoolsUsed\x12'\n" +
+	"\x0fidempotency_key\x18\b \x01(\tR\x0eidempotencyKeyB\x10\n" +
+	"\x0e_run_directoryB\n" +
+	"\n" +
+	"\b_summary\"\x97\x01\n" +
+	")SessionServiceUpdateWorkingMemoryResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x126\n" +
+	"\aworking\x18\x02 \x01(\v2\x1c.memsidecar.v1.WorkingMemoryR\aworking\"\x90\x01\n" +
+	" SessionServiceResolvePathRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\x12#\n" +
+	"\rallow_outside\x18\x04 \x01(\bR\fallowOutside\"v\n" +
+	"!SessionServiceResolvePathResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12#\n" +
+	"\rrelative_path\x18\x02 \x01(\tR\frelativePath\x12\x18\n" +
+	"\aoutside\x18\x03 \x01(\bR\aoutside\"\x8c\x02\n" +
 	"\x1cSessionServiceReflectRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x129\n" +
-	"\bmessages\x18\x03 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12\x17\n" +
-	"\x04wait\x18\x04 \x01(\bH\x00R\x04wait\x88\x01\x01\x12\x17\n" +
+	"\bmessages\x18\x03 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12\x14\n" +
+	"\x05async\x18\x04 \x01(\bR\x05async\x12\x17\n" +
 	"\adry_run\x18\x05 \x01(\bR\x06dryRun\x12'\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x12\x12\n" +
 	"\x04host\x18\a \x01(\tR\x04host\x12\x10\n" +
-	"\x03cwd\x18\b \x01(\tR\x03cwdB\a\n" +
-	"\x05_wait\"\xd6\x01\n" +
+	"\x03cwd\x18\b \x01(\tR\x03cwd\"\xd6\x01\n" +
 	"\rReflectedItem\x123\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12-\n" +
 	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x1b\n" +
 	"\ttarget_id\x18\x03 \x01(\tR\btargetId\x120\n" +
 	"\aoutcome\x18\x04 \x01(\v2\x16.memsidecar.v1.OutcomeR\aoutcome\x12\x12\n" +
-	"\x04rule\x18\x05 \x01(\tR\x04rule\"\xd1\x02\n" +
+	"\x04rule\x18\x05 \x01(\tR\x04rule\"\xcc\x03\n" +
 	"\x1dSessionServiceReflectResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
 	"\x05items\x18\x02 \x03(\v2\x1c.memsidecar.v1.ReflectedItemR\x05items\x12\x18\n" +
 	"\asummary\x18\x03 \x01(\tR\asummary\x12\x18\n" +
 	"\apending\x18\x04 \x01(\bR\apending\x120\n" +
-	"\asession\x18\x05 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x1d\n" +
+	"\asession\x18\x05 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x125\n" +
 	"\n" +
-	"decided_by\x18\x06 \x01(\tR\tdecidedBy\x12\x12\n" +
-	"\x04note\x18\a \x01(\tR\x04note\x12/\n" +
-	"\achanges\x18\b \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\"g\n" +
+	"decided_by\x18\x06 \x01(\x0e2\x16.memsidecar.v1.DeciderR\tdecidedBy\x12'\n" +
+	"\x0ffallback_reason\x18\a \x01(\tR\x0efallbackReason\x12/\n" +
+	"\achanges\x18\b \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12#\n" +
+	"\romitted_items\x18\t \x01(\x05R\fomittedItems\x12'\n" +
+	"\x0fomitted_changes\x18\n" +
+	" \x01(\x05R\x0eomittedChanges\"\x97\x01\n" +
 	"\x18SessionServiceEndRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"M\n" +
-	"\x19SessionServiceEndResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"\xb8\x01\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x1d\n" +
+	"\n" +
+	"end_reason\x18\x03 \x01(\tR\tendReason\x12'\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"\x81\x01\n" +
+	"\x19SessionServiceEndResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x120\n" +
+	"\asession\x18\x02 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"O\n" +
 	"\x18SessionServiceGetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tR\tsessionId\x12)\n" +
-	"\x10include_messages\x18\x03 \x01(\bR\x0fincludeMessages\x12\x19\n" +
-	"\bfrom_seq\x18\x04 \x01(\x03R\afromSeq\x12!\n" +
-	"\fmax_messages\x18\x05 \x01(\x05R\vmaxMessages\"\xb1\x01\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\"v\n" +
 	"\x19SessionServiceGetResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x129\n" +
-	"\bmessages\x18\x02 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12'\n" +
-	"\x0fcontext_summary\x18\x03 \x01(\tR\x0econtextSummary\"\xa2\x01\n" +
+	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12'\n" +
+	"\x0fcontext_summary\x18\x02 \x01(\tR\x0econtextSummary\"\xa2\x01\n" +
 	"\x19SessionServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x1b.memsidecar.v1.SessionStateR\x06states\x12\x1b\n" +
@@ -1298,18 +2113,49 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\"x\n" +
 	"\x1aSessionServiceListResponse\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.memsidecar.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*]\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb1\x01\n" +
+	"!SessionServiceListMessagesRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x1b\n" +
+	"\tfirst_seq\x18\x03 \x01(\x03R\bfirstSeq\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\x87\x01\n" +
+	"\"SessionServiceListMessagesResponse\x129\n" +
+	"\bmessages\x18\x01 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"Q\n" +
+	"\tSkillStep\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
+	"\targuments\x18\x02 \x01(\tR\targuments\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"\xf0\x01\n" +
+	" SessionServiceRecordSkillRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04when\x18\x03 \x01(\tR\x04when\x12.\n" +
+	"\x05steps\x18\x04 \x03(\v2\x18.memsidecar.v1.SkillStepR\x05steps\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12'\n" +
+	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"W\n" +
+	"!SessionServiceRecordSkillResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result*]\n" +
 	"\vContextForm\x12\x1c\n" +
 	"\x18CONTEXT_FORM_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14CONTEXT_FORM_GROUPED\x10\x01\x12\x16\n" +
-	"\x12CONTEXT_FORM_INDEX\x10\x022\xca\x04\n" +
+	"\x12CONTEXT_FORM_INDEX\x10\x022\xaf\t\n" +
 	"\x0eSessionService\x12^\n" +
 	"\x05Start\x12).memsidecar.v1.SessionServiceStartRequest\x1a*.memsidecar.v1.SessionServiceStartResponse\x12a\n" +
-	"\x06Append\x12*.memsidecar.v1.SessionServiceAppendRequest\x1a+.memsidecar.v1.SessionServiceAppendResponse\x12d\n" +
+	"\x06Append\x12*.memsidecar.v1.SessionServiceAppendRequest\x1a+.memsidecar.v1.SessionServiceAppendResponse\x12\x7f\n" +
+	"\x10GetWorkingMemory\x124.memsidecar.v1.SessionServiceGetWorkingMemoryRequest\x1a5.memsidecar.v1.SessionServiceGetWorkingMemoryResponse\x12\x88\x01\n" +
+	"\x13UpdateWorkingMemory\x127.memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest\x1a8.memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse\x12p\n" +
+	"\vResolvePath\x12/.memsidecar.v1.SessionServiceResolvePathRequest\x1a0.memsidecar.v1.SessionServiceResolvePathResponse\x12d\n" +
 	"\aReflect\x12+.memsidecar.v1.SessionServiceReflectRequest\x1a,.memsidecar.v1.SessionServiceReflectResponse\x12X\n" +
 	"\x03End\x12'.memsidecar.v1.SessionServiceEndRequest\x1a(.memsidecar.v1.SessionServiceEndResponse\x12X\n" +
 	"\x03Get\x12'.memsidecar.v1.SessionServiceGetRequest\x1a(.memsidecar.v1.SessionServiceGetResponse\x12[\n" +
-	"\x04List\x12(.memsidecar.v1.SessionServiceListRequest\x1a).memsidecar.v1.SessionServiceListResponseB\xbe\x01\n" +
+	"\x04List\x12(.memsidecar.v1.SessionServiceListRequest\x1a).memsidecar.v1.SessionServiceListResponse\x12s\n" +
+	"\fListMessages\x120.memsidecar.v1.SessionServiceListMessagesRequest\x1a1.memsidecar.v1.SessionServiceListMessagesResponse\x12p\n" +
+	"\vRecordSkill\x12/.memsidecar.v1.SessionServiceRecordSkillRequest\x1a0.memsidecar.v1.SessionServiceRecordSkillResponseB\xbe\x01\n" +
 	"\x11com.memsidecar.v1B\x13SessionServiceProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
@@ -1325,72 +2171,105 @@ func file_memsidecar_v1_session_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_session_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_memsidecar_v1_session_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_memsidecar_v1_session_service_proto_goTypes = []any{
-	(ContextForm)(0),                      // 0: memsidecar.v1.ContextForm
-	(*SessionServiceStartRequest)(nil),    // 1: memsidecar.v1.SessionServiceStartRequest
-	(*ContextOptions)(nil),                // 2: memsidecar.v1.ContextOptions
-	(*SessionServiceStartResponse)(nil),   // 3: memsidecar.v1.SessionServiceStartResponse
-	(*SessionServiceAppendRequest)(nil),   // 4: memsidecar.v1.SessionServiceAppendRequest
-	(*SessionServiceAppendResponse)(nil),  // 5: memsidecar.v1.SessionServiceAppendResponse
-	(*SessionServiceReflectRequest)(nil),  // 6: memsidecar.v1.SessionServiceReflectRequest
-	(*ReflectedItem)(nil),                 // 7: memsidecar.v1.ReflectedItem
-	(*SessionServiceReflectResponse)(nil), // 8: memsidecar.v1.SessionServiceReflectResponse
-	(*SessionServiceEndRequest)(nil),      // 9: memsidecar.v1.SessionServiceEndRequest
-	(*SessionServiceEndResponse)(nil),     // 10: memsidecar.v1.SessionServiceEndResponse
-	(*SessionServiceGetRequest)(nil),      // 11: memsidecar.v1.SessionServiceGetRequest
-	(*SessionServiceGetResponse)(nil),     // 12: memsidecar.v1.SessionServiceGetResponse
-	(*SessionServiceListRequest)(nil),     // 13: memsidecar.v1.SessionServiceListRequest
-	(*SessionServiceListResponse)(nil),    // 14: memsidecar.v1.SessionServiceListResponse
-	(*timestamppb.Timestamp)(nil),         // 15: google.protobuf.Timestamp
-	(*Session)(nil),                       // 16: memsidecar.v1.Session
-	(*SearchServiceRecallResponse)(nil),   // 17: memsidecar.v1.SearchServiceRecallResponse
-	(*SessionMessage)(nil),                // 18: memsidecar.v1.SessionMessage
-	(*WriteResult)(nil),                   // 19: memsidecar.v1.WriteResult
-	(Decision)(0),                         // 20: memsidecar.v1.Decision
-	(*Memory)(nil),                        // 21: memsidecar.v1.Memory
-	(*Outcome)(nil),                       // 22: memsidecar.v1.Outcome
-	(*Change)(nil),                        // 23: memsidecar.v1.Change
-	(SessionState)(0),                     // 24: memsidecar.v1.SessionState
+	(ContextForm)(0),                                  // 0: memsidecar.v1.ContextForm
+	(*SessionServiceStartRequest)(nil),                // 1: memsidecar.v1.SessionServiceStartRequest
+	(*ContextOptions)(nil),                            // 2: memsidecar.v1.ContextOptions
+	(*SessionServiceStartResponse)(nil),               // 3: memsidecar.v1.SessionServiceStartResponse
+	(*SessionServiceAppendRequest)(nil),               // 4: memsidecar.v1.SessionServiceAppendRequest
+	(*SessionServiceAppendResponse)(nil),              // 5: memsidecar.v1.SessionServiceAppendResponse
+	(*SessionServiceGetWorkingMemoryRequest)(nil),     // 6: memsidecar.v1.SessionServiceGetWorkingMemoryRequest
+	(*SessionServiceGetWorkingMemoryResponse)(nil),    // 7: memsidecar.v1.SessionServiceGetWorkingMemoryResponse
+	(*SessionServiceUpdateWorkingMemoryRequest)(nil),  // 8: memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest
+	(*SessionServiceUpdateWorkingMemoryResponse)(nil), // 9: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse
+	(*SessionServiceResolvePathRequest)(nil),          // 10: memsidecar.v1.SessionServiceResolvePathRequest
+	(*SessionServiceResolvePathResponse)(nil),         // 11: memsidecar.v1.SessionServiceResolvePathResponse
+	(*SessionServiceReflectRequest)(nil),              // 12: memsidecar.v1.SessionServiceReflectRequest
+	(*ReflectedItem)(nil),                             // 13: memsidecar.v1.ReflectedItem
+	(*SessionServiceReflectResponse)(nil),             // 14: memsidecar.v1.SessionServiceReflectResponse
+	(*SessionServiceEndRequest)(nil),                  // 15: memsidecar.v1.SessionServiceEndRequest
+	(*SessionServiceEndResponse)(nil),                 // 16: memsidecar.v1.SessionServiceEndResponse
+	(*SessionServiceGetRequest)(nil),                  // 17: memsidecar.v1.SessionServiceGetRequest
+	(*SessionServiceGetResponse)(nil),                 // 18: memsidecar.v1.SessionServiceGetResponse
+	(*SessionServiceListRequest)(nil),                 // 19: memsidecar.v1.SessionServiceListRequest
+	(*SessionServiceListResponse)(nil),                // 20: memsidecar.v1.SessionServiceListResponse
+	(*SessionServiceListMessagesRequest)(nil),         // 21: memsidecar.v1.SessionServiceListMessagesRequest
+	(*SessionServiceListMessagesResponse)(nil),        // 22: memsidecar.v1.SessionServiceListMessagesResponse
+	(*SkillStep)(nil),                                 // 23: memsidecar.v1.SkillStep
+	(*SessionServiceRecordSkillRequest)(nil),          // 24: memsidecar.v1.SessionServiceRecordSkillRequest
+	(*SessionServiceRecordSkillResponse)(nil),         // 25: memsidecar.v1.SessionServiceRecordSkillResponse
+	(*timestamppb.Timestamp)(nil),                     // 26: google.protobuf.Timestamp
+	(Language)(0),                                     // 27: memsidecar.v1.Language
+	(*WriteResult)(nil),                               // 28: memsidecar.v1.WriteResult
+	(*Session)(nil),                                   // 29: memsidecar.v1.Session
+	(*SearchServiceRecallResponse)(nil),               // 30: memsidecar.v1.SearchServiceRecallResponse
+	(*SessionMessage)(nil),                            // 31: memsidecar.v1.SessionMessage
+	(*WorkingMemory)(nil),                             // 32: memsidecar.v1.WorkingMemory
+	(Decision)(0),                                     // 33: memsidecar.v1.Decision
+	(*Memory)(nil),                                    // 34: memsidecar.v1.Memory
+	(*Outcome)(nil),                                   // 35: memsidecar.v1.Outcome
+	(Decider)(0),                                      // 36: memsidecar.v1.Decider
+	(*Change)(nil),                                    // 37: memsidecar.v1.Change
+	(SessionState)(0),                                 // 38: memsidecar.v1.SessionState
 }
 var file_memsidecar_v1_session_service_proto_depIdxs = []int32{
-	15, // 0: memsidecar.v1.SessionServiceStartRequest.host_started_at:type_name -> google.protobuf.Timestamp
+	26, // 0: memsidecar.v1.SessionServiceStartRequest.host_started_at:type_name -> google.protobuf.Timestamp
 	2,  // 1: memsidecar.v1.SessionServiceStartRequest.context:type_name -> memsidecar.v1.ContextOptions
 	0,  // 2: memsidecar.v1.ContextOptions.form:type_name -> memsidecar.v1.ContextForm
-	16, // 3: memsidecar.v1.SessionServiceStartResponse.session:type_name -> memsidecar.v1.Session
-	17, // 4: memsidecar.v1.SessionServiceStartResponse.recall:type_name -> memsidecar.v1.SearchServiceRecallResponse
-	18, // 5: memsidecar.v1.SessionServiceAppendRequest.messages:type_name -> memsidecar.v1.SessionMessage
-	19, // 6: memsidecar.v1.SessionServiceAppendResponse.result:type_name -> memsidecar.v1.WriteResult
-	18, // 7: memsidecar.v1.SessionServiceReflectRequest.messages:type_name -> memsidecar.v1.SessionMessage
-	20, // 8: memsidecar.v1.ReflectedItem.decision:type_name -> memsidecar.v1.Decision
-	21, // 9: memsidecar.v1.ReflectedItem.memory:type_name -> memsidecar.v1.Memory
-	22, // 10: memsidecar.v1.ReflectedItem.outcome:type_name -> memsidecar.v1.Outcome
-	19, // 11: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
-	7,  // 12: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
-	16, // 13: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
-	23, // 14: memsidecar.v1.SessionServiceReflectResponse.changes:type_name -> memsidecar.v1.Change
-	16, // 15: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
-	16, // 16: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
-	18, // 17: memsidecar.v1.SessionServiceGetResponse.messages:type_name -> memsidecar.v1.SessionMessage
-	24, // 18: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
-	16, // 19: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
-	1,  // 20: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
-	4,  // 21: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
-	6,  // 22: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
-	9,  // 23: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
-	11, // 24: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
-	13, // 25: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
-	3,  // 26: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
-	5,  // 27: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
-	8,  // 28: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
-	10, // 29: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
-	12, // 30: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
-	14, // 31: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
-	26, // [26:32] is the sub-list for method output_type
-	20, // [20:26] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	27, // 3: memsidecar.v1.ContextOptions.language:type_name -> memsidecar.v1.Language
+	28, // 4: memsidecar.v1.SessionServiceStartResponse.result:type_name -> memsidecar.v1.WriteResult
+	29, // 5: memsidecar.v1.SessionServiceStartResponse.session:type_name -> memsidecar.v1.Session
+	30, // 6: memsidecar.v1.SessionServiceStartResponse.recall:type_name -> memsidecar.v1.SearchServiceRecallResponse
+	31, // 7: memsidecar.v1.SessionServiceAppendRequest.messages:type_name -> memsidecar.v1.SessionMessage
+	28, // 8: memsidecar.v1.SessionServiceAppendResponse.result:type_name -> memsidecar.v1.WriteResult
+	32, // 9: memsidecar.v1.SessionServiceGetWorkingMemoryResponse.working:type_name -> memsidecar.v1.WorkingMemory
+	28, // 10: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.result:type_name -> memsidecar.v1.WriteResult
+	32, // 11: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.working:type_name -> memsidecar.v1.WorkingMemory
+	31, // 12: memsidecar.v1.SessionServiceReflectRequest.messages:type_name -> memsidecar.v1.SessionMessage
+	33, // 13: memsidecar.v1.ReflectedItem.decision:type_name -> memsidecar.v1.Decision
+	34, // 14: memsidecar.v1.ReflectedItem.memory:type_name -> memsidecar.v1.Memory
+	35, // 15: memsidecar.v1.ReflectedItem.outcome:type_name -> memsidecar.v1.Outcome
+	28, // 16: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
+	13, // 17: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
+	29, // 18: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
+	36, // 19: memsidecar.v1.SessionServiceReflectResponse.decided_by:type_name -> memsidecar.v1.Decider
+	37, // 20: memsidecar.v1.SessionServiceReflectResponse.changes:type_name -> memsidecar.v1.Change
+	28, // 21: memsidecar.v1.SessionServiceEndResponse.result:type_name -> memsidecar.v1.WriteResult
+	29, // 22: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
+	29, // 23: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
+	38, // 24: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
+	29, // 25: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
+	31, // 26: memsidecar.v1.SessionServiceListMessagesResponse.messages:type_name -> memsidecar.v1.SessionMessage
+	23, // 27: memsidecar.v1.SessionServiceRecordSkillRequest.steps:type_name -> memsidecar.v1.SkillStep
+	28, // 28: memsidecar.v1.SessionServiceRecordSkillResponse.result:type_name -> memsidecar.v1.WriteResult
+	1,  // 29: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
+	4,  // 30: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
+	6,  // 31: memsidecar.v1.SessionService.GetWorkingMemory:input_type -> memsidecar.v1.SessionServiceGetWorkingMemoryRequest
+	8,  // 32: memsidecar.v1.SessionService.UpdateWorkingMemory:input_type -> memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest
+	10, // 33: memsidecar.v1.SessionService.ResolvePath:input_type -> memsidecar.v1.SessionServiceResolvePathRequest
+	12, // 34: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
+	15, // 35: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
+	17, // 36: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
+	19, // 37: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
+	21, // 38: memsidecar.v1.SessionService.ListMessages:input_type -> memsidecar.v1.SessionServiceListMessagesRequest
+	24, // 39: memsidecar.v1.SessionService.RecordSkill:input_type -> memsidecar.v1.SessionServiceRecordSkillRequest
+	3,  // 40: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
+	5,  // 41: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
+	7,  // 42: memsidecar.v1.SessionService.GetWorkingMemory:output_type -> memsidecar.v1.SessionServiceGetWorkingMemoryResponse
+	9,  // 43: memsidecar.v1.SessionService.UpdateWorkingMemory:output_type -> memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse
+	11, // 44: memsidecar.v1.SessionService.ResolvePath:output_type -> memsidecar.v1.SessionServiceResolvePathResponse
+	14, // 45: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
+	16, // 46: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
+	18, // 47: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
+	20, // 48: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
+	22, // 49: memsidecar.v1.SessionService.ListMessages:output_type -> memsidecar.v1.SessionServiceListMessagesResponse
+	25, // 50: memsidecar.v1.SessionService.RecordSkill:output_type -> memsidecar.v1.SessionServiceRecordSkillResponse
+	40, // [40:51] is the sub-list for method output_type
+	29, // [29:40] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_service_proto_init() }
@@ -1399,19 +2278,18 @@ func file_memsidecar_v1_session_service_proto_init() {
 		return
 	}
 	file_memsidecar_v1_memory_proto_init()
-	file_memsidecar_v1_memory_service_proto_init()
 	file_memsidecar_v1_operation_proto_init()
 	file_memsidecar_v1_search_service_proto_init()
 	file_memsidecar_v1_session_proto_init()
 	file_memsidecar_v1_write_proto_init()
-	file_memsidecar_v1_session_service_proto_msgTypes[5].OneofWrappers = []any{}
+	file_memsidecar_v1_session_service_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_session_service_proto_rawDesc), len(file_memsidecar_v1_session_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   14,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,34 +19,55 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SessionService_Start_FullMethodName   = "/memsidecar.v1.SessionService/Start"
-	SessionService_Append_FullMethodName  = "/memsidecar.v1.SessionService/Append"
-	SessionService_Reflect_FullMethodName = "/memsidecar.v1.SessionService/Reflect"
-	SessionService_End_FullMethodName     = "/memsidecar.v1.SessionService/End"
-	SessionService_Get_FullMethodName     = "/memsidecar.v1.SessionService/Get"
-	SessionService_List_FullMethodName    = "/memsidecar.v1.SessionService/List"
+	SessionService_Start_FullMethodName               = "/memsidecar.v1.SessionService/Start"
+	SessionService_Append_FullMethodName              = "/memsidecar.v1.SessionService/Append"
+	SessionService_GetWorkingMemory_FullMethodName    = "/memsidecar.v1.SessionService/GetWorkingMemory"
+	SessionService_UpdateWorkingMemory_FullMethodName = "/memsidecar.v1.SessionService/UpdateWorkingMemory"
+	SessionService_ResolvePath_FullMethodName         = "/memsidecar.v1.SessionService/ResolvePath"
+	SessionService_Reflect_FullMethodName             = "/memsidecar.v1.SessionService/Reflect"
+	SessionService_End_FullMethodName                 = "/memsidecar.v1.SessionService/End"
+	SessionService_Get_FullMethodName                 = "/memsidecar.v1.SessionService/Get"
+	SessionService_List_FullMethodName                = "/memsidecar.v1.SessionService/List"
+	SessionService_ListMessages_FullMethodName        = "/memsidecar.v1.SessionService/ListMessages"
+	SessionService_RecordSkill_FullMethodName         = "/memsidecar.v1.SessionService/RecordSkill"
 )
 
 // SessionServiceClient is the client API for SessionService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SessionService records agents' sessions and learns from them once they end.
+// SessionService records agents' sessions, holds their working memory, and learns from them when they end.
+//
+// An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
 type SessionServiceClient interface {
-	// Start opens a session. An open one of the same id is returned as it is; one that ended is opened again. With a context asked
-	// for, what the agent should know from the beginning comes with it; it is kept with the session and stays the same byte for byte.
+	// Start opens a session. An open session of the same id is returned unchanged; an ended one is opened again. On
+	// request it returns a context: what the agent should know from the beginning. The context is stored with the session
+	// and stays the same byte for byte.
 	Start(ctx context.Context, in *SessionServiceStartRequest, opts ...grpc.CallOption) (*SessionServiceStartResponse, error)
-	// Append adds messages. Those with a sequence number that is known already are left out, so a request may be repeated; a gap
+	// Append adds messages. Messages with a known sequence number are skipped, so that a request may be repeated; a gap
 	// is INVALID_ARGUMENT. Secrets are redacted, and texts over 64 KiB are cut in the middle.
 	Append(ctx context.Context, in *SessionServiceAppendRequest, opts ...grpc.CallOption) (*SessionServiceAppendResponse, error)
-	// Reflect ends a session and turns it into memories, all in one operation; or does so with messages given directly.
+	// GetWorkingMemory returns the working memory of a session.
+	GetWorkingMemory(ctx context.Context, in *SessionServiceGetWorkingMemoryRequest, opts ...grpc.CallOption) (*SessionServiceGetWorkingMemoryResponse, error)
+	// UpdateWorkingMemory records a run directory, a summary, files read and tools used. Tool messages that were appended
+	// to the session are counted already. A session that is not known is started.
+	UpdateWorkingMemory(ctx context.Context, in *SessionServiceUpdateWorkingMemoryRequest, opts ...grpc.CallOption) (*SessionServiceUpdateWorkingMemoryResponse, error)
+	// ResolvePath returns the file that a path means in a session. A relative path is below the run directory. A path
+	// that leads outside, in itself or by links, is INVALID_ARGUMENT unless allow_outside is set.
+	ResolvePath(ctx context.Context, in *SessionServiceResolvePathRequest, opts ...grpc.CallOption) (*SessionServiceResolvePathResponse, error)
+	// Reflect ends a session and turns it into memories, in one operation. It may also be given the messages directly.
 	Reflect(ctx context.Context, in *SessionServiceReflectRequest, opts ...grpc.CallOption) (*SessionServiceReflectResponse, error)
-	// End ends a session without waiting; it is reflected in the background.
+	// End ends a session without waiting. Its reflection follows in the background.
 	End(ctx context.Context, in *SessionServiceEndRequest, opts ...grpc.CallOption) (*SessionServiceEndResponse, error)
-	// Get returns a session, with its messages if asked for.
+	// Get returns a session.
 	Get(ctx context.Context, in *SessionServiceGetRequest, opts ...grpc.CallOption) (*SessionServiceGetResponse, error)
 	// List returns sessions page by page, newest first.
 	List(ctx context.Context, in *SessionServiceListRequest, opts ...grpc.CallOption) (*SessionServiceListResponse, error)
+	// ListMessages returns the messages of a session page by page, in order.
+	ListMessages(ctx context.Context, in *SessionServiceListMessagesRequest, opts ...grpc.CallOption) (*SessionServiceListMessagesResponse, error)
+	// RecordSkill stores a workflow that worked as a procedural memory. A skill with the same steps is counted again; a
+	// skill of the same name gets the new steps.
+	RecordSkill(ctx context.Context, in *SessionServiceRecordSkillRequest, opts ...grpc.CallOption) (*SessionServiceRecordSkillResponse, error)
 }
 
 type sessionServiceClient struct {
@@ -71,6 +92,36 @@ func (c *sessionServiceClient) Append(ctx context.Context, in *SessionServiceApp
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SessionServiceAppendResponse)
 	err := c.cc.Invoke(ctx, SessionService_Append_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) GetWorkingMemory(ctx context.Context, in *SessionServiceGetWorkingMemoryRequest, opts ...grpc.CallOption) (*SessionServiceGetWorkingMemoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SessionServiceGetWorkingMemoryResponse)
+	err := c.cc.Invoke(ctx, SessionService_GetWorkingMemory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) UpdateWorkingMemory(ctx context.Context, in *SessionServiceUpdateWorkingMemoryRequest, opts ...grpc.CallOption) (*SessionServiceUpdateWorkingMemoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SessionServiceUpdateWorkingMemoryResponse)
+	err := c.cc.Invoke(ctx, SessionService_UpdateWorkingMemory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) ResolvePath(ctx context.Context, in *SessionServiceResolvePathRequest, opts ...grpc.CallOption) (*SessionServiceResolvePathResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SessionServiceResolvePathResponse)
+	err := c.cc.Invoke(ctx, SessionService_ResolvePath_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -117,26 +168,62 @@ func (c *sessionServiceClient) List(ctx context.Context, in *SessionServiceListR
 	return out, nil
 }
 
+func (c *sessionServiceClient) ListMessages(ctx context.Context, in *SessionServiceListMessagesRequest, opts ...grpc.CallOption) (*SessionServiceListMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SessionServiceListMessagesResponse)
+	err := c.cc.Invoke(ctx, SessionService_ListMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sessionServiceClient) RecordSkill(ctx context.Context, in *SessionServiceRecordSkillRequest, opts ...grpc.CallOption) (*SessionServiceRecordSkillResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SessionServiceRecordSkillResponse)
+	err := c.cc.Invoke(ctx, SessionService_RecordSkill_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SessionServiceServer is the server API for SessionService service.
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// SessionService records agents' sessions and learns from them once they end.
+// SessionService records agents' sessions, holds their working memory, and learns from them when they end.
+//
+// An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
 type SessionServiceServer interface {
-	// Start opens a session. An open one of the same id is returned as it is; one that ended is opened again. With a context asked
-	// for, what the agent should know from the beginning comes with it; it is kept with the session and stays the same byte for byte.
+	// Start opens a session. An open session of the same id is returned unchanged; an ended one is opened again. On
+	// request it returns a context: what the agent should know from the beginning. The context is stored with the session
+	// and stays the same byte for byte.
 	Start(context.Context, *SessionServiceStartRequest) (*SessionServiceStartResponse, error)
-	// Append adds messages. Those with a sequence number that is known already are left out, so a request may be repeated; a gap
+	// Append adds messages. Messages with a known sequence number are skipped, so that a request may be repeated; a gap
 	// is INVALID_ARGUMENT. Secrets are redacted, and texts over 64 KiB are cut in the middle.
 	Append(context.Context, *SessionServiceAppendRequest) (*SessionServiceAppendResponse, error)
-	// Reflect ends a session and turns it into memories, all in one operation; or does so with messages given directly.
+	// GetWorkingMemory returns the working memory of a session.
+	GetWorkingMemory(context.Context, *SessionServiceGetWorkingMemoryRequest) (*SessionServiceGetWorkingMemoryResponse, error)
+	// UpdateWorkingMemory records a run directory, a summary, files read and tools used. Tool messages that were appended
+	// to the session are counted already. A session that is not known is started.
+	UpdateWorkingMemory(context.Context, *SessionServiceUpdateWorkingMemoryRequest) (*SessionServiceUpdateWorkingMemoryResponse, error)
+	// ResolvePath returns the file that a path means in a session. A relative path is below the run directory. A path
+	// that leads outside, in itself or by links, is INVALID_ARGUMENT unless allow_outside is set.
+	ResolvePath(context.Context, *SessionServiceResolvePathRequest) (*SessionServiceResolvePathResponse, error)
+	// Reflect ends a session and turns it into memories, in one operation. It may also be given the messages directly.
 	Reflect(context.Context, *SessionServiceReflectRequest) (*SessionServiceReflectResponse, error)
-	// End ends a session without waiting; it is reflected in the background.
+	// End ends a session without waiting. Its reflection follows in the background.
 	End(context.Context, *SessionServiceEndRequest) (*SessionServiceEndResponse, error)
-	// Get returns a session, with its messages if asked for.
+	// Get returns a session.
 	Get(context.Context, *SessionServiceGetRequest) (*SessionServiceGetResponse, error)
 	// List returns sessions page by page, newest first.
 	List(context.Context, *SessionServiceListRequest) (*SessionServiceListResponse, error)
+	// ListMessages returns the messages of a session page by page, in order.
+	ListMessages(context.Context, *SessionServiceListMessagesRequest) (*SessionServiceListMessagesResponse, error)
+	// RecordSkill stores a workflow that worked as a procedural memory. A skill with the same steps is counted again; a
+	// skill of the same name gets the new steps.
+	RecordSkill(context.Context, *SessionServiceRecordSkillRequest) (*SessionServiceRecordSkillResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }
 
@@ -153,6 +240,15 @@ func (UnimplementedSessionServiceServer) Start(context.Context, *SessionServiceS
 func (UnimplementedSessionServiceServer) Append(context.Context, *SessionServiceAppendRequest) (*SessionServiceAppendResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Append not implemented")
 }
+func (UnimplementedSessionServiceServer) GetWorkingMemory(context.Context, *SessionServiceGetWorkingMemoryRequest) (*SessionServiceGetWorkingMemoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWorkingMemory not implemented")
+}
+func (UnimplementedSessionServiceServer) UpdateWorkingMemory(context.Context, *SessionServiceUpdateWorkingMemoryRequest) (*SessionServiceUpdateWorkingMemoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateWorkingMemory not implemented")
+}
+func (UnimplementedSessionServiceServer) ResolvePath(context.Context, *SessionServiceResolvePathRequest) (*SessionServiceResolvePathResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResolvePath not implemented")
+}
 func (UnimplementedSessionServiceServer) Reflect(context.Context, *SessionServiceReflectRequest) (*SessionServiceReflectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reflect not implemented")
 }
@@ -164,6 +260,12 @@ func (UnimplementedSessionServiceServer) Get(context.Context, *SessionServiceGet
 }
 func (UnimplementedSessionServiceServer) List(context.Context, *SessionServiceListRequest) (*SessionServiceListResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method List not implemented")
+}
+func (UnimplementedSessionServiceServer) ListMessages(context.Context, *SessionServiceListMessagesRequest) (*SessionServiceListMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMessages not implemented")
+}
+func (UnimplementedSessionServiceServer) RecordSkill(context.Context, *SessionServiceRecordSkillRequest) (*SessionServiceRecordSkillResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordSkill not implemented")
 }
 func (UnimplementedSessionServiceServer) mustEmbedUnimplementedSessionServiceServer() {}
 func (UnimplementedSessionServiceServer) testEmbeddedByValue()                        {}
@@ -218,6 +320,60 @@ func _SessionService_Append_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SessionServiceServer).Append(ctx, req.(*SessionServiceAppendRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_GetWorkingMemory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SessionServiceGetWorkingMemoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).GetWorkingMemory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_GetWorkingMemory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).GetWorkingMemory(ctx, req.(*SessionServiceGetWorkingMemoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_UpdateWorkingMemory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SessionServiceUpdateWorkingMemoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).UpdateWorkingMemory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_UpdateWorkingMemory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).UpdateWorkingMemory(ctx, req.(*SessionServiceUpdateWorkingMemoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_ResolvePath_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SessionServiceResolvePathRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ResolvePath(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ResolvePath_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ResolvePath(ctx, req.(*SessionServiceResolvePathRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -294,6 +450,42 @@ func _SessionService_List_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SessionService_ListMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SessionServiceListMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).ListMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_ListMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).ListMessages(ctx, req.(*SessionServiceListMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SessionService_RecordSkill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SessionServiceRecordSkillRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SessionServiceServer).RecordSkill(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SessionService_RecordSkill_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SessionServiceServer).RecordSkill(ctx, req.(*SessionServiceRecordSkillRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SessionService_ServiceDesc is the grpc.ServiceDesc for SessionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -310,6 +502,18 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SessionService_Append_Handler,
 		},
 		{
+			MethodName: "GetWorkingMemory",
+			Handler:    _SessionService_GetWorkingMemory_Handler,
+		},
+		{
+			MethodName: "UpdateWorkingMemory",
+			Handler:    _SessionService_UpdateWorkingMemory_Handler,
+		},
+		{
+			MethodName: "ResolvePath",
+			Handler:    _SessionService_ResolvePath_Handler,
+		},
+		{
 			MethodName: "Reflect",
 			Handler:    _SessionService_Reflect_Handler,
 		},
@@ -324,6 +528,14 @@ var SessionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "List",
 			Handler:    _SessionService_List_Handler,
+		},
+		{
+			MethodName: "ListMessages",
+			Handler:    _SessionService_ListMessages_Handler,
+		},
+		{
+			MethodName: "RecordSkill",
+			Handler:    _SessionService_RecordSkill_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// OutcomeStatus says what became of one item of a write.
+// OutcomeStatus is the result of writing one item.
 type OutcomeStatus int32
 
 const (
@@ -29,9 +29,9 @@ const (
 	OutcomeStatus_OUTCOME_STATUS_UNSPECIFIED OutcomeStatus = 0
 	// The item was written.
 	OutcomeStatus_OUTCOME_STATUS_APPLIED OutcomeStatus = 1
-	// Nothing had to be written: the same thing is there already, and id names it.
+	// Nothing had to be written: an equal item exists, and the outcome's id names it.
 	OutcomeStatus_OUTCOME_STATUS_DUPLICATE OutcomeStatus = 2
-	// The item was refused; reason says why. The other items of the request are not concerned.
+	// The item was refused, and the outcome's reason says why. The other items of the request are not affected.
 	OutcomeStatus_OUTCOME_STATUS_REJECTED OutcomeStatus = 3
 )
 
@@ -78,14 +78,14 @@ func (OutcomeStatus) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_write_proto_rawDescGZIP(), []int{0}
 }
 
-// Outcome says what became of one item of a write.
+// Outcome is the result of writing one item.
 type Outcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the thing written, duplicated or refused.
+	// Id of the item that was written, of the equal item that exists, or of the item that was refused.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What became of it.
+	// Result.
 	Status OutcomeStatus `protobuf:"varint,2,opt,name=status,proto3,enum=memsidecar.v1.OutcomeStatus" json:"status,omitempty"`
-	// UPPER_SNAKE; why it was rejected or what is to be known of it, such as ID_EXISTS, NOT_FOUND, REDACTED. May be empty.
+	// UPPER_SNAKE name of the reason, such as ID_EXISTS, NOT_FOUND or REDACTED; docs/reasons.md lists all. May be empty.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -145,9 +145,11 @@ func (x *Outcome) GetReason() string {
 // WriteResult is part of every response to a write. What it reports is durable.
 type WriteResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the operation, for OperationService; 0 when nothing changed.
-	Operation int64 `protobuf:"varint,1,opt,name=operation,proto3" json:"operation,omitempty"`
-	// The idempotency key was known: nothing was done again, and this is the first result.
+	// Operation that the write made, for OperationService; empty when nothing changed. A call that makes several
+	// operations gives the last one here, and each one beside the item that it wrote.
+	OperationId string `protobuf:"bytes,1,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`
+	// The idempotency key was used before with the same request. Nothing was done again, this is the first result, and
+	// the response may hold nothing else.
 	Replayed bool `protobuf:"varint,2,opt,name=replayed,proto3" json:"replayed,omitempty"`
 	// One per item, in the order of the request.
 	Outcomes      []*Outcome `protobuf:"bytes,3,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
@@ -185,11 +187,11 @@ func (*WriteResult) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_write_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *WriteResult) GetOperation() int64 {
+func (x *WriteResult) GetOperationId() string {
 	if x != nil {
-		return x.Operation
+		return x.OperationId
 	}
-	return 0
+	return ""
 }
 
 func (x *WriteResult) GetReplayed() bool {
@@ -214,9 +216,9 @@ const file_memsidecar_v1_write_proto_rawDesc = "" +
 	"\aOutcome\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x124\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1c.memsidecar.v1.OutcomeStatusR\x06status\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"{\n" +
-	"\vWriteResult\x12\x1c\n" +
-	"\toperation\x18\x01 \x01(\x03R\toperation\x12\x1a\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x80\x01\n" +
+	"\vWriteResult\x12!\n" +
+	"\foperation_id\x18\x01 \x01(\tR\voperationId\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x122\n" +
 	"\boutcomes\x18\x03 \x03(\v2\x16.memsidecar.v1.OutcomeR\boutcomes*\x86\x01\n" +
 	"\rOutcomeStatus\x12\x1e\n" +

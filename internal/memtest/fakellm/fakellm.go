@@ -1,5 +1,6 @@
-// Package fakellm is a model server for tests: real HTTP, both providers' protocols, streamed or whole, and every bad manner
-// that servers have. It keeps a book of what it was asked and of the tokens it reported, made from what it sent and not from what a client thinks.
+// Package fakellm is a model server for tests: real HTTP, the protocols of both providers, streamed or whole, and
+// every fault that such servers show. It records what it was asked, and counts the tokens of what it sent itself
+// rather than of what a client believes.
 package fakellm
 
 import (
@@ -32,12 +33,14 @@ type Step struct {
 	// NoUsage reports none.
 	NoUsage bool
 
-	// Status other than 0 and 200 is sent with Body. Body with status 200 is sent instead of a reply. Header is added to both.
+	// Status other than 0 and 200 is sent with Body. Body with status 200 is sent instead of a reply. Header is
+	// added to both.
 	Status int
 	Header http.Header
 	Body   string
 
-	// Refuse answers 400 when the request has one of these: an output format (json_schema, json_object, tool) or a parameter.
+	// Refuse answers 400 when the request has one of these: an output format (json_schema, json_object, tool) or a
+	// parameter.
 	Refuse []string
 	// Whole replies with one JSON body even when a stream was asked for.
 	Whole bool
@@ -46,7 +49,8 @@ type Step struct {
 	HangAfter int
 	// Pause passes before each chunk of a stream.
 	Pause time.Duration
-	// CutAfter breaks the connection after so many bytes of the body, 0 never. CutClean ends the body there as if it were complete.
+	// CutAfter breaks the connection after so many bytes of the body, 0 never. CutClean ends the body there as if
+	// it were complete.
 	CutAfter int
 	CutClean bool
 }
@@ -67,22 +71,22 @@ type Request struct {
 	Body     map[string]any
 }
 
-// Book is what the server has seen and reported.
-type Book struct {
+// Stats is what the server has seen and reported.
+type Stats struct {
 	Requests      int
 	Refused       int // answered with a status of 400 or more
 	Input, Output int // tokens reported
 	Reported      int // replies with usage
 }
 
-// Server plays its steps in order, and the last one for ever. It is an http.Handler, safe for concurrent use.
+// Server plays its steps in order and repeats the last one. It is an http.Handler, safe for concurrent use.
 type Server struct {
 	// URL is the base URL of a server that Start made, without /v1.
 	URL string
 
 	mu       sync.Mutex
 	steps    []Step
-	book     Book
+	stats    Stats
 	requests []Request
 }
 
@@ -102,11 +106,11 @@ func Start(t testing.TB, steps ...Step) *Server {
 	return s
 }
 
-// Book is a copy of the server's book.
-func (s *Server) Book() Book {
+// Stats is a copy of the server's book.
+func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.book
+	return s.stats
 }
 
 // Requests is a copy of what was asked, in order.
@@ -123,17 +127,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	var step Step
 	if n := len(s.steps); n > 0 {
-		step = s.steps[min(s.book.Requests, n-1)]
+		step = s.steps[min(s.stats.Requests, n-1)]
 	}
-	s.book.Requests++
+	s.stats.Requests++
 	s.requests = append(s.requests, req)
 	s.mu.Unlock()
 
 	for name, values := range step.Header {
 		w.Header()[http.CanonicalHeaderKey(name)] = values
 	}
-	if i := slices.IndexFunc(step.Refuse, func(what string) bool { return req.Format == what || req.Body[what] != nil && what != "tool" }); i >= 0 {
-		step.Status, step.Body = http.StatusBadRequest, `{"error":{"message":"'`+step.Refuse[i]+`' is not supported","type":"invalid_request_error"}}`
+	refused := func(what string) bool { return req.Format == what || req.Body[what] != nil && what != "tool" }
+	if i := slices.IndexFunc(step.Refuse, refused); i >= 0 {
+		step.Status, step.Body = http.StatusBadRequest, fmt.Sprintf(
+			`{"error":{"message":"'%s' is not supported","type":"invalid_request_error"}}`, step.Refuse[i])
 	}
 	out := &writer{w: w, r: r, step: step}
 	defer out.recovered()
@@ -142,7 +148,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if step.Status >= 300 {
-		s.note(func(b *Book) { b.Refused++ })
+		s.record(func(b *Stats) { b.Refused++ })
 		w.WriteHeader(step.Status)
 	}
 	if step.Status >= 300 || step.Body != "" {
@@ -170,7 +176,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		// Before it is sent: after that the client may be done and look.
 		if i == usageAt && !step.NoUsage && !out.cuts(c) {
-			s.note(func(b *Book) { b.Reported++; b.Input += step.Input; b.Output += step.Output })
+			s.record(func(b *Stats) { b.Reported++; b.Input += step.Input; b.Output += step.Output })
 		}
 		out.write(c)
 	}
@@ -188,10 +194,11 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *Server) note(change func(*Book)) {
+// record changes the statistics.
+func (s *Server) record(change func(*Stats)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.book)
+	change(&s.stats)
 }
 
 // writer counts what is sent, and stops where the step says so.
@@ -213,8 +220,10 @@ func (w *writer) limit() int {
 	return w.step.CutAfter
 }
 
+// cuts reports whether c would be cut off.
 func (w *writer) cuts(s string) bool { return w.limit() > 0 && w.sent+len(s) > w.limit() }
 
+// write sends c, as far as the step lets it.
 func (w *writer) write(s string) {
 	if w.cuts(s) {
 		s = s[:max(w.limit()-w.sent, 0)]
@@ -233,6 +242,7 @@ func (w *writer) write(s string) {
 	_ = http.NewResponseController(w.w).Flush()
 }
 
+// recovered ends a connection that a step cut.
 func (w *writer) recovered() {
 	if v := recover(); v != nil && v != (stop{}) {
 		panic(v)
@@ -277,5 +287,8 @@ func Busy(seconds int) Step {
 
 // HTML is a step as of a captive portal.
 func HTML() Step {
-	return Step{Header: http.Header{"Content-Type": {"text/html"}}, Body: "<!doctype html><html><body>{\"welcome\": true}</body></html>"}
+	return Step{
+		Header: http.Header{"Content-Type": {"text/html"}},
+		Body:   "<!doctype html><html><body>{\"welcome\": true}</body></html>",
+	}
 }

@@ -39,23 +39,39 @@ func openAI(step Step, req Request) (chunks []string, usageAt int) {
 	if finish == "" {
 		finish = "stop"
 	}
-	usage := obj{"prompt_tokens": step.Input, "completion_tokens": step.Output, "total_tokens": step.Input + step.Output}
+	usage := obj{
+		"prompt_tokens":     step.Input,
+		"completion_tokens": step.Output,
+		"total_tokens":      step.Input + step.Output,
+	}
 	call := func(args string) []obj {
-		return []obj{{"index": 0, "id": "call_1", "type": "function", "function": obj{"name": "reply", "arguments": args}}}
+		return []obj{
+			{"index": 0, "id": "call_1", "type": "function", "function": obj{"name": "reply", "arguments": args}},
+		}
 	}
 	if !req.Stream || step.Whole {
 		message := obj{"role": "assistant", "content": step.Text}
 		if step.Call != "" {
 			message["tool_calls"] = call(step.Call)
 		}
-		body := obj{"object": "chat.completion", "choices": []obj{{"index": 0, "message": message, "finish_reason": finish}}}
+		body := obj{
+			"object":  "chat.completion",
+			"choices": []obj{{"index": 0, "message": message, "finish_reason": finish}},
+		}
 		if !step.NoUsage {
 			body["usage"] = usage
 		}
 		return []string{text(body)}, 0
 	}
 	delta := func(d obj, finish any) string {
-		return event("", obj{"object": "chat.completion.chunk", "choices": []obj{{"index": 0, "delta": d, "finish_reason": finish}}, "usage": nil})
+		return event(
+			"",
+			obj{
+				"object":  "chat.completion.chunk",
+				"choices": []obj{{"index": 0, "delta": d, "finish_reason": finish}},
+				"usage":   nil,
+			},
+		)
 	}
 	chunks = append(chunks, ": thinking\n\n", delta(obj{"role": "assistant", "content": ""}, nil))
 	for _, s := range split(step.Thought) {
@@ -97,14 +113,31 @@ func anthropic(step Step, req Request) (chunks []string, usageAt int) {
 	if !step.NoUsage {
 		// A part of the input came from a cache, and the output's count is provisional at first.
 		cached := step.Input / 2
-		start["usage"] = obj{"input_tokens": step.Input - cached, "cache_read_input_tokens": cached, "output_tokens": 1}
+		start["usage"] = obj{
+			"input_tokens":            step.Input - cached,
+			"cache_read_input_tokens": cached,
+			"output_tokens":           1,
+		}
 		delta["usage"] = obj{"output_tokens": step.Output}
 	}
-	chunks = append(chunks, event("message_start", obj{"type": "message_start", "message": start}), event("ping", obj{"type": "ping"}))
+	chunks = append(
+		chunks,
+		event("message_start", obj{"type": "message_start", "message": start}),
+		event("ping", obj{"type": "ping"}),
+	)
 	piece := func(d obj) {
-		chunks = append(chunks, event("content_block_delta", obj{"type": "content_block_delta", "index": 0, "delta": d}))
+		chunks = append(
+			chunks,
+			event("content_block_delta", obj{"type": "content_block_delta", "index": 0, "delta": d}),
+		)
 	}
-	chunks = append(chunks, event("content_block_start", obj{"type": "content_block_start", "index": 0, "content_block": obj{"type": block["type"]}}))
+	chunks = append(
+		chunks,
+		event(
+			"content_block_start",
+			obj{"type": "content_block_start", "index": 0, "content_block": obj{"type": block["type"]}},
+		),
+	)
 	for _, s := range split(step.Thought) {
 		piece(obj{"type": "thinking_delta", "thinking": s})
 	}

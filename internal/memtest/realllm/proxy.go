@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Exchange is one request that came by, and what was replied.
+// Exchange is one request that reached the proxy, with its reply.
 type Exchange struct {
 	Path     string
 	Format   string // what the reply is held to: json_schema, json_object, tool or plain
@@ -29,16 +29,16 @@ type Exchange struct {
 	Ended    bool // the response came to its end, whether or not its last bytes were read
 }
 
-// Proxy passes requests on to a server and keeps a book of them. It is safe for concurrent use.
+// Proxy passes requests on to a server and records them. It is safe for concurrent use.
 type Proxy struct {
 	// URL is its address, without /v1.
 	URL string
 
-	t       *testing.T
-	mu      sync.Mutex
-	refuse  []string      // guarded by mu
-	book    []*Exchange   // guarded by mu
-	changed chan struct{} // closed, and replaced, when something of a response came; guarded by mu
+	t         *testing.T
+	mu        sync.Mutex
+	refuse    []string      // guarded by mu
+	exchanges []*Exchange   // guarded by mu
+	changed   chan struct{} // closed, and replaced, when something of a response came; guarded by mu
 }
 
 // NewProxy stands before a server until the test ends.
@@ -50,7 +50,8 @@ func NewProxy(t *testing.T, s *Server) *Proxy {
 	}
 	p := &Proxy{t: t, changed: make(chan struct{})}
 	back := &httputil.ReverseProxy{
-		// A connection that is used again may be closed by the server at that moment, and the proxy, unlike the client, would not be tried again.
+		// A connection that is used again may be closed by the server at that moment, and the proxy, unlike the
+		// client, would not be tried again.
 		Transport: &http.Transport{DisableKeepAlives: true},
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, 0), // clients that go away are what is tested
@@ -75,6 +76,7 @@ func NewProxy(t *testing.T, s *Server) *Proxy {
 // exchangeKey leads from a request to its entry in the book.
 type exchangeKey struct{}
 
+// serve records a request and passes it on, or refuses it.
 func (p *Proxy) serve(back http.Handler, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -82,7 +84,7 @@ func (p *Proxy) serve(back http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 	x := &Exchange{Path: r.URL.Path, Format: formatOf(body), Request: body}
 	p.mu.Lock()
-	p.book = append(p.book, x)
+	p.exchanges = append(p.exchanges, x)
 	x.Refused = slices.Contains(p.refuse, x.Format)
 	if x.Refused {
 		x.Status, x.Ended = http.StatusBadRequest, true
@@ -97,19 +99,20 @@ func (p *Proxy) serve(back http.Handler, w http.ResponseWriter, r *http.Request)
 	back.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
 
-// Refuse has the proxy answer requests of these formats with status 400, as servers do that do not know them. It replaces what was refused before.
+// Refuse has the proxy answer requests of these formats with status 400, as servers do that do not know them. It
+// replaces what was refused before.
 func (p *Proxy) Refuse(formats ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = formats
 }
 
-// Book is a copy of all that came by, in order.
-func (p *Proxy) Book() []Exchange {
+// Exchanges is a copy of all that came by, in order.
+func (p *Proxy) Exchanges() []Exchange {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]Exchange, len(p.book))
-	for i, x := range p.book {
+	out := make([]Exchange, len(p.exchanges))
+	for i, x := range p.exchanges {
 		out[i] = *x
 		out[i].Response = slices.Clone(x.Response)
 	}
@@ -124,7 +127,7 @@ func (p *Proxy) Await(wanted func(Exchange) bool) {
 		p.mu.Lock()
 		changed := p.changed
 		p.mu.Unlock()
-		if slices.ContainsFunc(p.Book(), wanted) {
+		if slices.ContainsFunc(p.Exchanges(), wanted) {
 			return
 		}
 		select {
@@ -157,8 +160,9 @@ func formatOf(body []byte) string {
 	return "plain"
 }
 
-// Said is the text of an answer with chat completions, as it was streamed, its reason for the end, and the tokens that the server reports.
-func (x *Exchange) Said() (text, finish string, input, output int) {
+// Reply is the text of an answer with chat completions, as it was streamed, its reason for the end, and the tokens
+// that the server reports.
+func (x *Exchange) Reply() (text, finish string, input, output int) {
 	var b strings.Builder
 	for line := range strings.Lines(string(x.Response)) {
 		data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")
@@ -197,12 +201,14 @@ type tee struct {
 	x *Exchange
 }
 
+// Read records what it reads.
 func (t *tee) Read(b []byte) (int, error) {
 	n, err := t.ReadCloser.Read(b)
 	t.p.mu.Lock()
 	defer t.p.mu.Unlock()
 	t.x.Response = append(t.x.Response, b[:n]...)
-	t.x.Ended = t.x.Ended || err == io.EOF || bytes.Contains(t.x.Response, []byte("data: [DONE]")) || bytes.Contains(t.x.Response, []byte("event: message_stop"))
+	t.x.Ended = t.x.Ended || err == io.EOF || bytes.Contains(t.x.Response, []byte("data: [DONE]")) ||
+		bytes.Contains(t.x.Response, []byte("event: message_stop"))
 	close(t.p.changed)
 	t.p.changed = make(chan struct{})
 	return n, err

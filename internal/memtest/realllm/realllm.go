@@ -1,6 +1,6 @@
-// Package realllm lets tests ask a real model server: one that they start, pause, stop and start again themselves, or one that somebody else runs.
-// Which one flags say, and without them such tests are skipped: make llm-test sets them. A Proxy before the server writes down what reaches it.
-// It knows nothing of what is asked.
+// Package realllm lets tests use a real model server: one that they start, pause, stop and start again themselves,
+// or one that runs already. Flags say which; without them such tests are skipped (make llm-test sets them). A Proxy
+// before the server records what reaches it.
 package realllm
 
 import (
@@ -52,7 +52,10 @@ func Start(t *testing.T) *Server {
 	case *given != "":
 		s.URL = strings.TrimSuffix(strings.TrimSuffix(*given, "/"), "/v1")
 	default:
-		t.Skip("needs a model server: make llm-test builds one, make llm-test LLM_BASE_URL=http://localhost:11434/v1 LLM_MODEL=name asks another")
+		t.Skip(
+			"needs a model server: make llm-test builds one, " +
+				"make llm-test LLM_BASE_URL=http://localhost:11434/v1 LLM_MODEL=name asks another",
+		)
 	}
 	return s
 }
@@ -72,7 +75,8 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// Own reports whether the test runs the server itself. Only then may it be paused and stopped, and is its model the made one, whose words are known.
+// Own reports whether the test runs the server itself. Only then may it be paused and stopped, and is its model the
+// made one, whose words are known.
 func (s *Server) Own() bool { return *program != "" }
 
 // NeedOwn skips a test that is not for a server that somebody else runs.
@@ -88,9 +92,31 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	port := s.URL[strings.LastIndex(s.URL, ":")+1:]
 	log := &bytes.Buffer{}
-	// The same seed for each request: what comes depends on the prompt alone. Two slots, one per request of a client, share the context.
-	cmd := exec.Command(*program, "--model", *gguf, "--alias", s.Model, "--host", "127.0.0.1", "--port", port, "--offline", "--metrics",
-		"--ctx-size", strconv.Itoa(s.Context), "--parallel", "2", "--kv-unified", "--seed", "7", "--threads", "1", "--no-warmup")
+	// The same seed for each request: what comes depends on the prompt alone. Two slots, one per request of a
+	// client, share the context.
+	cmd := exec.Command(
+		*program,
+		"--model",
+		*gguf,
+		"--alias",
+		s.Model,
+		"--host",
+		"127.0.0.1",
+		"--port",
+		port,
+		"--offline",
+		"--metrics",
+		"--ctx-size",
+		strconv.Itoa(s.Context),
+		"--parallel",
+		"2",
+		"--kv-unified",
+		"--seed",
+		"7",
+		"--threads",
+		"1",
+		"--no-warmup",
+	)
 	cmd.Stdout, cmd.Stderr = log, log
 	dieWithUs(cmd)
 	if err := cmd.Start(); err != nil {
@@ -139,12 +165,14 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
-// Pause keeps the server from doing anything, as an overloaded machine does: connections are accepted by the kernel, and nothing comes. Resume lets it go on.
+// Pause keeps the server from doing anything, as an overloaded machine does: connections are accepted by the
+// kernel, and nothing comes. Resume lets it go on.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 
 // Resume ends a pause.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
+// signal sends a signal to the server's process.
 func (s *Server) signal(sig os.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {

@@ -1,4 +1,5 @@
-// The panel in Chromium, watched: what it says on the console, what it asks for and from whom, and what its policy stops.
+// The panel in Chromium, watched: what it says on the console, what it asks for and from whom, and what its policy
+// stops.
 import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -7,39 +8,69 @@ import { chromium } from 'playwright-core';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-export const launch = (...args) => chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...args],
-});
+export const launch = (...args) =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      ...args,
+    ],
+  });
 
-export const viewNames = ['memories', 'operations', 'logs', 'sessions', 'summary', 'edits', 'file', 'state'];
+export const viewNames = ['memories', 'changes', 'logs', 'sessions', 'summary', 'review', 'files', 'status'];
 
 export class Panel {
   // open lets a new tab in and waits until it is live.
-  static async open(browser, house, { locale = 'en-US', colorScheme = 'light', address } = {}) {
+  static async open(browser, daemon, { locale = 'en-US', colorScheme = 'light', address } = {}) {
     const panel = new Panel();
-    panel.house = house;
-    panel.context = await browser.newContext({ locale, colorScheme, timezoneId: process.env.TZ, viewport: { width: 1280, height: 800 } });
+    panel.daemon = daemon;
+    panel.context = await browser.newContext({
+      locale,
+      colorScheme,
+      timezoneId: process.env.TZ,
+      viewport: { width: 1280, height: 800 },
+    });
     panel.problems = [];
     panel.expected = [];
-    panel.context.on('request', (r) => { if (new URL(r.url()).origin !== house.url) panel.problems.push(`asked for ${r.url()}`); });
+    panel.context.on('request', (r) => {
+      if (new URL(r.url()).origin !== daemon.url) panel.problems.push(`asked for ${r.url()}`);
+    });
     panel.page = await panel.context.newPage();
     panel.page.setDefaultTimeout(30000);
-    panel.context.on('console', (m) => { if (['error', 'warning', 'assert'].includes(m.type())) panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`); });
+    panel.context.on('console', (m) => {
+      if (['error', 'warning', 'assert'].includes(m.type()))
+        panel.problems.push(`${m.type()}: ${m.text()} (${m.location().url})`);
+    });
     panel.context.on('weberror', (e) => panel.problems.push(`uncaught: ${e.error().message} ${e.error().stack}`));
-    await panel.context.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`)));
-    await panel.page.goto(address ?? await house.address());
+    await panel.context.addInitScript(() =>
+      addEventListener('securitypolicyviolation', (e) =>
+        console.error(`policy: ${e.violatedDirective} stopped ${e.blockedURI}`),
+      ),
+    );
+    await panel.page.goto(address ?? (await daemon.address()));
     await panel.page.locator('.dot.live').waitFor();
     return panel;
   }
 
   // expect names something that the console will say and that is right, such as a refused request.
-  expect(pattern) { this.expected.push(pattern); }
+  expect(pattern) {
+    this.expected.push(pattern);
+  }
 
   // close checks that nothing was said, asked or stopped that should not have been.
   async close() {
     await this.context.close();
-    assert.deepEqual(this.problems.filter((p) => !this.expected.some((e) => e.test(p))), []);
+    assert.deepEqual(
+      this.problems.filter((p) => !this.expected.some((e) => e.test(p))),
+      [],
+    );
   }
 
   // view goes to a view by its button and waits until something of it can be seen.
@@ -58,9 +89,13 @@ export class Panel {
     await this.page.locator(within).getByText(text).first().waitFor({ state: 'hidden' });
   }
 
-  row(text) { return this.page.locator('.vl-row').filter({ hasText: text }); }
+  row(text) {
+    return this.page.locator('.vl-row').filter({ hasText: text });
+  }
 
-  get detail() { return this.page.locator('.detail'); }
+  get detail() {
+    return this.page.locator('.detail');
+  }
 
   // openMemory opens the one row that says a text.
   async openMemory(text) {
@@ -70,7 +105,9 @@ export class Panel {
   }
 
   // press presses one of the buttons beside a memory.
-  press(name, within = this.detail) { return within.getByRole('button', { name, exact: true }).first().click(); }
+  press(name, within = this.detail) {
+    return within.getByRole('button', { name, exact: true }).first().click();
+  }
 
   // answer answers the question that is asked, and waits until it is gone.
   async answer(name) {
@@ -80,15 +117,22 @@ export class Panel {
   }
 
   // texts are the texts of all that fit a selector.
-  texts(selector) { return this.page.locator(selector).allInnerTexts(); }
+  texts(selector) {
+    return this.page.locator(selector).allInnerTexts();
+  }
 
   // until waits for a condition in the page.
-  until(f, arg) { return this.page.waitForFunction(f, arg); }
+  until(f, arg) {
+    return this.page.waitForFunction(f, arg);
+  }
 
   async accessible(where) {
     await this.page.evaluate(axe);
-    const faults = await this.page.evaluate(async () => (await globalThis.axe.run()).violations
-      .filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`));
+    const faults = await this.page.evaluate(async () =>
+      (await globalThis.axe.run()).violations
+        .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+        .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`),
+    );
     assert.deepEqual(faults, [], where);
   }
 
@@ -101,8 +145,8 @@ export class Panel {
 }
 
 // watching checks the panel when a test is through with it, also when the test failed.
-export async function withPanel(browser, house, options, f) {
-  const panel = await Panel.open(browser, house, options);
+export async function withPanel(browser, daemon, options, f) {
+  const panel = await Panel.open(browser, daemon, options);
   let failed = true;
   try {
     await f(panel);

@@ -1,2 +1,2 @@
-// The plots of internal/web/static/plots.js.
+// The plots of internal/client/web/static/plots.js.
 export { default } from 'uplot';

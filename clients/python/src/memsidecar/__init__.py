@@ -6,7 +6,7 @@
         client.remember("We deploy with make release", category="facts")
         client.search("how do we deploy")
 
-The daemon is found, and started when none runs. The messages of the API are in :mod:`memsidecar.v1`.
+The client finds the daemon and starts it if none runs. The messages of the API are in :mod:`memsidecar.v1`.
 """
 
 from ._errors import MemsidecarError, ProgramNotFoundError, Violation

@@ -1,4 +1,4 @@
-"""What calls fail with."""
+"""The errors of calls."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from grpc_status import rpc_status
 
 @dataclass(frozen=True)
 class Violation:
-    """A field of a request that is not valid."""
+    """An invalid field of a request."""
 
     field: str
     description: str
 
 
 class ProgramNotFoundError(Exception):
-    """The memsidecar program, which knows where the daemon listens and starts it, could not be run."""
+    """The memsidecar program could not be run. The client needs it to find and start the daemon."""
 
 
 class MemsidecarError(Exception):
-    """What a call failed with.
+    """The error of a call.
 
-    ``code`` is the name of the gRPC code, ``reason`` is UPPER_SNAKE and stable (empty when no daemon answered), ``metadata`` belongs
-    to the reason, and ``violations`` are all fields of the request that are not valid.
+    ``code`` is the name of the gRPC code. ``reason`` is UPPER_SNAKE and stable; it is empty if no daemon answered.
+    ``metadata`` has details of the reason. ``violations`` are all invalid fields of the request.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class MemsidecarError(Exception):
 
 
 def error_of(err: grpc.RpcError) -> MemsidecarError:
-    """Translate what a generated stub raised."""
+    """Convert the error of a generated stub."""
     status = rpc_status.from_call(err)
     reason, metadata, violations = "", {}, []
     for detail in status.details if status else ():

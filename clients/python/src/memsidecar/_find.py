@@ -1,7 +1,7 @@
-"""Where the daemon listens, and how it is started.
+"""Finds and starts the daemon.
 
-Flags, environment and configuration may all have a say in where the daemon listens, and two clients must not start it at once: so
-the memsidecar program is asked for both.
+The client asks the memsidecar program for the socket: it reads flags, environment and configuration, and it lets only one
+of several clients start the daemon.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ._errors import MemsidecarError, ProgramNotFoundError
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds the daemon. A given socket is used as it is, and no daemon is started for it."""
+    """Finds the daemon. A given socket is used as it is; no daemon is started for it."""
 
     socket: str = field(default_factory=lambda: os.environ.get("MEMSIDECAR_SOCKET", ""))
     program: str = field(default_factory=lambda: os.environ.get("MEMSIDECAR_PROGRAM") or "memsidecar")
     start: bool = True
 
     def find(self) -> str:
-        """Return the socket of a daemon; start one when that is wanted and needed."""
+        """Return the socket of a daemon; start one if necessary and allowed."""
         path = self.socket or self._ask()
         check_owner(path)
         return path
 
     def restart(self) -> None:
-        """Start the daemon again when nobody answers any more. What goes wrong shows in the next try."""
+        """Start the daemon if allowed. The next attempt of the call reports an error."""
         if self.socket or not self.start:
             return
         try:
@@ -39,7 +39,7 @@ class Finder:
             pass
 
     def _ask(self) -> str:
-        command = [self.program, "socket", "--json"]
+        command = [self.program, "daemon", "socket", "--json"]
         if not self.start:
             command.append("--no-start")
         try:
@@ -54,15 +54,15 @@ class Finder:
             return json.loads(done.stdout)["socket"]
         except (ValueError, KeyError, TypeError) as err:
             raise ProgramNotFoundError(
-                f"{self.program} does not say where the daemon listens; is it of another version?"
+                f"{self.program} did not print a socket; check that it has the same version"
             ) from err
 
 
 def check_owner(path: str) -> None:
-    """Refuse a socket of somebody else: memory must not be told to a stranger's server."""
+    """Reject the socket of another user, who could read the memories."""
     try:
         info = os.stat(path)
     except OSError:
-        return  # the call says what is wrong
+        return  # the call reports it
     if stat.S_ISSOCK(info.st_mode) and info.st_uid not in (os.getuid(), 0):
         raise MemsidecarError("PERMISSION_DENIED", f"the socket {path} belongs to uid {info.st_uid}, not to you")

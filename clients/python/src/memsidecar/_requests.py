@@ -1,4 +1,4 @@
-"""Requests and results that the blocking and the asynchronous client share."""
+"""Requests and results that both clients share."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from .v1 import memory_service_pb2, search_service_pb2, session_pb2, session_ser
 
 @dataclass(frozen=True)
 class Saved:
-    """What became of something that was to be remembered. It is durable.
+    """The outcome of ``remember``. The memory is durable.
 
-    ``operation`` is what undoes it, 0 when nothing had to be written; ``duplicate`` says that the same was known already.
+    ``operation`` is the id of the operation, for ``undo``; it is empty if nothing was written. ``duplicate`` is true if the
+    same memory existed already. ``reason`` is a remark such as REDACTED.
     """
 
     id: str
-    operation: int
+    operation: str
     duplicate: bool
     reason: str
 
@@ -34,11 +35,11 @@ def saved(response: memory_service_pb2.MemoryServiceAddResponse) -> Saved:
     if outcome.status == write_pb2.OUTCOME_STATUS_REJECTED:
         raise MemsidecarError("FAILED_PRECONDITION", f"rejected: {outcome.id}", outcome.reason)
     duplicate = outcome.status == write_pb2.OUTCOME_STATUS_DUPLICATE
-    return Saved(outcome.id, response.result.operation, duplicate, outcome.reason)
+    return Saved(outcome.id, response.result.operation_id, duplicate, outcome.reason)
 
 
-def search(space: str, query: str, k: int) -> search_service_pb2.SearchServiceSearchRequest:
-    return search_service_pb2.SearchServiceSearchRequest(spaces=[space] if space else [], query=query, k=k)
+def search(space: str, query: str, limit: int) -> search_service_pb2.SearchServiceSearchRequest:
+    return search_service_pb2.SearchServiceSearchRequest(spaces=[space] if space else [], query=query, limit=limit)
 
 
 def recall(space: str, prompt: str, session: str) -> search_service_pb2.SearchServiceRecallRequest:
@@ -62,4 +63,13 @@ def append(
 
 def failure(tool: str, arguments: str, error: str) -> session_pb2.SessionMessage:
     call = session_pb2.ToolCall(name=tool, arguments=arguments, error=error, failed=True)
-    return session_pb2.SessionMessage(role="tool", tool=call)
+    return session_pb2.SessionMessage(role=session_pb2.ROLE_TOOL, tool=call)
+
+
+def message(role: str, content: str) -> session_pb2.SessionMessage:
+    """Make a message; the role is user, assistant, system or tool."""
+    try:
+        number = session_pb2.Role.Value(f"ROLE_{role.upper()}")
+    except ValueError as err:
+        raise ValueError(f"the role {role!r} is not user, assistant, system or tool") from err
+    return session_pb2.SessionMessage(role=number, content=content)

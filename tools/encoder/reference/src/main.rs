@@ -1,4 +1,4 @@
-//! Makes the fixture of internal/encoder: for each text of a JSON array its token ids and the unit vector of the original model.
+//! Makes the fixture of internal/search/embedding/bert: for each text of a JSON array its token ids and the unit vector of the original model.
 //! reference MODEL_DIR TEXTS.json > reference.json
 use anyhow::{Error, Result};
 use candle_core::{DType, Device, Tensor};

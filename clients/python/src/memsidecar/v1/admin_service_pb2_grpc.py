@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class AdminServiceStub:
-    """AdminService looks after the daemon and its files.
+    """AdminService runs the daemon and maintains its store.
     """
 
     def __init__(self, channel):
@@ -35,60 +35,20 @@ class AdminServiceStub:
         Args:
             channel: A grpc.Channel.
         """
-        self.Archive = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Archive',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveResponse.FromString,
-                _registered_method=True)
-        self.Checkpoint = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Checkpoint',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckpointRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckpointResponse.FromString,
-                _registered_method=True)
-        self.Check = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Check',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckResponse.FromString,
-                _registered_method=True)
-        self.Doctor = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Doctor',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorResponse.FromString,
-                _registered_method=True)
         self.Info = channel.unary_unary(
                 '/memsidecar.v1.AdminService/Info',
                 request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceInfoRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceInfoResponse.FromString,
                 _registered_method=True)
-        self.Pause = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Pause',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseResponse.FromString,
+        self.Archive = channel.unary_unary(
+                '/memsidecar.v1.AdminService/Archive',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveResponse.FromString,
                 _registered_method=True)
-        self.Resume = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Resume',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeResponse.FromString,
-                _registered_method=True)
-        self.ListEdits = channel.unary_unary(
-                '/memsidecar.v1.AdminService/ListEdits',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceListEditsRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceListEditsResponse.FromString,
-                _registered_method=True)
-        self.GetEdit = channel.unary_unary(
-                '/memsidecar.v1.AdminService/GetEdit',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceGetEditRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceGetEditResponse.FromString,
-                _registered_method=True)
-        self.ResolveEdit = channel.unary_unary(
-                '/memsidecar.v1.AdminService/ResolveEdit',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResolveEditRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResolveEditResponse.FromString,
-                _registered_method=True)
-        self.Backup = channel.unary_stream(
-                '/memsidecar.v1.AdminService/Backup',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupResponse.FromString,
+        self.Compress = channel.unary_unary(
+                '/memsidecar.v1.AdminService/Compress',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressResponse.FromString,
                 _registered_method=True)
         self.Export = channel.unary_stream(
                 '/memsidecar.v1.AdminService/Export',
@@ -100,10 +60,30 @@ class AdminServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceImportRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceImportResponse.FromString,
                 _registered_method=True)
-        self.Compress = channel.unary_unary(
-                '/memsidecar.v1.AdminService/Compress',
-                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressResponse.FromString,
+        self.Backup = channel.unary_stream(
+                '/memsidecar.v1.AdminService/Backup',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupResponse.FromString,
+                _registered_method=True)
+        self.Check = channel.unary_unary(
+                '/memsidecar.v1.AdminService/Check',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckResponse.FromString,
+                _registered_method=True)
+        self.Doctor = channel.unary_unary(
+                '/memsidecar.v1.AdminService/Doctor',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorResponse.FromString,
+                _registered_method=True)
+        self.Pause = channel.unary_unary(
+                '/memsidecar.v1.AdminService/Pause',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseResponse.FromString,
+                _registered_method=True)
+        self.Resume = channel.unary_unary(
+                '/memsidecar.v1.AdminService/Resume',
+                request_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeResponse.FromString,
                 _registered_method=True)
         self.Stop = channel.unary_unary(
                 '/memsidecar.v1.AdminService/Stop',
@@ -113,39 +93,63 @@ class AdminServiceStub:
 
 
 class AdminServiceServicer:
-    """AdminService looks after the daemon and its files.
+    """AdminService runs the daemon and maintains its store.
     """
 
-    def Archive(self, request, context):
-        """Archive summarises old daily logs, keeps what is worth it as memories, deletes logs archived long ago, and retires expired memories.
+    def Info(self, request, context):
+        """Info describes this daemon and its state.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Checkpoint(self, request, context):
-        """Checkpoint writes memory.json and all other files that people read, now.
+    def Archive(self, request, context):
+        """Archive summarises old daily logs, promotes important entries to memories, deletes logs archived long ago, and
+        retires expired memories. Each log is one operation.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Compress(self, request, context):
+        """Compress merges old, similar and rarely used memories. The originals become superseded and can be restored. Each
+        group is one operation.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Export(self, request, context):
+        """Export streams the content of spaces, for other programs.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Import(self, request_iterator, context):
+        """Import reads what Export wrote, or a memory.json. Existing items are not imported twice, so that it may be repeated
+        after any error.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Backup(self, request, context):
+        """Backup streams an archive of everything at one position of the journal. Writes continue meanwhile.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Check(self, request, context):
-        """Check verifies that everything in the store is consistent.
+        """Check verifies that the store is consistent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Doctor(self, request, context):
-        """Doctor looks for anything that needs a person's attention.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Info(self, request, context):
-        """Info says what this daemon is and how it does.
+        """Doctor reports anything that needs a person's attention.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -165,57 +169,8 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListEdits(self, request, context):
-        """ListEdits lists edits of published files, made by hand or by other programs, that wait for a person.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetEdit(self, request, context):
-        """GetEdit returns one edit with the changes that accepting it would make now.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ResolveEdit(self, request, context):
-        """ResolveEdit accepts an edit, as one operation, or discards it. Its bytes stay in quarantine/ either way.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Backup(self, request, context):
-        """Backup streams an archive of everything at one position of the journal. Writes go on meanwhile.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Export(self, request, context):
-        """Export streams what spaces hold, for other programs.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Import(self, request_iterator, context):
-        """Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Compress(self, request, context):
-        """Compress merges old memories that are hardly used and say similar things. The originals stay, superseded, and can be restored.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def Stop(self, request, context):
-        """Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
+        """Stop ends the daemon after the calls in progress. The response is sent before the daemon ends.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -224,60 +179,20 @@ class AdminServiceServicer:
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Archive': grpc.unary_unary_rpc_method_handler(
-                    servicer.Archive,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveResponse.SerializeToString,
-            ),
-            'Checkpoint': grpc.unary_unary_rpc_method_handler(
-                    servicer.Checkpoint,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckpointRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckpointResponse.SerializeToString,
-            ),
-            'Check': grpc.unary_unary_rpc_method_handler(
-                    servicer.Check,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckResponse.SerializeToString,
-            ),
-            'Doctor': grpc.unary_unary_rpc_method_handler(
-                    servicer.Doctor,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorResponse.SerializeToString,
-            ),
             'Info': grpc.unary_unary_rpc_method_handler(
                     servicer.Info,
                     request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceInfoRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceInfoResponse.SerializeToString,
             ),
-            'Pause': grpc.unary_unary_rpc_method_handler(
-                    servicer.Pause,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseResponse.SerializeToString,
+            'Archive': grpc.unary_unary_rpc_method_handler(
+                    servicer.Archive,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveResponse.SerializeToString,
             ),
-            'Resume': grpc.unary_unary_rpc_method_handler(
-                    servicer.Resume,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeResponse.SerializeToString,
-            ),
-            'ListEdits': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListEdits,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceListEditsRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceListEditsResponse.SerializeToString,
-            ),
-            'GetEdit': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetEdit,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceGetEditRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceGetEditResponse.SerializeToString,
-            ),
-            'ResolveEdit': grpc.unary_unary_rpc_method_handler(
-                    servicer.ResolveEdit,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResolveEditRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResolveEditResponse.SerializeToString,
-            ),
-            'Backup': grpc.unary_stream_rpc_method_handler(
-                    servicer.Backup,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupResponse.SerializeToString,
+            'Compress': grpc.unary_unary_rpc_method_handler(
+                    servicer.Compress,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressResponse.SerializeToString,
             ),
             'Export': grpc.unary_stream_rpc_method_handler(
                     servicer.Export,
@@ -289,10 +204,30 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceImportRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceImportResponse.SerializeToString,
             ),
-            'Compress': grpc.unary_unary_rpc_method_handler(
-                    servicer.Compress,
-                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressResponse.SerializeToString,
+            'Backup': grpc.unary_stream_rpc_method_handler(
+                    servicer.Backup,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupResponse.SerializeToString,
+            ),
+            'Check': grpc.unary_unary_rpc_method_handler(
+                    servicer.Check,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckResponse.SerializeToString,
+            ),
+            'Doctor': grpc.unary_unary_rpc_method_handler(
+                    servicer.Doctor,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorResponse.SerializeToString,
+            ),
+            'Pause': grpc.unary_unary_rpc_method_handler(
+                    servicer.Pause,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseResponse.SerializeToString,
+            ),
+            'Resume': grpc.unary_unary_rpc_method_handler(
+                    servicer.Resume,
+                    request_deserializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeResponse.SerializeToString,
             ),
             'Stop': grpc.unary_unary_rpc_method_handler(
                     servicer.Stop,
@@ -308,116 +243,8 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService:
-    """AdminService looks after the daemon and its files.
+    """AdminService runs the daemon and maintains its store.
     """
-
-    @staticmethod
-    def Archive(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/Archive',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Checkpoint(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/Checkpoint',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckpointRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckpointResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Check(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/Check',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Doctor(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/Doctor',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
 
     @staticmethod
     def Info(request,
@@ -447,7 +274,7 @@ class AdminService:
             _registered_method=True)
 
     @staticmethod
-    def Pause(request,
+    def Archive(request,
             target,
             options=(),
             channel_credentials=None,
@@ -460,9 +287,9 @@ class AdminService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/memsidecar.v1.AdminService/Pause',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseResponse.FromString,
+            '/memsidecar.v1.AdminService/Archive',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceArchiveResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -474,7 +301,7 @@ class AdminService:
             _registered_method=True)
 
     @staticmethod
-    def Resume(request,
+    def Compress(request,
             target,
             options=(),
             channel_credentials=None,
@@ -487,117 +314,9 @@ class AdminService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/memsidecar.v1.AdminService/Resume',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListEdits(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/ListEdits',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceListEditsRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceListEditsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetEdit(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/GetEdit',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceGetEditRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceGetEditResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ResolveEdit(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/ResolveEdit',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResolveEditRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResolveEditResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Backup(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_stream(
-            request,
-            target,
-            '/memsidecar.v1.AdminService/Backup',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupResponse.FromString,
+            '/memsidecar.v1.AdminService/Compress',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -663,7 +382,34 @@ class AdminService:
             _registered_method=True)
 
     @staticmethod
-    def Compress(request,
+    def Backup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/memsidecar.v1.AdminService/Backup',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceBackupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Check(request,
             target,
             options=(),
             channel_credentials=None,
@@ -676,9 +422,90 @@ class AdminService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/memsidecar.v1.AdminService/Compress',
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressRequest.SerializeToString,
-            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCompressResponse.FromString,
+            '/memsidecar.v1.AdminService/Check',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceCheckResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Doctor(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.AdminService/Doctor',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceDoctorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Pause(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.AdminService/Pause',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServicePauseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Resume(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.AdminService/Resume',
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeRequest.SerializeToString,
+            memsidecar_dot_v1_dot_admin__service__pb2.AdminServiceResumeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -22,21 +22,63 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
+from memsidecar.v1 import operation_pb2 as memsidecar_dot_v1_dot_operation__pb2
+from memsidecar.v1 import write_pb2 as memsidecar_dot_v1_dot_write__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n memsidecar/v1/file_service.proto\x12\rmemsidecar.v1\"G\n\x17\x46ileServiceCheckRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61te\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\x0c\"H\n\x18\x46ileServiceCheckResponse\x12,\n\x08problems\x18\x01 \x03(\x0b\x32\x1a.memsidecar.v1.FileProblem\"[\n\x0b\x46ileProblem\x12\x0c\n\x04line\x18\x01 \x01(\x05\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\x05\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0f\n\x07refused\x18\x05 \x01(\x08\x32g\n\x0b\x46ileService\x12X\n\x05\x43heck\x12&.memsidecar.v1.FileServiceCheckRequest\x1a\'.memsidecar.v1.FileServiceCheckResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n memsidecar/v1/file_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"G\n\x17\x46ileServiceCheckRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61te\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\x0c\"H\n\x18\x46ileServiceCheckResponse\x12,\n\x08problems\x18\x01 \x03(\x0b\x32\x1a.memsidecar.v1.FileProblem\"[\n\x0b\x46ileProblem\x12\x0c\n\x04line\x18\x01 \x01(\x05\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\x05\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x0f\n\x07refused\x18\x05 \x01(\x08\"\x1b\n\x19\x46ileServicePublishRequest\".\n\x1a\x46ileServicePublishResponse\x12\x10\n\x08position\x18\x01 \x01(\t\"\xde\x01\n\x04\x45\x64it\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05space\x18\x02 \x01(\t\x12\x0c\n\x04\x66ile\x18\x03 \x01(\t\x12%\n\x04kind\x18\x04 \x01(\x0e\x32\x17.memsidecar.v1.EditKind\x12\x0f\n\x07\x64\x65tails\x18\x05 \x03(\t\x12\x17\n\x0fquarantine_path\x18\x06 \x01(\t\x12/\n\x0b\x64\x65tected_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x19\n\x11\x62\x61se_operation_id\x18\x08 \x01(\t\x12\x10\n\x08in_place\x18\t \x01(\x08\"D\n\x1b\x46ileServiceListEditsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x1c\x46ileServiceListEditsResponse\x12\"\n\x05\x65\x64its\x18\x01 \x03(\x0b\x32\x13.memsidecar.v1.Edit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"N\n\x19\x46ileServiceGetEditRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x80\x01\n\x1a\x46ileServiceGetEditResponse\x12!\n\x04\x65\x64it\x18\x01 \x01(\x0b\x32\x13.memsidecar.v1.Edit\x12&\n\x07\x63hanges\x18\x02 \x03(\x0b\x32\x15.memsidecar.v1.Change\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"s\n\x1d\x46ileServiceResolveEditRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12-\n\nresolution\x18\x02 \x01(\x0e\x32\x19.memsidecar.v1.Resolution\x12\x17\n\x0fidempotency_key\x18\x03 \x01(\t\"L\n\x1e\x46ileServiceResolveEditResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\"\xb6\x03\n\x08Proposal\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05space\x18\x02 \x01(\t\x12\x10\n\x08log_date\x18\x03 \x01(\t\x12/\n\x0bproposed_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12)\n\x08\x64\x65\x63ision\x18\x06 \x01(\x0e\x32\x17.memsidecar.v1.Decision\x12+\n\x0bproposed_by\x18\x07 \x01(\x0e\x32\x16.memsidecar.v1.Decider\x12\x12\n\nsession_id\x18\x08 \x01(\t\x12\x11\n\ttarget_id\x18\t \x01(\t\x12\x17\n\x0ftarget_revision\x18\n \x01(\x03\x12\x0e\n\x06\x62\x65\x66ore\x18\x0b \x01(\t\x12\'\n\x08proposed\x18\x0c \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12+\n\x05state\x18\r \x01(\x0e\x32\x1c.memsidecar.v1.ProposalState\x12/\n\x0bresolved_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05stale\x18\x0f \x01(\x08\"\x85\x01\n\x1f\x46ileServiceListProposalsRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x18\n\x10include_resolved\x18\x02 \x01(\x08\x12\x12\n\nall_spaces\x18\x03 \x01(\x08\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"x\n FileServiceListProposalsResponse\x12*\n\tproposals\x18\x01 \x03(\x0b\x32\x17.memsidecar.v1.Proposal\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0f\n\x07pending\x18\x03 \x01(\x05\":\n\x1d\x46ileServiceGetProposalRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\"s\n\x1e\x46ileServiceGetProposalResponse\x12)\n\x08proposal\x18\x01 \x01(\x0b\x32\x17.memsidecar.v1.Proposal\x12&\n\x07\x63urrent\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.Memory\"\x96\x01\n!FileServiceResolveProposalRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12-\n\nresolution\x18\x03 \x01(\x0e\x32\x19.memsidecar.v1.Resolution\x12\x17\n\x0fidempotency_key\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\"P\n\"FileServiceResolveProposalResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult*V\n\nResolution\x12\x1a\n\x16RESOLUTION_UNSPECIFIED\x10\x00\x12\x15\n\x11RESOLUTION_ACCEPT\x10\x01\x12\x15\n\x11RESOLUTION_REJECT\x10\x02*m\n\x08\x45\x64itKind\x12\x19\n\x15\x45\x44IT_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11\x45\x44IT_KIND_REFUSED\x10\x01\x12\x17\n\x13\x45\x44IT_KIND_AMBIGUOUS\x10\x02\x12\x16\n\x12\x45\x44IT_KIND_CONFLICT\x10\x03*\x85\x01\n\rProposalState\x12\x1e\n\x1aPROPOSAL_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROPOSAL_STATE_PENDING\x10\x01\x12\x1b\n\x17PROPOSAL_STATE_ACCEPTED\x10\x02\x12\x1b\n\x17PROPOSAL_STATE_REJECTED\x10\x03\x32\xcf\x06\n\x0b\x46ileService\x12X\n\x05\x43heck\x12&.memsidecar.v1.FileServiceCheckRequest\x1a\'.memsidecar.v1.FileServiceCheckResponse\x12^\n\x07Publish\x12(.memsidecar.v1.FileServicePublishRequest\x1a).memsidecar.v1.FileServicePublishResponse\x12\x64\n\tListEdits\x12*.memsidecar.v1.FileServiceListEditsRequest\x1a+.memsidecar.v1.FileServiceListEditsResponse\x12^\n\x07GetEdit\x12(.memsidecar.v1.FileServiceGetEditRequest\x1a).memsidecar.v1.FileServiceGetEditResponse\x12j\n\x0bResolveEdit\x12,.memsidecar.v1.FileServiceResolveEditRequest\x1a-.memsidecar.v1.FileServiceResolveEditResponse\x12p\n\rListProposals\x12..memsidecar.v1.FileServiceListProposalsRequest\x1a/.memsidecar.v1.FileServiceListProposalsResponse\x12j\n\x0bGetProposal\x12,.memsidecar.v1.FileServiceGetProposalRequest\x1a-.memsidecar.v1.FileServiceGetProposalResponse\x12v\n\x0fResolveProposal\x12\x30.memsidecar.v1.FileServiceResolveProposalRequest\x1a\x31.memsidecar.v1.FileServiceResolveProposalResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.file_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_FILESERVICECHECKREQUEST']._serialized_start=51
-  _globals['_FILESERVICECHECKREQUEST']._serialized_end=122
-  _globals['_FILESERVICECHECKRESPONSE']._serialized_start=124
-  _globals['_FILESERVICECHECKRESPONSE']._serialized_end=196
-  _globals['_FILEPROBLEM']._serialized_start=198
-  _globals['_FILEPROBLEM']._serialized_end=289
-  _globals['_FILESERVICE']._serialized_start=291
-  _globals['_FILESERVICE']._serialized_end=394
+  _globals['_RESOLUTION']._serialized_start=2392
+  _globals['_RESOLUTION']._serialized_end=2478
+  _globals['_EDITKIND']._serialized_start=2480
+  _globals['_EDITKIND']._serialized_end=2589
+  _globals['_PROPOSALSTATE']._serialized_start=2592
+  _globals['_PROPOSALSTATE']._serialized_end=2725
+  _globals['_FILESERVICECHECKREQUEST']._serialized_start=170
+  _globals['_FILESERVICECHECKREQUEST']._serialized_end=241
+  _globals['_FILESERVICECHECKRESPONSE']._serialized_start=243
+  _globals['_FILESERVICECHECKRESPONSE']._serialized_end=315
+  _globals['_FILEPROBLEM']._serialized_start=317
+  _globals['_FILEPROBLEM']._serialized_end=408
+  _globals['_FILESERVICEPUBLISHREQUEST']._serialized_start=410
+  _globals['_FILESERVICEPUBLISHREQUEST']._serialized_end=437
+  _globals['_FILESERVICEPUBLISHRESPONSE']._serialized_start=439
+  _globals['_FILESERVICEPUBLISHRESPONSE']._serialized_end=485
+  _globals['_EDIT']._serialized_start=488
+  _globals['_EDIT']._serialized_end=710
+  _globals['_FILESERVICELISTEDITSREQUEST']._serialized_start=712
+  _globals['_FILESERVICELISTEDITSREQUEST']._serialized_end=780
+  _globals['_FILESERVICELISTEDITSRESPONSE']._serialized_start=782
+  _globals['_FILESERVICELISTEDITSRESPONSE']._serialized_end=873
+  _globals['_FILESERVICEGETEDITREQUEST']._serialized_start=875
+  _globals['_FILESERVICEGETEDITREQUEST']._serialized_end=953
+  _globals['_FILESERVICEGETEDITRESPONSE']._serialized_start=956
+  _globals['_FILESERVICEGETEDITRESPONSE']._serialized_end=1084
+  _globals['_FILESERVICERESOLVEEDITREQUEST']._serialized_start=1086
+  _globals['_FILESERVICERESOLVEEDITREQUEST']._serialized_end=1201
+  _globals['_FILESERVICERESOLVEEDITRESPONSE']._serialized_start=1203
+  _globals['_FILESERVICERESOLVEEDITRESPONSE']._serialized_end=1279
+  _globals['_PROPOSAL']._serialized_start=1282
+  _globals['_PROPOSAL']._serialized_end=1720
+  _globals['_FILESERVICELISTPROPOSALSREQUEST']._serialized_start=1723
+  _globals['_FILESERVICELISTPROPOSALSREQUEST']._serialized_end=1856
+  _globals['_FILESERVICELISTPROPOSALSRESPONSE']._serialized_start=1858
+  _globals['_FILESERVICELISTPROPOSALSRESPONSE']._serialized_end=1978
+  _globals['_FILESERVICEGETPROPOSALREQUEST']._serialized_start=1980
+  _globals['_FILESERVICEGETPROPOSALREQUEST']._serialized_end=2038
+  _globals['_FILESERVICEGETPROPOSALRESPONSE']._serialized_start=2040
+  _globals['_FILESERVICEGETPROPOSALRESPONSE']._serialized_end=2155
+  _globals['_FILESERVICERESOLVEPROPOSALREQUEST']._serialized_start=2158
+  _globals['_FILESERVICERESOLVEPROPOSALREQUEST']._serialized_end=2308
+  _globals['_FILESERVICERESOLVEPROPOSALRESPONSE']._serialized_start=2310
+  _globals['_FILESERVICERESOLVEPROPOSALRESPONSE']._serialized_end=2390
+  _globals['_FILESERVICE']._serialized_start=2728
+  _globals['_FILESERVICE']._serialized_end=3575
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class FileServiceStub:
-    """FileService looks at the published files.
+    """FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
+    published files, and proposed changes of memories.
     """
 
     def __init__(self, channel):
@@ -40,14 +41,104 @@ class FileServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceCheckRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceCheckResponse.FromString,
                 _registered_method=True)
+        self.Publish = channel.unary_unary(
+                '/memsidecar.v1.FileService/Publish',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServicePublishRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServicePublishResponse.FromString,
+                _registered_method=True)
+        self.ListEdits = channel.unary_unary(
+                '/memsidecar.v1.FileService/ListEdits',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListEditsRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListEditsResponse.FromString,
+                _registered_method=True)
+        self.GetEdit = channel.unary_unary(
+                '/memsidecar.v1.FileService/GetEdit',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetEditRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetEditResponse.FromString,
+                _registered_method=True)
+        self.ResolveEdit = channel.unary_unary(
+                '/memsidecar.v1.FileService/ResolveEdit',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveEditRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveEditResponse.FromString,
+                _registered_method=True)
+        self.ListProposals = channel.unary_unary(
+                '/memsidecar.v1.FileService/ListProposals',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListProposalsRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListProposalsResponse.FromString,
+                _registered_method=True)
+        self.GetProposal = channel.unary_unary(
+                '/memsidecar.v1.FileService/GetProposal',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetProposalRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetProposalResponse.FromString,
+                _registered_method=True)
+        self.ResolveProposal = channel.unary_unary(
+                '/memsidecar.v1.FileService/ResolveProposal',
+                request_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveProposalRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveProposalResponse.FromString,
+                _registered_method=True)
 
 
 class FileServiceServicer:
-    """FileService looks at the published files.
+    """FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
+    published files, and proposed changes of memories.
     """
 
     def Check(self, request, context):
-        """Check says what would become of a text if it were saved as memory.json or as the daily log of a day. It changes nothing.
+        """Check reports problems of a text as if it were saved as memory.json or as the daily log of a day. It changes
+        nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Publish(self, request, context):
+        """Publish writes memory.json and all other published files now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEdits(self, request, context):
+        """ListEdits returns edits of published files that wait for a decision page by page, oldest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetEdit(self, request, context):
+        """GetEdit returns one edit, with the changes that accepting it would make now, page by page.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolveEdit(self, request, context):
+        """ResolveEdit accepts an edit, as one operation, or rejects it. Its bytes stay in quarantine/ in both cases.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListProposals(self, request, context):
+        """ListProposals returns proposed changes of memories that wait for a decision page by page, oldest first; on request
+        also resolved ones. A change is proposed, not made, when it would lose a number, a name, a negation or most of a
+        text, or would retire a memory that the user saved.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetProposal(self, request, context):
+        """GetProposal returns one proposal, with its memory now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolveProposal(self, request, context):
+        """ResolveProposal accepts a proposal, which makes the change, or rejects it. Both are one operation that can be
+        undone; then the proposal waits again. FAILED_PRECONDITION when the memory changed since and the resolution is
+        accept.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +152,41 @@ def add_FileServiceServicer_to_server(servicer, server):
                     request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceCheckRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceCheckResponse.SerializeToString,
             ),
+            'Publish': grpc.unary_unary_rpc_method_handler(
+                    servicer.Publish,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServicePublishRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServicePublishResponse.SerializeToString,
+            ),
+            'ListEdits': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEdits,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListEditsRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListEditsResponse.SerializeToString,
+            ),
+            'GetEdit': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetEdit,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetEditRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetEditResponse.SerializeToString,
+            ),
+            'ResolveEdit': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveEdit,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveEditRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveEditResponse.SerializeToString,
+            ),
+            'ListProposals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProposals,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListProposalsRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceListProposalsResponse.SerializeToString,
+            ),
+            'GetProposal': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetProposal,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetProposalRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetProposalResponse.SerializeToString,
+            ),
+            'ResolveProposal': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveProposal,
+                    request_deserializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveProposalRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveProposalResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'memsidecar.v1.FileService', rpc_method_handlers)
@@ -70,7 +196,8 @@ def add_FileServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FileService:
-    """FileService looks at the published files.
+    """FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
+    published files, and proposed changes of memories.
     """
 
     @staticmethod
@@ -90,6 +217,195 @@ class FileService:
             '/memsidecar.v1.FileService/Check',
             memsidecar_dot_v1_dot_file__service__pb2.FileServiceCheckRequest.SerializeToString,
             memsidecar_dot_v1_dot_file__service__pb2.FileServiceCheckResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Publish(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/Publish',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServicePublishRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServicePublishResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEdits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/ListEdits',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceListEditsRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceListEditsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetEdit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/GetEdit',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetEditRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetEditResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolveEdit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/ResolveEdit',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveEditRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveEditResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProposals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/ListProposals',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceListProposalsRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceListProposalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetProposal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/GetProposal',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetProposalRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceGetProposalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolveProposal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.FileService/ResolveProposal',
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveProposalRequest.SerializeToString,
+            memsidecar_dot_v1_dot_file__service__pb2.FileServiceResolveProposalResponse.FromString,
             options,
             channel_credentials,
             insecure,

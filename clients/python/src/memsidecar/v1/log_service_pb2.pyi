@@ -28,16 +28,18 @@ class NewLogEntry(_message.Message):
     def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., tool: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
 
 class LogServiceAppendRequest(_message.Message):
-    __slots__ = ("space", "entries", "idempotency_key", "session")
+    __slots__ = ("space", "entries", "idempotency_key", "session_id", "reason")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
-    SESSION_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     space: str
     entries: _containers.RepeatedCompositeFieldContainer[NewLogEntry]
     idempotency_key: str
-    session: str
-    def __init__(self, space: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[NewLogEntry, _Mapping]]] = ..., idempotency_key: _Optional[str] = ..., session: _Optional[str] = ...) -> None: ...
+    session_id: str
+    reason: str
+    def __init__(self, space: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[NewLogEntry, _Mapping]]] = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class LogServiceAppendResponse(_message.Message):
     __slots__ = ("result",)
@@ -46,37 +48,44 @@ class LogServiceAppendResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ...) -> None: ...
 
 class LogServiceGetRequest(_message.Message):
-    __slots__ = ("space", "date")
+    __slots__ = ("space", "date", "page_size", "page_token")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     space: str
     date: str
-    def __init__(self, space: _Optional[str] = ..., date: _Optional[str] = ...) -> None: ...
+    page_size: int
+    page_token: str
+    def __init__(self, space: _Optional[str] = ..., date: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class LogServiceGetResponse(_message.Message):
-    __slots__ = ("day", "entries", "archived")
+    __slots__ = ("day", "entries", "archived", "next_page_token")
     DAY_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     day: _log_pb2.LogDay
     entries: _containers.RepeatedCompositeFieldContainer[_log_pb2.LogEntry]
     archived: _containers.RepeatedCompositeFieldContainer[_log_pb2.ArchivedLog]
-    def __init__(self, day: _Optional[_Union[_log_pb2.LogDay, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[_log_pb2.LogEntry, _Mapping]]] = ..., archived: _Optional[_Iterable[_Union[_log_pb2.ArchivedLog, _Mapping]]] = ...) -> None: ...
+    next_page_token: str
+    def __init__(self, day: _Optional[_Union[_log_pb2.LogDay, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[_log_pb2.LogEntry, _Mapping]]] = ..., archived: _Optional[_Iterable[_Union[_log_pb2.ArchivedLog, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class LogServiceListRequest(_message.Message):
-    __slots__ = ("space", "to", "page_size", "page_token", "include_deleted")
+    __slots__ = ("space", "start_date", "end_date", "page_size", "page_token", "include_deleted")
     SPACE_FIELD_NUMBER: _ClassVar[int]
-    FROM_FIELD_NUMBER: _ClassVar[int]
-    TO_FIELD_NUMBER: _ClassVar[int]
+    START_DATE_FIELD_NUMBER: _ClassVar[int]
+    END_DATE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_DELETED_FIELD_NUMBER: _ClassVar[int]
     space: str
-    to: str
+    start_date: str
+    end_date: str
     page_size: int
     page_token: str
     include_deleted: bool
-    def __init__(self, space: _Optional[str] = ..., to: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_deleted: _Optional[bool] = ..., **kwargs) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., start_date: _Optional[str] = ..., end_date: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_deleted: _Optional[bool] = ...) -> None: ...
 
 class LogServiceListResponse(_message.Message):
     __slots__ = ("days", "next_page_token")

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class LogServiceStub:
-    """LogService keeps one log per day: what happened, and what may become a memory later.
+    """LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
+    its delete_operation_id with OperationService.
     """
 
     def __init__(self, channel):
@@ -53,7 +54,8 @@ class LogServiceStub:
 
 
 class LogServiceServicer:
-    """LogService keeps one log per day: what happened, and what may become a memory later.
+    """LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
+    its delete_operation_id with OperationService.
     """
 
     def Append(self, request, context):
@@ -64,14 +66,15 @@ class LogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Get(self, request, context):
-        """Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
+        """Get returns one day, its entries page by page. For a day that was archived and deleted it returns the remaining
+        summary, without entries.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def List(self, request, context):
-        """List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
+        """List returns the days that have a log page by page, newest first; on request also those whose log was deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -104,7 +107,8 @@ def add_LogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LogService:
-    """LogService keeps one log per day: what happened, and what may become a memory later.
+    """LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
+    its delete_operation_id with OperationService.
     """
 
     @staticmethod

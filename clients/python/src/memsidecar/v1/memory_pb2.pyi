@@ -17,10 +17,32 @@ class MemoryStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MEMORY_STATUS_ACTIVE: _ClassVar[MemoryStatus]
     MEMORY_STATUS_SUPERSEDED: _ClassVar[MemoryStatus]
     MEMORY_STATUS_RETIRED: _ClassVar[MemoryStatus]
+
+class Decision(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DECISION_UNSPECIFIED: _ClassVar[Decision]
+    DECISION_ADD: _ClassVar[Decision]
+    DECISION_UPDATE: _ClassVar[Decision]
+    DECISION_DELETE: _ClassVar[Decision]
+    DECISION_NOOP: _ClassVar[Decision]
+
+class Decider(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DECIDER_UNSPECIFIED: _ClassVar[Decider]
+    DECIDER_RULES: _ClassVar[Decider]
+    DECIDER_MODEL: _ClassVar[Decider]
 MEMORY_STATUS_UNSPECIFIED: MemoryStatus
 MEMORY_STATUS_ACTIVE: MemoryStatus
 MEMORY_STATUS_SUPERSEDED: MemoryStatus
 MEMORY_STATUS_RETIRED: MemoryStatus
+DECISION_UNSPECIFIED: Decision
+DECISION_ADD: Decision
+DECISION_UPDATE: Decision
+DECISION_DELETE: Decision
+DECISION_NOOP: Decision
+DECIDER_UNSPECIFIED: Decider
+DECIDER_RULES: Decider
+DECIDER_MODEL: Decider
 
 class Memory(_message.Message):
     __slots__ = ("id", "category", "content", "salience", "created_at", "last_accessed", "access_count", "source", "context", "updated_at", "revision", "tags", "title", "pinned", "confidence", "expires_at", "status", "supersedes", "superseded_by", "relations", "evidence", "structured_data")
@@ -85,27 +107,27 @@ class MemoryContext(_message.Message):
     def __init__(self, tool: _Optional[str] = ..., error_type: _Optional[str] = ..., learned_from: _Optional[str] = ..., signature: _Optional[str] = ..., occurrences: _Optional[int] = ...) -> None: ...
 
 class Relation(_message.Message):
-    __slots__ = ("type", "target", "strength")
+    __slots__ = ("type", "target_id", "strength")
     TYPE_FIELD_NUMBER: _ClassVar[int]
-    TARGET_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
     STRENGTH_FIELD_NUMBER: _ClassVar[int]
     type: str
-    target: str
+    target_id: str
     strength: float
-    def __init__(self, type: _Optional[str] = ..., target: _Optional[str] = ..., strength: _Optional[float] = ...) -> None: ...
+    def __init__(self, type: _Optional[str] = ..., target_id: _Optional[str] = ..., strength: _Optional[float] = ...) -> None: ...
 
 class Evidence(_message.Message):
-    __slots__ = ("log", "entry", "session")
-    LOG_FIELD_NUMBER: _ClassVar[int]
-    ENTRY_FIELD_NUMBER: _ClassVar[int]
-    SESSION_FIELD_NUMBER: _ClassVar[int]
-    log: str
-    entry: str
-    session: str
-    def __init__(self, log: _Optional[str] = ..., entry: _Optional[str] = ..., session: _Optional[str] = ...) -> None: ...
+    __slots__ = ("log_date", "entry_id", "session_id")
+    LOG_DATE_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    log_date: str
+    entry_id: str
+    session_id: str
+    def __init__(self, log_date: _Optional[str] = ..., entry_id: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class MemoryFilter(_message.Message):
-    __slots__ = ("categories", "tags", "sources", "statuses", "min_salience", "pinned", "created_from", "created_before", "updated_from", "updated_before")
+    __slots__ = ("categories", "tags", "sources", "statuses", "min_salience", "pinned", "created_from", "created_before", "updated_from", "updated_before", "session_ids")
     CATEGORIES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
@@ -116,6 +138,7 @@ class MemoryFilter(_message.Message):
     CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     UPDATED_FROM_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    SESSION_IDS_FIELD_NUMBER: _ClassVar[int]
     categories: _containers.RepeatedScalarFieldContainer[str]
     tags: _containers.RepeatedScalarFieldContainer[str]
     sources: _containers.RepeatedScalarFieldContainer[str]
@@ -126,4 +149,5 @@ class MemoryFilter(_message.Message):
     created_before: _timestamp_pb2.Timestamp
     updated_from: _timestamp_pb2.Timestamp
     updated_before: _timestamp_pb2.Timestamp
-    def __init__(self, categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[MemoryStatus, str]]] = ..., min_salience: _Optional[float] = ..., pinned: _Optional[bool] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    session_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[MemoryStatus, str]]] = ..., min_salience: _Optional[float] = ..., pinned: _Optional[bool] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session_ids: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -28,8 +28,12 @@ if _version_not_supported:
 class MemoryServiceStub:
     """MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 
-    In all requests an empty space means the default space. An idempotency_key (at most 128 bytes) makes a write
-    repeatable: the same key with the same request within 24 hours returns the first result, across restarts.
+    Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
+    then adds, updates, retires or ignores. Save writes an entry to the daily log and brings memories up to date.
+
+    An empty space means the default space. An idempotency_key makes a write repeatable: the same key with the same
+    request within 24 hours returns the first result, across restarts; with another request it is FAILED_PRECONDITION.
+    Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
     """
 
     def __init__(self, channel):
@@ -83,6 +87,11 @@ class MemoryServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceUnlinkRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceUnlinkResponse.FromString,
                 _registered_method=True)
+        self.Save = channel.unary_unary(
+                '/memsidecar.v1.MemoryService/Save',
+                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSaveRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSaveResponse.FromString,
+                _registered_method=True)
         self.Consolidate = channel.unary_unary(
                 '/memsidecar.v1.MemoryService/Consolidate',
                 request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceConsolidateRequest.SerializeToString,
@@ -93,38 +102,43 @@ class MemoryServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHistoryRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHistoryResponse.FromString,
                 _registered_method=True)
-        self.GetRollingSummary = channel.unary_unary(
-                '/memsidecar.v1.MemoryService/GetRollingSummary',
-                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetRollingSummaryRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetRollingSummaryResponse.FromString,
+        self.GetSummary = channel.unary_unary(
+                '/memsidecar.v1.MemoryService/GetSummary',
+                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetSummaryRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetSummaryResponse.FromString,
                 _registered_method=True)
-        self.SetRollingSummary = channel.unary_unary(
-                '/memsidecar.v1.MemoryService/SetRollingSummary',
-                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetRollingSummaryRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetRollingSummaryResponse.FromString,
+        self.SetSummary = channel.unary_unary(
+                '/memsidecar.v1.MemoryService/SetSummary',
+                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetSummaryRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetSummaryResponse.FromString,
+                _registered_method=True)
+        self.RebuildSummary = channel.unary_unary(
+                '/memsidecar.v1.MemoryService/RebuildSummary',
+                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceRebuildSummaryRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceRebuildSummaryResponse.FromString,
                 _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/memsidecar.v1.MemoryService/Stats',
                 request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceStatsRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceStatsResponse.FromString,
                 _registered_method=True)
-        self.Hot = channel.unary_unary(
-                '/memsidecar.v1.MemoryService/Hot',
-                request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHotRequest.SerializeToString,
-                response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHotResponse.FromString,
-                _registered_method=True)
 
 
 class MemoryServiceServicer:
     """MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 
-    In all requests an empty space means the default space. An idempotency_key (at most 128 bytes) makes a write
-    repeatable: the same key with the same request within 24 hours returns the first result, across restarts.
+    Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
+    then adds, updates, retires or ignores. Save writes an entry to the daily log and brings memories up to date.
+
+    An empty space means the default space. An idempotency_key makes a write repeatable: the same key with the same
+    request within 24 hours returns the first result, across restarts; with another request it is FAILED_PRECONDITION.
+    Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
     """
 
     def Add(self, request, context):
-        """Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an active
-        memory of the same category is a DUPLICATE. Secrets in the text are redacted first, which the outcome's reason says.
+        """Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
+        active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
+        says so.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -152,16 +166,17 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Delete(self, request, context):
-        """Delete retires memories: they are no longer found, and Restore or Undo brings them back. NOT_FOUND when none of the
-        ids is known.
+        """Delete retires memories. Searches do not return them any more; Restore or Undo makes them active again. NOT_FOUND
+        when none of the ids is known.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Purge(self, request, context):
-        """Purge erases memories for good: every version of them, and the same text wherever else it is kept, the journal's history included. There is no
-        undo. What is left is a salted hash that keeps the value from being learnt again. NOT_FOUND when none of the ids was ever known.
+        """Purge erases memories for good: all their versions, and the same text everywhere else in the data directory,
+        including the journal's history. There is no undo. A salted hash remains, so that the value is not learnt again.
+        NOT_FOUND when none of the ids was ever known.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -188,44 +203,52 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Save(self, request, context):
+        """Save writes an entry to the daily log and brings memories up to date, in one operation. Rules decide; no language
+        model is asked.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Consolidate(self, request, context):
-        """Consolidate is how an agent saves: what is known already is compared first, and then the text is added, updates or
-        removes a memory, or changes nothing.
+        """Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+        It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def History(self, request, context):
-        """History returns the operations that changed a memory, newest first.
+        """History returns the operations that changed a memory page by page, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def GetRollingSummary(self, request, context):
-        """GetRollingSummary returns the rolling summary of a space.
+    def GetSummary(self, request, context):
+        """GetSummary returns the rolling summary of a space.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def SetRollingSummary(self, request, context):
-        """SetRollingSummary replaces the rolling summary of a space.
+    def SetSummary(self, request, context):
+        """SetSummary replaces the rolling summary of a space.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RebuildSummary(self, request, context):
+        """RebuildSummary writes the rolling summary from memories and logs, never from the old summary.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Stats(self, request, context):
-        """Stats counts what is stored, and how fast calls were answered.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Hot(self, request, context):
-        """Hot returns the active memories that were found most often.
+        """Stats counts stored memories, logs and sessions, and reports the latency of calls.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -279,6 +302,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceUnlinkRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceUnlinkResponse.SerializeToString,
             ),
+            'Save': grpc.unary_unary_rpc_method_handler(
+                    servicer.Save,
+                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSaveRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSaveResponse.SerializeToString,
+            ),
             'Consolidate': grpc.unary_unary_rpc_method_handler(
                     servicer.Consolidate,
                     request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceConsolidateRequest.FromString,
@@ -289,25 +317,25 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHistoryRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHistoryResponse.SerializeToString,
             ),
-            'GetRollingSummary': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetRollingSummary,
-                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetRollingSummaryRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetRollingSummaryResponse.SerializeToString,
+            'GetSummary': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSummary,
+                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetSummaryRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetSummaryResponse.SerializeToString,
             ),
-            'SetRollingSummary': grpc.unary_unary_rpc_method_handler(
-                    servicer.SetRollingSummary,
-                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetRollingSummaryRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetRollingSummaryResponse.SerializeToString,
+            'SetSummary': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetSummary,
+                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetSummaryRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetSummaryResponse.SerializeToString,
+            ),
+            'RebuildSummary': grpc.unary_unary_rpc_method_handler(
+                    servicer.RebuildSummary,
+                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceRebuildSummaryRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceRebuildSummaryResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
                     request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceStatsRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceStatsResponse.SerializeToString,
-            ),
-            'Hot': grpc.unary_unary_rpc_method_handler(
-                    servicer.Hot,
-                    request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHotRequest.FromString,
-                    response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -320,8 +348,12 @@ def add_MemoryServiceServicer_to_server(servicer, server):
 class MemoryService:
     """MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 
-    In all requests an empty space means the default space. An idempotency_key (at most 128 bytes) makes a write
-    repeatable: the same key with the same request within 24 hours returns the first result, across restarts.
+    Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
+    then adds, updates, retires or ignores. Save writes an entry to the daily log and brings memories up to date.
+
+    An empty space means the default space. An idempotency_key makes a write repeatable: the same key with the same
+    request within 24 hours returns the first result, across restarts; with another request it is FAILED_PRECONDITION.
+    Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
     """
 
     @staticmethod
@@ -568,6 +600,33 @@ class MemoryService:
             _registered_method=True)
 
     @staticmethod
+    def Save(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.MemoryService/Save',
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSaveRequest.SerializeToString,
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSaveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def Consolidate(request,
             target,
             options=(),
@@ -622,7 +681,7 @@ class MemoryService:
             _registered_method=True)
 
     @staticmethod
-    def GetRollingSummary(request,
+    def GetSummary(request,
             target,
             options=(),
             channel_credentials=None,
@@ -635,9 +694,9 @@ class MemoryService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/memsidecar.v1.MemoryService/GetRollingSummary',
-            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetRollingSummaryRequest.SerializeToString,
-            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetRollingSummaryResponse.FromString,
+            '/memsidecar.v1.MemoryService/GetSummary',
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetSummaryRequest.SerializeToString,
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceGetSummaryResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -649,7 +708,7 @@ class MemoryService:
             _registered_method=True)
 
     @staticmethod
-    def SetRollingSummary(request,
+    def SetSummary(request,
             target,
             options=(),
             channel_credentials=None,
@@ -662,9 +721,36 @@ class MemoryService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/memsidecar.v1.MemoryService/SetRollingSummary',
-            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetRollingSummaryRequest.SerializeToString,
-            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetRollingSummaryResponse.FromString,
+            '/memsidecar.v1.MemoryService/SetSummary',
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetSummaryRequest.SerializeToString,
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceSetSummaryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RebuildSummary(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.MemoryService/RebuildSummary',
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceRebuildSummaryRequest.SerializeToString,
+            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceRebuildSummaryResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -692,33 +778,6 @@ class MemoryService:
             '/memsidecar.v1.MemoryService/Stats',
             memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceStatsRequest.SerializeToString,
             memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceStatsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Hot(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/memsidecar.v1.MemoryService/Hot',
-            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHotRequest.SerializeToString,
-            memsidecar_dot_v1_dot_memory__service__pb2.MemoryServiceHotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -28,33 +28,35 @@ from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
 from memsidecar.v1 import session_pb2 as memsidecar_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmemsidecar/v1/operation.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\xe0\x01\n\tOperation\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05space\x18\x03 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07session\x18\x06 \x01(\t\x12\x0e\n\x06undoes\x18\x07 \x01(\x03\x12\x0e\n\x06origin\x18\x08 \x01(\t\x12&\n\x07\x63hanges\x18\t \x03(\x0b\x32\x15.memsidecar.v1.Change\x12\x14\n\x0c\x63hange_count\x18\n \x01(\x05\"\xbe\x03\n\x06\x43hange\x12-\n\x06memory\x18\x01 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryChangeH\x00\x12+\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x1a.memsidecar.v1.EntryChangeH\x00\x12\'\n\x03\x64\x61y\x18\x03 \x01(\x0b\x32\x18.memsidecar.v1.DayChangeH\x00\x12/\n\x07summary\x18\x04 \x01(\x0b\x32\x1c.memsidecar.v1.SummaryChangeH\x00\x12\x33\n\tforgotten\x18\x05 \x01(\x0b\x32\x1e.memsidecar.v1.ForgottenChangeH\x00\x12/\n\x07session\x18\x06 \x01(\x0b\x32\x1c.memsidecar.v1.SessionChangeH\x00\x12/\n\x07message\x18\x07 \x01(\x0b\x32\x1c.memsidecar.v1.MessageChangeH\x00\x12+\n\x05touch\x18\x08 \x01(\x0b\x32\x1a.memsidecar.v1.TouchChangeH\x00\x12/\n\x07\x61rchive\x18\t \x01(\x0b\x32\x1c.memsidecar.v1.ArchiveChangeH\x00\x42\t\n\x07subject\"g\n\x0cMemoryChange\x12\n\n\x02id\x18\x01 \x01(\t\x12%\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12$\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x15.memsidecar.v1.Memory\"x\n\x0b\x45ntryChange\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\'\n\x06\x62\x65\x66ore\x18\x03 \x01(\x0b\x32\x17.memsidecar.v1.LogEntry\x12&\n\x05\x61\x66ter\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.LogEntry\"f\n\tDayChange\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12%\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.LogDay\x12$\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x15.memsidecar.v1.LogDay\".\n\rSummaryChange\x12\x0e\n\x06\x62\x65\x66ore\x18\x01 \x01(\t\x12\r\n\x05\x61\x66ter\x18\x02 \x01(\t\"v\n\x0f\x46orgottenChange\x12\x0c\n\x04hash\x18\x01 \x01(\t\x12*\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"j\n\rSessionChange\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12%\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x16.memsidecar.v1.Session\"P\n\rMessageChange\x12\x0f\n\x07session\x18\x01 \x01(\t\x12.\n\x07message\x18\x02 \x01(\x0b\x32\x1d.memsidecar.v1.SessionMessage\"P\n\x0bTouchChange\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"r\n\rArchiveChange\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x1a.memsidecar.v1.ArchivedLog\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.memsidecar.v1.ArchivedLogb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmemsidecar/v1/operation.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\x81\x02\n\tOperation\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05space\x18\x03 \x01(\t\x12#\n\x05\x61\x63tor\x18\x04 \x01(\x0e\x32\x14.memsidecar.v1.Actor\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x12\n\nsession_id\x18\x06 \x01(\t\x12\x1b\n\x13undoes_operation_id\x18\x07 \x01(\t\x12\r\n\x05\x65poch\x18\x08 \x01(\t\x12&\n\x07\x63hanges\x18\t \x03(\x0b\x32\x15.memsidecar.v1.Change\x12\x14\n\x0c\x63hange_count\x18\n \x01(\x05\"\xc0\x03\n\x06\x43hange\x12-\n\x06memory\x18\x01 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryChangeH\x00\x12+\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x1a.memsidecar.v1.EntryChangeH\x00\x12\'\n\x03\x64\x61y\x18\x03 \x01(\x0b\x32\x18.memsidecar.v1.DayChangeH\x00\x12/\n\x07summary\x18\x04 \x01(\x0b\x32\x1c.memsidecar.v1.SummaryChangeH\x00\x12\x33\n\tforgotten\x18\x05 \x01(\x0b\x32\x1e.memsidecar.v1.ForgottenChangeH\x00\x12/\n\x07session\x18\x06 \x01(\x0b\x32\x1c.memsidecar.v1.SessionChangeH\x00\x12/\n\x07message\x18\x07 \x01(\x0b\x32\x1c.memsidecar.v1.MessageChangeH\x00\x12-\n\x06\x61\x63\x63\x65ss\x18\x08 \x01(\x0b\x32\x1b.memsidecar.v1.AccessChangeH\x00\x12/\n\x07\x61rchive\x18\t \x01(\x0b\x32\x1c.memsidecar.v1.ArchiveChangeH\x00\x42\t\n\x07subject\"g\n\x0cMemoryChange\x12\n\n\x02id\x18\x01 \x01(\t\x12%\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12$\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x15.memsidecar.v1.Memory\"x\n\x0b\x45ntryChange\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\'\n\x06\x62\x65\x66ore\x18\x03 \x01(\x0b\x32\x17.memsidecar.v1.LogEntry\x12&\n\x05\x61\x66ter\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.LogEntry\"f\n\tDayChange\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12%\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.LogDay\x12$\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x15.memsidecar.v1.LogDay\".\n\rSummaryChange\x12\x0e\n\x06\x62\x65\x66ore\x18\x01 \x01(\t\x12\r\n\x05\x61\x66ter\x18\x02 \x01(\t\"v\n\x0f\x46orgottenChange\x12\x0c\n\x04hash\x18\x01 \x01(\t\x12*\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"j\n\rSessionChange\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12%\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x16.memsidecar.v1.Session\"S\n\rMessageChange\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12.\n\x07message\x18\x02 \x01(\x0b\x32\x1d.memsidecar.v1.SessionMessage\"Q\n\x0c\x41\x63\x63\x65ssChange\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"r\n\rArchiveChange\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x06\x62\x65\x66ore\x18\x02 \x01(\x0b\x32\x1a.memsidecar.v1.ArchivedLog\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.memsidecar.v1.ArchivedLog*\xf7\x01\n\x05\x41\x63tor\x12\x15\n\x11\x41\x43TOR_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x41\x43TOR_CLIENT\x10\x01\x12\x11\n\rACTOR_REFLECT\x10\x02\x12\x15\n\x11\x41\x43TOR_CONSOLIDATE\x10\x03\x12\x11\n\rACTOR_ARCHIVE\x10\x04\x12\x0e\n\nACTOR_UNDO\x10\x05\x12\x0f\n\x0b\x41\x43TOR_ADOPT\x10\x06\x12\x11\n\rACTOR_SESSION\x10\x07\x12\x10\n\x0c\x41\x43TOR_DAEMON\x10\x08\x12\x10\n\x0c\x41\x43TOR_IMPORT\x10\t\x12\x0e\n\nACTOR_EDIT\x10\n\x12\x0e\n\nACTOR_VIEW\x10\x0b\x12\x10\n\x0c\x41\x43TOR_REPAIR\x10\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.operation_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_ACTOR']._serialized_start=1766
+  _globals['_ACTOR']._serialized_end=2013
   _globals['_OPERATION']._serialized_start=164
-  _globals['_OPERATION']._serialized_end=388
-  _globals['_CHANGE']._serialized_start=391
-  _globals['_CHANGE']._serialized_end=837
-  _globals['_MEMORYCHANGE']._serialized_start=839
-  _globals['_MEMORYCHANGE']._serialized_end=942
-  _globals['_ENTRYCHANGE']._serialized_start=944
-  _globals['_ENTRYCHANGE']._serialized_end=1064
-  _globals['_DAYCHANGE']._serialized_start=1066
-  _globals['_DAYCHANGE']._serialized_end=1168
-  _globals['_SUMMARYCHANGE']._serialized_start=1170
-  _globals['_SUMMARYCHANGE']._serialized_end=1216
-  _globals['_FORGOTTENCHANGE']._serialized_start=1218
-  _globals['_FORGOTTENCHANGE']._serialized_end=1336
-  _globals['_SESSIONCHANGE']._serialized_start=1338
-  _globals['_SESSIONCHANGE']._serialized_end=1444
-  _globals['_MESSAGECHANGE']._serialized_start=1446
-  _globals['_MESSAGECHANGE']._serialized_end=1526
-  _globals['_TOUCHCHANGE']._serialized_start=1528
-  _globals['_TOUCHCHANGE']._serialized_end=1608
-  _globals['_ARCHIVECHANGE']._serialized_start=1610
-  _globals['_ARCHIVECHANGE']._serialized_end=1724
+  _globals['_OPERATION']._serialized_end=421
+  _globals['_CHANGE']._serialized_start=424
+  _globals['_CHANGE']._serialized_end=872
+  _globals['_MEMORYCHANGE']._serialized_start=874
+  _globals['_MEMORYCHANGE']._serialized_end=977
+  _globals['_ENTRYCHANGE']._serialized_start=979
+  _globals['_ENTRYCHANGE']._serialized_end=1099
+  _globals['_DAYCHANGE']._serialized_start=1101
+  _globals['_DAYCHANGE']._serialized_end=1203
+  _globals['_SUMMARYCHANGE']._serialized_start=1205
+  _globals['_SUMMARYCHANGE']._serialized_end=1251
+  _globals['_FORGOTTENCHANGE']._serialized_start=1253
+  _globals['_FORGOTTENCHANGE']._serialized_end=1371
+  _globals['_SESSIONCHANGE']._serialized_start=1373
+  _globals['_SESSIONCHANGE']._serialized_end=1479
+  _globals['_MESSAGECHANGE']._serialized_start=1481
+  _globals['_MESSAGECHANGE']._serialized_end=1564
+  _globals['_ACCESSCHANGE']._serialized_start=1566
+  _globals['_ACCESSCHANGE']._serialized_end=1647
+  _globals['_ARCHIVECHANGE']._serialized_start=1649
+  _globals['_ARCHIVECHANGE']._serialized_end=1763
 # @@protoc_insertion_point(module_scope)

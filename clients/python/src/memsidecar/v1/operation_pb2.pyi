@@ -5,6 +5,7 @@ from memsidecar.v1 import log_pb2 as _log_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
 from memsidecar.v1 import session_pb2 as _session_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
@@ -12,32 +13,61 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class Actor(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ACTOR_UNSPECIFIED: _ClassVar[Actor]
+    ACTOR_CLIENT: _ClassVar[Actor]
+    ACTOR_REFLECT: _ClassVar[Actor]
+    ACTOR_CONSOLIDATE: _ClassVar[Actor]
+    ACTOR_ARCHIVE: _ClassVar[Actor]
+    ACTOR_UNDO: _ClassVar[Actor]
+    ACTOR_ADOPT: _ClassVar[Actor]
+    ACTOR_SESSION: _ClassVar[Actor]
+    ACTOR_DAEMON: _ClassVar[Actor]
+    ACTOR_IMPORT: _ClassVar[Actor]
+    ACTOR_EDIT: _ClassVar[Actor]
+    ACTOR_VIEW: _ClassVar[Actor]
+    ACTOR_REPAIR: _ClassVar[Actor]
+ACTOR_UNSPECIFIED: Actor
+ACTOR_CLIENT: Actor
+ACTOR_REFLECT: Actor
+ACTOR_CONSOLIDATE: Actor
+ACTOR_ARCHIVE: Actor
+ACTOR_UNDO: Actor
+ACTOR_ADOPT: Actor
+ACTOR_SESSION: Actor
+ACTOR_DAEMON: Actor
+ACTOR_IMPORT: Actor
+ACTOR_EDIT: Actor
+ACTOR_VIEW: Actor
+ACTOR_REPAIR: Actor
+
 class Operation(_message.Message):
-    __slots__ = ("number", "at", "space", "actor", "reason", "session", "undoes", "origin", "changes", "change_count")
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("id", "at", "space", "actor", "reason", "session_id", "undoes_operation_id", "epoch", "changes", "change_count")
+    ID_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    SESSION_FIELD_NUMBER: _ClassVar[int]
-    UNDOES_FIELD_NUMBER: _ClassVar[int]
-    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    UNDOES_OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     CHANGE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    number: int
+    id: str
     at: _timestamp_pb2.Timestamp
     space: str
-    actor: str
+    actor: Actor
     reason: str
-    session: str
-    undoes: int
-    origin: str
+    session_id: str
+    undoes_operation_id: str
+    epoch: str
     changes: _containers.RepeatedCompositeFieldContainer[Change]
     change_count: int
-    def __init__(self, number: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., space: _Optional[str] = ..., actor: _Optional[str] = ..., reason: _Optional[str] = ..., session: _Optional[str] = ..., undoes: _Optional[int] = ..., origin: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ..., change_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., space: _Optional[str] = ..., actor: _Optional[_Union[Actor, str]] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ..., undoes_operation_id: _Optional[str] = ..., epoch: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ..., change_count: _Optional[int] = ...) -> None: ...
 
 class Change(_message.Message):
-    __slots__ = ("memory", "entry", "day", "summary", "forgotten", "session", "message", "touch", "archive")
+    __slots__ = ("memory", "entry", "day", "summary", "forgotten", "session", "message", "access", "archive")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     ENTRY_FIELD_NUMBER: _ClassVar[int]
     DAY_FIELD_NUMBER: _ClassVar[int]
@@ -45,7 +75,7 @@ class Change(_message.Message):
     FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    TOUCH_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_FIELD_NUMBER: _ClassVar[int]
     ARCHIVE_FIELD_NUMBER: _ClassVar[int]
     memory: MemoryChange
     entry: EntryChange
@@ -54,9 +84,9 @@ class Change(_message.Message):
     forgotten: ForgottenChange
     session: SessionChange
     message: MessageChange
-    touch: TouchChange
+    access: AccessChange
     archive: ArchiveChange
-    def __init__(self, memory: _Optional[_Union[MemoryChange, _Mapping]] = ..., entry: _Optional[_Union[EntryChange, _Mapping]] = ..., day: _Optional[_Union[DayChange, _Mapping]] = ..., summary: _Optional[_Union[SummaryChange, _Mapping]] = ..., forgotten: _Optional[_Union[ForgottenChange, _Mapping]] = ..., session: _Optional[_Union[SessionChange, _Mapping]] = ..., message: _Optional[_Union[MessageChange, _Mapping]] = ..., touch: _Optional[_Union[TouchChange, _Mapping]] = ..., archive: _Optional[_Union[ArchiveChange, _Mapping]] = ...) -> None: ...
+    def __init__(self, memory: _Optional[_Union[MemoryChange, _Mapping]] = ..., entry: _Optional[_Union[EntryChange, _Mapping]] = ..., day: _Optional[_Union[DayChange, _Mapping]] = ..., summary: _Optional[_Union[SummaryChange, _Mapping]] = ..., forgotten: _Optional[_Union[ForgottenChange, _Mapping]] = ..., session: _Optional[_Union[SessionChange, _Mapping]] = ..., message: _Optional[_Union[MessageChange, _Mapping]] = ..., access: _Optional[_Union[AccessChange, _Mapping]] = ..., archive: _Optional[_Union[ArchiveChange, _Mapping]] = ...) -> None: ...
 
 class MemoryChange(_message.Message):
     __slots__ = ("id", "before", "after")
@@ -119,14 +149,14 @@ class SessionChange(_message.Message):
     def __init__(self, id: _Optional[str] = ..., before: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., after: _Optional[_Union[_session_pb2.Session, _Mapping]] = ...) -> None: ...
 
 class MessageChange(_message.Message):
-    __slots__ = ("session", "message")
-    SESSION_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("session_id", "message")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    session: str
+    session_id: str
     message: _session_pb2.SessionMessage
-    def __init__(self, session: _Optional[str] = ..., message: _Optional[_Union[_session_pb2.SessionMessage, _Mapping]] = ...) -> None: ...
+    def __init__(self, session_id: _Optional[str] = ..., message: _Optional[_Union[_session_pb2.SessionMessage, _Mapping]] = ...) -> None: ...
 
-class TouchChange(_message.Message):
+class AccessChange(_message.Message):
     __slots__ = ("id", "count", "at")
     ID_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]

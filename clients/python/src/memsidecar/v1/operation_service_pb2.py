@@ -26,7 +26,7 @@ from memsidecar.v1 import operation_pb2 as memsidecar_dot_v1_dot_operation__pb2
 from memsidecar.v1 import write_pb2 as memsidecar_dot_v1_dot_write__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%memsidecar/v1/operation_service.proto\x12\rmemsidecar.v1\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\x9c\x01\n\x1bOperationServiceListRequest\x12\x0e\n\x06spaces\x18\x01 \x03(\t\x12\x0c\n\x04\x66rom\x18\x02 \x01(\x03\x12\n\n\x02to\x18\x03 \x01(\x03\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x13\n\x0binclude_all\x18\x06 \x01(\x08\x12\x17\n\x0finclude_changes\x18\x07 \x01(\x08\"e\n\x1cOperationServiceListResponse\x12,\n\noperations\x18\x01 \x03(\x0b\x32\x18.memsidecar.v1.Operation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\",\n\x1aOperationServiceGetRequest\x12\x0e\n\x06number\x18\x01 \x01(\x03\"J\n\x1bOperationServiceGetResponse\x12+\n\toperation\x18\x01 \x01(\x0b\x32\x18.memsidecar.v1.Operation\"V\n\x1bOperationServiceUndoRequest\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x17\n\x0fidempotency_key\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"J\n\x1cOperationServiceUndoResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\"p\n\x1cOperationServiceWatchRequest\x12\x12\n\x05\x61\x66ter\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x0e\n\x06spaces\x18\x02 \x03(\t\x12\x13\n\x0binclude_all\x18\x03 \x01(\x08\x12\r\n\x05\x65poch\x18\x04 \x01(\tB\x08\n\x06_after\"L\n\x1dOperationServiceWatchResponse\x12+\n\toperation\x18\x01 \x01(\x0b\x32\x18.memsidecar.v1.Operation2\x98\x03\n\x10OperationService\x12_\n\x04List\x12*.memsidecar.v1.OperationServiceListRequest\x1a+.memsidecar.v1.OperationServiceListResponse\x12\\\n\x03Get\x12).memsidecar.v1.OperationServiceGetRequest\x1a*.memsidecar.v1.OperationServiceGetResponse\x12_\n\x04Undo\x12*.memsidecar.v1.OperationServiceUndoRequest\x1a+.memsidecar.v1.OperationServiceUndoResponse\x12\x64\n\x05Watch\x12+.memsidecar.v1.OperationServiceWatchRequest\x1a,.memsidecar.v1.OperationServiceWatchResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%memsidecar/v1/operation_service.proto\x12\rmemsidecar.v1\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xad\x01\n\x1bOperationServiceListRequest\x12\x0e\n\x06spaces\x18\x01 \x03(\t\x12\x10\n\x08\x66irst_id\x18\x02 \x01(\t\x12\x0f\n\x07last_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x1b\n\x13include_bookkeeping\x18\x06 \x01(\x08\x12\x17\n\x0finclude_changes\x18\x07 \x01(\x08\"e\n\x1cOperationServiceListResponse\x12,\n\noperations\x18\x01 \x03(\x0b\x32\x18.memsidecar.v1.Operation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"O\n\x1aOperationServiceGetRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"c\n\x1bOperationServiceGetResponse\x12+\n\toperation\x18\x01 \x01(\x0b\x32\x18.memsidecar.v1.Operation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"R\n\x1bOperationServiceUndoRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"J\n\x1cOperationServiceUndoResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\"[\n\x1cOperationServiceWatchRequest\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x0e\n\x06spaces\x18\x02 \x03(\t\x12\x1b\n\x13include_bookkeeping\x18\x03 \x01(\x08\"\\\n\x1dOperationServiceWatchResponse\x12+\n\toperation\x18\x01 \x01(\x0b\x32\x18.memsidecar.v1.Operation\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t2\x98\x03\n\x10OperationService\x12_\n\x04List\x12*.memsidecar.v1.OperationServiceListRequest\x1a+.memsidecar.v1.OperationServiceListResponse\x12\\\n\x03Get\x12).memsidecar.v1.OperationServiceGetRequest\x1a*.memsidecar.v1.OperationServiceGetResponse\x12_\n\x04Undo\x12*.memsidecar.v1.OperationServiceUndoRequest\x1a+.memsidecar.v1.OperationServiceUndoResponse\x12\x64\n\x05Watch\x12+.memsidecar.v1.OperationServiceWatchRequest\x1a,.memsidecar.v1.OperationServiceWatchResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,21 +34,21 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.operation_ser
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_OPERATIONSERVICELISTREQUEST']._serialized_start=115
-  _globals['_OPERATIONSERVICELISTREQUEST']._serialized_end=271
-  _globals['_OPERATIONSERVICELISTRESPONSE']._serialized_start=273
-  _globals['_OPERATIONSERVICELISTRESPONSE']._serialized_end=374
-  _globals['_OPERATIONSERVICEGETREQUEST']._serialized_start=376
-  _globals['_OPERATIONSERVICEGETREQUEST']._serialized_end=420
-  _globals['_OPERATIONSERVICEGETRESPONSE']._serialized_start=422
-  _globals['_OPERATIONSERVICEGETRESPONSE']._serialized_end=496
-  _globals['_OPERATIONSERVICEUNDOREQUEST']._serialized_start=498
-  _globals['_OPERATIONSERVICEUNDOREQUEST']._serialized_end=584
-  _globals['_OPERATIONSERVICEUNDORESPONSE']._serialized_start=586
-  _globals['_OPERATIONSERVICEUNDORESPONSE']._serialized_end=660
-  _globals['_OPERATIONSERVICEWATCHREQUEST']._serialized_start=662
-  _globals['_OPERATIONSERVICEWATCHREQUEST']._serialized_end=774
-  _globals['_OPERATIONSERVICEWATCHRESPONSE']._serialized_start=776
-  _globals['_OPERATIONSERVICEWATCHRESPONSE']._serialized_end=852
-  _globals['_OPERATIONSERVICE']._serialized_start=855
-  _globals['_OPERATIONSERVICE']._serialized_end=1263
+  _globals['_OPERATIONSERVICELISTREQUEST']._serialized_end=288
+  _globals['_OPERATIONSERVICELISTRESPONSE']._serialized_start=290
+  _globals['_OPERATIONSERVICELISTRESPONSE']._serialized_end=391
+  _globals['_OPERATIONSERVICEGETREQUEST']._serialized_start=393
+  _globals['_OPERATIONSERVICEGETREQUEST']._serialized_end=472
+  _globals['_OPERATIONSERVICEGETRESPONSE']._serialized_start=474
+  _globals['_OPERATIONSERVICEGETRESPONSE']._serialized_end=573
+  _globals['_OPERATIONSERVICEUNDOREQUEST']._serialized_start=575
+  _globals['_OPERATIONSERVICEUNDOREQUEST']._serialized_end=657
+  _globals['_OPERATIONSERVICEUNDORESPONSE']._serialized_start=659
+  _globals['_OPERATIONSERVICEUNDORESPONSE']._serialized_end=733
+  _globals['_OPERATIONSERVICEWATCHREQUEST']._serialized_start=735
+  _globals['_OPERATIONSERVICEWATCHREQUEST']._serialized_end=826
+  _globals['_OPERATIONSERVICEWATCHRESPONSE']._serialized_start=828
+  _globals['_OPERATIONSERVICEWATCHRESPONSE']._serialized_end=920
+  _globals['_OPERATIONSERVICE']._serialized_start=923
+  _globals['_OPERATIONSERVICE']._serialized_end=1331
 # @@protoc_insertion_point(module_scope)

@@ -9,21 +9,22 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class OperationServiceListRequest(_message.Message):
-    __slots__ = ("spaces", "to", "page_size", "page_token", "include_all", "include_changes")
+    __slots__ = ("spaces", "first_id", "last_id", "page_size", "page_token", "include_bookkeeping", "include_changes")
     SPACES_FIELD_NUMBER: _ClassVar[int]
-    FROM_FIELD_NUMBER: _ClassVar[int]
-    TO_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ID_FIELD_NUMBER: _ClassVar[int]
+    LAST_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    INCLUDE_ALL_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_BOOKKEEPING_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_CHANGES_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
-    to: int
+    first_id: str
+    last_id: str
     page_size: int
     page_token: str
-    include_all: bool
+    include_bookkeeping: bool
     include_changes: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., to: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_all: _Optional[bool] = ..., include_changes: _Optional[bool] = ..., **kwargs) -> None: ...
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., first_id: _Optional[str] = ..., last_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_bookkeeping: _Optional[bool] = ..., include_changes: _Optional[bool] = ...) -> None: ...
 
 class OperationServiceListResponse(_message.Message):
     __slots__ = ("operations", "next_page_token")
@@ -34,26 +35,32 @@ class OperationServiceListResponse(_message.Message):
     def __init__(self, operations: _Optional[_Iterable[_Union[_operation_pb2.Operation, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class OperationServiceGetRequest(_message.Message):
-    __slots__ = ("number",)
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
-    number: int
-    def __init__(self, number: _Optional[int] = ...) -> None: ...
+    __slots__ = ("id", "page_size", "page_token")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    page_size: int
+    page_token: str
+    def __init__(self, id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class OperationServiceGetResponse(_message.Message):
-    __slots__ = ("operation",)
+    __slots__ = ("operation", "next_page_token")
     OPERATION_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     operation: _operation_pb2.Operation
-    def __init__(self, operation: _Optional[_Union[_operation_pb2.Operation, _Mapping]] = ...) -> None: ...
+    next_page_token: str
+    def __init__(self, operation: _Optional[_Union[_operation_pb2.Operation, _Mapping]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class OperationServiceUndoRequest(_message.Message):
-    __slots__ = ("number", "idempotency_key", "reason")
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("id", "idempotency_key", "reason")
+    ID_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    number: int
+    id: str
     idempotency_key: str
     reason: str
-    def __init__(self, number: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class OperationServiceUndoResponse(_message.Message):
     __slots__ = ("result",)
@@ -62,19 +69,19 @@ class OperationServiceUndoResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ...) -> None: ...
 
 class OperationServiceWatchRequest(_message.Message):
-    __slots__ = ("after", "spaces", "include_all", "epoch")
-    AFTER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("cursor", "spaces", "include_bookkeeping")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     SPACES_FIELD_NUMBER: _ClassVar[int]
-    INCLUDE_ALL_FIELD_NUMBER: _ClassVar[int]
-    EPOCH_FIELD_NUMBER: _ClassVar[int]
-    after: int
+    INCLUDE_BOOKKEEPING_FIELD_NUMBER: _ClassVar[int]
+    cursor: str
     spaces: _containers.RepeatedScalarFieldContainer[str]
-    include_all: bool
-    epoch: str
-    def __init__(self, after: _Optional[int] = ..., spaces: _Optional[_Iterable[str]] = ..., include_all: _Optional[bool] = ..., epoch: _Optional[str] = ...) -> None: ...
+    include_bookkeeping: bool
+    def __init__(self, cursor: _Optional[str] = ..., spaces: _Optional[_Iterable[str]] = ..., include_bookkeeping: _Optional[bool] = ...) -> None: ...
 
 class OperationServiceWatchResponse(_message.Message):
-    __slots__ = ("operation",)
+    __slots__ = ("operation", "cursor")
     OPERATION_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     operation: _operation_pb2.Operation
-    def __init__(self, operation: _Optional[_Union[_operation_pb2.Operation, _Mapping]] = ...) -> None: ...
+    cursor: str
+    def __init__(self, operation: _Optional[_Union[_operation_pb2.Operation, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...

@@ -26,7 +26,12 @@ if _version_not_supported:
 
 
 class OperationServiceStub:
-    """OperationService answers for every change that was ever made, and takes changes back.
+    """OperationService lists, undoes and streams the operations of the store.
+
+    An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
+    epoch; an id of operations that the restored store does not hold is FAILED_PRECONDITION with EPOCH_CHANGED. Wherever
+    a request takes an operation id, it also takes the bare number, for people who type it: it means the operation with
+    that number in the present history.
     """
 
     def __init__(self, channel):
@@ -58,32 +63,37 @@ class OperationServiceStub:
 
 
 class OperationServiceServicer:
-    """OperationService answers for every change that was ever made, and takes changes back.
+    """OperationService lists, undoes and streams the operations of the store.
+
+    An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
+    epoch; an id of operations that the restored store does not hold is FAILED_PRECONDITION with EPOCH_CHANGED. Wherever
+    a request takes an operation id, it also takes the bare number, for people who type it: it means the operation with
+    that number in the present history.
     """
 
     def List(self, request, context):
-        """List returns operations page by page, newest first. Counting of accesses and messages of sessions are left out unless asked for.
+        """List returns operations page by page, newest first. Access counts and session messages are left out by default.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Get(self, request, context):
-        """Get returns one operation with all its changes.
+        """Get returns one operation, its changes page by page.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Undo(self, request, context):
-        """Undo appends the inverse of an operation, as an operation of its own. What something later changed is left alone.
+        """Undo writes the inverse of an operation, as a new operation. Things that later operations changed stay as they are.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Watch sends every operation as it becomes durable, without gaps, until the client cancels.
+        """Watch sends every operation when it becomes durable, without gaps, until the client cancels.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -121,7 +131,12 @@ def add_OperationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OperationService:
-    """OperationService answers for every change that was ever made, and takes changes back.
+    """OperationService lists, undoes and streams the operations of the store.
+
+    An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
+    epoch; an id of operations that the restored store does not hold is FAILED_PRECONDITION with EPOCH_CHANGED. Wherever
+    a request takes an operation id, it also takes the bare number, for people who type it: it means the operation with
+    that number in the present history.
     """
 
     @staticmethod

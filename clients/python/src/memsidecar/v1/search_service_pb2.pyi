@@ -27,6 +27,12 @@ class SearchArm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SEARCH_ARM_KEYWORD: _ClassVar[SearchArm]
     SEARCH_ARM_FUSION: _ClassVar[SearchArm]
     SEARCH_ARM_VECTOR: _ClassVar[SearchArm]
+
+class Language(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LANGUAGE_UNSPECIFIED: _ClassVar[Language]
+    LANGUAGE_EN: _ClassVar[Language]
+    LANGUAGE_ZH: _ClassVar[Language]
 RANKING_PROFILE_UNSPECIFIED: RankingProfile
 RANKING_PROFILE_BALANCED: RankingProfile
 RANKING_PROFILE_PRODUCT: RankingProfile
@@ -37,60 +43,37 @@ SEARCH_ARM_UNSPECIFIED: SearchArm
 SEARCH_ARM_KEYWORD: SearchArm
 SEARCH_ARM_FUSION: SearchArm
 SEARCH_ARM_VECTOR: SearchArm
-
-class SearchFilter(_message.Message):
-    __slots__ = ("categories", "tags", "sources", "statuses", "min_salience", "pinned", "created_from", "created_before", "sessions", "updated_from", "updated_before")
-    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
-    TAGS_FIELD_NUMBER: _ClassVar[int]
-    SOURCES_FIELD_NUMBER: _ClassVar[int]
-    STATUSES_FIELD_NUMBER: _ClassVar[int]
-    MIN_SALIENCE_FIELD_NUMBER: _ClassVar[int]
-    PINNED_FIELD_NUMBER: _ClassVar[int]
-    CREATED_FROM_FIELD_NUMBER: _ClassVar[int]
-    CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
-    SESSIONS_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_FROM_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
-    categories: _containers.RepeatedScalarFieldContainer[str]
-    tags: _containers.RepeatedScalarFieldContainer[str]
-    sources: _containers.RepeatedScalarFieldContainer[str]
-    statuses: _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryStatus]
-    min_salience: float
-    pinned: bool
-    created_from: _timestamp_pb2.Timestamp
-    created_before: _timestamp_pb2.Timestamp
-    sessions: _containers.RepeatedScalarFieldContainer[str]
-    updated_from: _timestamp_pb2.Timestamp
-    updated_before: _timestamp_pb2.Timestamp
-    def __init__(self, categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[_memory_pb2.MemoryStatus, str]]] = ..., min_salience: _Optional[float] = ..., pinned: _Optional[bool] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sessions: _Optional[_Iterable[str]] = ..., updated_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+LANGUAGE_UNSPECIFIED: Language
+LANGUAGE_EN: Language
+LANGUAGE_ZH: Language
 
 class SearchServiceSearchRequest(_message.Message):
-    __slots__ = ("spaces", "query", "k", "profile", "filter", "as_of", "explain", "use_decay", "min_score", "touch", "arm", "include_logs")
+    __slots__ = ("spaces", "query", "limit", "profile", "filter", "as_of", "explain", "ignore_access_age", "min_score", "no_touch", "arm", "include_logs")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
-    K_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
     PROFILE_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
-    USE_DECAY_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_ACCESS_AGE_FIELD_NUMBER: _ClassVar[int]
     MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
-    TOUCH_FIELD_NUMBER: _ClassVar[int]
+    NO_TOUCH_FIELD_NUMBER: _ClassVar[int]
     ARM_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_LOGS_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     query: str
-    k: int
+    limit: int
     profile: RankingProfile
-    filter: SearchFilter
+    filter: _memory_pb2.MemoryFilter
     as_of: _timestamp_pb2.Timestamp
     explain: bool
-    use_decay: bool
+    ignore_access_age: bool
     min_score: float
-    touch: bool
+    no_touch: bool
     arm: SearchArm
     include_logs: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., k: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[SearchFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., use_decay: _Optional[bool] = ..., min_score: _Optional[float] = ..., touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: _Optional[bool] = ...) -> None: ...
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., ignore_access_age: _Optional[bool] = ..., min_score: _Optional[float] = ..., no_touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: _Optional[bool] = ...) -> None: ...
 
 class SearchHit(_message.Message):
     __slots__ = ("memory", "space", "score", "components", "log")
@@ -127,50 +110,54 @@ class ScoreComponent(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
 
 class SearchServiceSearchResponse(_message.Message):
-    __slots__ = ("hits", "candidates", "abstained", "reason", "meant", "logs_from")
+    __slots__ = ("hits", "candidates", "abstained", "reason", "vectors_used", "logs_start_date", "omitted_hits")
     HITS_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
     ABSTAINED_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    MEANT_FIELD_NUMBER: _ClassVar[int]
-    LOGS_FROM_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_USED_FIELD_NUMBER: _ClassVar[int]
+    LOGS_START_DATE_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_HITS_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[SearchHit]
     candidates: int
     abstained: bool
     reason: str
-    meant: bool
-    logs_from: str
-    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., meant: _Optional[bool] = ..., logs_from: _Optional[str] = ...) -> None: ...
+    vectors_used: bool
+    logs_start_date: str
+    omitted_hits: int
+    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., vectors_used: _Optional[bool] = ..., logs_start_date: _Optional[str] = ..., omitted_hits: _Optional[int] = ...) -> None: ...
 
 class SearchServiceSimilarRequest(_message.Message):
-    __slots__ = ("space", "id", "content", "k", "min_similarity", "categories")
+    __slots__ = ("space", "id", "content", "limit", "min_similarity", "categories")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
-    K_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
     MIN_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     CATEGORIES_FIELD_NUMBER: _ClassVar[int]
     space: str
     id: str
     content: str
-    k: int
+    limit: int
     min_similarity: float
     categories: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., content: _Optional[str] = ..., k: _Optional[int] = ..., min_similarity: _Optional[float] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., content: _Optional[str] = ..., limit: _Optional[int] = ..., min_similarity: _Optional[float] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SearchServiceSimilarResponse(_message.Message):
-    __slots__ = ("hits",)
+    __slots__ = ("hits", "omitted_hits")
     HITS_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_HITS_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[SearchHit]
-    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ...) -> None: ...
+    omitted_hits: int
+    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., omitted_hits: _Optional[int] = ...) -> None: ...
 
 class SearchServiceRecallRequest(_message.Message):
-    __slots__ = ("spaces", "text", "session_id", "max_tokens", "max_items", "explicit", "working_tools", "files_read", "project_directory")
+    __slots__ = ("spaces", "text", "session_id", "token_budget", "limit", "explicit", "working_tools", "files_read", "project_directory")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
-    MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
-    MAX_ITEMS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
     EXPLICIT_FIELD_NUMBER: _ClassVar[int]
     WORKING_TOOLS_FIELD_NUMBER: _ClassVar[int]
     FILES_READ_FIELD_NUMBER: _ClassVar[int]
@@ -178,35 +165,35 @@ class SearchServiceRecallRequest(_message.Message):
     spaces: _containers.RepeatedScalarFieldContainer[str]
     text: str
     session_id: str
-    max_tokens: int
-    max_items: int
+    token_budget: int
+    limit: int
     explicit: bool
     working_tools: _containers.RepeatedScalarFieldContainer[str]
     files_read: _containers.RepeatedScalarFieldContainer[str]
     project_directory: str
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., max_tokens: _Optional[int] = ..., max_items: _Optional[int] = ..., explicit: _Optional[bool] = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., token_budget: _Optional[int] = ..., limit: _Optional[int] = ..., explicit: _Optional[bool] = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ("memory", "space", "score", "tool", "text", "clipped", "age", "caveat", "selected")
+    __slots__ = ("memory", "space", "score", "tool", "text", "truncated", "age", "caveat", "selected_by_model")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     TOOL_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
-    CLIPPED_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     CAVEAT_FIELD_NUMBER: _ClassVar[int]
-    SELECTED_FIELD_NUMBER: _ClassVar[int]
+    SELECTED_BY_MODEL_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     space: str
     score: float
     tool: str
     text: str
-    clipped: bool
+    truncated: bool
     age: str
     caveat: str
-    selected: bool
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., clipped: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected: _Optional[bool] = ...) -> None: ...
+    selected_by_model: bool
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., truncated: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected_by_model: _Optional[bool] = ...) -> None: ...
 
 class SearchServiceRecallResponse(_message.Message):
     __slots__ = ("items", "block", "tokens", "language", "reason")
@@ -218,19 +205,21 @@ class SearchServiceRecallResponse(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
     block: str
     tokens: int
-    language: str
+    language: Language
     reason: str
-    def __init__(self, items: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., block: _Optional[str] = ..., tokens: _Optional[int] = ..., language: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, items: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., block: _Optional[str] = ..., tokens: _Optional[int] = ..., language: _Optional[_Union[Language, str]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SearchServiceListRecallsRequest(_message.Message):
-    __slots__ = ("session_id", "memory_id", "max_results")
+    __slots__ = ("session_id", "memory_id", "page_size", "page_token")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
-    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     memory_id: str
-    max_results: int
-    def __init__(self, session_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
+    page_size: int
+    page_token: str
+    def __init__(self, session_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class RecallTrace(_message.Message):
     __slots__ = ("at", "session_id", "query", "explicit", "memories")
@@ -257,7 +246,51 @@ class TracedMemory(_message.Message):
     def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., score: _Optional[float] = ...) -> None: ...
 
 class SearchServiceListRecallsResponse(_message.Message):
-    __slots__ = ("recalls",)
+    __slots__ = ("recalls", "next_page_token")
     RECALLS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     recalls: _containers.RepeatedCompositeFieldContainer[RecallTrace]
-    def __init__(self, recalls: _Optional[_Iterable[_Union[RecallTrace, _Mapping]]] = ...) -> None: ...
+    next_page_token: str
+    def __init__(self, recalls: _Optional[_Iterable[_Union[RecallTrace, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class SearchServiceHintRequest(_message.Message):
+    __slots__ = ("tool", "arguments", "session_id", "spaces")
+    TOOL_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    SPACES_FIELD_NUMBER: _ClassVar[int]
+    tool: str
+    arguments: str
+    session_id: str
+    spaces: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tool: _Optional[str] = ..., arguments: _Optional[str] = ..., session_id: _Optional[str] = ..., spaces: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class SearchServiceHintResponse(_message.Message):
+    __slots__ = ("rules", "block", "tokens", "reason")
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    rules: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
+    block: str
+    tokens: int
+    reason: str
+    def __init__(self, rules: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., block: _Optional[str] = ..., tokens: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SearchServiceHotRequest(_message.Message):
+    __slots__ = ("space", "page_size", "page_token")
+    SPACE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    space: str
+    page_size: int
+    page_token: str
+    def __init__(self, space: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class SearchServiceHotResponse(_message.Message):
+    __slots__ = ("memories", "next_page_token")
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    memories: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Memory]
+    next_page_token: str
+    def __init__(self, memories: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SearchServiceStub:
-    """SearchService finds memories. It returns nothing rather than noise.
+    """SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
     """
 
     def __init__(self, channel):
@@ -55,10 +55,20 @@ class SearchServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceListRecallsRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceListRecallsResponse.FromString,
                 _registered_method=True)
+        self.Hint = channel.unary_unary(
+                '/memsidecar.v1.SearchService/Hint',
+                request_serializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHintRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHintResponse.FromString,
+                _registered_method=True)
+        self.Hot = channel.unary_unary(
+                '/memsidecar.v1.SearchService/Hot',
+                request_serializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHotRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHotResponse.FromString,
+                _registered_method=True)
 
 
 class SearchServiceServicer:
-    """SearchService finds memories. It returns nothing rather than noise.
+    """SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
     """
 
     def Search(self, request, context):
@@ -69,22 +79,38 @@ class SearchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Similar(self, request, context):
-        """Similar finds memories that say much the same as a memory or a text.
+        """Similar finds memories that are similar to a memory or a text.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Recall(self, request, context):
-        """Recall returns what an agent should be told for a prompt, ready to be put beside it, or nothing. It writes nothing while the
-        caller waits.
+        """Recall returns memories that are relevant to a prompt, as a block of text to put beside it, or nothing. It writes
+        nothing while the caller waits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRecalls(self, request, context):
-        """ListRecalls says which prompts brought up which memories, newest first, since the start of the daemon.
+        """ListRecalls returns recent recalls and the memories they returned, page by page, newest first. It covers the time
+        since the daemon started.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Hint(self, request, context):
+        """Hint returns known failures for this exact tool call. It asks no model, writes nothing, and usually returns
+        nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Hot(self, request, context):
+        """Hot returns the active memories that searches and recalls returned most often, page by page.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,6 +139,16 @@ def add_SearchServiceServicer_to_server(servicer, server):
                     request_deserializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceListRecallsRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceListRecallsResponse.SerializeToString,
             ),
+            'Hint': grpc.unary_unary_rpc_method_handler(
+                    servicer.Hint,
+                    request_deserializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHintRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHintResponse.SerializeToString,
+            ),
+            'Hot': grpc.unary_unary_rpc_method_handler(
+                    servicer.Hot,
+                    request_deserializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHotRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHotResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'memsidecar.v1.SearchService', rpc_method_handlers)
@@ -122,7 +158,7 @@ def add_SearchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SearchService:
-    """SearchService finds memories. It returns nothing rather than noise.
+    """SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
     """
 
     @staticmethod
@@ -223,6 +259,60 @@ class SearchService:
             '/memsidecar.v1.SearchService/ListRecalls',
             memsidecar_dot_v1_dot_search__service__pb2.SearchServiceListRecallsRequest.SerializeToString,
             memsidecar_dot_v1_dot_search__service__pb2.SearchServiceListRecallsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Hint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SearchService/Hint',
+            memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHintRequest.SerializeToString,
+            memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHintResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Hot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SearchService/Hot',
+            memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHotRequest.SerializeToString,
+            memsidecar_dot_v1_dot_search__service__pb2.SearchServiceHotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -25,19 +25,25 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe9\x02\n\x07Session\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x05state\x18\x02 \x01(\x0e\x32\x1b.memsidecar.v1.SessionState\x12\x0c\n\x04host\x18\x03 \x01(\t\x12\x0b\n\x03\x63wd\x18\x04 \x01(\t\x12.\n\nstarted_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07last_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nend_reason\x18\x08 \x01(\t\x12\x15\n\rmessage_count\x18\t \x01(\x03\x12\x10\n\x08next_seq\x18\n \x01(\x03\x12\x15\n\rreflected_seq\x18\x0b \x01(\x03\x12\x1b\n\x13reflected_operation\x18\x0c \x01(\x03\x12\x0f\n\x07summary\x18\r \x01(\t\"\x8b\x01\n\x0eSessionMessage\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04role\x18\x03 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\t\x12%\n\x04tool\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.ToolCall\"Z\n\x08ToolCall\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\t\x12\x0e\n\x06result\x18\x03 \x01(\t\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12\x0e\n\x06\x66\x61iled\x18\x05 \x01(\x08*{\n\x0cSessionState\x12\x1d\n\x19SESSION_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12SESSION_STATE_OPEN\x10\x01\x12\x17\n\x13SESSION_STATE_ENDED\x10\x02\x12\x1b\n\x17SESSION_STATE_REFLECTED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xec\x02\n\x07Session\x12\n\n\x02id\x18\x01 \x01(\t\x12*\n\x05state\x18\x02 \x01(\x0e\x32\x1b.memsidecar.v1.SessionState\x12\x0c\n\x04host\x18\x03 \x01(\t\x12\x0b\n\x03\x63wd\x18\x04 \x01(\t\x12.\n\nstarted_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07last_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nend_reason\x18\x08 \x01(\t\x12\x15\n\rmessage_count\x18\t \x01(\x03\x12\x10\n\x08next_seq\x18\n \x01(\x03\x12\x15\n\rreflected_seq\x18\x0b \x01(\x03\x12\x1e\n\x16reflected_operation_id\x18\x0c \x01(\t\x12\x0f\n\x07summary\x18\r \x01(\t\"\xa0\x01\n\x0eSessionMessage\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12!\n\x04role\x18\x03 \x01(\x0e\x32\x13.memsidecar.v1.Role\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\t\x12%\n\x04tool\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.ToolCall\"Z\n\x08ToolCall\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\t\x12\x0e\n\x06result\x18\x03 \x01(\t\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12\x0e\n\x06\x66\x61iled\x18\x05 \x01(\x08\"8\n\x07ToolUse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\x10\n\x08\x66\x61ilures\x18\x03 \x01(\x03\"\xcd\x01\n\rWorkingMemory\x12\x15\n\rrun_directory\x18\x01 \x01(\t\x12%\n\x05tools\x18\x02 \x03(\x0b\x32\x16.memsidecar.v1.ToolUse\x12\x14\n\x0crecent_tools\x18\x03 \x03(\t\x12\x12\n\nfiles_read\x18\x04 \x03(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12.\n\nsummary_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x63ompactions\x18\x07 \x01(\x05*{\n\x0cSessionState\x12\x1d\n\x19SESSION_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12SESSION_STATE_OPEN\x10\x01\x12\x17\n\x13SESSION_STATE_ENDED\x10\x02\x12\x1b\n\x17SESSION_STATE_REFLECTED\x10\x03*\x95\x01\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02\x12\x0f\n\x0bROLE_SYSTEM\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x12\x10\n\x0cROLE_SUMMARY\x10\x05\x12\x10\n\x0cROLE_CONTEXT\x10\x06\x12\x10\n\x0cROLE_WORKING\x10\x07\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.session_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SESSIONSTATE']._serialized_start=677
-  _globals['_SESSIONSTATE']._serialized_end=800
+  _globals['_SESSIONSTATE']._serialized_start=967
+  _globals['_SESSIONSTATE']._serialized_end=1090
+  _globals['_ROLE']._serialized_start=1093
+  _globals['_ROLE']._serialized_end=1242
   _globals['_SESSION']._serialized_start=80
-  _globals['_SESSION']._serialized_end=441
-  _globals['_SESSIONMESSAGE']._serialized_start=444
-  _globals['_SESSIONMESSAGE']._serialized_end=583
-  _globals['_TOOLCALL']._serialized_start=585
-  _globals['_TOOLCALL']._serialized_end=675
+  _globals['_SESSION']._serialized_end=444
+  _globals['_SESSIONMESSAGE']._serialized_start=447
+  _globals['_SESSIONMESSAGE']._serialized_end=607
+  _globals['_TOOLCALL']._serialized_start=609
+  _globals['_TOOLCALL']._serialized_end=699
+  _globals['_TOOLUSE']._serialized_start=701
+  _globals['_TOOLUSE']._serialized_end=757
+  _globals['_WORKINGMEMORY']._serialized_start=760
+  _globals['_WORKINGMEMORY']._serialized_end=965
 # @@protoc_insertion_point(module_scope)

@@ -24,50 +24,71 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
-from memsidecar.v1 import memory_service_pb2 as memsidecar_dot_v1_dot_memory__service__pb2
 from memsidecar.v1 import operation_pb2 as memsidecar_dot_v1_dot_operation__pb2
 from memsidecar.v1 import search_service_pb2 as memsidecar_dot_v1_dot_search__service__pb2
 from memsidecar.v1 import session_pb2 as memsidecar_dot_v1_dot_session__pb2
 from memsidecar.v1 import write_pb2 as memsidecar_dot_v1_dot_write__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x98\x02\n\x1aSessionServiceStartRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x0c\n\x04host\x18\x03 \x01(\t\x12\x0b\n\x03\x63wd\x18\x04 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x05 \x01(\t\x12\x10\n\x08host_pid\x18\x06 \x01(\x05\x12\x33\n\x0fhost_started_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rproject_space\x18\x08 \x01(\x08\x12.\n\x07\x63ontext\x18\t \x01(\x0b\x32\x1d.memsidecar.v1.ContextOptions\x12\x15\n\rfirst_message\x18\n \x01(\t\"\x89\x01\n\x0e\x43ontextOptions\x12(\n\x04\x66orm\x18\x01 \x01(\x0e\x32\x1a.memsidecar.v1.ContextForm\x12\x12\n\nmax_tokens\x18\x02 \x01(\x05\x12\x10\n\x08language\x18\x03 \x01(\t\x12\x14\n\x0cinstructions\x18\x04 \x01(\x08\x12\x11\n\tbootstrap\x18\x05 \x01(\x08\"\xcd\x01\n\x1bSessionServiceStartResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\r\n\x05space\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontext\x18\x03 \x01(\t\x12\x18\n\x10\x63ontext_repeated\x18\x04 \x01(\x08\x12:\n\x06recall\x18\x05 \x01(\x0b\x32*.memsidecar.v1.SearchServiceRecallResponse\x12\x0f\n\x07working\x18\x06 \x01(\t\"\x8a\x01\n\x1bSessionServiceAppendRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12/\n\x08messages\x18\x03 \x03(\x0b\x32\x1d.memsidecar.v1.SessionMessage\x12\x17\n\x0f\x63ontext_summary\x18\x04 \x01(\t\"n\n\x1cSessionServiceAppendResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12\x10\n\x08next_seq\x18\x02 \x01(\x03\x12\x10\n\x08redacted\x18\x03 \x01(\x05\"\xd3\x01\n\x1cSessionServiceReflectRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12/\n\x08messages\x18\x03 \x03(\x0b\x32\x1d.memsidecar.v1.SessionMessage\x12\x11\n\x04wait\x18\x04 \x01(\x08H\x00\x88\x01\x01\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\x17\n\x0fidempotency_key\x18\x06 \x01(\t\x12\x0c\n\x04host\x18\x07 \x01(\t\x12\x0b\n\x03\x63wd\x18\x08 \x01(\tB\x07\n\x05_wait\"\xab\x01\n\rReflectedItem\x12)\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0e\x32\x17.memsidecar.v1.Decision\x12%\n\x06memory\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\x11\n\ttarget_id\x18\x03 \x01(\t\x12\'\n\x07outcome\x18\x04 \x01(\x0b\x32\x16.memsidecar.v1.Outcome\x12\x0c\n\x04rule\x18\x05 \x01(\t\"\x8d\x02\n\x1dSessionServiceReflectResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12+\n\x05items\x18\x02 \x03(\x0b\x32\x1c.memsidecar.v1.ReflectedItem\x12\x0f\n\x07summary\x18\x03 \x01(\t\x12\x0f\n\x07pending\x18\x04 \x01(\x08\x12\'\n\x07session\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\x12\n\ndecided_by\x18\x06 \x01(\t\x12\x0c\n\x04note\x18\x07 \x01(\t\x12&\n\x07\x63hanges\x18\x08 \x03(\x0b\x32\x15.memsidecar.v1.Change\"M\n\x18SessionServiceEndRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"D\n\x19SessionServiceEndResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"\x7f\n\x18SessionServiceGetRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x18\n\x10include_messages\x18\x03 \x01(\x08\x12\x10\n\x08\x66rom_seq\x18\x04 \x01(\x03\x12\x14\n\x0cmax_messages\x18\x05 \x01(\x05\"\x8e\x01\n\x19SessionServiceGetResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12/\n\x08messages\x18\x02 \x03(\x0b\x32\x1d.memsidecar.v1.SessionMessage\x12\x17\n\x0f\x63ontext_summary\x18\x03 \x01(\t\"~\n\x19SessionServiceListRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12+\n\x06states\x18\x02 \x03(\x0e\x32\x1b.memsidecar.v1.SessionState\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"_\n\x1aSessionServiceListResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*]\n\x0b\x43ontextForm\x12\x1c\n\x18\x43ONTEXT_FORM_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43ONTEXT_FORM_GROUPED\x10\x01\x12\x16\n\x12\x43ONTEXT_FORM_INDEX\x10\x02\x32\xca\x04\n\x0eSessionService\x12^\n\x05Start\x12).memsidecar.v1.SessionServiceStartRequest\x1a*.memsidecar.v1.SessionServiceStartResponse\x12\x61\n\x06\x41ppend\x12*.memsidecar.v1.SessionServiceAppendRequest\x1a+.memsidecar.v1.SessionServiceAppendResponse\x12\x64\n\x07Reflect\x12+.memsidecar.v1.SessionServiceReflectRequest\x1a,.memsidecar.v1.SessionServiceReflectResponse\x12X\n\x03\x45nd\x12\'.memsidecar.v1.SessionServiceEndRequest\x1a(.memsidecar.v1.SessionServiceEndResponse\x12X\n\x03Get\x12\'.memsidecar.v1.SessionServiceGetRequest\x1a(.memsidecar.v1.SessionServiceGetResponse\x12[\n\x04List\x12(.memsidecar.v1.SessionServiceListRequest\x1a).memsidecar.v1.SessionServiceListResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\"memsidecar/v1/search_service.proto\x1a\x1bmemsidecar/v1/session.proto\x1a\x19memsidecar/v1/write.proto\"\x98\x02\n\x1aSessionServiceStartRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x0c\n\x04host\x18\x03 \x01(\t\x12\x0b\n\x03\x63wd\x18\x04 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x05 \x01(\t\x12\x10\n\x08host_pid\x18\x06 \x01(\x05\x12\x33\n\x0fhost_started_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rproject_space\x18\x08 \x01(\x08\x12.\n\x07\x63ontext\x18\t \x01(\x0b\x32\x1d.memsidecar.v1.ContextOptions\x12\x15\n\rfirst_message\x18\n \x01(\t\"\xa4\x01\n\x0e\x43ontextOptions\x12(\n\x04\x66orm\x18\x01 \x01(\x0e\x32\x1a.memsidecar.v1.ContextForm\x12\x14\n\x0ctoken_budget\x18\x02 \x01(\x05\x12)\n\x08language\x18\x03 \x01(\x0e\x32\x17.memsidecar.v1.Language\x12\x14\n\x0cinstructions\x18\x04 \x01(\x08\x12\x11\n\tbootstrap\x18\x05 \x01(\x08\"\xff\x01\n\x1bSessionServiceStartResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12\'\n\x07session\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\r\n\x05space\x18\x03 \x01(\t\x12\x0f\n\x07\x63ontext\x18\x04 \x01(\t\x12\x18\n\x10\x63ontext_repeated\x18\x05 \x01(\x08\x12:\n\x06recall\x18\x06 \x01(\x0b\x32*.memsidecar.v1.SearchServiceRecallResponse\x12\x15\n\rworking_block\x18\x07 \x01(\t\"\xa3\x01\n\x1bSessionServiceAppendRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12/\n\x08messages\x18\x03 \x03(\x0b\x32\x1d.memsidecar.v1.SessionMessage\x12\x17\n\x0f\x63ontext_summary\x18\x04 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x05 \x01(\t\"n\n\x1cSessionServiceAppendResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12\x10\n\x08next_seq\x18\x02 \x01(\x03\x12\x10\n\x08redacted\x18\x03 \x01(\x05\"J\n%SessionServiceGetWorkingMemoryRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\"f\n&SessionServiceGetWorkingMemoryResponse\x12-\n\x07working\x18\x01 \x01(\x0b\x32\x1c.memsidecar.v1.WorkingMemory\x12\r\n\x05\x62lock\x18\x02 \x01(\t\"\xf1\x01\n(SessionServiceUpdateWorkingMemoryRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x1a\n\rrun_directory\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x14\n\x07summary\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x11\n\tcompacted\x18\x05 \x01(\x08\x12\x12\n\nfiles_read\x18\x06 \x03(\t\x12\x12\n\ntools_used\x18\x07 \x03(\t\x12\x17\n\x0fidempotency_key\x18\x08 \x01(\tB\x10\n\x0e_run_directoryB\n\n\x08_summary\"\x86\x01\n)SessionServiceUpdateWorkingMemoryResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12-\n\x07working\x18\x02 \x01(\x0b\x32\x1c.memsidecar.v1.WorkingMemory\"j\n SessionServiceResolvePathRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x15\n\rallow_outside\x18\x04 \x01(\x08\"Y\n!SessionServiceResolvePathResponse\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x15\n\rrelative_path\x18\x02 \x01(\t\x12\x0f\n\x07outside\x18\x03 \x01(\x08\"\xc6\x01\n\x1cSessionServiceReflectRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12/\n\x08messages\x18\x03 \x03(\x0b\x32\x1d.memsidecar.v1.SessionMessage\x12\r\n\x05\x61sync\x18\x04 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\x17\n\x0fidempotency_key\x18\x06 \x01(\t\x12\x0c\n\x04host\x18\x07 \x01(\t\x12\x0b\n\x03\x63wd\x18\x08 \x01(\t\"\xab\x01\n\rReflectedItem\x12)\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0e\x32\x17.memsidecar.v1.Decision\x12%\n\x06memory\x18\x02 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\x11\n\ttarget_id\x18\x03 \x01(\t\x12\'\n\x07outcome\x18\x04 \x01(\x0b\x32\x16.memsidecar.v1.Outcome\x12\x0c\n\x04rule\x18\x05 \x01(\t\"\xe0\x02\n\x1dSessionServiceReflectResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12+\n\x05items\x18\x02 \x03(\x0b\x32\x1c.memsidecar.v1.ReflectedItem\x12\x0f\n\x07summary\x18\x03 \x01(\t\x12\x0f\n\x07pending\x18\x04 \x01(\x08\x12\'\n\x07session\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12*\n\ndecided_by\x18\x06 \x01(\x0e\x32\x16.memsidecar.v1.Decider\x12\x17\n\x0f\x66\x61llback_reason\x18\x07 \x01(\t\x12&\n\x07\x63hanges\x18\x08 \x03(\x0b\x32\x15.memsidecar.v1.Change\x12\x15\n\romitted_items\x18\t \x01(\x05\x12\x17\n\x0fomitted_changes\x18\n \x01(\x05\"j\n\x18SessionServiceEndRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x12\n\nend_reason\x18\x03 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x04 \x01(\t\"p\n\x19SessionServiceEndResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\x12\'\n\x07session\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Session\"=\n\x18SessionServiceGetRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\"]\n\x19SessionServiceGetResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0f\x63ontext_summary\x18\x02 \x01(\t\"~\n\x19SessionServiceListRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12+\n\x06states\x18\x02 \x03(\x0e\x32\x1b.memsidecar.v1.SessionState\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"_\n\x1aSessionServiceListResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x80\x01\n!SessionServiceListMessagesRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x11\n\tfirst_seq\x18\x03 \x01(\x03\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"n\n\"SessionServiceListMessagesResponse\x12/\n\x08messages\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.SessionMessage\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\tSkillStep\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\t\x12\x0c\n\x04note\x18\x03 \x01(\t\"\xb3\x01\n SessionServiceRecordSkillRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04when\x18\x03 \x01(\t\x12\'\n\x05steps\x18\x04 \x03(\x0b\x32\x18.memsidecar.v1.SkillStep\x12\x12\n\nsession_id\x18\x05 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x06 \x01(\t\x12\x0e\n\x06reason\x18\x07 \x01(\t\"O\n!SessionServiceRecordSkillResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult*]\n\x0b\x43ontextForm\x12\x1c\n\x18\x43ONTEXT_FORM_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43ONTEXT_FORM_GROUPED\x10\x01\x12\x16\n\x12\x43ONTEXT_FORM_INDEX\x10\x02\x32\xaf\t\n\x0eSessionService\x12^\n\x05Start\x12).memsidecar.v1.SessionServiceStartRequest\x1a*.memsidecar.v1.SessionServiceStartResponse\x12\x61\n\x06\x41ppend\x12*.memsidecar.v1.SessionServiceAppendRequest\x1a+.memsidecar.v1.SessionServiceAppendResponse\x12\x7f\n\x10GetWorkingMemory\x12\x34.memsidecar.v1.SessionServiceGetWorkingMemoryRequest\x1a\x35.memsidecar.v1.SessionServiceGetWorkingMemoryResponse\x12\x88\x01\n\x13UpdateWorkingMemory\x12\x37.memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest\x1a\x38.memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse\x12p\n\x0bResolvePath\x12/.memsidecar.v1.SessionServiceResolvePathRequest\x1a\x30.memsidecar.v1.SessionServiceResolvePathResponse\x12\x64\n\x07Reflect\x12+.memsidecar.v1.SessionServiceReflectRequest\x1a,.memsidecar.v1.SessionServiceReflectResponse\x12X\n\x03\x45nd\x12\'.memsidecar.v1.SessionServiceEndRequest\x1a(.memsidecar.v1.SessionServiceEndResponse\x12X\n\x03Get\x12\'.memsidecar.v1.SessionServiceGetRequest\x1a(.memsidecar.v1.SessionServiceGetResponse\x12[\n\x04List\x12(.memsidecar.v1.SessionServiceListRequest\x1a).memsidecar.v1.SessionServiceListResponse\x12s\n\x0cListMessages\x12\x30.memsidecar.v1.SessionServiceListMessagesRequest\x1a\x31.memsidecar.v1.SessionServiceListMessagesResponse\x12p\n\x0bRecordSkill\x12/.memsidecar.v1.SessionServiceRecordSkillRequest\x1a\x30.memsidecar.v1.SessionServiceRecordSkillResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.session_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CONTEXTFORM']._serialized_start=2466
-  _globals['_CONTEXTFORM']._serialized_end=2559
-  _globals['_SESSIONSERVICESTARTREQUEST']._serialized_start=275
-  _globals['_SESSIONSERVICESTARTREQUEST']._serialized_end=555
-  _globals['_CONTEXTOPTIONS']._serialized_start=558
-  _globals['_CONTEXTOPTIONS']._serialized_end=695
-  _globals['_SESSIONSERVICESTARTRESPONSE']._serialized_start=698
-  _globals['_SESSIONSERVICESTARTRESPONSE']._serialized_end=903
-  _globals['_SESSIONSERVICEAPPENDREQUEST']._serialized_start=906
-  _globals['_SESSIONSERVICEAPPENDREQUEST']._serialized_end=1044
-  _globals['_SESSIONSERVICEAPPENDRESPONSE']._serialized_start=1046
-  _globals['_SESSIONSERVICEAPPENDRESPONSE']._serialized_end=1156
-  _globals['_SESSIONSERVICEREFLECTREQUEST']._serialized_start=1159
-  _globals['_SESSIONSERVICEREFLECTREQUEST']._serialized_end=1370
-  _globals['_REFLECTEDITEM']._serialized_start=1373
-  _globals['_REFLECTEDITEM']._serialized_end=1544
-  _globals['_SESSIONSERVICEREFLECTRESPONSE']._serialized_start=1547
-  _globals['_SESSIONSERVICEREFLECTRESPONSE']._serialized_end=1816
-  _globals['_SESSIONSERVICEENDREQUEST']._serialized_start=1818
-  _globals['_SESSIONSERVICEENDREQUEST']._serialized_end=1895
-  _globals['_SESSIONSERVICEENDRESPONSE']._serialized_start=1897
-  _globals['_SESSIONSERVICEENDRESPONSE']._serialized_end=1965
-  _globals['_SESSIONSERVICEGETREQUEST']._serialized_start=1967
-  _globals['_SESSIONSERVICEGETREQUEST']._serialized_end=2094
-  _globals['_SESSIONSERVICEGETRESPONSE']._serialized_start=2097
-  _globals['_SESSIONSERVICEGETRESPONSE']._serialized_end=2239
-  _globals['_SESSIONSERVICELISTREQUEST']._serialized_start=2241
-  _globals['_SESSIONSERVICELISTREQUEST']._serialized_end=2367
-  _globals['_SESSIONSERVICELISTRESPONSE']._serialized_start=2369
-  _globals['_SESSIONSERVICELISTRESPONSE']._serialized_end=2464
-  _globals['_SESSIONSERVICE']._serialized_start=2562
-  _globals['_SESSIONSERVICE']._serialized_end=3148
+  _globals['_CONTEXTFORM']._serialized_start=3885
+  _globals['_CONTEXTFORM']._serialized_end=3978
+  _globals['_SESSIONSERVICESTARTREQUEST']._serialized_start=239
+  _globals['_SESSIONSERVICESTARTREQUEST']._serialized_end=519
+  _globals['_CONTEXTOPTIONS']._serialized_start=522
+  _globals['_CONTEXTOPTIONS']._serialized_end=686
+  _globals['_SESSIONSERVICESTARTRESPONSE']._serialized_start=689
+  _globals['_SESSIONSERVICESTARTRESPONSE']._serialized_end=944
+  _globals['_SESSIONSERVICEAPPENDREQUEST']._serialized_start=947
+  _globals['_SESSIONSERVICEAPPENDREQUEST']._serialized_end=1110
+  _globals['_SESSIONSERVICEAPPENDRESPONSE']._serialized_start=1112
+  _globals['_SESSIONSERVICEAPPENDRESPONSE']._serialized_end=1222
+  _globals['_SESSIONSERVICEGETWORKINGMEMORYREQUEST']._serialized_start=1224
+  _globals['_SESSIONSERVICEGETWORKINGMEMORYREQUEST']._serialized_end=1298
+  _globals['_SESSIONSERVICEGETWORKINGMEMORYRESPONSE']._serialized_start=1300
+  _globals['_SESSIONSERVICEGETWORKINGMEMORYRESPONSE']._serialized_end=1402
+  _globals['_SESSIONSERVICEUPDATEWORKINGMEMORYREQUEST']._serialized_start=1405
+  _globals['_SESSIONSERVICEUPDATEWORKINGMEMORYREQUEST']._serialized_end=1646
+  _globals['_SESSIONSERVICEUPDATEWORKINGMEMORYRESPONSE']._serialized_start=1649
+  _globals['_SESSIONSERVICEUPDATEWORKINGMEMORYRESPONSE']._serialized_end=1783
+  _globals['_SESSIONSERVICERESOLVEPATHREQUEST']._serialized_start=1785
+  _globals['_SESSIONSERVICERESOLVEPATHREQUEST']._serialized_end=1891
+  _globals['_SESSIONSERVICERESOLVEPATHRESPONSE']._serialized_start=1893
+  _globals['_SESSIONSERVICERESOLVEPATHRESPONSE']._serialized_end=1982
+  _globals['_SESSIONSERVICEREFLECTREQUEST']._serialized_start=1985
+  _globals['_SESSIONSERVICEREFLECTREQUEST']._serialized_end=2183
+  _globals['_REFLECTEDITEM']._serialized_start=2186
+  _globals['_REFLECTEDITEM']._serialized_end=2357
+  _globals['_SESSIONSERVICEREFLECTRESPONSE']._serialized_start=2360
+  _globals['_SESSIONSERVICEREFLECTRESPONSE']._serialized_end=2712
+  _globals['_SESSIONSERVICEENDREQUEST']._serialized_start=2714
+  _globals['_SESSIONSERVICEENDREQUEST']._serialized_end=2820
+  _globals['_SESSIONSERVICEENDRESPONSE']._serialized_start=2822
+  _globals['_SESSIONSERVICEENDRESPONSE']._serialized_end=2934
+  _globals['_SESSIONSERVICEGETREQUEST']._serialized_start=2936
+  _globals['_SESSIONSERVICEGETREQUEST']._serialized_end=2997
+  _globals['_SESSIONSERVICEGETRESPONSE']._serialized_start=2999
+  _globals['_SESSIONSERVICEGETRESPONSE']._serialized_end=3092
+  _globals['_SESSIONSERVICELISTREQUEST']._serialized_start=3094
+  _globals['_SESSIONSERVICELISTREQUEST']._serialized_end=3220
+  _globals['_SESSIONSERVICELISTRESPONSE']._serialized_start=3222
+  _globals['_SESSIONSERVICELISTRESPONSE']._serialized_end=3317
+  _globals['_SESSIONSERVICELISTMESSAGESREQUEST']._serialized_start=3320
+  _globals['_SESSIONSERVICELISTMESSAGESREQUEST']._serialized_end=3448
+  _globals['_SESSIONSERVICELISTMESSAGESRESPONSE']._serialized_start=3450
+  _globals['_SESSIONSERVICELISTMESSAGESRESPONSE']._serialized_end=3560
+  _globals['_SKILLSTEP']._serialized_start=3562
+  _globals['_SKILLSTEP']._serialized_end=3620
+  _globals['_SESSIONSERVICERECORDSKILLREQUEST']._serialized_start=3623
+  _globals['_SESSIONSERVICERECORDSKILLREQUEST']._serialized_end=3802
+  _globals['_SESSIONSERVICERECORDSKILLRESPONSE']._serialized_start=3804
+  _globals['_SESSIONSERVICERECORDSKILLRESPONSE']._serialized_end=3883
+  _globals['_SESSIONSERVICE']._serialized_start=3981
+  _globals['_SESSIONSERVICE']._serialized_end=5180
 # @@protoc_insertion_point(module_scope)

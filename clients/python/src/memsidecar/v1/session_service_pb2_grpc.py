@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class SessionServiceStub:
-    """SessionService records agents' sessions and learns from them once they end.
+    """SessionService records agents' sessions, holds their working memory, and learns from them when they end.
+
+    An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
     """
 
     def __init__(self, channel):
@@ -44,6 +46,21 @@ class SessionServiceStub:
                 '/memsidecar.v1.SessionService/Append',
                 request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceAppendRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceAppendResponse.FromString,
+                _registered_method=True)
+        self.GetWorkingMemory = channel.unary_unary(
+                '/memsidecar.v1.SessionService/GetWorkingMemory',
+                request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceGetWorkingMemoryRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceGetWorkingMemoryResponse.FromString,
+                _registered_method=True)
+        self.UpdateWorkingMemory = channel.unary_unary(
+                '/memsidecar.v1.SessionService/UpdateWorkingMemory',
+                request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceUpdateWorkingMemoryRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceUpdateWorkingMemoryResponse.FromString,
+                _registered_method=True)
+        self.ResolvePath = channel.unary_unary(
+                '/memsidecar.v1.SessionService/ResolvePath',
+                request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceResolvePathRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceResolvePathResponse.FromString,
                 _registered_method=True)
         self.Reflect = channel.unary_unary(
                 '/memsidecar.v1.SessionService/Reflect',
@@ -65,44 +82,80 @@ class SessionServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListResponse.FromString,
                 _registered_method=True)
+        self.ListMessages = channel.unary_unary(
+                '/memsidecar.v1.SessionService/ListMessages',
+                request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListMessagesRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListMessagesResponse.FromString,
+                _registered_method=True)
+        self.RecordSkill = channel.unary_unary(
+                '/memsidecar.v1.SessionService/RecordSkill',
+                request_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceRecordSkillRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceRecordSkillResponse.FromString,
+                _registered_method=True)
 
 
 class SessionServiceServicer:
-    """SessionService records agents' sessions and learns from them once they end.
+    """SessionService records agents' sessions, holds their working memory, and learns from them when they end.
+
+    An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
     """
 
     def Start(self, request, context):
-        """Start opens a session. An open one of the same id is returned as it is; one that ended is opened again. With a context asked
-        for, what the agent should know from the beginning comes with it; it is kept with the session and stays the same byte for byte.
+        """Start opens a session. An open session of the same id is returned unchanged; an ended one is opened again. On
+        request it returns a context: what the agent should know from the beginning. The context is stored with the session
+        and stays the same byte for byte.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Append(self, request, context):
-        """Append adds messages. Those with a sequence number that is known already are left out, so a request may be repeated; a gap
+        """Append adds messages. Messages with a known sequence number are skipped, so that a request may be repeated; a gap
         is INVALID_ARGUMENT. Secrets are redacted, and texts over 64 KiB are cut in the middle.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetWorkingMemory(self, request, context):
+        """GetWorkingMemory returns the working memory of a session.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateWorkingMemory(self, request, context):
+        """UpdateWorkingMemory records a run directory, a summary, files read and tools used. Tool messages that were appended
+        to the session are counted already. A session that is not known is started.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolvePath(self, request, context):
+        """ResolvePath returns the file that a path means in a session. A relative path is below the run directory. A path
+        that leads outside, in itself or by links, is INVALID_ARGUMENT unless allow_outside is set.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Reflect(self, request, context):
-        """Reflect ends a session and turns it into memories, all in one operation; or does so with messages given directly.
+        """Reflect ends a session and turns it into memories, in one operation. It may also be given the messages directly.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def End(self, request, context):
-        """End ends a session without waiting; it is reflected in the background.
+        """End ends a session without waiting. Its reflection follows in the background.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Get(self, request, context):
-        """Get returns a session, with its messages if asked for.
+        """Get returns a session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -110,6 +163,21 @@ class SessionServiceServicer:
 
     def List(self, request, context):
         """List returns sessions page by page, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMessages(self, request, context):
+        """ListMessages returns the messages of a session page by page, in order.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecordSkill(self, request, context):
+        """RecordSkill stores a workflow that worked as a procedural memory. A skill with the same steps is counted again; a
+        skill of the same name gets the new steps.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -127,6 +195,21 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.Append,
                     request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceAppendRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceAppendResponse.SerializeToString,
+            ),
+            'GetWorkingMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetWorkingMemory,
+                    request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceGetWorkingMemoryRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceGetWorkingMemoryResponse.SerializeToString,
+            ),
+            'UpdateWorkingMemory': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateWorkingMemory,
+                    request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceUpdateWorkingMemoryRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceUpdateWorkingMemoryResponse.SerializeToString,
+            ),
+            'ResolvePath': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolvePath,
+                    request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceResolvePathRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceResolvePathResponse.SerializeToString,
             ),
             'Reflect': grpc.unary_unary_rpc_method_handler(
                     servicer.Reflect,
@@ -148,6 +231,16 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListResponse.SerializeToString,
             ),
+            'ListMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMessages,
+                    request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListMessagesRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListMessagesResponse.SerializeToString,
+            ),
+            'RecordSkill': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordSkill,
+                    request_deserializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceRecordSkillRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__service__pb2.SessionServiceRecordSkillResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'memsidecar.v1.SessionService', rpc_method_handlers)
@@ -157,7 +250,9 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService:
-    """SessionService records agents' sessions and learns from them once they end.
+    """SessionService records agents' sessions, holds their working memory, and learns from them when they end.
+
+    An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
     """
 
     @staticmethod
@@ -204,6 +299,87 @@ class SessionService:
             '/memsidecar.v1.SessionService/Append',
             memsidecar_dot_v1_dot_session__service__pb2.SessionServiceAppendRequest.SerializeToString,
             memsidecar_dot_v1_dot_session__service__pb2.SessionServiceAppendResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetWorkingMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/GetWorkingMemory',
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceGetWorkingMemoryRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceGetWorkingMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateWorkingMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/UpdateWorkingMemory',
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceUpdateWorkingMemoryRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceUpdateWorkingMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolvePath(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/ResolvePath',
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceResolvePathRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceResolvePathResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -312,6 +488,60 @@ class SessionService:
             '/memsidecar.v1.SessionService/List',
             memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListRequest.SerializeToString,
             memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMessages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/ListMessages',
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListMessagesRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceListMessagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordSkill(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/RecordSkill',
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceRecordSkillRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__service__pb2.SessionServiceRecordSkillResponse.FromString,
             options,
             channel_credentials,
             insecure,

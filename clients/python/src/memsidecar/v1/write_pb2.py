@@ -24,17 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19memsidecar/v1/write.proto\x12\rmemsidecar.v1\"S\n\x07Outcome\x12\n\n\x02id\x18\x01 \x01(\t\x12,\n\x06status\x18\x02 \x01(\x0e\x32\x1c.memsidecar.v1.OutcomeStatus\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\\\n\x0bWriteResult\x12\x11\n\toperation\x18\x01 \x01(\x03\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12(\n\x08outcomes\x18\x03 \x03(\x0b\x32\x16.memsidecar.v1.Outcome*\x86\x01\n\rOutcomeStatus\x12\x1e\n\x1aOUTCOME_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n\x16OUTCOME_STATUS_APPLIED\x10\x01\x12\x1c\n\x18OUTCOME_STATUS_DUPLICATE\x10\x02\x12\x1b\n\x17OUTCOME_STATUS_REJECTED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19memsidecar/v1/write.proto\x12\rmemsidecar.v1\"S\n\x07Outcome\x12\n\n\x02id\x18\x01 \x01(\t\x12,\n\x06status\x18\x02 \x01(\x0e\x32\x1c.memsidecar.v1.OutcomeStatus\x12\x0e\n\x06reason\x18\x03 \x01(\t\"_\n\x0bWriteResult\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12(\n\x08outcomes\x18\x03 \x03(\x0b\x32\x16.memsidecar.v1.Outcome*\x86\x01\n\rOutcomeStatus\x12\x1e\n\x1aOUTCOME_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n\x16OUTCOME_STATUS_APPLIED\x10\x01\x12\x1c\n\x18OUTCOME_STATUS_DUPLICATE\x10\x02\x12\x1b\n\x17OUTCOME_STATUS_REJECTED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.write_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_OUTCOMESTATUS']._serialized_start=224
-  _globals['_OUTCOMESTATUS']._serialized_end=358
+  _globals['_OUTCOMESTATUS']._serialized_start=227
+  _globals['_OUTCOMESTATUS']._serialized_end=361
   _globals['_OUTCOME']._serialized_start=44
   _globals['_OUTCOME']._serialized_end=127
   _globals['_WRITERESULT']._serialized_start=129
-  _globals['_WRITERESULT']._serialized_end=221
+  _globals['_WRITERESULT']._serialized_end=224
 # @@protoc_insertion_point(module_scope)

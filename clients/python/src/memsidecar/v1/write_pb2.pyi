@@ -29,11 +29,11 @@ class Outcome(_message.Message):
     def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[OutcomeStatus, str]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class WriteResult(_message.Message):
-    __slots__ = ("operation", "replayed", "outcomes")
-    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("operation_id", "replayed", "outcomes")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
-    operation: int
+    operation_id: str
     replayed: bool
     outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
-    def __init__(self, operation: _Optional[int] = ..., replayed: _Optional[bool] = ..., outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ...) -> None: ...
+    def __init__(self, operation_id: _Optional[str] = ..., replayed: _Optional[bool] = ..., outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ...) -> None: ...

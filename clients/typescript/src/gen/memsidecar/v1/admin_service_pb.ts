@@ -6,8 +6,6 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Change } from "./operation_pb.js";
-import { file_memsidecar_v1_operation } from "./operation_pb.js";
 import type { WriteResult } from "./write_pb.js";
 import { file_memsidecar_v1_write } from "./write_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,10 +14,193 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/admin_service.proto.
  */
 export const file_memsidecar_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFtZW1zaWRlY2FyL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDW1lbXNpZGVjYXIudjEieQoaQWRtaW5TZXJ2aWNlQXJjaGl2ZVJlcXVlc3QSDQoFc3BhY2UYASABKAkSFAoMYXJjaGl2ZV9kYXlzGAIgASgFEhMKC2RlbGV0ZV9kYXlzGAMgASgFEg8KB2RyeV9ydW4YBCABKAgSEAoIbWF4X2RheXMYBSABKAUinwIKC0FyY2hpdmVkRGF5Eg0KBXNwYWNlGAEgASgJEgwKBGRhdGUYAiABKAkSLAoGYWN0aW9uGAMgASgOMhwubWVtc2lkZWNhci52MS5BcmNoaXZlQWN0aW9uEhMKC2VudHJ5X2NvdW50GAQgASgFEi4KCHByb21vdGVkGAUgAygLMhwubWVtc2lkZWNhci52MS5Qcm9tb3RlZEVudHJ5Eg8KB3N1bW1hcnkYBiABKAkSDgoGcmVhc29uGAcgASgJEhEKCW9wZXJhdGlvbhgIIAEoAxIQCghhZ2VfZGF5cxgJIAEoBRIsCgdza2lwcGVkGAogAygLMhsubWVtc2lkZWNhci52MS5Ta2lwcGVkRW50cnkSDAoEbm90ZRgLIAEoCSJXCg1Qcm9tb3RlZEVudHJ5EhEKCW1lbW9yeV9pZBgBIAEoCRIQCghlbnRyeV9pZBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCRIPCgdjb250ZW50GAQgASgJIlMKDFNraXBwZWRFbnRyeRIQCghlbnRyeV9pZBgBIAEoCRIQCghjYXRlZ29yeRgCIAEoCRIPCgdjb250ZW50GAMgASgJEg4KBnJlYXNvbhgEIAEoCSKWAQobQWRtaW5TZXJ2aWNlQXJjaGl2ZVJlc3BvbnNlEigKBGRheXMYASADKAsyGi5tZW1zaWRlY2FyLnYxLkFyY2hpdmVkRGF5Eg0KBXRvZGF5GAIgASgJEi0KB2V4cGlyZWQYAyADKAsyHC5tZW1zaWRlY2FyLnYxLkV4cGlyZWRNZW1vcnkSDwoHd2FpdGluZxgEIAEoCSIfCh1BZG1pblNlcnZpY2VDaGVja3BvaW50UmVxdWVzdCItCh5BZG1pblNlcnZpY2VDaGVja3BvaW50UmVzcG9uc2USCwoDbHNuGAEgASgDIhoKGEFkbWluU2VydmljZUNoZWNrUmVxdWVzdCI6ChlBZG1pblNlcnZpY2VDaGVja1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEgsKA2xzbhgCIAEoAyIbChlBZG1pblNlcnZpY2VEb2N0b3JSZXF1ZXN0ImMKB0ZpbmRpbmcSDAoEbmFtZRgBIAEoCRIqCgVsZXZlbBgCIAEoDjIbLm1lbXNpZGVjYXIudjEuRmluZGluZ0xldmVsEg4KBmRldGFpbBgDIAEoCRIOCgZyZW1lZHkYBCABKAkiRgoaQWRtaW5TZXJ2aWNlRG9jdG9yUmVzcG9uc2USKAoIZmluZGluZ3MYASADKAsyFi5tZW1zaWRlY2FyLnYxLkZpbmRpbmciGQoXQWRtaW5TZXJ2aWNlSW5mb1JlcXVlc3QiqwIKGEFkbWluU2VydmljZUluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2FwaV92ZXJzaW9uGAIgASgJEgsKA3BpZBgDIAEoAxIQCghkYXRhX2RpchgEIAEoCRIOCgZzb2NrZXQYBSABKAkSLgoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDbHNuGAcgASgDEhgKEHJlYWRfb25seV9yZWFzb24YCCABKAkSDgoGcGF1c2VkGAkgASgIEg0KBXN0b3JlGAogASgJEg0KBWVwb2NoGAsgASgJEiAKBGpvYnMYDCADKAsyEi5tZW1zaWRlY2FyLnYxLkpvYhITCgtjbG9ja19kb3VidBgNIAEoCSIaChhBZG1pblNlcnZpY2VQYXVzZVJlcXVlc3QiGwoZQWRtaW5TZXJ2aWNlUGF1c2VSZXNwb25zZSIbChlBZG1pblNlcnZpY2VSZXN1bWVSZXF1ZXN0IhwKGkFkbWluU2VydmljZVJlc3VtZVJlc3BvbnNlIhkKF0FkbWluU2VydmljZVN0b3BSZXF1ZXN0IhoKGEFkbWluU2VydmljZVN0b3BSZXNwb25zZSLFAQoERWRpdBIKCgJpZBgBIAEoCRINCgVzcGFjZRgCIAEoCRIMCgRmaWxlGAMgASgJEiUKBGtpbmQYBCABKA4yFy5tZW1zaWRlY2FyLnYxLkVkaXRLaW5kEg8KB2RldGFpbHMYBSADKAkSDAoEY29weRgGIAEoCRIuCgpub3RpY2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRiYXNlGAggASgDEhAKCGluX3BsYWNlGAkgASgIIh4KHEFkbWluU2VydmljZUxpc3RFZGl0c1JlcXVlc3QiQwodQWRtaW5TZXJ2aWNlTGlzdEVkaXRzUmVzcG9uc2USIgoFZWRpdHMYASADKAsyEy5tZW1zaWRlY2FyLnYxLkVkaXQiKAoaQWRtaW5TZXJ2aWNlR2V0RWRpdFJlcXVlc3QSCgoCaWQYASABKAkiaAobQWRtaW5TZXJ2aWNlR2V0RWRpdFJlc3BvbnNlEiEKBGVkaXQYASABKAsyEy5tZW1zaWRlY2FyLnYxLkVkaXQSJgoHY2hhbmdlcxgCIAMoCzIVLm1lbXNpZGVjYXIudjEuQ2hhbmdlIjwKHkFkbWluU2VydmljZVJlc29sdmVFZGl0UmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZhY2NlcHQYAiABKAgiTQofQWRtaW5TZXJ2aWNlUmVzb2x2ZUVkaXRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0IhsKGUFkbWluU2VydmljZUJhY2t1cFJlcXVlc3QiOAoaQWRtaW5TZXJ2aWNlQmFja3VwUmVzcG9uc2USDQoFY2h1bmsYASABKAwSCwoDbHNuGAIgASgDIlgKGUFkbWluU2VydmljZUV4cG9ydFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEisKBmZvcm1hdBgCIAEoDjIbLm1lbXNpZGVjYXIudjEuRXhwb3J0Rm9ybWF0IisKGkFkbWluU2VydmljZUV4cG9ydFJlc3BvbnNlEg0KBWNodW5rGAEgASgMIkoKGUFkbWluU2VydmljZUltcG9ydFJlcXVlc3QSDQoFc3BhY2UYASABKAkSDwoHZHJ5X3J1bhgCIAEoCBINCgVjaHVuaxgDIAEoDCJoCgtJbXBvcnRDb3VudBIMCgRraW5kGAEgASgJEg0KBXNwYWNlGAIgASgJEg0KBWFkZGVkGAMgASgDEgwKBHNhbWUYBCABKAMSDwoHc2tpcHBlZBgFIAEoAxIOCgZtZXJnZWQYBiABKAMiVwoNU2tpcHBlZEltcG9ydBIMCgRsaW5lGAEgASgDEgwKBGtpbmQYAiABKAkSCgoCaWQYAyABKAkSDgoGcmVhc29uGAQgASgJEg4KBmRldGFpbBgFIAEoCSK4AQoaQWRtaW5TZXJ2aWNlSW1wb3J0UmVzcG9uc2USKgoGY291bnRzGAEgAygLMhoubWVtc2lkZWNhci52MS5JbXBvcnRDb3VudBItCgdza2lwcGVkGAIgAygLMhwubWVtc2lkZWNhci52MS5Ta2lwcGVkSW1wb3J0EhIKCm9wZXJhdGlvbnMYAyADKAMSKwoGbWVyZ2VkGAQgAygLMhsubWVtc2lkZWNhci52MS5NZXJnZWRJbXBvcnQiXwobQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKBGRheXMYAiABKAUSEgoKbWF4X2dyb3VwcxgDIAEoBRIPCgdkcnlfcnVuGAQgASgIIpYBCg9Db21wcmVzc2VkR3JvdXASDQoFc3BhY2UYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSEQoJb3JpZ2luYWxzGAMgAygJEiwKB3Jlc3VsdHMYBCADKAsyGy5tZW1zaWRlY2FyLnYxLk1lcmdlZE1lbW9yeRIOCgZyZWFzb24YBSABKAkSEQoJb3BlcmF0aW9uGAYgASgDIkYKDE1lcmdlZE1lbW9yeRIRCgltZW1vcnlfaWQYASABKAkSDwoHY29udGVudBgCIAEoCRISCgpzdXBlcnNlZGVzGAMgAygJInUKHEFkbWluU2VydmljZUNvbXByZXNzUmVzcG9uc2USLgoGZ3JvdXBzGAEgAygLMh4ubWVtc2lkZWNhci52MS5Db21wcmVzc2VkR3JvdXASEQoJcG9zdHBvbmVkGAIgASgJEhIKCmNhbmRpZGF0ZXMYAyABKAUiuwEKA0pvYhIMCgRuYW1lGAEgASgJEiwKCGxhc3RfcnVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtsYXN0X3Jlc3VsdBgDIAEoCRISCgpsYXN0X2Vycm9yGAQgASgJEhAKCGZhaWx1cmVzGAUgASgFEiwKCG5leHRfcnVuGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdydW5uaW5nGAcgASgIIlYKDUV4cGlyZWRNZW1vcnkSDQoFc3BhY2UYASABKAkSEQoJbWVtb3J5X2lkGAIgASgJEhAKCGNhdGVnb3J5GAMgASgJEhEKCW9wZXJhdGlvbhgEIAEoAyJUCgxNZXJnZWRJbXBvcnQSDAoEbGluZRgBIAEoAxIMCgRraW5kGAIgASgJEgoKAmlkGAMgASgJEgwKBGludG8YBCABKAkSDgoGcmVhc29uGAUgASgJKp0BCg1BcmNoaXZlQWN0aW9uEh4KGkFSQ0hJVkVfQUNUSU9OX1VOU1BFQ0lGSUVEEAASGgoWQVJDSElWRV9BQ1RJT05fQVJDSElWRRABEhkKFUFSQ0hJVkVfQUNUSU9OX0RFTEVURRACEhcKE0FSQ0hJVkVfQUNUSU9OX0tFRVAQAxIcChhBUkNISVZFX0FDVElPTl9QT1NUUE9ORUQQBCpzCgxGaW5kaW5nTGV2ZWwSHQoZRklORElOR19MRVZFTF9VTlNQRUNJRklFRBAAEhQKEEZJTkRJTkdfTEVWRUxfT0sQARIWChJGSU5ESU5HX0xFVkVMX1dBUk4QAhIWChJGSU5ESU5HX0xFVkVMX0ZBSUwQAyptCghFZGl0S2luZBIZChVFRElUX0tJTkRfVU5TUEVDSUZJRUQQABIVChFFRElUX0tJTkRfUkVGVVNFRBABEhcKE0VESVRfS0lORF9BTUJJR1VPVVMQAhIWChJFRElUX0tJTkRfQ09ORkxJQ1QQAyplCgxFeHBvcnRGb3JtYXQSHQoZRVhQT1JUX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhcKE0VYUE9SVF9GT1JNQVRfSlNPTkwQARIdChlFWFBPUlRfRk9STUFUX01FTU9SWV9KU09OEAIywwsKDEFkbWluU2VydmljZRJgCgdBcmNoaXZlEikubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VBcmNoaXZlUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQXJjaGl2ZVJlc3BvbnNlEmkKCkNoZWNrcG9pbnQSLC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUNoZWNrcG9pbnRSZXF1ZXN0Gi0ubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VDaGVja3BvaW50UmVzcG9uc2USWgoFQ2hlY2sSJy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUNoZWNrUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQ2hlY2tSZXNwb25zZRJdCgZEb2N0b3ISKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZURvY3RvclJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZURvY3RvclJlc3BvbnNlElcKBEluZm8SJi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUluZm9SZXF1ZXN0GicubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbmZvUmVzcG9uc2USWgoFUGF1c2USJy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVBhdXNlUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUGF1c2VSZXNwb25zZRJdCgZSZXN1bWUSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVJlc3VtZVJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVJlc3VtZVJlc3BvbnNlEmYKCUxpc3RFZGl0cxIrLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlTGlzdEVkaXRzUmVxdWVzdBosLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlTGlzdEVkaXRzUmVzcG9uc2USYAoHR2V0RWRpdBIpLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlR2V0RWRpdFJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUdldEVkaXRSZXNwb25zZRJsCgtSZXNvbHZlRWRpdBItLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUmVzb2x2ZUVkaXRSZXF1ZXN0Gi4ubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VSZXNvbHZlRWRpdFJlc3BvbnNlEl8KBkJhY2t1cBIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQmFja3VwUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQmFja3VwUmVzcG9uc2UwARJfCgZFeHBvcnQSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUV4cG9ydFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUV4cG9ydFJlc3BvbnNlMAESXwoGSW1wb3J0EigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbXBvcnRSZXF1ZXN0GikubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbXBvcnRSZXNwb25zZSgBEmMKCENvbXByZXNzEioubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VDb21wcmVzc1JlcXVlc3QaKy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUNvbXByZXNzUmVzcG9uc2USVwoEU3RvcBImLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlU3RvcFJlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVN0b3BSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_operation, file_memsidecar_v1_write]);
+  fileDesc("CiFtZW1zaWRlY2FyL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDW1lbXNpZGVjYXIudjEiGQoXQWRtaW5TZXJ2aWNlSW5mb1JlcXVlc3QiugIKGEFkbWluU2VydmljZUluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2FwaV92ZXJzaW9uGAIgASgJEgsKA3BpZBgDIAEoAxIQCghkYXRhX2RpchgEIAEoCRITCgtzb2NrZXRfcGF0aBgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghwb3NpdGlvbhgHIAEoCRIYChByZWFkX29ubHlfcmVhc29uGAggASgJEg4KBnBhdXNlZBgJIAEoCBIQCghzdG9yZV9pZBgKIAEoCRINCgVlcG9jaBgLIAEoCRIgCgRqb2JzGAwgAygLMhIubWVtc2lkZWNhci52MS5Kb2ISFQoNY2xvY2tfd2FybmluZxgNIAEoCSK7AQoDSm9iEgwKBG5hbWUYASABKAkSLAoIbGFzdF9ydW4YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhc3RfcmVzdWx0GAMgASgJEhIKCmxhc3RfZXJyb3IYBCABKAkSEAoIZmFpbHVyZXMYBSABKAUSLAoIbmV4dF9ydW4YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3J1bm5pbmcYByABKAgijwEKGkFkbWluU2VydmljZUFyY2hpdmVSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhQKDGFyY2hpdmVfZGF5cxgCIAEoBRITCgtkZWxldGVfZGF5cxgDIAEoBRIPCgdkcnlfcnVuGAQgASgIEg0KBWxpbWl0GAUgASgFEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCSKtAgoLQXJjaGl2ZWREYXkSDQoFc3BhY2UYASABKAkSDAoEZGF0ZRgCIAEoCRIsCgZhY3Rpb24YAyABKA4yHC5tZW1zaWRlY2FyLnYxLkFyY2hpdmVBY3Rpb24SEwoLZW50cnlfY291bnQYBCABKAUSLgoIcHJvbW90ZWQYBSADKAsyHC5tZW1zaWRlY2FyLnYxLlByb21vdGVkRW50cnkSDwoHc3VtbWFyeRgGIAEoCRIOCgZyZWFzb24YByABKAkSFAoMb3BlcmF0aW9uX2lkGAggASgJEhAKCGFnZV9kYXlzGAkgASgFEiwKB3NraXBwZWQYCiADKAsyGy5tZW1zaWRlY2FyLnYxLlNraXBwZWRFbnRyeRIXCg9mYWxsYmFja19yZWFzb24YCyABKAkiVwoNUHJvbW90ZWRFbnRyeRIRCgltZW1vcnlfaWQYASABKAkSEAoIZW50cnlfaWQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDwoHY29udGVudBgEIAEoCSJTCgxTa2lwcGVkRW50cnkSEAoIZW50cnlfaWQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSDwoHY29udGVudBgDIAEoCRIOCgZyZWFzb24YBCABKAkiWQoNRXhwaXJlZE1lbW9yeRINCgVzcGFjZRgBIAEoCRIRCgltZW1vcnlfaWQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSFAoMb3BlcmF0aW9uX2lkGAQgASgJIvgBChtBZG1pblNlcnZpY2VBcmNoaXZlUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIoCgRkYXlzGAIgAygLMhoubWVtc2lkZWNhci52MS5BcmNoaXZlZERheRINCgV0b2RheRgDIAEoCRItCgdleHBpcmVkGAQgAygLMhwubWVtc2lkZWNhci52MS5FeHBpcmVkTWVtb3J5EhYKDndhaXRpbmdfcmVhc29uGAUgASgJEhQKDG9taXR0ZWRfZGF5cxgGIAEoBRIXCg9vbWl0dGVkX2V4cGlyZWQYByABKAUicwobQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKBGRheXMYAiABKAUSDQoFbGltaXQYAyABKAUSDwoHZHJ5X3J1bhgEIAEoCBIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkinAEKD0NvbXByZXNzZWRHcm91cBINCgVzcGFjZRgBIAEoCRIQCghjYXRlZ29yeRgCIAEoCRIUCgxvcmlnaW5hbF9pZHMYAyADKAkSLAoHcmVzdWx0cxgEIAMoCzIbLm1lbXNpZGVjYXIudjEuTWVyZ2VkTWVtb3J5Eg4KBnJlYXNvbhgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkiRgoMTWVyZ2VkTWVtb3J5EhEKCW1lbW9yeV9pZBgBIAEoCRIPCgdjb250ZW50GAIgASgJEhIKCnN1cGVyc2VkZXMYAyADKAkiwAEKHEFkbWluU2VydmljZUNvbXByZXNzUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIuCgZncm91cHMYAiADKAsyHi5tZW1zaWRlY2FyLnYxLkNvbXByZXNzZWRHcm91cBIYChBwb3N0cG9uZWRfcmVhc29uGAMgASgJEhIKCmNhbmRpZGF0ZXMYBCABKAUSFgoOb21pdHRlZF9ncm91cHMYBSABKAUiWAoZQWRtaW5TZXJ2aWNlRXhwb3J0UmVxdWVzdBIOCgZzcGFjZXMYASADKAkSKwoGZm9ybWF0GAIgASgOMhsubWVtc2lkZWNhci52MS5FeHBvcnRGb3JtYXQiKwoaQWRtaW5TZXJ2aWNlRXhwb3J0UmVzcG9uc2USDQoFY2h1bmsYASABKAwiYwoZQWRtaW5TZXJ2aWNlSW1wb3J0UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIPCgdkcnlfcnVuGAIgASgIEg0KBWNodW5rGAMgASgMEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSKIAQoLSW1wb3J0Q291bnQSJwoEa2luZBgBIAEoDjIZLm1lbXNpZGVjYXIudjEuSW1wb3J0S2luZBINCgVzcGFjZRgCIAEoCRINCgVhZGRlZBgDIAEoAxIRCgl1bmNoYW5nZWQYBCABKAMSDwoHc2tpcHBlZBgFIAEoAxIOCgZtZXJnZWQYBiABKAMicgoNU2tpcHBlZEltcG9ydBIMCgRsaW5lGAEgASgDEicKBGtpbmQYAiABKA4yGS5tZW1zaWRlY2FyLnYxLkltcG9ydEtpbmQSCgoCaWQYAyABKAkSDgoGcmVhc29uGAQgASgJEg4KBmRldGFpbBgFIAEoCSJ0CgxNZXJnZWRJbXBvcnQSDAoEbGluZRgBIAEoAxInCgRraW5kGAIgASgOMhkubWVtc2lkZWNhci52MS5JbXBvcnRLaW5kEgoKAmlkGAMgASgJEhEKCW1lbW9yeV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAki5wEKGkFkbWluU2VydmljZUltcG9ydFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQSKgoGY291bnRzGAIgAygLMhoubWVtc2lkZWNhci52MS5JbXBvcnRDb3VudBItCgdza2lwcGVkGAMgAygLMhwubWVtc2lkZWNhci52MS5Ta2lwcGVkSW1wb3J0EhUKDW9wZXJhdGlvbl9pZHMYBCADKAkSKwoGbWVyZ2VkGAUgAygLMhsubWVtc2lkZWNhci52MS5NZXJnZWRJbXBvcnQiGwoZQWRtaW5TZXJ2aWNlQmFja3VwUmVxdWVzdCI9ChpBZG1pblNlcnZpY2VCYWNrdXBSZXNwb25zZRINCgVjaHVuaxgBIAEoDBIQCghwb3NpdGlvbhgCIAEoCSIaChhBZG1pblNlcnZpY2VDaGVja1JlcXVlc3QiVgoZQWRtaW5TZXJ2aWNlQ2hlY2tSZXNwb25zZRIQCghwcm9ibGVtcxgBIAMoCRIQCghwb3NpdGlvbhgCIAEoCRIVCg1wcm9ibGVtX2NvdW50GAMgASgFIhsKGUFkbWluU2VydmljZURvY3RvclJlcXVlc3QiYwoHRmluZGluZxIMCgRuYW1lGAEgASgJEioKBWxldmVsGAIgASgOMhsubWVtc2lkZWNhci52MS5GaW5kaW5nTGV2ZWwSDgoGZGV0YWlsGAMgASgJEg4KBnJlbWVkeRgEIAEoCSJGChpBZG1pblNlcnZpY2VEb2N0b3JSZXNwb25zZRIoCghmaW5kaW5ncxgBIAMoCzIWLm1lbXNpZGVjYXIudjEuRmluZGluZyIaChhBZG1pblNlcnZpY2VQYXVzZVJlcXVlc3QiGwoZQWRtaW5TZXJ2aWNlUGF1c2VSZXNwb25zZSIbChlBZG1pblNlcnZpY2VSZXN1bWVSZXF1ZXN0IhwKGkFkbWluU2VydmljZVJlc3VtZVJlc3BvbnNlIhkKF0FkbWluU2VydmljZVN0b3BSZXF1ZXN0IhoKGEFkbWluU2VydmljZVN0b3BSZXNwb25zZSqdAQoNQXJjaGl2ZUFjdGlvbhIeChpBUkNISVZFX0FDVElPTl9VTlNQRUNJRklFRBAAEhoKFkFSQ0hJVkVfQUNUSU9OX0FSQ0hJVkUQARIZChVBUkNISVZFX0FDVElPTl9ERUxFVEUQAhIXChNBUkNISVZFX0FDVElPTl9LRUVQEAMSHAoYQVJDSElWRV9BQ1RJT05fUE9TVFBPTkVEEAQqZQoMRXhwb3J0Rm9ybWF0Eh0KGUVYUE9SVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIXChNFWFBPUlRfRk9STUFUX0pTT05MEAESHQoZRVhQT1JUX0ZPUk1BVF9NRU1PUllfSlNPThACKtQBCgpJbXBvcnRLaW5kEhsKF0lNUE9SVF9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSSU1QT1JUX0tJTkRfTUVNT1JZEAESFQoRSU1QT1JUX0tJTkRfRU5UUlkQAhITCg9JTVBPUlRfS0lORF9EQVkQAxIYChRJTVBPUlRfS0lORF9BUkNISVZFRBAEEhcKE0lNUE9SVF9LSU5EX1NVTU1BUlkQBRIZChVJTVBPUlRfS0lORF9GT1JHT1RURU4QBhIXChNJTVBPUlRfS0lORF9TRVNTSU9OEAcqcwoMRmluZGluZ0xldmVsEh0KGUZJTkRJTkdfTEVWRUxfVU5TUEVDSUZJRUQQABIUChBGSU5ESU5HX0xFVkVMX09LEAESFgoSRklORElOR19MRVZFTF9XQVJOEAISFgoSRklORElOR19MRVZFTF9GQUlMEAMyoAgKDEFkbWluU2VydmljZRJXCgRJbmZvEiYubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbmZvUmVxdWVzdBonLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlSW5mb1Jlc3BvbnNlEmAKB0FyY2hpdmUSKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUFyY2hpdmVSZXF1ZXN0GioubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VBcmNoaXZlUmVzcG9uc2USYwoIQ29tcHJlc3MSKi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUNvbXByZXNzUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXNwb25zZRJfCgZFeHBvcnQSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUV4cG9ydFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUV4cG9ydFJlc3BvbnNlMAESXwoGSW1wb3J0EigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbXBvcnRSZXF1ZXN0GikubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbXBvcnRSZXNwb25zZSgBEl8KBkJhY2t1cBIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQmFja3VwUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQmFja3VwUmVzcG9uc2UwARJaCgVDaGVjaxInLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQ2hlY2tSZXF1ZXN0GigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VDaGVja1Jlc3BvbnNlEl0KBkRvY3RvchIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlRG9jdG9yUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlRG9jdG9yUmVzcG9uc2USWgoFUGF1c2USJy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVBhdXNlUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUGF1c2VSZXNwb25zZRJdCgZSZXN1bWUSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVJlc3VtZVJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVJlc3VtZVJlc3BvbnNlElcKBFN0b3ASJi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVN0b3BSZXF1ZXN0GicubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VTdG9wUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_write]);
 
 /**
- * AdminServiceArchiveRequest says what to archive.
+ * AdminServiceInfoRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceInfoRequest
+ */
+export type AdminServiceInfoRequest = Message<"memsidecar.v1.AdminServiceInfoRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceInfoRequest.
+ * Use `create(AdminServiceInfoRequestSchema)` to create a new message.
+ */
+export const AdminServiceInfoRequestSchema: GenMessage<AdminServiceInfoRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 0);
+
+/**
+ * AdminServiceInfoResponse describes this daemon.
+ *
+ * @generated from message memsidecar.v1.AdminServiceInfoResponse
+ */
+export type AdminServiceInfoResponse = Message<"memsidecar.v1.AdminServiceInfoResponse"> & {
+  /**
+   * Version of the program.
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * Version of this interface, "v1".
+   *
+   * @generated from field: string api_version = 2;
+   */
+  apiVersion: string;
+
+  /**
+   * Process id of the daemon.
+   *
+   * @generated from field: int64 pid = 3;
+   */
+  pid: bigint;
+
+  /**
+   * Data directory.
+   *
+   * @generated from field: string data_dir = 4;
+   */
+  dataDir: string;
+
+  /**
+   * Path of the socket.
+   *
+   * @generated from field: string socket_path = 5;
+   */
+  socketPath: string;
+
+  /**
+   * When the daemon was started.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 6;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * Newest durable position of the journal; a cursor for OperationService.Watch.
+   *
+   * @generated from field: string position = 7;
+   */
+  position: string;
+
+  /**
+   * Why the store is read-only; empty when it is not.
+   *
+   * @generated from field: string read_only_reason = 8;
+   */
+  readOnlyReason: string;
+
+  /**
+   * Capture is paused.
+   *
+   * @generated from field: bool paused = 9;
+   */
+  paused: boolean;
+
+  /**
+   * Identity of the store. It never changes, and its backups share it.
+   *
+   * @generated from field: string store_id = 10;
+   */
+  storeId: string;
+
+  /**
+   * Epoch of the store: the line of history in which operations are written now. Restoring a backup starts a new one.
+   *
+   * @generated from field: string epoch = 11;
+   */
+  epoch: string;
+
+  /**
+   * The periodic jobs.
+   *
+   * @generated from field: repeated memsidecar.v1.Job jobs = 12;
+   */
+  jobs: Job[];
+
+  /**
+   * Why the clock is not trusted; everything that depends on age waits meanwhile. Empty when the clock is trusted.
+   *
+   * @generated from field: string clock_warning = 13;
+   */
+  clockWarning: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceInfoResponse.
+ * Use `create(AdminServiceInfoResponseSchema)` to create a new message.
+ */
+export const AdminServiceInfoResponseSchema: GenMessage<AdminServiceInfoResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 1);
+
+/**
+ * Job is a periodic job of the daemon.
+ *
+ * @generated from message memsidecar.v1.Job
+ */
+export type Job = Message<"memsidecar.v1.Job"> & {
+  /**
+   * Name of the job.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Start of its last run; absent when there was none since the daemon started.
+   *
+   * @generated from field: google.protobuf.Timestamp last_run = 2;
+   */
+  lastRun?: Timestamp | undefined;
+
+  /**
+   * Result of that run, for people; empty when there was nothing to do.
+   *
+   * @generated from field: string last_result = 3;
+   */
+  lastResult: string;
+
+  /**
+   * Error of that run; empty when it succeeded.
+   *
+   * @generated from field: string last_error = 4;
+   */
+  lastError: string;
+
+  /**
+   * Failed runs since the last success.
+   *
+   * @generated from field: int32 failures = 5;
+   */
+  failures: number;
+
+  /**
+   * When it runs next.
+   *
+   * @generated from field: google.protobuf.Timestamp next_run = 6;
+   */
+  nextRun?: Timestamp | undefined;
+
+  /**
+   * It is running now.
+   *
+   * @generated from field: bool running = 7;
+   */
+  running: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.Job.
+ * Use `create(JobSchema)` to create a new message.
+ */
+export const JobSchema: GenMessage<Job> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 2);
+
+/**
+ * AdminServiceArchiveRequest selects logs.
  *
  * @generated from message memsidecar.v1.AdminServiceArchiveRequest
  */
@@ -46,7 +227,7 @@ export type AdminServiceArchiveRequest = Message<"memsidecar.v1.AdminServiceArch
   deleteDays: number;
 
   /**
-   * Only say what would be done.
+   * Only report what would be done.
    *
    * @generated from field: bool dry_run = 4;
    */
@@ -55,9 +236,16 @@ export type AdminServiceArchiveRequest = Message<"memsidecar.v1.AdminServiceArch
   /**
    * Change at most this many logs, oldest first; 0 means the daemon's own limit.
    *
-   * @generated from field: int32 max_days = 5;
+   * @generated from field: int32 limit = 5;
    */
-  maxDays: number;
+  limit: number;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 6;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -65,10 +253,10 @@ export type AdminServiceArchiveRequest = Message<"memsidecar.v1.AdminServiceArch
  * Use `create(AdminServiceArchiveRequestSchema)` to create a new message.
  */
 export const AdminServiceArchiveRequestSchema: GenMessage<AdminServiceArchiveRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 0);
+  messageDesc(file_memsidecar_v1_admin_service, 3);
 
 /**
- * ArchivedDay says what was done with one daily log.
+ * ArchivedDay is the result of one daily log.
  *
  * @generated from message memsidecar.v1.ArchivedDay
  */
@@ -88,7 +276,7 @@ export type ArchivedDay = Message<"memsidecar.v1.ArchivedDay"> & {
   date: string;
 
   /**
-   * What was or would be done.
+   * Action that was, or in a dry run would be, taken.
    *
    * @generated from field: memsidecar.v1.ArchiveAction action = 3;
    */
@@ -109,25 +297,25 @@ export type ArchivedDay = Message<"memsidecar.v1.ArchivedDay"> & {
   promoted: PromotedEntry[];
 
   /**
-   * The summary written.
+   * The new summary.
    *
    * @generated from field: string summary = 6;
    */
   summary: string;
 
   /**
-   * Why it was left alone; may be empty.
+   * Why it was left unchanged; may be empty.
    *
    * @generated from field: string reason = 7;
    */
   reason: string;
 
   /**
-   * Operation number; 0 in a dry run and when nothing was changed.
+   * The operation; empty in a dry run and when nothing changed.
    *
-   * @generated from field: int64 operation = 8;
+   * @generated from field: string operation_id = 8;
    */
-  operation: bigint;
+  operationId: string;
 
   /**
    * Age in whole days; negative for a log dated in the future.
@@ -144,11 +332,11 @@ export type ArchivedDay = Message<"memsidecar.v1.ArchivedDay"> & {
   skipped: SkippedEntry[];
 
   /**
-   * Why the summary was made by rules although there is a language model; may be empty.
+   * Why rules made the summary although there is a language model; may be empty.
    *
-   * @generated from field: string note = 11;
+   * @generated from field: string fallback_reason = 11;
    */
-  note: string;
+  fallbackReason: string;
 };
 
 /**
@@ -156,7 +344,7 @@ export type ArchivedDay = Message<"memsidecar.v1.ArchivedDay"> & {
  * Use `create(ArchivedDaySchema)` to create a new message.
  */
 export const ArchivedDaySchema: GenMessage<ArchivedDay> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 1);
+  messageDesc(file_memsidecar_v1_admin_service, 4);
 
 /**
  * PromotedEntry is a log entry that became, or in a dry run would become, a memory.
@@ -198,7 +386,7 @@ export type PromotedEntry = Message<"memsidecar.v1.PromotedEntry"> & {
  * Use `create(PromotedEntrySchema)` to create a new message.
  */
 export const PromotedEntrySchema: GenMessage<PromotedEntry> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 2);
+  messageDesc(file_memsidecar_v1_admin_service, 5);
 
 /**
  * SkippedEntry is a log entry that was worth a memory and did not become one.
@@ -228,7 +416,7 @@ export type SkippedEntry = Message<"memsidecar.v1.SkippedEntry"> & {
   content: string;
 
   /**
-   * DUPLICATE, FORGOTTEN, LIMIT or INVALID.
+   * EXACT_DUPLICATE, NEAR_DUPLICATE, FORGOTTEN, TOO_MANY or INVALID.
    *
    * @generated from field: string reason = 4;
    */
@@ -240,42 +428,106 @@ export type SkippedEntry = Message<"memsidecar.v1.SkippedEntry"> & {
  * Use `create(SkippedEntrySchema)` to create a new message.
  */
 export const SkippedEntrySchema: GenMessage<SkippedEntry> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 3);
+  messageDesc(file_memsidecar_v1_admin_service, 6);
 
 /**
- * AdminServiceArchiveResponse says what was done.
+ * ExpiredMemory is a memory whose expiry has passed.
+ *
+ * @generated from message memsidecar.v1.ExpiredMemory
+ */
+export type ExpiredMemory = Message<"memsidecar.v1.ExpiredMemory"> & {
+  /**
+   * Space of the memory.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The memory.
+   *
+   * @generated from field: string memory_id = 2;
+   */
+  memoryId: string;
+
+  /**
+   * Its category.
+   *
+   * @generated from field: string category = 3;
+   */
+  category: string;
+
+  /**
+   * Operation that retired it; empty in a dry run.
+   *
+   * @generated from field: string operation_id = 4;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.ExpiredMemory.
+ * Use `create(ExpiredMemorySchema)` to create a new message.
+ */
+export const ExpiredMemorySchema: GenMessage<ExpiredMemory> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 7);
+
+/**
+ * AdminServiceArchiveResponse reports what was done.
  *
  * @generated from message memsidecar.v1.AdminServiceArchiveResponse
  */
 export type AdminServiceArchiveResponse = Message<"memsidecar.v1.AdminServiceArchiveResponse"> & {
   /**
-   * One per daily log, oldest first within each space. A log that is both archived and deleted is there twice, in that order.
+   * One outcome per operation, in the order of writing.
    *
-   * @generated from field: repeated memsidecar.v1.ArchivedDay days = 1;
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * One per daily log, oldest first within each space. A log that is both archived and deleted appears twice, in that
+   * order.
+   *
+   * @generated from field: repeated memsidecar.v1.ArchivedDay days = 2;
    */
   days: ArchivedDay[];
 
   /**
-   * The local date that all ages were counted from.
+   * The local date from which all ages were counted.
    *
-   * @generated from field: string today = 2;
+   * @generated from field: string today = 3;
    */
   today: string;
 
   /**
-   * Memories whose expiry has passed and that were, or in a dry run would be, retired.
+   * Expired memories that were, or in a dry run would be, retired.
    *
-   * @generated from field: repeated memsidecar.v1.ExpiredMemory expired = 3;
+   * @generated from field: repeated memsidecar.v1.ExpiredMemory expired = 4;
    */
   expired: ExpiredMemory[];
 
   /**
-   * Why logs could not be summed up now: the language model does not answer, or its tokens of the day are used up. They are among days as
-   * postponed, and tried again by the daemon. Empty when no log waits for that.
+   * Why logs could not be summarised now: the language model does not answer, or its tokens of the day are used up.
+   * Those logs are among days as postponed, and the daemon tries them again. Empty when no log waits for the model.
    *
-   * @generated from field: string waiting = 4;
+   * @generated from field: string waiting_reason = 5;
    */
-  waiting: string;
+  waitingReason: string;
+
+  /**
+   * Number of days that the response leaves out because it would exceed 3 MiB. They were processed all the same.
+   *
+   * @generated from field: int32 omitted_days = 6;
+   */
+  omittedDays: number;
+
+  /**
+   * Number of expired memories that the response leaves out for the same reason.
+   *
+   * @generated from field: int32 omitted_expired = 7;
+   */
+  omittedExpired: number;
 };
 
 /**
@@ -283,863 +535,10 @@ export type AdminServiceArchiveResponse = Message<"memsidecar.v1.AdminServiceArc
  * Use `create(AdminServiceArchiveResponseSchema)` to create a new message.
  */
 export const AdminServiceArchiveResponseSchema: GenMessage<AdminServiceArchiveResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 4);
-
-/**
- * AdminServiceCheckpointRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceCheckpointRequest
- */
-export type AdminServiceCheckpointRequest = Message<"memsidecar.v1.AdminServiceCheckpointRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceCheckpointRequest.
- * Use `create(AdminServiceCheckpointRequestSchema)` to create a new message.
- */
-export const AdminServiceCheckpointRequestSchema: GenMessage<AdminServiceCheckpointRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 5);
-
-/**
- * AdminServiceCheckpointResponse says what the files hold now.
- *
- * @generated from message memsidecar.v1.AdminServiceCheckpointResponse
- */
-export type AdminServiceCheckpointResponse = Message<"memsidecar.v1.AdminServiceCheckpointResponse"> & {
-  /**
-   * Everything up to this position of the journal is in them.
-   *
-   * @generated from field: int64 lsn = 1;
-   */
-  lsn: bigint;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceCheckpointResponse.
- * Use `create(AdminServiceCheckpointResponseSchema)` to create a new message.
- */
-export const AdminServiceCheckpointResponseSchema: GenMessage<AdminServiceCheckpointResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 6);
-
-/**
- * AdminServiceCheckRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceCheckRequest
- */
-export type AdminServiceCheckRequest = Message<"memsidecar.v1.AdminServiceCheckRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceCheckRequest.
- * Use `create(AdminServiceCheckRequestSchema)` to create a new message.
- */
-export const AdminServiceCheckRequestSchema: GenMessage<AdminServiceCheckRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 7);
-
-/**
- * AdminServiceCheckResponse lists what is wrong.
- *
- * @generated from message memsidecar.v1.AdminServiceCheckResponse
- */
-export type AdminServiceCheckResponse = Message<"memsidecar.v1.AdminServiceCheckResponse"> & {
-  /**
-   * Empty when everything is consistent. Never holds memory text.
-   *
-   * @generated from field: repeated string problems = 1;
-   */
-  problems: string[];
-
-  /**
-   * Newest durable position of the journal when it was checked.
-   *
-   * @generated from field: int64 lsn = 2;
-   */
-  lsn: bigint;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceCheckResponse.
- * Use `create(AdminServiceCheckResponseSchema)` to create a new message.
- */
-export const AdminServiceCheckResponseSchema: GenMessage<AdminServiceCheckResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_admin_service, 8);
 
 /**
- * AdminServiceDoctorRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceDoctorRequest
- */
-export type AdminServiceDoctorRequest = Message<"memsidecar.v1.AdminServiceDoctorRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceDoctorRequest.
- * Use `create(AdminServiceDoctorRequestSchema)` to create a new message.
- */
-export const AdminServiceDoctorRequestSchema: GenMessage<AdminServiceDoctorRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 9);
-
-/**
- * Finding is one thing that Doctor looked at.
- *
- * @generated from message memsidecar.v1.Finding
- */
-export type Finding = Message<"memsidecar.v1.Finding"> & {
-  /**
-   * What was looked at, a slug.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * How it is.
-   *
-   * @generated from field: memsidecar.v1.FindingLevel level = 2;
-   */
-  level: FindingLevel;
-
-  /**
-   * What was found, for people.
-   *
-   * @generated from field: string detail = 3;
-   */
-  detail: string;
-
-  /**
-   * What to do about it; empty when nothing.
-   *
-   * @generated from field: string remedy = 4;
-   */
-  remedy: string;
-};
-
-/**
- * Describes the message memsidecar.v1.Finding.
- * Use `create(FindingSchema)` to create a new message.
- */
-export const FindingSchema: GenMessage<Finding> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 10);
-
-/**
- * AdminServiceDoctorResponse lists what was looked at.
- *
- * @generated from message memsidecar.v1.AdminServiceDoctorResponse
- */
-export type AdminServiceDoctorResponse = Message<"memsidecar.v1.AdminServiceDoctorResponse"> & {
-  /**
-   * In a fixed order.
-   *
-   * @generated from field: repeated memsidecar.v1.Finding findings = 1;
-   */
-  findings: Finding[];
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceDoctorResponse.
- * Use `create(AdminServiceDoctorResponseSchema)` to create a new message.
- */
-export const AdminServiceDoctorResponseSchema: GenMessage<AdminServiceDoctorResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 11);
-
-/**
- * AdminServiceInfoRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceInfoRequest
- */
-export type AdminServiceInfoRequest = Message<"memsidecar.v1.AdminServiceInfoRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceInfoRequest.
- * Use `create(AdminServiceInfoRequestSchema)` to create a new message.
- */
-export const AdminServiceInfoRequestSchema: GenMessage<AdminServiceInfoRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 12);
-
-/**
- * AdminServiceInfoResponse says what this daemon is.
- *
- * @generated from message memsidecar.v1.AdminServiceInfoResponse
- */
-export type AdminServiceInfoResponse = Message<"memsidecar.v1.AdminServiceInfoResponse"> & {
-  /**
-   * Version of the program.
-   *
-   * @generated from field: string version = 1;
-   */
-  version: string;
-
-  /**
-   * Version of this interface, "v1".
-   *
-   * @generated from field: string api_version = 2;
-   */
-  apiVersion: string;
-
-  /**
-   * Process id of the daemon.
-   *
-   * @generated from field: int64 pid = 3;
-   */
-  pid: bigint;
-
-  /**
-   * Directory that holds the data.
-   *
-   * @generated from field: string data_dir = 4;
-   */
-  dataDir: string;
-
-  /**
-   * Path of the socket.
-   *
-   * @generated from field: string socket = 5;
-   */
-  socket: string;
-
-  /**
-   * When the daemon was started.
-   *
-   * @generated from field: google.protobuf.Timestamp started_at = 6;
-   */
-  startedAt?: Timestamp | undefined;
-
-  /**
-   * Newest durable position of the journal.
-   *
-   * @generated from field: int64 lsn = 7;
-   */
-  lsn: bigint;
-
-  /**
-   * Why the store is read-only; empty when it is not.
-   *
-   * @generated from field: string read_only_reason = 8;
-   */
-  readOnlyReason: string;
-
-  /**
-   * Capture is paused.
-   *
-   * @generated from field: bool paused = 9;
-   */
-  paused: boolean;
-
-  /**
-   * Identity of the store. It stays the same for ever, in its backups too.
-   *
-   * @generated from field: string store = 10;
-   */
-  store: string;
-
-  /**
-   * Line of history that the store is on: the origin of the operations written from now on. A restored backup is on another one, in which operation
-   * numbers behind those of the backup mean something else.
-   *
-   * @generated from field: string epoch = 11;
-   */
-  epoch: string;
-
-  /**
-   * The periodic jobs.
-   *
-   * @generated from field: repeated memsidecar.v1.Job jobs = 12;
-   */
-  jobs: Job[];
-
-  /**
-   * Why the clock is not trusted, and everything that goes by age waits; empty when it is.
-   *
-   * @generated from field: string clock_doubt = 13;
-   */
-  clockDoubt: string;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceInfoResponse.
- * Use `create(AdminServiceInfoResponseSchema)` to create a new message.
- */
-export const AdminServiceInfoResponseSchema: GenMessage<AdminServiceInfoResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 13);
-
-/**
- * AdminServicePauseRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServicePauseRequest
- */
-export type AdminServicePauseRequest = Message<"memsidecar.v1.AdminServicePauseRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServicePauseRequest.
- * Use `create(AdminServicePauseRequestSchema)` to create a new message.
- */
-export const AdminServicePauseRequestSchema: GenMessage<AdminServicePauseRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 14);
-
-/**
- * AdminServicePauseResponse has no fields.
- *
- * @generated from message memsidecar.v1.AdminServicePauseResponse
- */
-export type AdminServicePauseResponse = Message<"memsidecar.v1.AdminServicePauseResponse"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServicePauseResponse.
- * Use `create(AdminServicePauseResponseSchema)` to create a new message.
- */
-export const AdminServicePauseResponseSchema: GenMessage<AdminServicePauseResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 15);
-
-/**
- * AdminServiceResumeRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceResumeRequest
- */
-export type AdminServiceResumeRequest = Message<"memsidecar.v1.AdminServiceResumeRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceResumeRequest.
- * Use `create(AdminServiceResumeRequestSchema)` to create a new message.
- */
-export const AdminServiceResumeRequestSchema: GenMessage<AdminServiceResumeRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 16);
-
-/**
- * AdminServiceResumeResponse has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceResumeResponse
- */
-export type AdminServiceResumeResponse = Message<"memsidecar.v1.AdminServiceResumeResponse"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceResumeResponse.
- * Use `create(AdminServiceResumeResponseSchema)` to create a new message.
- */
-export const AdminServiceResumeResponseSchema: GenMessage<AdminServiceResumeResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 17);
-
-/**
- * AdminServiceStopRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceStopRequest
- */
-export type AdminServiceStopRequest = Message<"memsidecar.v1.AdminServiceStopRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceStopRequest.
- * Use `create(AdminServiceStopRequestSchema)` to create a new message.
- */
-export const AdminServiceStopRequestSchema: GenMessage<AdminServiceStopRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 18);
-
-/**
- * AdminServiceStopResponse has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceStopResponse
- */
-export type AdminServiceStopResponse = Message<"memsidecar.v1.AdminServiceStopResponse"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceStopResponse.
- * Use `create(AdminServiceStopResponseSchema)` to create a new message.
- */
-export const AdminServiceStopResponseSchema: GenMessage<AdminServiceStopResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 19);
-
-/**
- * Edit is a change of a published file that somebody else made and that waits for a person.
- *
- * @generated from message memsidecar.v1.Edit
- */
-export type Edit = Message<"memsidecar.v1.Edit"> & {
-  /**
-   * Names it in GetEdit and ResolveEdit.
-   *
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * Space of the file.
-   *
-   * @generated from field: string space = 2;
-   */
-  space: string;
-
-  /**
-   * Name of the file, relative to the data directory.
-   *
-   * @generated from field: string file = 3;
-   */
-  file: string;
-
-  /**
-   * Why it waits.
-   *
-   * @generated from field: memsidecar.v1.EditKind kind = 4;
-   */
-  kind: EditKind;
-
-  /**
-   * What was found, for people; holds no memory text.
-   *
-   * @generated from field: repeated string details = 5;
-   */
-  details: string[];
-
-  /**
-   * Where its bytes are kept, relative to the data directory.
-   *
-   * @generated from field: string copy = 6;
-   */
-  copy: string;
-
-  /**
-   * When it was noticed.
-   *
-   * @generated from field: google.protobuf.Timestamp noticed_at = 7;
-   */
-  noticedAt?: Timestamp | undefined;
-
-  /**
-   * Operation that the file it was made from included; 0 when that is not known.
-   *
-   * @generated from field: int64 base = 8;
-   */
-  base: bigint;
-
-  /**
-   * The edited file still stands under its name, and is not published over until the edit is resolved.
-   *
-   * @generated from field: bool in_place = 9;
-   */
-  inPlace: boolean;
-};
-
-/**
- * Describes the message memsidecar.v1.Edit.
- * Use `create(EditSchema)` to create a new message.
- */
-export const EditSchema: GenMessage<Edit> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 20);
-
-/**
- * AdminServiceListEditsRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceListEditsRequest
- */
-export type AdminServiceListEditsRequest = Message<"memsidecar.v1.AdminServiceListEditsRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceListEditsRequest.
- * Use `create(AdminServiceListEditsRequestSchema)` to create a new message.
- */
-export const AdminServiceListEditsRequestSchema: GenMessage<AdminServiceListEditsRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 21);
-
-/**
- * AdminServiceListEditsResponse lists edits.
- *
- * @generated from message memsidecar.v1.AdminServiceListEditsResponse
- */
-export type AdminServiceListEditsResponse = Message<"memsidecar.v1.AdminServiceListEditsResponse"> & {
-  /**
-   * Oldest first.
-   *
-   * @generated from field: repeated memsidecar.v1.Edit edits = 1;
-   */
-  edits: Edit[];
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceListEditsResponse.
- * Use `create(AdminServiceListEditsResponseSchema)` to create a new message.
- */
-export const AdminServiceListEditsResponseSchema: GenMessage<AdminServiceListEditsResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 22);
-
-/**
- * AdminServiceGetEditRequest names an edit.
- *
- * @generated from message memsidecar.v1.AdminServiceGetEditRequest
- */
-export type AdminServiceGetEditRequest = Message<"memsidecar.v1.AdminServiceGetEditRequest"> & {
-  /**
-   * Id of the edit, or an unambiguous beginning of it.
-   *
-   * @generated from field: string id = 1;
-   */
-  id: string;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceGetEditRequest.
- * Use `create(AdminServiceGetEditRequestSchema)` to create a new message.
- */
-export const AdminServiceGetEditRequestSchema: GenMessage<AdminServiceGetEditRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 23);
-
-/**
- * AdminServiceGetEditResponse holds the edit.
- *
- * @generated from message memsidecar.v1.AdminServiceGetEditResponse
- */
-export type AdminServiceGetEditResponse = Message<"memsidecar.v1.AdminServiceGetEditResponse"> & {
-  /**
-   * The edit.
-   *
-   * @generated from field: memsidecar.v1.Edit edit = 1;
-   */
-  edit?: Edit | undefined;
-
-  /**
-   * What accepting it would change now; empty when it is refused.
-   *
-   * @generated from field: repeated memsidecar.v1.Change changes = 2;
-   */
-  changes: Change[];
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceGetEditResponse.
- * Use `create(AdminServiceGetEditResponseSchema)` to create a new message.
- */
-export const AdminServiceGetEditResponseSchema: GenMessage<AdminServiceGetEditResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 24);
-
-/**
- * AdminServiceResolveEditRequest names an edit and says what to do with it.
- *
- * @generated from message memsidecar.v1.AdminServiceResolveEditRequest
- */
-export type AdminServiceResolveEditRequest = Message<"memsidecar.v1.AdminServiceResolveEditRequest"> & {
-  /**
-   * Id of the edit, or an unambiguous beginning of it.
-   *
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * True: take it over. FAILED_PRECONDITION when it is refused; the details say what to mend. False: leave it and publish the file anew.
-   *
-   * @generated from field: bool accept = 2;
-   */
-  accept: boolean;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceResolveEditRequest.
- * Use `create(AdminServiceResolveEditRequestSchema)` to create a new message.
- */
-export const AdminServiceResolveEditRequestSchema: GenMessage<AdminServiceResolveEditRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 25);
-
-/**
- * AdminServiceResolveEditResponse says what was done.
- *
- * @generated from message memsidecar.v1.AdminServiceResolveEditResponse
- */
-export type AdminServiceResolveEditResponse = Message<"memsidecar.v1.AdminServiceResolveEditResponse"> & {
-  /**
-   * Number of the operation that took the edit over; 0 when nothing changed.
-   *
-   * @generated from field: memsidecar.v1.WriteResult result = 1;
-   */
-  result?: WriteResult | undefined;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceResolveEditResponse.
- * Use `create(AdminServiceResolveEditResponseSchema)` to create a new message.
- */
-export const AdminServiceResolveEditResponseSchema: GenMessage<AdminServiceResolveEditResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 26);
-
-/**
- * AdminServiceBackupRequest has no fields.
- *
- * @generated from message memsidecar.v1.AdminServiceBackupRequest
- */
-export type AdminServiceBackupRequest = Message<"memsidecar.v1.AdminServiceBackupRequest"> & {
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceBackupRequest.
- * Use `create(AdminServiceBackupRequestSchema)` to create a new message.
- */
-export const AdminServiceBackupRequestSchema: GenMessage<AdminServiceBackupRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 27);
-
-/**
- * AdminServiceBackupResponse is a piece of the archive.
- *
- * @generated from message memsidecar.v1.AdminServiceBackupResponse
- */
-export type AdminServiceBackupResponse = Message<"memsidecar.v1.AdminServiceBackupResponse"> & {
-  /**
-   * The next bytes.
-   *
-   * @generated from field: bytes chunk = 1;
-   */
-  chunk: Uint8Array;
-
-  /**
-   * In the last message only: the position of the journal that the archive holds.
-   *
-   * @generated from field: int64 lsn = 2;
-   */
-  lsn: bigint;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceBackupResponse.
- * Use `create(AdminServiceBackupResponseSchema)` to create a new message.
- */
-export const AdminServiceBackupResponseSchema: GenMessage<AdminServiceBackupResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 28);
-
-/**
- * AdminServiceExportRequest says what to export.
- *
- * @generated from message memsidecar.v1.AdminServiceExportRequest
- */
-export type AdminServiceExportRequest = Message<"memsidecar.v1.AdminServiceExportRequest"> & {
-  /**
-   * Any of these; empty means all. EXPORT_FORMAT_MEMORY_JSON takes one, by default the default space.
-   *
-   * @generated from field: repeated string spaces = 1;
-   */
-  spaces: string[];
-
-  /**
-   * How it is written.
-   *
-   * @generated from field: memsidecar.v1.ExportFormat format = 2;
-   */
-  format: ExportFormat;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceExportRequest.
- * Use `create(AdminServiceExportRequestSchema)` to create a new message.
- */
-export const AdminServiceExportRequestSchema: GenMessage<AdminServiceExportRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 29);
-
-/**
- * AdminServiceExportResponse is a piece of the export.
- *
- * @generated from message memsidecar.v1.AdminServiceExportResponse
- */
-export type AdminServiceExportResponse = Message<"memsidecar.v1.AdminServiceExportResponse"> & {
-  /**
-   * The next bytes.
-   *
-   * @generated from field: bytes chunk = 1;
-   */
-  chunk: Uint8Array;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceExportResponse.
- * Use `create(AdminServiceExportResponseSchema)` to create a new message.
- */
-export const AdminServiceExportResponseSchema: GenMessage<AdminServiceExportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 30);
-
-/**
- * AdminServiceImportRequest is a piece of what is imported.
- *
- * @generated from message memsidecar.v1.AdminServiceImportRequest
- */
-export type AdminServiceImportRequest = Message<"memsidecar.v1.AdminServiceImportRequest"> & {
-  /**
-   * In the first message only: import everything into this space; empty means where each thing was.
-   *
-   * @generated from field: string space = 1;
-   */
-  space: string;
-
-  /**
-   * In the first message only: only say what would be done.
-   *
-   * @generated from field: bool dry_run = 2;
-   */
-  dryRun: boolean;
-
-  /**
-   * The next bytes.
-   *
-   * @generated from field: bytes chunk = 3;
-   */
-  chunk: Uint8Array;
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceImportRequest.
- * Use `create(AdminServiceImportRequestSchema)` to create a new message.
- */
-export const AdminServiceImportRequestSchema: GenMessage<AdminServiceImportRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 31);
-
-/**
- * ImportCount says what became of the things of one kind.
- *
- * @generated from message memsidecar.v1.ImportCount
- */
-export type ImportCount = Message<"memsidecar.v1.ImportCount"> & {
-  /**
-   * memory, entry, day, archived, summary, forgotten or session; line for one that was not understood.
-   *
-   * @generated from field: string kind = 1;
-   */
-  kind: string;
-
-  /**
-   * Space that they went to.
-   *
-   * @generated from field: string space = 2;
-   */
-  space: string;
-
-  /**
-   * Newly written.
-   *
-   * @generated from field: int64 added = 3;
-   */
-  added: bigint;
-
-  /**
-   * There already, equal.
-   *
-   * @generated from field: int64 same = 4;
-   */
-  same: bigint;
-
-  /**
-   * Left out; the reasons are in skipped.
-   *
-   * @generated from field: int64 skipped = 5;
-   */
-  skipped: bigint;
-
-  /**
-   * Said already by another memory, which stays as it is; only of what comes from other systems.
-   *
-   * @generated from field: int64 merged = 6;
-   */
-  merged: bigint;
-};
-
-/**
- * Describes the message memsidecar.v1.ImportCount.
- * Use `create(ImportCountSchema)` to create a new message.
- */
-export const ImportCountSchema: GenMessage<ImportCount> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 32);
-
-/**
- * SkippedImport is one thing that was not imported.
- *
- * @generated from message memsidecar.v1.SkippedImport
- */
-export type SkippedImport = Message<"memsidecar.v1.SkippedImport"> & {
-  /**
-   * Line of the import, from 1; 0 in a memory.json.
-   *
-   * @generated from field: int64 line = 1;
-   */
-  line: bigint;
-
-  /**
-   * What it is.
-   *
-   * @generated from field: string kind = 2;
-   */
-  kind: string;
-
-  /**
-   * Its id.
-   *
-   * @generated from field: string id = 3;
-   */
-  id: string;
-
-  /**
-   * UPPER_SNAKE: EXISTS (another thing has the id), FORGOTTEN, INVALID.
-   *
-   * @generated from field: string reason = 4;
-   */
-  reason: string;
-
-  /**
-   * For people; holds no memory text.
-   *
-   * @generated from field: string detail = 5;
-   */
-  detail: string;
-};
-
-/**
- * Describes the message memsidecar.v1.SkippedImport.
- * Use `create(SkippedImportSchema)` to create a new message.
- */
-export const SkippedImportSchema: GenMessage<SkippedImport> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 33);
-
-/**
- * AdminServiceImportResponse says what was done.
- *
- * @generated from message memsidecar.v1.AdminServiceImportResponse
- */
-export type AdminServiceImportResponse = Message<"memsidecar.v1.AdminServiceImportResponse"> & {
-  /**
-   * By space and kind.
-   *
-   * @generated from field: repeated memsidecar.v1.ImportCount counts = 1;
-   */
-  counts: ImportCount[];
-
-  /**
-   * At most the first 1,000.
-   *
-   * @generated from field: repeated memsidecar.v1.SkippedImport skipped = 2;
-   */
-  skipped: SkippedImport[];
-
-  /**
-   * Operations that wrote it; empty in a dry run and when everything was there.
-   *
-   * @generated from field: repeated int64 operations = 3;
-   */
-  operations: bigint[];
-
-  /**
-   * At most the first 1,000.
-   *
-   * @generated from field: repeated memsidecar.v1.MergedImport merged = 4;
-   */
-  merged: MergedImport[];
-};
-
-/**
- * Describes the message memsidecar.v1.AdminServiceImportResponse.
- * Use `create(AdminServiceImportResponseSchema)` to create a new message.
- */
-export const AdminServiceImportResponseSchema: GenMessage<AdminServiceImportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 34);
-
-/**
- * AdminServiceCompressRequest says what to compress.
+ * AdminServiceCompressRequest selects memories.
  *
  * @generated from message memsidecar.v1.AdminServiceCompressRequest
  */
@@ -1161,16 +560,23 @@ export type AdminServiceCompressRequest = Message<"memsidecar.v1.AdminServiceCom
   /**
    * Merge at most this many groups, those with the oldest memories first; 0 means the daemon's own limit.
    *
-   * @generated from field: int32 max_groups = 3;
+   * @generated from field: int32 limit = 3;
    */
-  maxGroups: number;
+  limit: number;
 
   /**
-   * Only say what would be done.
+   * Only report what would be done.
    *
    * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -1178,7 +584,7 @@ export type AdminServiceCompressRequest = Message<"memsidecar.v1.AdminServiceCom
  * Use `create(AdminServiceCompressRequestSchema)` to create a new message.
  */
 export const AdminServiceCompressRequestSchema: GenMessage<AdminServiceCompressRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 35);
+  messageDesc(file_memsidecar_v1_admin_service, 9);
 
 /**
  * CompressedGroup is a group of memories that were, or in a dry run would be, merged.
@@ -1201,32 +607,32 @@ export type CompressedGroup = Message<"memsidecar.v1.CompressedGroup"> & {
   category: string;
 
   /**
-   * The memories merged, the one whose text was kept first.
+   * The memories that were merged; the first one gave the text.
    *
-   * @generated from field: repeated string originals = 3;
+   * @generated from field: repeated string original_ids = 3;
    */
-  originals: string[];
+  originalIds: string[];
 
   /**
-   * What they became, 1 to 3 and fewer than there were.
+   * The merged memories, 1 to 3 and fewer than there were.
    *
    * @generated from field: repeated memsidecar.v1.MergedMemory results = 4;
    */
   results: MergedMemory[];
 
   /**
-   * Why it was left alone; empty when it was not.
+   * Why the group was left unchanged; empty when it was merged.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * Operation number; 0 in a dry run and when nothing was changed.
+   * The operation; empty in a dry run and when nothing changed.
    *
-   * @generated from field: int64 operation = 6;
+   * @generated from field: string operation_id = 6;
    */
-  operation: bigint;
+  operationId: string;
 };
 
 /**
@@ -1234,10 +640,10 @@ export type CompressedGroup = Message<"memsidecar.v1.CompressedGroup"> & {
  * Use `create(CompressedGroupSchema)` to create a new message.
  */
 export const CompressedGroupSchema: GenMessage<CompressedGroup> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 36);
+  messageDesc(file_memsidecar_v1_admin_service, 10);
 
 /**
- * MergedMemory is what memories were merged into.
+ * MergedMemory is the result of a merge.
  *
  * @generated from message memsidecar.v1.MergedMemory
  */
@@ -1269,34 +675,48 @@ export type MergedMemory = Message<"memsidecar.v1.MergedMemory"> & {
  * Use `create(MergedMemorySchema)` to create a new message.
  */
 export const MergedMemorySchema: GenMessage<MergedMemory> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 37);
+  messageDesc(file_memsidecar_v1_admin_service, 11);
 
 /**
- * AdminServiceCompressResponse says what was done.
+ * AdminServiceCompressResponse reports what was done.
  *
  * @generated from message memsidecar.v1.AdminServiceCompressResponse
  */
 export type AdminServiceCompressResponse = Message<"memsidecar.v1.AdminServiceCompressResponse"> & {
   /**
+   * One outcome per operation, in the order of writing.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
    * By space, the groups with the oldest memories first.
    *
-   * @generated from field: repeated memsidecar.v1.CompressedGroup groups = 1;
+   * @generated from field: repeated memsidecar.v1.CompressedGroup groups = 2;
    */
   groups: CompressedGroup[];
 
   /**
    * Why nothing was done although something may be due; empty otherwise.
    *
-   * @generated from field: string postponed = 2;
+   * @generated from field: string postponed_reason = 3;
    */
-  postponed: string;
+  postponedReason: string;
 
   /**
-   * Memories old enough and used little enough to be looked at.
+   * Memories that were old enough and rarely used.
    *
-   * @generated from field: int32 candidates = 3;
+   * @generated from field: int32 candidates = 4;
    */
   candidates: number;
+
+  /**
+   * Number of groups that the response leaves out because it would exceed 3 MiB. They were processed all the same.
+   *
+   * @generated from field: int32 omitted_groups = 5;
+   */
+  omittedGroups: number;
 };
 
 /**
@@ -1304,115 +724,207 @@ export type AdminServiceCompressResponse = Message<"memsidecar.v1.AdminServiceCo
  * Use `create(AdminServiceCompressResponseSchema)` to create a new message.
  */
 export const AdminServiceCompressResponseSchema: GenMessage<AdminServiceCompressResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 38);
+  messageDesc(file_memsidecar_v1_admin_service, 12);
 
 /**
- * Job is a periodic job of the daemon.
+ * AdminServiceExportRequest selects spaces.
  *
- * @generated from message memsidecar.v1.Job
+ * @generated from message memsidecar.v1.AdminServiceExportRequest
  */
-export type Job = Message<"memsidecar.v1.Job"> & {
+export type AdminServiceExportRequest = Message<"memsidecar.v1.AdminServiceExportRequest"> & {
   /**
-   * Name of the job.
+   * Any of these; empty means all. EXPORT_FORMAT_MEMORY_JSON takes one, by default the default space.
    *
-   * @generated from field: string name = 1;
+   * @generated from field: repeated string spaces = 1;
    */
-  name: string;
+  spaces: string[];
 
   /**
-   * When its newest run began; absent when there was none since the start.
+   * Format.
    *
-   * @generated from field: google.protobuf.Timestamp last_run = 2;
+   * @generated from field: memsidecar.v1.ExportFormat format = 2;
    */
-  lastRun?: Timestamp | undefined;
-
-  /**
-   * What that run came to, for people; empty when nothing was to do.
-   *
-   * @generated from field: string last_result = 3;
-   */
-  lastResult: string;
-
-  /**
-   * Why it failed; empty when it did not.
-   *
-   * @generated from field: string last_error = 4;
-   */
-  lastError: string;
-
-  /**
-   * Failed runs since the last success.
-   *
-   * @generated from field: int32 failures = 5;
-   */
-  failures: number;
-
-  /**
-   * When it is due next.
-   *
-   * @generated from field: google.protobuf.Timestamp next_run = 6;
-   */
-  nextRun?: Timestamp | undefined;
-
-  /**
-   * It is running now.
-   *
-   * @generated from field: bool running = 7;
-   */
-  running: boolean;
+  format: ExportFormat;
 };
 
 /**
- * Describes the message memsidecar.v1.Job.
- * Use `create(JobSchema)` to create a new message.
+ * Describes the message memsidecar.v1.AdminServiceExportRequest.
+ * Use `create(AdminServiceExportRequestSchema)` to create a new message.
  */
-export const JobSchema: GenMessage<Job> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 39);
+export const AdminServiceExportRequestSchema: GenMessage<AdminServiceExportRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 13);
 
 /**
- * ExpiredMemory is a memory whose expiry has passed.
+ * AdminServiceExportResponse is a piece of the export.
  *
- * @generated from message memsidecar.v1.ExpiredMemory
+ * @generated from message memsidecar.v1.AdminServiceExportResponse
  */
-export type ExpiredMemory = Message<"memsidecar.v1.ExpiredMemory"> & {
+export type AdminServiceExportResponse = Message<"memsidecar.v1.AdminServiceExportResponse"> & {
   /**
-   * Space of the memory.
+   * The next bytes.
+   *
+   * @generated from field: bytes chunk = 1;
+   */
+  chunk: Uint8Array;
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceExportResponse.
+ * Use `create(AdminServiceExportResponseSchema)` to create a new message.
+ */
+export const AdminServiceExportResponseSchema: GenMessage<AdminServiceExportResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 14);
+
+/**
+ * AdminServiceImportRequest is a piece of an import.
+ *
+ * @generated from message memsidecar.v1.AdminServiceImportRequest
+ */
+export type AdminServiceImportRequest = Message<"memsidecar.v1.AdminServiceImportRequest"> & {
+  /**
+   * In the first message only: import everything into this space; empty means the space that each item names.
    *
    * @generated from field: string space = 1;
    */
   space: string;
 
   /**
-   * The memory.
+   * In the first message only: only report what would be done.
    *
-   * @generated from field: string memory_id = 2;
+   * @generated from field: bool dry_run = 2;
    */
-  memoryId: string;
+  dryRun: boolean;
 
   /**
-   * Its category.
+   * The next bytes.
    *
-   * @generated from field: string category = 3;
+   * @generated from field: bytes chunk = 3;
    */
-  category: string;
+  chunk: Uint8Array;
 
   /**
-   * Operation that retired it; 0 in a dry run.
+   * In the first message only. Makes the request repeatable; at most 128 bytes, optional. A repeat returns the first
+   * result without reading the bytes.
    *
-   * @generated from field: int64 operation = 4;
+   * @generated from field: string idempotency_key = 4;
    */
-  operation: bigint;
+  idempotencyKey: string;
 };
 
 /**
- * Describes the message memsidecar.v1.ExpiredMemory.
- * Use `create(ExpiredMemorySchema)` to create a new message.
+ * Describes the message memsidecar.v1.AdminServiceImportRequest.
+ * Use `create(AdminServiceImportRequestSchema)` to create a new message.
  */
-export const ExpiredMemorySchema: GenMessage<ExpiredMemory> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 40);
+export const AdminServiceImportRequestSchema: GenMessage<AdminServiceImportRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 15);
 
 /**
- * MergedImport is one thing of another system that says what a memory says already.
+ * ImportCount counts the items of one kind and space.
+ *
+ * @generated from message memsidecar.v1.ImportCount
+ */
+export type ImportCount = Message<"memsidecar.v1.ImportCount"> & {
+  /**
+   * Kind of the items.
+   *
+   * @generated from field: memsidecar.v1.ImportKind kind = 1;
+   */
+  kind: ImportKind;
+
+  /**
+   * Space of the items.
+   *
+   * @generated from field: string space = 2;
+   */
+  space: string;
+
+  /**
+   * New items.
+   *
+   * @generated from field: int64 added = 3;
+   */
+  added: bigint;
+
+  /**
+   * Items that existed already, equal.
+   *
+   * @generated from field: int64 unchanged = 4;
+   */
+  unchanged: bigint;
+
+  /**
+   * Items that were left out; skipped has the reasons.
+   *
+   * @generated from field: int64 skipped = 5;
+   */
+  skipped: bigint;
+
+  /**
+   * Items of another system that repeat an existing memory, which stays unchanged.
+   *
+   * @generated from field: int64 merged = 6;
+   */
+  merged: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.ImportCount.
+ * Use `create(ImportCountSchema)` to create a new message.
+ */
+export const ImportCountSchema: GenMessage<ImportCount> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 16);
+
+/**
+ * SkippedImport is one item that was not imported.
+ *
+ * @generated from message memsidecar.v1.SkippedImport
+ */
+export type SkippedImport = Message<"memsidecar.v1.SkippedImport"> & {
+  /**
+   * Line of the import, from 1; 0 in a memory.json.
+   *
+   * @generated from field: int64 line = 1;
+   */
+  line: bigint;
+
+  /**
+   * Kind of the item.
+   *
+   * @generated from field: memsidecar.v1.ImportKind kind = 2;
+   */
+  kind: ImportKind;
+
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * UPPER_SNAKE: ID_EXISTS (another item has the id), FORGOTTEN, INVALID.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * For people; without memory text.
+   *
+   * @generated from field: string detail = 5;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SkippedImport.
+ * Use `create(SkippedImportSchema)` to create a new message.
+ */
+export const SkippedImportSchema: GenMessage<SkippedImport> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 17);
+
+/**
+ * MergedImport is one item of another system that repeats an existing memory.
  *
  * @generated from message memsidecar.v1.MergedImport
  */
@@ -1425,11 +937,11 @@ export type MergedImport = Message<"memsidecar.v1.MergedImport"> & {
   line: bigint;
 
   /**
-   * What it is.
+   * Kind of the item.
    *
-   * @generated from field: string kind = 2;
+   * @generated from field: memsidecar.v1.ImportKind kind = 2;
    */
-  kind: string;
+  kind: ImportKind;
 
   /**
    * Its id.
@@ -1439,11 +951,11 @@ export type MergedImport = Message<"memsidecar.v1.MergedImport"> & {
   id: string;
 
   /**
-   * The memory that says the same.
+   * The memory that it repeats.
    *
-   * @generated from field: string into = 4;
+   * @generated from field: string memory_id = 4;
    */
-  into: string;
+  memoryId: string;
 
   /**
    * UPPER_SNAKE: EXACT_DUPLICATE, NEAR_DUPLICATE.
@@ -1458,23 +970,333 @@ export type MergedImport = Message<"memsidecar.v1.MergedImport"> & {
  * Use `create(MergedImportSchema)` to create a new message.
  */
 export const MergedImportSchema: GenMessage<MergedImport> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 41);
+  messageDesc(file_memsidecar_v1_admin_service, 18);
 
 /**
- * ArchiveAction is what is done with a daily log.
+ * AdminServiceImportResponse reports what was done.
+ *
+ * @generated from message memsidecar.v1.AdminServiceImportResponse
+ */
+export type AdminServiceImportResponse = Message<"memsidecar.v1.AdminServiceImportResponse"> & {
+  /**
+   * The last operation; operation_ids has all.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * By space and kind.
+   *
+   * @generated from field: repeated memsidecar.v1.ImportCount counts = 2;
+   */
+  counts: ImportCount[];
+
+  /**
+   * At most the first 1,000.
+   *
+   * @generated from field: repeated memsidecar.v1.SkippedImport skipped = 3;
+   */
+  skipped: SkippedImport[];
+
+  /**
+   * Operations that wrote the items, at most the first 10,000; empty in a dry run and when everything existed.
+   *
+   * @generated from field: repeated string operation_ids = 4;
+   */
+  operationIds: string[];
+
+  /**
+   * At most the first 1,000.
+   *
+   * @generated from field: repeated memsidecar.v1.MergedImport merged = 5;
+   */
+  merged: MergedImport[];
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceImportResponse.
+ * Use `create(AdminServiceImportResponseSchema)` to create a new message.
+ */
+export const AdminServiceImportResponseSchema: GenMessage<AdminServiceImportResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 19);
+
+/**
+ * AdminServiceBackupRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceBackupRequest
+ */
+export type AdminServiceBackupRequest = Message<"memsidecar.v1.AdminServiceBackupRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceBackupRequest.
+ * Use `create(AdminServiceBackupRequestSchema)` to create a new message.
+ */
+export const AdminServiceBackupRequestSchema: GenMessage<AdminServiceBackupRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 20);
+
+/**
+ * AdminServiceBackupResponse is a piece of the archive.
+ *
+ * @generated from message memsidecar.v1.AdminServiceBackupResponse
+ */
+export type AdminServiceBackupResponse = Message<"memsidecar.v1.AdminServiceBackupResponse"> & {
+  /**
+   * The next bytes.
+   *
+   * @generated from field: bytes chunk = 1;
+   */
+  chunk: Uint8Array;
+
+  /**
+   * In the last message only: the position of the journal that the archive holds.
+   *
+   * @generated from field: string position = 2;
+   */
+  position: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceBackupResponse.
+ * Use `create(AdminServiceBackupResponseSchema)` to create a new message.
+ */
+export const AdminServiceBackupResponseSchema: GenMessage<AdminServiceBackupResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 21);
+
+/**
+ * AdminServiceCheckRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceCheckRequest
+ */
+export type AdminServiceCheckRequest = Message<"memsidecar.v1.AdminServiceCheckRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceCheckRequest.
+ * Use `create(AdminServiceCheckRequestSchema)` to create a new message.
+ */
+export const AdminServiceCheckRequestSchema: GenMessage<AdminServiceCheckRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 22);
+
+/**
+ * AdminServiceCheckResponse lists problems.
+ *
+ * @generated from message memsidecar.v1.AdminServiceCheckResponse
+ */
+export type AdminServiceCheckResponse = Message<"memsidecar.v1.AdminServiceCheckResponse"> & {
+  /**
+   * Empty when the store is consistent; at most 1,000. Without memory text.
+   *
+   * @generated from field: repeated string problems = 1;
+   */
+  problems: string[];
+
+  /**
+   * Newest durable position of the journal when it was checked.
+   *
+   * @generated from field: string position = 2;
+   */
+  position: string;
+
+  /**
+   * Number of problems, including those left out.
+   *
+   * @generated from field: int32 problem_count = 3;
+   */
+  problemCount: number;
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceCheckResponse.
+ * Use `create(AdminServiceCheckResponseSchema)` to create a new message.
+ */
+export const AdminServiceCheckResponseSchema: GenMessage<AdminServiceCheckResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 23);
+
+/**
+ * AdminServiceDoctorRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceDoctorRequest
+ */
+export type AdminServiceDoctorRequest = Message<"memsidecar.v1.AdminServiceDoctorRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceDoctorRequest.
+ * Use `create(AdminServiceDoctorRequestSchema)` to create a new message.
+ */
+export const AdminServiceDoctorRequestSchema: GenMessage<AdminServiceDoctorRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 24);
+
+/**
+ * Finding is the result of one check of Doctor.
+ *
+ * @generated from message memsidecar.v1.Finding
+ */
+export type Finding = Message<"memsidecar.v1.Finding"> & {
+  /**
+   * Name of the check, a stable slug.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Severity.
+   *
+   * @generated from field: memsidecar.v1.FindingLevel level = 2;
+   */
+  level: FindingLevel;
+
+  /**
+   * The finding, for people.
+   *
+   * @generated from field: string detail = 3;
+   */
+  detail: string;
+
+  /**
+   * What to do; empty when nothing.
+   *
+   * @generated from field: string remedy = 4;
+   */
+  remedy: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.Finding.
+ * Use `create(FindingSchema)` to create a new message.
+ */
+export const FindingSchema: GenMessage<Finding> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 25);
+
+/**
+ * AdminServiceDoctorResponse lists findings.
+ *
+ * @generated from message memsidecar.v1.AdminServiceDoctorResponse
+ */
+export type AdminServiceDoctorResponse = Message<"memsidecar.v1.AdminServiceDoctorResponse"> & {
+  /**
+   * In a fixed order.
+   *
+   * @generated from field: repeated memsidecar.v1.Finding findings = 1;
+   */
+  findings: Finding[];
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceDoctorResponse.
+ * Use `create(AdminServiceDoctorResponseSchema)` to create a new message.
+ */
+export const AdminServiceDoctorResponseSchema: GenMessage<AdminServiceDoctorResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 26);
+
+/**
+ * AdminServicePauseRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServicePauseRequest
+ */
+export type AdminServicePauseRequest = Message<"memsidecar.v1.AdminServicePauseRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServicePauseRequest.
+ * Use `create(AdminServicePauseRequestSchema)` to create a new message.
+ */
+export const AdminServicePauseRequestSchema: GenMessage<AdminServicePauseRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 27);
+
+/**
+ * AdminServicePauseResponse has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServicePauseResponse
+ */
+export type AdminServicePauseResponse = Message<"memsidecar.v1.AdminServicePauseResponse"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServicePauseResponse.
+ * Use `create(AdminServicePauseResponseSchema)` to create a new message.
+ */
+export const AdminServicePauseResponseSchema: GenMessage<AdminServicePauseResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 28);
+
+/**
+ * AdminServiceResumeRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceResumeRequest
+ */
+export type AdminServiceResumeRequest = Message<"memsidecar.v1.AdminServiceResumeRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceResumeRequest.
+ * Use `create(AdminServiceResumeRequestSchema)` to create a new message.
+ */
+export const AdminServiceResumeRequestSchema: GenMessage<AdminServiceResumeRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 29);
+
+/**
+ * AdminServiceResumeResponse has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceResumeResponse
+ */
+export type AdminServiceResumeResponse = Message<"memsidecar.v1.AdminServiceResumeResponse"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceResumeResponse.
+ * Use `create(AdminServiceResumeResponseSchema)` to create a new message.
+ */
+export const AdminServiceResumeResponseSchema: GenMessage<AdminServiceResumeResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 30);
+
+/**
+ * AdminServiceStopRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceStopRequest
+ */
+export type AdminServiceStopRequest = Message<"memsidecar.v1.AdminServiceStopRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceStopRequest.
+ * Use `create(AdminServiceStopRequestSchema)` to create a new message.
+ */
+export const AdminServiceStopRequestSchema: GenMessage<AdminServiceStopRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 31);
+
+/**
+ * AdminServiceStopResponse has no fields.
+ *
+ * @generated from message memsidecar.v1.AdminServiceStopResponse
+ */
+export type AdminServiceStopResponse = Message<"memsidecar.v1.AdminServiceStopResponse"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.AdminServiceStopResponse.
+ * Use `create(AdminServiceStopResponseSchema)` to create a new message.
+ */
+export const AdminServiceStopResponseSchema: GenMessage<AdminServiceStopResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 32);
+
+/**
+ * ArchiveAction is the action on a daily log.
  *
  * @generated from enum memsidecar.v1.ArchiveAction
  */
 export enum ArchiveAction {
   /**
-   * Never sent.
+   * Not known to this version.
    *
    * @generated from enum value: ARCHIVE_ACTION_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Summarised and marked archived.
+   * Summarised and archived.
    *
    * @generated from enum value: ARCHIVE_ACTION_ARCHIVE = 1;
    */
@@ -1488,14 +1310,14 @@ export enum ArchiveAction {
   DELETE = 2,
 
   /**
-   * Left alone, nothing is due; the reason may say why.
+   * Unchanged: nothing is due. The reason may say why.
    *
    * @generated from enum value: ARCHIVE_ACTION_KEEP = 3;
    */
   KEEP = 3,
 
   /**
-   * Left alone although something is due; the reason says why it has to wait.
+   * Unchanged although something is due. The reason says why it has to wait.
    *
    * @generated from enum value: ARCHIVE_ACTION_POSTPONED = 4;
    */
@@ -1509,89 +1331,7 @@ export const ArchiveActionSchema: GenEnum<ArchiveAction> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_admin_service, 0);
 
 /**
- * FindingLevel says how bad a finding is.
- *
- * @generated from enum memsidecar.v1.FindingLevel
- */
-export enum FindingLevel {
-  /**
-   * Never sent.
-   *
-   * @generated from enum value: FINDING_LEVEL_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * As it should be.
-   *
-   * @generated from enum value: FINDING_LEVEL_OK = 1;
-   */
-  OK = 1,
-
-  /**
-   * Works, but somebody should look at it.
-   *
-   * @generated from enum value: FINDING_LEVEL_WARN = 2;
-   */
-  WARN = 2,
-
-  /**
-   * Does not work.
-   *
-   * @generated from enum value: FINDING_LEVEL_FAIL = 3;
-   */
-  FAIL = 3,
-}
-
-/**
- * Describes the enum memsidecar.v1.FindingLevel.
- */
-export const FindingLevelSchema: GenEnum<FindingLevel> = /*@__PURE__*/
-  enumDesc(file_memsidecar_v1_admin_service, 1);
-
-/**
- * EditKind says why an edit was not simply taken over.
- *
- * @generated from enum memsidecar.v1.EditKind
- */
-export enum EditKind {
-  /**
-   * Never sent.
-   *
-   * @generated from enum value: EDIT_KIND_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * It cannot be read as what the file should hold.
-   *
-   * @generated from enum value: EDIT_KIND_REFUSED = 1;
-   */
-  REFUSED = 1,
-
-  /**
-   * It can be read, but what it would do is too much, or what it was made from is not known: a person must say.
-   *
-   * @generated from enum value: EDIT_KIND_AMBIGUOUS = 2;
-   */
-  AMBIGUOUS = 2,
-
-  /**
-   * It was taken over, except for what the daemon had changed in the meantime and the edit too.
-   *
-   * @generated from enum value: EDIT_KIND_CONFLICT = 3;
-   */
-  CONFLICT = 3,
-}
-
-/**
- * Describes the enum memsidecar.v1.EditKind.
- */
-export const EditKindSchema: GenEnum<EditKind> = /*@__PURE__*/
-  enumDesc(file_memsidecar_v1_admin_service, 2);
-
-/**
- * ExportFormat says what is exported.
+ * ExportFormat is the format of an export.
  *
  * @generated from enum memsidecar.v1.ExportFormat
  */
@@ -1604,7 +1344,7 @@ export enum ExportFormat {
   UNSPECIFIED = 0,
 
   /**
-   * Everything, one thing a line.
+   * Everything, one item a line.
    *
    * @generated from enum value: EXPORT_FORMAT_JSONL = 1;
    */
@@ -1622,16 +1362,137 @@ export enum ExportFormat {
  * Describes the enum memsidecar.v1.ExportFormat.
  */
 export const ExportFormatSchema: GenEnum<ExportFormat> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_admin_service, 1);
+
+/**
+ * ImportKind is the kind of an imported item.
+ *
+ * @generated from enum memsidecar.v1.ImportKind
+ */
+export enum ImportKind {
+  /**
+   * A line that could not be parsed.
+   *
+   * @generated from enum value: IMPORT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A memory.
+   *
+   * @generated from enum value: IMPORT_KIND_MEMORY = 1;
+   */
+  MEMORY = 1,
+
+  /**
+   * An entry of a daily log.
+   *
+   * @generated from enum value: IMPORT_KIND_ENTRY = 2;
+   */
+  ENTRY = 2,
+
+  /**
+   * The header of a daily log.
+   *
+   * @generated from enum value: IMPORT_KIND_DAY = 3;
+   */
+  DAY = 3,
+
+  /**
+   * The record of an archived log.
+   *
+   * @generated from enum value: IMPORT_KIND_ARCHIVED = 4;
+   */
+  ARCHIVED = 4,
+
+  /**
+   * A rolling summary.
+   *
+   * @generated from enum value: IMPORT_KIND_SUMMARY = 5;
+   */
+  SUMMARY = 5,
+
+  /**
+   * A forgotten value.
+   *
+   * @generated from enum value: IMPORT_KIND_FORGOTTEN = 6;
+   */
+  FORGOTTEN = 6,
+
+  /**
+   * A session.
+   *
+   * @generated from enum value: IMPORT_KIND_SESSION = 7;
+   */
+  SESSION = 7,
+}
+
+/**
+ * Describes the enum memsidecar.v1.ImportKind.
+ */
+export const ImportKindSchema: GenEnum<ImportKind> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_admin_service, 2);
+
+/**
+ * FindingLevel is the severity of a finding.
+ *
+ * @generated from enum memsidecar.v1.FindingLevel
+ */
+export enum FindingLevel {
+  /**
+   * Not known to this version.
+   *
+   * @generated from enum value: FINDING_LEVEL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * As it should be.
+   *
+   * @generated from enum value: FINDING_LEVEL_OK = 1;
+   */
+  OK = 1,
+
+  /**
+   * Works, but needs attention.
+   *
+   * @generated from enum value: FINDING_LEVEL_WARN = 2;
+   */
+  WARN = 2,
+
+  /**
+   * Does not work.
+   *
+   * @generated from enum value: FINDING_LEVEL_FAIL = 3;
+   */
+  FAIL = 3,
+}
+
+/**
+ * Describes the enum memsidecar.v1.FindingLevel.
+ */
+export const FindingLevelSchema: GenEnum<FindingLevel> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_admin_service, 3);
 
 /**
- * AdminService looks after the daemon and its files.
+ * AdminService runs the daemon and maintains its store.
  *
  * @generated from service memsidecar.v1.AdminService
  */
 export const AdminService: GenService<{
   /**
-   * Archive summarises old daily logs, keeps what is worth it as memories, deletes logs archived long ago, and retires expired memories.
+   * Info describes this daemon and its state.
+   *
+   * @generated from rpc memsidecar.v1.AdminService.Info
+   */
+  info: {
+    methodKind: "unary";
+    input: typeof AdminServiceInfoRequestSchema;
+    output: typeof AdminServiceInfoResponseSchema;
+  },
+  /**
+   * Archive summarises old daily logs, promotes important entries to memories, deletes logs archived long ago, and
+   * retires expired memories. Each log is one operation.
    *
    * @generated from rpc memsidecar.v1.AdminService.Archive
    */
@@ -1641,17 +1502,49 @@ export const AdminService: GenService<{
     output: typeof AdminServiceArchiveResponseSchema;
   },
   /**
-   * Checkpoint writes memory.json and all other files that people read, now.
+   * Compress merges old, similar and rarely used memories. The originals become superseded and can be restored. Each
+   * group is one operation.
    *
-   * @generated from rpc memsidecar.v1.AdminService.Checkpoint
+   * @generated from rpc memsidecar.v1.AdminService.Compress
    */
-  checkpoint: {
+  compress: {
     methodKind: "unary";
-    input: typeof AdminServiceCheckpointRequestSchema;
-    output: typeof AdminServiceCheckpointResponseSchema;
+    input: typeof AdminServiceCompressRequestSchema;
+    output: typeof AdminServiceCompressResponseSchema;
   },
   /**
-   * Check verifies that everything in the store is consistent.
+   * Export streams the content of spaces, for other programs.
+   *
+   * @generated from rpc memsidecar.v1.AdminService.Export
+   */
+  export: {
+    methodKind: "server_streaming";
+    input: typeof AdminServiceExportRequestSchema;
+    output: typeof AdminServiceExportResponseSchema;
+  },
+  /**
+   * Import reads what Export wrote, or a memory.json. Existing items are not imported twice, so that it may be repeated
+   * after any error.
+   *
+   * @generated from rpc memsidecar.v1.AdminService.Import
+   */
+  import: {
+    methodKind: "client_streaming";
+    input: typeof AdminServiceImportRequestSchema;
+    output: typeof AdminServiceImportResponseSchema;
+  },
+  /**
+   * Backup streams an archive of everything at one position of the journal. Writes continue meanwhile.
+   *
+   * @generated from rpc memsidecar.v1.AdminService.Backup
+   */
+  backup: {
+    methodKind: "server_streaming";
+    input: typeof AdminServiceBackupRequestSchema;
+    output: typeof AdminServiceBackupResponseSchema;
+  },
+  /**
+   * Check verifies that the store is consistent.
    *
    * @generated from rpc memsidecar.v1.AdminService.Check
    */
@@ -1661,7 +1554,7 @@ export const AdminService: GenService<{
     output: typeof AdminServiceCheckResponseSchema;
   },
   /**
-   * Doctor looks for anything that needs a person's attention.
+   * Doctor reports anything that needs a person's attention.
    *
    * @generated from rpc memsidecar.v1.AdminService.Doctor
    */
@@ -1669,16 +1562,6 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof AdminServiceDoctorRequestSchema;
     output: typeof AdminServiceDoctorResponseSchema;
-  },
-  /**
-   * Info says what this daemon is and how it does.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.Info
-   */
-  info: {
-    methodKind: "unary";
-    input: typeof AdminServiceInfoRequestSchema;
-    output: typeof AdminServiceInfoResponseSchema;
   },
   /**
    * Pause stops capture: messages of sessions and reflections are refused until Resume.
@@ -1701,77 +1584,7 @@ export const AdminService: GenService<{
     output: typeof AdminServiceResumeResponseSchema;
   },
   /**
-   * ListEdits lists edits of published files, made by hand or by other programs, that wait for a person.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.ListEdits
-   */
-  listEdits: {
-    methodKind: "unary";
-    input: typeof AdminServiceListEditsRequestSchema;
-    output: typeof AdminServiceListEditsResponseSchema;
-  },
-  /**
-   * GetEdit returns one edit with the changes that accepting it would make now.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.GetEdit
-   */
-  getEdit: {
-    methodKind: "unary";
-    input: typeof AdminServiceGetEditRequestSchema;
-    output: typeof AdminServiceGetEditResponseSchema;
-  },
-  /**
-   * ResolveEdit accepts an edit, as one operation, or discards it. Its bytes stay in quarantine/ either way.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.ResolveEdit
-   */
-  resolveEdit: {
-    methodKind: "unary";
-    input: typeof AdminServiceResolveEditRequestSchema;
-    output: typeof AdminServiceResolveEditResponseSchema;
-  },
-  /**
-   * Backup streams an archive of everything at one position of the journal. Writes go on meanwhile.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.Backup
-   */
-  backup: {
-    methodKind: "server_streaming";
-    input: typeof AdminServiceBackupRequestSchema;
-    output: typeof AdminServiceBackupResponseSchema;
-  },
-  /**
-   * Export streams what spaces hold, for other programs.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.Export
-   */
-  export: {
-    methodKind: "server_streaming";
-    input: typeof AdminServiceExportRequestSchema;
-    output: typeof AdminServiceExportResponseSchema;
-  },
-  /**
-   * Import takes in what Export wrote, or a memory.json. What is there already is not taken twice, so it may be repeated after any error.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.Import
-   */
-  import: {
-    methodKind: "client_streaming";
-    input: typeof AdminServiceImportRequestSchema;
-    output: typeof AdminServiceImportResponseSchema;
-  },
-  /**
-   * Compress merges old memories that are hardly used and say similar things. The originals stay, superseded, and can be restored.
-   *
-   * @generated from rpc memsidecar.v1.AdminService.Compress
-   */
-  compress: {
-    methodKind: "unary";
-    input: typeof AdminServiceCompressRequestSchema;
-    output: typeof AdminServiceCompressResponseSchema;
-  },
-  /**
-   * Stop ends the daemon: calls in progress are finished first. The response comes before it is gone.
+   * Stop ends the daemon after the calls in progress. The response is sent before the daemon ends.
    *
    * @generated from rpc memsidecar.v1.AdminService.Stop
    */

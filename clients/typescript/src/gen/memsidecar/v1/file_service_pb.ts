@@ -2,15 +2,23 @@
 // @generated from file memsidecar/v1/file_service.proto (package memsidecar.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Decider, Decision, Memory } from "./memory_pb.js";
+import { file_memsidecar_v1_memory } from "./memory_pb.js";
+import type { Change } from "./operation_pb.js";
+import { file_memsidecar_v1_operation } from "./operation_pb.js";
+import type { WriteResult } from "./write_pb.js";
+import { file_memsidecar_v1_write } from "./write_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file memsidecar/v1/file_service.proto.
  */
 export const file_memsidecar_v1_file_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZW1zaWRlY2FyL3YxL2ZpbGVfc2VydmljZS5wcm90bxINbWVtc2lkZWNhci52MSJHChdGaWxlU2VydmljZUNoZWNrUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIMCgRkYXRlGAIgASgJEg8KB2NvbnRlbnQYAyABKAwiSAoYRmlsZVNlcnZpY2VDaGVja1Jlc3BvbnNlEiwKCHByb2JsZW1zGAEgAygLMhoubWVtc2lkZWNhci52MS5GaWxlUHJvYmxlbSJbCgtGaWxlUHJvYmxlbRIMCgRsaW5lGAEgASgFEg4KBmNvbHVtbhgCIAEoBRIMCgRwYXRoGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDwoHcmVmdXNlZBgFIAEoCDJnCgtGaWxlU2VydmljZRJYCgVDaGVjaxImLm1lbXNpZGVjYXIudjEuRmlsZVNlcnZpY2VDaGVja1JlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlQ2hlY2tSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CiBtZW1zaWRlY2FyL3YxL2ZpbGVfc2VydmljZS5wcm90bxINbWVtc2lkZWNhci52MSJHChdGaWxlU2VydmljZUNoZWNrUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIMCgRkYXRlGAIgASgJEg8KB2NvbnRlbnQYAyABKAwiSAoYRmlsZVNlcnZpY2VDaGVja1Jlc3BvbnNlEiwKCHByb2JsZW1zGAEgAygLMhoubWVtc2lkZWNhci52MS5GaWxlUHJvYmxlbSJbCgtGaWxlUHJvYmxlbRIMCgRsaW5lGAEgASgFEg4KBmNvbHVtbhgCIAEoBRIMCgRwYXRoGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDwoHcmVmdXNlZBgFIAEoCCIbChlGaWxlU2VydmljZVB1Ymxpc2hSZXF1ZXN0Ii4KGkZpbGVTZXJ2aWNlUHVibGlzaFJlc3BvbnNlEhAKCHBvc2l0aW9uGAEgASgJIt4BCgRFZGl0EgoKAmlkGAEgASgJEg0KBXNwYWNlGAIgASgJEgwKBGZpbGUYAyABKAkSJQoEa2luZBgEIAEoDjIXLm1lbXNpZGVjYXIudjEuRWRpdEtpbmQSDwoHZGV0YWlscxgFIAMoCRIXCg9xdWFyYW50aW5lX3BhdGgYBiABKAkSLwoLZGV0ZWN0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWJhc2Vfb3BlcmF0aW9uX2lkGAggASgJEhAKCGluX3BsYWNlGAkgASgIIkQKG0ZpbGVTZXJ2aWNlTGlzdEVkaXRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJbChxGaWxlU2VydmljZUxpc3RFZGl0c1Jlc3BvbnNlEiIKBWVkaXRzGAEgAygLMhMubWVtc2lkZWNhci52MS5FZGl0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJOChlGaWxlU2VydmljZUdldEVkaXRSZXF1ZXN0EgoKAmlkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIoABChpGaWxlU2VydmljZUdldEVkaXRSZXNwb25zZRIhCgRlZGl0GAEgASgLMhMubWVtc2lkZWNhci52MS5FZGl0EiYKB2NoYW5nZXMYAiADKAsyFS5tZW1zaWRlY2FyLnYxLkNoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkicwodRmlsZVNlcnZpY2VSZXNvbHZlRWRpdFJlcXVlc3QSCgoCaWQYASABKAkSLQoKcmVzb2x1dGlvbhgCIAEoDjIZLm1lbXNpZGVjYXIudjEuUmVzb2x1dGlvbhIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkiTAoeRmlsZVNlcnZpY2VSZXNvbHZlRWRpdFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQitgMKCFByb3Bvc2FsEgoKAmlkGAEgASgJEg0KBXNwYWNlGAIgASgJEhAKCGxvZ19kYXRlGAMgASgJEi8KC3Byb3Bvc2VkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YBSABKAkSKQoIZGVjaXNpb24YBiABKA4yFy5tZW1zaWRlY2FyLnYxLkRlY2lzaW9uEisKC3Byb3Bvc2VkX2J5GAcgASgOMhYubWVtc2lkZWNhci52MS5EZWNpZGVyEhIKCnNlc3Npb25faWQYCCABKAkSEQoJdGFyZ2V0X2lkGAkgASgJEhcKD3RhcmdldF9yZXZpc2lvbhgKIAEoAxIOCgZiZWZvcmUYCyABKAkSJwoIcHJvcG9zZWQYDCABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRIrCgVzdGF0ZRgNIAEoDjIcLm1lbXNpZGVjYXIudjEuUHJvcG9zYWxTdGF0ZRIvCgtyZXNvbHZlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhbGUYDyABKAgihQEKH0ZpbGVTZXJ2aWNlTGlzdFByb3Bvc2Fsc1JlcXVlc3QSDQoFc3BhY2UYASABKAkSGAoQaW5jbHVkZV9yZXNvbHZlZBgCIAEoCBISCgphbGxfc3BhY2VzGAMgASgIEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJIngKIEZpbGVTZXJ2aWNlTGlzdFByb3Bvc2Fsc1Jlc3BvbnNlEioKCXByb3Bvc2FscxgBIAMoCzIXLm1lbXNpZGVjYXIudjEuUHJvcG9zYWwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEg8KB3BlbmRpbmcYAyABKAUiOgodRmlsZVNlcnZpY2VHZXRQcm9wb3NhbFJlcXVlc3QSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkicwoeRmlsZVNlcnZpY2VHZXRQcm9wb3NhbFJlc3BvbnNlEikKCHByb3Bvc2FsGAEgASgLMhcubWVtc2lkZWNhci52MS5Qcm9wb3NhbBImCgdjdXJyZW50GAIgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkilgEKIUZpbGVTZXJ2aWNlUmVzb2x2ZVByb3Bvc2FsUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIKCgJpZBgCIAEoCRItCgpyZXNvbHV0aW9uGAMgASgOMhkubWVtc2lkZWNhci52MS5SZXNvbHV0aW9uEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIOCgZyZWFzb24YBSABKAkiUAoiRmlsZVNlcnZpY2VSZXNvbHZlUHJvcG9zYWxSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0KlYKClJlc29sdXRpb24SGgoWUkVTT0xVVElPTl9VTlNQRUNJRklFRBAAEhUKEVJFU09MVVRJT05fQUNDRVBUEAESFQoRUkVTT0xVVElPTl9SRUpFQ1QQAiptCghFZGl0S2luZBIZChVFRElUX0tJTkRfVU5TUEVDSUZJRUQQABIVChFFRElUX0tJTkRfUkVGVVNFRBABEhcKE0VESVRfS0lORF9BTUJJR1VPVVMQAhIWChJFRElUX0tJTkRfQ09ORkxJQ1QQAyqFAQoNUHJvcG9zYWxTdGF0ZRIeChpQUk9QT1NBTF9TVEFURV9VTlNQRUNJRklFRBAAEhoKFlBST1BPU0FMX1NUQVRFX1BFTkRJTkcQARIbChdQUk9QT1NBTF9TVEFURV9BQ0NFUFRFRBACEhsKF1BST1BPU0FMX1NUQVRFX1JFSkVDVEVEEAMyzwYKC0ZpbGVTZXJ2aWNlElgKBUNoZWNrEiYubWVtc2lkZWNhci52MS5GaWxlU2VydmljZUNoZWNrUmVxdWVzdBonLm1lbXNpZGVjYXIudjEuRmlsZVNlcnZpY2VDaGVja1Jlc3BvbnNlEl4KB1B1Ymxpc2gSKC5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlUHVibGlzaFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlUHVibGlzaFJlc3BvbnNlEmQKCUxpc3RFZGl0cxIqLm1lbXNpZGVjYXIudjEuRmlsZVNlcnZpY2VMaXN0RWRpdHNSZXF1ZXN0GisubWVtc2lkZWNhci52MS5GaWxlU2VydmljZUxpc3RFZGl0c1Jlc3BvbnNlEl4KB0dldEVkaXQSKC5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlR2V0RWRpdFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlR2V0RWRpdFJlc3BvbnNlEmoKC1Jlc29sdmVFZGl0EiwubWVtc2lkZWNhci52MS5GaWxlU2VydmljZVJlc29sdmVFZGl0UmVxdWVzdBotLm1lbXNpZGVjYXIudjEuRmlsZVNlcnZpY2VSZXNvbHZlRWRpdFJlc3BvbnNlEnAKDUxpc3RQcm9wb3NhbHMSLi5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlTGlzdFByb3Bvc2Fsc1JlcXVlc3QaLy5tZW1zaWRlY2FyLnYxLkZpbGVTZXJ2aWNlTGlzdFByb3Bvc2Fsc1Jlc3BvbnNlEmoKC0dldFByb3Bvc2FsEiwubWVtc2lkZWNhci52MS5GaWxlU2VydmljZUdldFByb3Bvc2FsUmVxdWVzdBotLm1lbXNpZGVjYXIudjEuRmlsZVNlcnZpY2VHZXRQcm9wb3NhbFJlc3BvbnNlEnYKD1Jlc29sdmVQcm9wb3NhbBIwLm1lbXNpZGVjYXIudjEuRmlsZVNlcnZpY2VSZXNvbHZlUHJvcG9zYWxSZXF1ZXN0GjEubWVtc2lkZWNhci52MS5GaWxlU2VydmljZVJlc29sdmVQcm9wb3NhbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_memsidecar_v1_memory, file_memsidecar_v1_operation, file_memsidecar_v1_write]);
 
 /**
  * FileServiceCheckRequest holds the text of a file.
@@ -33,7 +41,7 @@ export type FileServiceCheckRequest = Message<"memsidecar.v1.FileServiceCheckReq
   date: string;
 
   /**
-   * All of the file, in UTF-8.
+   * The whole file, in UTF-8.
    *
    * @generated from field: bytes content = 3;
    */
@@ -48,13 +56,13 @@ export const FileServiceCheckRequestSchema: GenMessage<FileServiceCheckRequest> 
   messageDesc(file_memsidecar_v1_file_service, 0);
 
 /**
- * FileServiceCheckResponse lists what is wrong.
+ * FileServiceCheckResponse lists problems.
  *
  * @generated from message memsidecar.v1.FileServiceCheckResponse
  */
 export type FileServiceCheckResponse = Message<"memsidecar.v1.FileServiceCheckResponse"> & {
   /**
-   * In the order of the text, at most 50; empty when the file would be taken over.
+   * In the order of the text, at most 50; empty when the file would be adopted.
    *
    * @generated from field: repeated memsidecar.v1.FileProblem problems = 1;
    */
@@ -69,7 +77,7 @@ export const FileServiceCheckResponseSchema: GenMessage<FileServiceCheckResponse
   messageDesc(file_memsidecar_v1_file_service, 1);
 
 /**
- * FileProblem is one thing that is wrong with a file.
+ * FileProblem is one problem of a file.
  *
  * @generated from message memsidecar.v1.FileProblem
  */
@@ -89,7 +97,7 @@ export type FileProblem = Message<"memsidecar.v1.FileProblem"> & {
   column: number;
 
   /**
-   * Of the value, such as memories[3].salience; may be empty.
+   * Path of the value, such as memories[3].salience; may be empty.
    *
    * @generated from field: string path = 3;
    */
@@ -103,7 +111,7 @@ export type FileProblem = Message<"memsidecar.v1.FileProblem"> & {
   message: string;
 
   /**
-   * Whether the file would be refused; else it would wait for a person to decide.
+   * The file would be refused; else it would wait for a decision.
    *
    * @generated from field: bool refused = 5;
    */
@@ -118,13 +126,757 @@ export const FileProblemSchema: GenMessage<FileProblem> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_file_service, 2);
 
 /**
- * FileService looks at the published files.
+ * FileServicePublishRequest has no fields.
+ *
+ * @generated from message memsidecar.v1.FileServicePublishRequest
+ */
+export type FileServicePublishRequest = Message<"memsidecar.v1.FileServicePublishRequest"> & {
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServicePublishRequest.
+ * Use `create(FileServicePublishRequestSchema)` to create a new message.
+ */
+export const FileServicePublishRequestSchema: GenMessage<FileServicePublishRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 3);
+
+/**
+ * FileServicePublishResponse reports the state of the files.
+ *
+ * @generated from message memsidecar.v1.FileServicePublishResponse
+ */
+export type FileServicePublishResponse = Message<"memsidecar.v1.FileServicePublishResponse"> & {
+  /**
+   * The files hold everything up to this position of the journal.
+   *
+   * @generated from field: string position = 1;
+   */
+  position: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServicePublishResponse.
+ * Use `create(FileServicePublishResponseSchema)` to create a new message.
+ */
+export const FileServicePublishResponseSchema: GenMessage<FileServicePublishResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 4);
+
+/**
+ * Edit is an external change of a published file that waits for a decision.
+ *
+ * @generated from message memsidecar.v1.Edit
+ */
+export type Edit = Message<"memsidecar.v1.Edit"> & {
+  /**
+   * Id, for GetEdit and ResolveEdit.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Space of the file.
+   *
+   * @generated from field: string space = 2;
+   */
+  space: string;
+
+  /**
+   * Name of the file, relative to the data directory.
+   *
+   * @generated from field: string file = 3;
+   */
+  file: string;
+
+  /**
+   * Why it waits.
+   *
+   * @generated from field: memsidecar.v1.EditKind kind = 4;
+   */
+  kind: EditKind;
+
+  /**
+   * Findings, for people; without memory text.
+   *
+   * @generated from field: repeated string details = 5;
+   */
+  details: string[];
+
+  /**
+   * Path of the quarantined bytes, relative to the data directory.
+   *
+   * @generated from field: string quarantine_path = 6;
+   */
+  quarantinePath: string;
+
+  /**
+   * When it was detected.
+   *
+   * @generated from field: google.protobuf.Timestamp detected_at = 7;
+   */
+  detectedAt?: Timestamp | undefined;
+
+  /**
+   * Newest operation in the file that was edited; empty when not known.
+   *
+   * @generated from field: string base_operation_id = 8;
+   */
+  baseOperationId: string;
+
+  /**
+   * The edited file is still in place, and is not published over until the edit is resolved.
+   *
+   * @generated from field: bool in_place = 9;
+   */
+  inPlace: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.Edit.
+ * Use `create(EditSchema)` to create a new message.
+ */
+export const EditSchema: GenMessage<Edit> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 5);
+
+/**
+ * FileServiceListEditsRequest selects edits.
+ *
+ * @generated from message memsidecar.v1.FileServiceListEditsRequest
+ */
+export type FileServiceListEditsRequest = Message<"memsidecar.v1.FileServiceListEditsRequest"> & {
+  /**
+   * 1 to 1,000; default 100.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceListEditsRequest.
+ * Use `create(FileServiceListEditsRequestSchema)` to create a new message.
+ */
+export const FileServiceListEditsRequestSchema: GenMessage<FileServiceListEditsRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 6);
+
+/**
+ * FileServiceListEditsResponse is one page.
+ *
+ * @generated from message memsidecar.v1.FileServiceListEditsResponse
+ */
+export type FileServiceListEditsResponse = Message<"memsidecar.v1.FileServiceListEditsResponse"> & {
+  /**
+   * Oldest first.
+   *
+   * @generated from field: repeated memsidecar.v1.Edit edits = 1;
+   */
+  edits: Edit[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceListEditsResponse.
+ * Use `create(FileServiceListEditsResponseSchema)` to create a new message.
+ */
+export const FileServiceListEditsResponseSchema: GenMessage<FileServiceListEditsResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 7);
+
+/**
+ * FileServiceGetEditRequest names an edit.
+ *
+ * @generated from message memsidecar.v1.FileServiceGetEditRequest
+ */
+export type FileServiceGetEditRequest = Message<"memsidecar.v1.FileServiceGetEditRequest"> & {
+  /**
+   * Id of the edit, or an unambiguous prefix of it.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceGetEditRequest.
+ * Use `create(FileServiceGetEditRequestSchema)` to create a new message.
+ */
+export const FileServiceGetEditRequestSchema: GenMessage<FileServiceGetEditRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 8);
+
+/**
+ * FileServiceGetEditResponse is one page of an edit.
+ *
+ * @generated from message memsidecar.v1.FileServiceGetEditResponse
+ */
+export type FileServiceGetEditResponse = Message<"memsidecar.v1.FileServiceGetEditResponse"> & {
+  /**
+   * The edit.
+   *
+   * @generated from field: memsidecar.v1.Edit edit = 1;
+   */
+  edit?: Edit | undefined;
+
+  /**
+   * The changes that accepting it would make now; empty when it is refused.
+   *
+   * @generated from field: repeated memsidecar.v1.Change changes = 2;
+   */
+  changes: Change[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceGetEditResponse.
+ * Use `create(FileServiceGetEditResponseSchema)` to create a new message.
+ */
+export const FileServiceGetEditResponseSchema: GenMessage<FileServiceGetEditResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 9);
+
+/**
+ * FileServiceResolveEditRequest decides an edit.
+ *
+ * @generated from message memsidecar.v1.FileServiceResolveEditRequest
+ */
+export type FileServiceResolveEditRequest = Message<"memsidecar.v1.FileServiceResolveEditRequest"> & {
+  /**
+   * Id of the edit, or an unambiguous prefix of it.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * ACCEPT adopts the edit; FAILED_PRECONDITION when it is refused, and the details say what to fix. REJECT drops it
+   * and publishes the file again.
+   *
+   * @generated from field: memsidecar.v1.Resolution resolution = 2;
+   */
+  resolution: Resolution;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 3;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceResolveEditRequest.
+ * Use `create(FileServiceResolveEditRequestSchema)` to create a new message.
+ */
+export const FileServiceResolveEditRequestSchema: GenMessage<FileServiceResolveEditRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 10);
+
+/**
+ * FileServiceResolveEditResponse reports the result.
+ *
+ * @generated from message memsidecar.v1.FileServiceResolveEditResponse
+ */
+export type FileServiceResolveEditResponse = Message<"memsidecar.v1.FileServiceResolveEditResponse"> & {
+  /**
+   * The operation that adopted the edit; none when nothing changed.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceResolveEditResponse.
+ * Use `create(FileServiceResolveEditResponseSchema)` to create a new message.
+ */
+export const FileServiceResolveEditResponseSchema: GenMessage<FileServiceResolveEditResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 11);
+
+/**
+ * Proposal is a proposed change of a memory.
+ *
+ * @generated from message memsidecar.v1.Proposal
+ */
+export type Proposal = Message<"memsidecar.v1.Proposal"> & {
+  /**
+   * Id of the proposal and of its entry in the daily log.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Space.
+   *
+   * @generated from field: string space = 2;
+   */
+  space: string;
+
+  /**
+   * Date of the daily log that holds it.
+   *
+   * @generated from field: string log_date = 3;
+   */
+  logDate: string;
+
+  /**
+   * When it was proposed.
+   *
+   * @generated from field: google.protobuf.Timestamp proposed_at = 4;
+   */
+  proposedAt?: Timestamp | undefined;
+
+  /**
+   * UPPER_SNAKE name of the reason why it was not made at once, such as REVIEW_LOST_NUMBER.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * UPDATE, or DELETE, which retires.
+   *
+   * @generated from field: memsidecar.v1.Decision decision = 6;
+   */
+  decision: Decision;
+
+  /**
+   * Who proposed it.
+   *
+   * @generated from field: memsidecar.v1.Decider proposed_by = 7;
+   */
+  proposedBy: Decider;
+
+  /**
+   * Session that it was learnt in; may be empty.
+   *
+   * @generated from field: string session_id = 8;
+   */
+  sessionId: string;
+
+  /**
+   * The memory.
+   *
+   * @generated from field: string target_id = 9;
+   */
+  targetId: string;
+
+  /**
+   * Revision of that memory when it was proposed.
+   *
+   * @generated from field: int64 target_revision = 10;
+   */
+  targetRevision: bigint;
+
+  /**
+   * Text of that memory when it was proposed.
+   *
+   * @generated from field: string before = 11;
+   */
+  before: string;
+
+  /**
+   * The memory's new values; absent for DELETE.
+   *
+   * @generated from field: memsidecar.v1.Memory proposed = 12;
+   */
+  proposed?: Memory | undefined;
+
+  /**
+   * Whether it was decided.
+   *
+   * @generated from field: memsidecar.v1.ProposalState state = 13;
+   */
+  state: ProposalState;
+
+  /**
+   * When it was decided.
+   *
+   * @generated from field: google.protobuf.Timestamp resolved_at = 14;
+   */
+  resolvedAt?: Timestamp | undefined;
+
+  /**
+   * The memory changed or was removed since, so the proposal can only be rejected.
+   *
+   * @generated from field: bool stale = 15;
+   */
+  stale: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.Proposal.
+ * Use `create(ProposalSchema)` to create a new message.
+ */
+export const ProposalSchema: GenMessage<Proposal> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 12);
+
+/**
+ * FileServiceListProposalsRequest selects proposals.
+ *
+ * @generated from message memsidecar.v1.FileServiceListProposalsRequest
+ */
+export type FileServiceListProposalsRequest = Message<"memsidecar.v1.FileServiceListProposalsRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * Include resolved proposals.
+   *
+   * @generated from field: bool include_resolved = 2;
+   */
+  includeResolved: boolean;
+
+  /**
+   * Return the proposals of all spaces. Not together with space.
+   *
+   * @generated from field: bool all_spaces = 3;
+   */
+  allSpaces: boolean;
+
+  /**
+   * 1 to 1,000; default 100.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceListProposalsRequest.
+ * Use `create(FileServiceListProposalsRequestSchema)` to create a new message.
+ */
+export const FileServiceListProposalsRequestSchema: GenMessage<FileServiceListProposalsRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 13);
+
+/**
+ * FileServiceListProposalsResponse is one page.
+ *
+ * @generated from message memsidecar.v1.FileServiceListProposalsResponse
+ */
+export type FileServiceListProposalsResponse = Message<"memsidecar.v1.FileServiceListProposalsResponse"> & {
+  /**
+   * Oldest first.
+   *
+   * @generated from field: repeated memsidecar.v1.Proposal proposals = 1;
+   */
+  proposals: Proposal[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of proposals of the selected spaces that wait, on all pages.
+   *
+   * @generated from field: int32 pending = 3;
+   */
+  pending: number;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceListProposalsResponse.
+ * Use `create(FileServiceListProposalsResponseSchema)` to create a new message.
+ */
+export const FileServiceListProposalsResponseSchema: GenMessage<FileServiceListProposalsResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 14);
+
+/**
+ * FileServiceGetProposalRequest names a proposal.
+ *
+ * @generated from message memsidecar.v1.FileServiceGetProposalRequest
+ */
+export type FileServiceGetProposalRequest = Message<"memsidecar.v1.FileServiceGetProposalRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The proposal.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceGetProposalRequest.
+ * Use `create(FileServiceGetProposalRequestSchema)` to create a new message.
+ */
+export const FileServiceGetProposalRequestSchema: GenMessage<FileServiceGetProposalRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 15);
+
+/**
+ * FileServiceGetProposalResponse holds the proposal.
+ *
+ * @generated from message memsidecar.v1.FileServiceGetProposalResponse
+ */
+export type FileServiceGetProposalResponse = Message<"memsidecar.v1.FileServiceGetProposalResponse"> & {
+  /**
+   * The proposal.
+   *
+   * @generated from field: memsidecar.v1.Proposal proposal = 1;
+   */
+  proposal?: Proposal | undefined;
+
+  /**
+   * Its memory now; absent when it was removed.
+   *
+   * @generated from field: memsidecar.v1.Memory current = 2;
+   */
+  current?: Memory | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceGetProposalResponse.
+ * Use `create(FileServiceGetProposalResponseSchema)` to create a new message.
+ */
+export const FileServiceGetProposalResponseSchema: GenMessage<FileServiceGetProposalResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 16);
+
+/**
+ * FileServiceResolveProposalRequest decides a proposal.
+ *
+ * @generated from message memsidecar.v1.FileServiceResolveProposalRequest
+ */
+export type FileServiceResolveProposalRequest = Message<"memsidecar.v1.FileServiceResolveProposalRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The proposal.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * The decision.
+   *
+   * @generated from field: memsidecar.v1.Resolution resolution = 3;
+   */
+  resolution: Resolution;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceResolveProposalRequest.
+ * Use `create(FileServiceResolveProposalRequestSchema)` to create a new message.
+ */
+export const FileServiceResolveProposalRequestSchema: GenMessage<FileServiceResolveProposalRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 17);
+
+/**
+ * FileServiceResolveProposalResponse reports the result.
+ *
+ * @generated from message memsidecar.v1.FileServiceResolveProposalResponse
+ */
+export type FileServiceResolveProposalResponse = Message<"memsidecar.v1.FileServiceResolveProposalResponse"> & {
+  /**
+   * The outcome of the memory when the proposal was accepted, else of the proposal; DUPLICATE with ALREADY_RESOLVED
+   * when it was decided the same way before.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.FileServiceResolveProposalResponse.
+ * Use `create(FileServiceResolveProposalResponseSchema)` to create a new message.
+ */
+export const FileServiceResolveProposalResponseSchema: GenMessage<FileServiceResolveProposalResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_file_service, 18);
+
+/**
+ * Resolution is a person's decision.
+ *
+ * @generated from enum memsidecar.v1.Resolution
+ */
+export enum Resolution {
+  /**
+   * Not given; refused.
+   *
+   * @generated from enum value: RESOLUTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Make the change.
+   *
+   * @generated from enum value: RESOLUTION_ACCEPT = 1;
+   */
+  ACCEPT = 1,
+
+  /**
+   * Do not make the change.
+   *
+   * @generated from enum value: RESOLUTION_REJECT = 2;
+   */
+  REJECT = 2,
+}
+
+/**
+ * Describes the enum memsidecar.v1.Resolution.
+ */
+export const ResolutionSchema: GenEnum<Resolution> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_file_service, 0);
+
+/**
+ * EditKind is the reason why an edit was not adopted at once.
+ *
+ * @generated from enum memsidecar.v1.EditKind
+ */
+export enum EditKind {
+  /**
+   * Not known to this version.
+   *
+   * @generated from enum value: EDIT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The file cannot be parsed as what it should hold.
+   *
+   * @generated from enum value: EDIT_KIND_REFUSED = 1;
+   */
+  REFUSED = 1,
+
+  /**
+   * The file can be parsed, but would change too much, or its base is not known.
+   *
+   * @generated from enum value: EDIT_KIND_AMBIGUOUS = 2;
+   */
+  AMBIGUOUS = 2,
+
+  /**
+   * The edit was adopted, except for fields that the daemon had changed in the meantime too.
+   *
+   * @generated from enum value: EDIT_KIND_CONFLICT = 3;
+   */
+  CONFLICT = 3,
+}
+
+/**
+ * Describes the enum memsidecar.v1.EditKind.
+ */
+export const EditKindSchema: GenEnum<EditKind> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_file_service, 1);
+
+/**
+ * ProposalState says whether a proposal was decided.
+ *
+ * @generated from enum memsidecar.v1.ProposalState
+ */
+export enum ProposalState {
+  /**
+   * Not known to this version.
+   *
+   * @generated from enum value: PROPOSAL_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Waits.
+   *
+   * @generated from enum value: PROPOSAL_STATE_PENDING = 1;
+   */
+  PENDING = 1,
+
+  /**
+   * Accepted.
+   *
+   * @generated from enum value: PROPOSAL_STATE_ACCEPTED = 2;
+   */
+  ACCEPTED = 2,
+
+  /**
+   * Rejected.
+   *
+   * @generated from enum value: PROPOSAL_STATE_REJECTED = 3;
+   */
+  REJECTED = 3,
+}
+
+/**
+ * Describes the enum memsidecar.v1.ProposalState.
+ */
+export const ProposalStateSchema: GenEnum<ProposalState> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_file_service, 2);
+
+/**
+ * FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
+ * published files, and proposed changes of memories.
  *
  * @generated from service memsidecar.v1.FileService
  */
 export const FileService: GenService<{
   /**
-   * Check says what would become of a text if it were saved as memory.json or as the daily log of a day. It changes nothing.
+   * Check reports problems of a text as if it were saved as memory.json or as the daily log of a day. It changes
+   * nothing.
    *
    * @generated from rpc memsidecar.v1.FileService.Check
    */
@@ -132,6 +884,80 @@ export const FileService: GenService<{
     methodKind: "unary";
     input: typeof FileServiceCheckRequestSchema;
     output: typeof FileServiceCheckResponseSchema;
+  },
+  /**
+   * Publish writes memory.json and all other published files now.
+   *
+   * @generated from rpc memsidecar.v1.FileService.Publish
+   */
+  publish: {
+    methodKind: "unary";
+    input: typeof FileServicePublishRequestSchema;
+    output: typeof FileServicePublishResponseSchema;
+  },
+  /**
+   * ListEdits returns edits of published files that wait for a decision page by page, oldest first.
+   *
+   * @generated from rpc memsidecar.v1.FileService.ListEdits
+   */
+  listEdits: {
+    methodKind: "unary";
+    input: typeof FileServiceListEditsRequestSchema;
+    output: typeof FileServiceListEditsResponseSchema;
+  },
+  /**
+   * GetEdit returns one edit, with the changes that accepting it would make now, page by page.
+   *
+   * @generated from rpc memsidecar.v1.FileService.GetEdit
+   */
+  getEdit: {
+    methodKind: "unary";
+    input: typeof FileServiceGetEditRequestSchema;
+    output: typeof FileServiceGetEditResponseSchema;
+  },
+  /**
+   * ResolveEdit accepts an edit, as one operation, or rejects it. Its bytes stay in quarantine/ in both cases.
+   *
+   * @generated from rpc memsidecar.v1.FileService.ResolveEdit
+   */
+  resolveEdit: {
+    methodKind: "unary";
+    input: typeof FileServiceResolveEditRequestSchema;
+    output: typeof FileServiceResolveEditResponseSchema;
+  },
+  /**
+   * ListProposals returns proposed changes of memories that wait for a decision page by page, oldest first; on request
+   * also resolved ones. A change is proposed, not made, when it would lose a number, a name, a negation or most of a
+   * text, or would retire a memory that the user saved.
+   *
+   * @generated from rpc memsidecar.v1.FileService.ListProposals
+   */
+  listProposals: {
+    methodKind: "unary";
+    input: typeof FileServiceListProposalsRequestSchema;
+    output: typeof FileServiceListProposalsResponseSchema;
+  },
+  /**
+   * GetProposal returns one proposal, with its memory now.
+   *
+   * @generated from rpc memsidecar.v1.FileService.GetProposal
+   */
+  getProposal: {
+    methodKind: "unary";
+    input: typeof FileServiceGetProposalRequestSchema;
+    output: typeof FileServiceGetProposalResponseSchema;
+  },
+  /**
+   * ResolveProposal accepts a proposal, which makes the change, or rejects it. Both are one operation that can be
+   * undone; then the proposal waits again. FAILED_PRECONDITION when the memory changed since and the resolution is
+   * accept.
+   *
+   * @generated from rpc memsidecar.v1.FileService.ResolveProposal
+   */
+  resolveProposal: {
+    methodKind: "unary";
+    input: typeof FileServiceResolveProposalRequestSchema;
+    output: typeof FileServiceResolveProposalResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_memsidecar_v1_file_service, 0);

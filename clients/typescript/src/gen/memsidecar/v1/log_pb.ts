@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/log.proto.
  */
 export const file_memsidecar_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdtZW1zaWRlY2FyL3YxL2xvZy5wcm90bxINbWVtc2lkZWNhci52MSKQAQoGTG9nRGF5EgwKBGRhdGUYASABKAkSDwoHc3VtbWFyeRgCIAEoCRIQCghhcmNoaXZlZBgDIAEoCBIQCghyZXZpc2lvbhgEIAEoAxITCgtlbnRyeV9jb3VudBgFIAEoBRIuCgpkZWxldGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKrAQoITG9nRW50cnkSCgoCaWQYASABKAkSDAoEdGltZRgCIAEoCRImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdHlwZRgEIAEoCRIPCgdjb250ZW50GAUgASgJEhAKCGNhdGVnb3J5GAYgASgJEgwKBHRvb2wYByABKAkSDQoFZXJyb3IYCCABKAkSDwoHc2Vzc2lvbhgJIAEoCSKAAgoLQXJjaGl2ZWRMb2cSCgoCaWQYASABKAkSDAoEZGF0ZRgCIAEoCRITCgtlbnRyeV9jb3VudBgDIAEoBRIPCgdzdW1tYXJ5GAQgASgJEhsKE3Byb21vdGVkX21lbW9yeV9pZHMYBSADKAkSLwoLYXJjaGl2ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWFyY2hpdmVfb3BlcmF0aW9uGAcgASgDEi4KCmRlbGV0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKEGRlbGV0ZV9vcGVyYXRpb24YCSABKANiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChdtZW1zaWRlY2FyL3YxL2xvZy5wcm90bxINbWVtc2lkZWNhci52MSKQAQoGTG9nRGF5EgwKBGRhdGUYASABKAkSDwoHc3VtbWFyeRgCIAEoCRIQCghhcmNoaXZlZBgDIAEoCBIQCghyZXZpc2lvbhgEIAEoAxITCgtlbnRyeV9jb3VudBgFIAEoBRIuCgpkZWxldGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKuAQoITG9nRW50cnkSCgoCaWQYASABKAkSDAoEdGltZRgCIAEoCRImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdHlwZRgEIAEoCRIPCgdjb250ZW50GAUgASgJEhAKCGNhdGVnb3J5GAYgASgJEgwKBHRvb2wYByABKAkSDQoFZXJyb3IYCCABKAkSEgoKc2Vzc2lvbl9pZBgJIAEoCSKGAgoLQXJjaGl2ZWRMb2cSCgoCaWQYASABKAkSDAoEZGF0ZRgCIAEoCRITCgtlbnRyeV9jb3VudBgDIAEoBRIPCgdzdW1tYXJ5GAQgASgJEhsKE3Byb21vdGVkX21lbW9yeV9pZHMYBSADKAkSLwoLYXJjaGl2ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKFGFyY2hpdmVfb3BlcmF0aW9uX2lkGAcgASgJEi4KCmRlbGV0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKE2RlbGV0ZV9vcGVyYXRpb25faWQYCSABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * LogDay is what is known of a daily log beside its entries.
+ * LogDay is the header of a daily log.
  *
  * @generated from message memsidecar.v1.LogDay
  */
@@ -28,21 +28,21 @@ export type LogDay = Message<"memsidecar.v1.LogDay"> & {
   date: string;
 
   /**
-   * Set when the day was archived.
+   * Summary of the day; set when the day is archived.
    *
    * @generated from field: string summary = 2;
    */
   summary: string;
 
   /**
-   * The day was summarised and what was worth keeping became memories.
+   * The day was summarised, and its important entries became memories.
    *
    * @generated from field: bool archived = 3;
    */
   archived: boolean;
 
   /**
-   * Number that grows with every change of the day or an entry.
+   * Grows with every change of the day or of an entry.
    *
    * @generated from field: int64 revision = 4;
    */
@@ -56,7 +56,7 @@ export type LogDay = Message<"memsidecar.v1.LogDay"> & {
   entryCount: number;
 
   /**
-   * When the log was deleted, once it was archived: its summary is left, and what memories were made of it. Absent while the log is there.
+   * When the archived log was deleted. Its summary and the memories made of it remain. Absent while the log exists.
    *
    * @generated from field: google.protobuf.Timestamp deleted_at = 6;
    */
@@ -71,7 +71,7 @@ export const LogDaySchema: GenMessage<LogDay> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_log, 0);
 
 /**
- * LogEntry is one line of a daily log.
+ * LogEntry is one entry of a daily log.
  *
  * @generated from message memsidecar.v1.LogEntry
  */
@@ -91,7 +91,7 @@ export type LogEntry = Message<"memsidecar.v1.LogEntry"> & {
   time: string;
 
   /**
-   * The same instant; absent when only the time of day is known.
+   * The same as an instant; absent when only the time of day is known.
    *
    * @generated from field: google.protobuf.Timestamp at = 3;
    */
@@ -119,14 +119,14 @@ export type LogEntry = Message<"memsidecar.v1.LogEntry"> & {
   category: string;
 
   /**
-   * Name of the tool concerned; may be empty.
+   * Name of the tool; may be empty.
    *
    * @generated from field: string tool = 7;
    */
   tool: string;
 
   /**
-   * What went wrong; may be empty.
+   * Error message; may be empty.
    *
    * @generated from field: string error = 8;
    */
@@ -135,9 +135,9 @@ export type LogEntry = Message<"memsidecar.v1.LogEntry"> & {
   /**
    * Session that the entry belongs to; may be empty.
    *
-   * @generated from field: string session = 9;
+   * @generated from field: string session_id = 9;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -148,13 +148,13 @@ export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_log, 1);
 
 /**
- * ArchivedLog says what became of a daily log: it was archived, and perhaps deleted since.
+ * ArchivedLog is the record of a daily log that was archived and perhaps deleted since.
  *
  * @generated from message memsidecar.v1.ArchivedLog
  */
 export type ArchivedLog = Message<"memsidecar.v1.ArchivedLog"> & {
   /**
-   * Names the record: the date, or the date, a dot and a number when a log of that date was begun anew after it had been deleted.
+   * The date. When a log of that date was started again after its deletion: the date, a dot and a number.
    *
    * @generated from field: string id = 1;
    */
@@ -175,46 +175,46 @@ export type ArchivedLog = Message<"memsidecar.v1.ArchivedLog"> & {
   entryCount: number;
 
   /**
-   * The summary written then; may be empty.
+   * Summary that was written then; may be empty.
    *
    * @generated from field: string summary = 4;
    */
   summary: string;
 
   /**
-   * Memories made of it, that of its summary among them.
+   * Memories made of the log, including that of its summary.
    *
    * @generated from field: repeated string promoted_memory_ids = 5;
    */
   promotedMemoryIds: string[];
 
   /**
-   * When it was archived last.
+   * When it was last archived.
    *
    * @generated from field: google.protobuf.Timestamp archived_at = 6;
    */
   archivedAt?: Timestamp | undefined;
 
   /**
-   * The operation that did that.
+   * The operation that archived it.
    *
-   * @generated from field: int64 archive_operation = 7;
+   * @generated from field: string archive_operation_id = 7;
    */
-  archiveOperation: bigint;
+  archiveOperationId: string;
 
   /**
-   * When it was deleted; absent while the log is there.
+   * When it was deleted; absent while the log exists.
    *
    * @generated from field: google.protobuf.Timestamp deleted_at = 8;
    */
   deletedAt?: Timestamp | undefined;
 
   /**
-   * The operation that did that; undoing it brings the log back.
+   * The operation that deleted it; undo that operation to restore the log.
    *
-   * @generated from field: int64 delete_operation = 9;
+   * @generated from field: string delete_operation_id = 9;
    */
-  deleteOperation: bigint;
+  deleteOperationId: string;
 };
 
 /**

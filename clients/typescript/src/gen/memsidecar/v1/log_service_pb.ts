@@ -16,16 +16,16 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/log_service.proto.
  */
 export const file_memsidecar_v1_log_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tZW1zaWRlY2FyL3YxL2xvZ19zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoMBCgtOZXdMb2dFbnRyeRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdHlwZRgCIAEoCRIPCgdjb250ZW50GAMgASgJEhAKCGNhdGVnb3J5GAQgASgJEgwKBHRvb2wYBSABKAkSDQoFZXJyb3IYBiABKAkifwoXTG9nU2VydmljZUFwcGVuZFJlcXVlc3QSDQoFc3BhY2UYASABKAkSKwoHZW50cmllcxgCIAMoCzIaLm1lbXNpZGVjYXIudjEuTmV3TG9nRW50cnkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEg8KB3Nlc3Npb24YBCABKAkiRgoYTG9nU2VydmljZUFwcGVuZFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQiMwoUTG9nU2VydmljZUdldFJlcXVlc3QSDQoFc3BhY2UYASABKAkSDAoEZGF0ZRgCIAEoCSKTAQoVTG9nU2VydmljZUdldFJlc3BvbnNlEiIKA2RheRgBIAEoCzIVLm1lbXNpZGVjYXIudjEuTG9nRGF5EigKB2VudHJpZXMYAiADKAsyFy5tZW1zaWRlY2FyLnYxLkxvZ0VudHJ5EiwKCGFyY2hpdmVkGAMgAygLMhoubWVtc2lkZWNhci52MS5BcmNoaXZlZExvZyKAAQoVTG9nU2VydmljZUxpc3RSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKBGZyb20YAiABKAkSCgoCdG8YAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSFwoPaW5jbHVkZV9kZWxldGVkGAYgASgIIlYKFkxvZ1NlcnZpY2VMaXN0UmVzcG9uc2USIwoEZGF5cxgBIAMoCzIVLm1lbXNpZGVjYXIudjEuTG9nRGF5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKOAgoKTG9nU2VydmljZRJZCgZBcHBlbmQSJi5tZW1zaWRlY2FyLnYxLkxvZ1NlcnZpY2VBcHBlbmRSZXF1ZXN0GicubWVtc2lkZWNhci52MS5Mb2dTZXJ2aWNlQXBwZW5kUmVzcG9uc2USUAoDR2V0EiMubWVtc2lkZWNhci52MS5Mb2dTZXJ2aWNlR2V0UmVxdWVzdBokLm1lbXNpZGVjYXIudjEuTG9nU2VydmljZUdldFJlc3BvbnNlElMKBExpc3QSJC5tZW1zaWRlY2FyLnYxLkxvZ1NlcnZpY2VMaXN0UmVxdWVzdBolLm1lbXNpZGVjYXIudjEuTG9nU2VydmljZUxpc3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_write]);
+  fileDesc("Ch9tZW1zaWRlY2FyL3YxL2xvZ19zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoMBCgtOZXdMb2dFbnRyeRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEdHlwZRgCIAEoCRIPCgdjb250ZW50GAMgASgJEhAKCGNhdGVnb3J5GAQgASgJEgwKBHRvb2wYBSABKAkSDQoFZXJyb3IYBiABKAkikgEKF0xvZ1NlcnZpY2VBcHBlbmRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEisKB2VudHJpZXMYAiADKAsyGi5tZW1zaWRlY2FyLnYxLk5ld0xvZ0VudHJ5EhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEg4KBnJlYXNvbhgFIAEoCSJGChhMb2dTZXJ2aWNlQXBwZW5kUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdCJaChRMb2dTZXJ2aWNlR2V0UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIMCgRkYXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIqwBChVMb2dTZXJ2aWNlR2V0UmVzcG9uc2USIgoDZGF5GAEgASgLMhUubWVtc2lkZWNhci52MS5Mb2dEYXkSKAoHZW50cmllcxgCIAMoCzIXLm1lbXNpZGVjYXIudjEuTG9nRW50cnkSLAoIYXJjaGl2ZWQYAyADKAsyGi5tZW1zaWRlY2FyLnYxLkFyY2hpdmVkTG9nEhcKD25leHRfcGFnZV90b2tlbhgEIAEoCSKMAQoVTG9nU2VydmljZUxpc3RSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnN0YXJ0X2RhdGUYAiABKAkSEAoIZW5kX2RhdGUYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSFwoPaW5jbHVkZV9kZWxldGVkGAYgASgIIlYKFkxvZ1NlcnZpY2VMaXN0UmVzcG9uc2USIwoEZGF5cxgBIAMoCzIVLm1lbXNpZGVjYXIudjEuTG9nRGF5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKOAgoKTG9nU2VydmljZRJZCgZBcHBlbmQSJi5tZW1zaWRlY2FyLnYxLkxvZ1NlcnZpY2VBcHBlbmRSZXF1ZXN0GicubWVtc2lkZWNhci52MS5Mb2dTZXJ2aWNlQXBwZW5kUmVzcG9uc2USUAoDR2V0EiMubWVtc2lkZWNhci52MS5Mb2dTZXJ2aWNlR2V0UmVxdWVzdBokLm1lbXNpZGVjYXIudjEuTG9nU2VydmljZUdldFJlc3BvbnNlElMKBExpc3QSJC5tZW1zaWRlY2FyLnYxLkxvZ1NlcnZpY2VMaXN0UmVxdWVzdBolLm1lbXNpZGVjYXIudjEuTG9nU2VydmljZUxpc3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_write]);
 
 /**
- * NewLogEntry is an entry to be appended.
+ * NewLogEntry is an entry to append.
  *
  * @generated from message memsidecar.v1.NewLogEntry
  */
 export type NewLogEntry = Message<"memsidecar.v1.NewLogEntry"> & {
   /**
-   * Default now. Decides the day and the time of day, in the daemon's time zone; at most 24 hours ahead.
+   * Default now. Determines day and time of day, in the daemon's time zone; at most 24 hours ahead.
    *
    * @generated from field: google.protobuf.Timestamp at = 1;
    */
@@ -53,14 +53,14 @@ export type NewLogEntry = Message<"memsidecar.v1.NewLogEntry"> & {
   category: string;
 
   /**
-   * Name of the tool concerned; at most 200 characters.
+   * Name of the tool; at most 200 characters, optional.
    *
    * @generated from field: string tool = 5;
    */
   tool: string;
 
   /**
-   * What went wrong; at most 8,000 characters.
+   * Error message; at most 8,000 characters, optional.
    *
    * @generated from field: string error = 6;
    */
@@ -75,7 +75,7 @@ export const NewLogEntrySchema: GenMessage<NewLogEntry> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_log_service, 0);
 
 /**
- * LogServiceAppendRequest asks to append entries.
+ * LogServiceAppendRequest holds entries to append.
  *
  * @generated from message memsidecar.v1.LogServiceAppendRequest
  */
@@ -95,7 +95,7 @@ export type LogServiceAppendRequest = Message<"memsidecar.v1.LogServiceAppendReq
   entries: NewLogEntry[];
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 3;
    */
@@ -104,9 +104,16 @@ export type LogServiceAppendRequest = Message<"memsidecar.v1.LogServiceAppendReq
   /**
    * Session that the entries belong to; optional.
    *
-   * @generated from field: string session = 4;
+   * @generated from field: string session_id = 4;
    */
-  session: string;
+  sessionId: string;
+
+  /**
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
 };
 
 /**
@@ -117,13 +124,13 @@ export const LogServiceAppendRequestSchema: GenMessage<LogServiceAppendRequest> 
   messageDesc(file_memsidecar_v1_log_service, 1);
 
 /**
- * LogServiceAppendResponse says what became of each entry.
+ * LogServiceAppendResponse reports the result of each entry.
  *
  * @generated from message memsidecar.v1.LogServiceAppendResponse
  */
 export type LogServiceAppendResponse = Message<"memsidecar.v1.LogServiceAppendResponse"> & {
   /**
-   * Operation number and one outcome per entry.
+   * One outcome per entry.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -156,6 +163,20 @@ export type LogServiceGetRequest = Message<"memsidecar.v1.LogServiceGetRequest">
    * @generated from field: string date = 2;
    */
   date: string;
+
+  /**
+   * 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -166,31 +187,38 @@ export const LogServiceGetRequestSchema: GenMessage<LogServiceGetRequest> = /*@_
   messageDesc(file_memsidecar_v1_log_service, 3);
 
 /**
- * LogServiceGetResponse holds one day.
+ * LogServiceGetResponse is one page of a day.
  *
  * @generated from message memsidecar.v1.LogServiceGetResponse
  */
 export type LogServiceGetResponse = Message<"memsidecar.v1.LogServiceGetResponse"> & {
   /**
-   * What is known of the day.
+   * Header of the day.
    *
    * @generated from field: memsidecar.v1.LogDay day = 1;
    */
   day?: LogDay | undefined;
 
   /**
-   * In the order they were written.
+   * In the order of writing.
    *
    * @generated from field: repeated memsidecar.v1.LogEntry entries = 2;
    */
   entries: LogEntry[];
 
   /**
-   * What became of logs of this date, oldest first; empty while none was archived.
+   * Records of archived logs of this date, oldest first, on the first page only; empty when none was archived.
    *
    * @generated from field: repeated memsidecar.v1.ArchivedLog archived = 3;
    */
   archived: ArchivedLog[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -216,33 +244,33 @@ export type LogServiceListRequest = Message<"memsidecar.v1.LogServiceListRequest
   /**
    * Oldest date; empty means no bound.
    *
-   * @generated from field: string from = 2;
+   * @generated from field: string start_date = 2;
    */
-  from: string;
+  startDate: string;
 
   /**
-   * Newest date; empty means no bound.
+   * Newest date, inclusive; empty means no bound.
    *
-   * @generated from field: string to = 3;
+   * @generated from field: string end_date = 3;
    */
-  to: string;
+  endDate: string;
 
   /**
-   * 1 to 1,000 days; default 100.
+   * 1 to 1,000; default 100.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * With the days whose log was archived and deleted, with what is left of them.
+   * Include days whose log was archived and deleted.
    *
    * @generated from field: bool include_deleted = 6;
    */
@@ -270,7 +298,7 @@ export type LogServiceListResponse = Message<"memsidecar.v1.LogServiceListRespon
   days: LogDay[];
 
   /**
-   * Empty when this was the last page.
+   * Token of the next page; empty on the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -285,7 +313,8 @@ export const LogServiceListResponseSchema: GenMessage<LogServiceListResponse> = 
   messageDesc(file_memsidecar_v1_log_service, 6);
 
 /**
- * LogService keeps one log per day: what happened, and what may become a memory later.
+ * LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
+ * its delete_operation_id with OperationService.
  *
  * @generated from service memsidecar.v1.LogService
  */
@@ -301,7 +330,8 @@ export const LogService: GenService<{
     output: typeof LogServiceAppendResponseSchema;
   },
   /**
-   * Get returns one day with its entries. Of a day that was archived and deleted it returns what is left: the summary, without entries.
+   * Get returns one day, its entries page by page. For a day that was archived and deleted it returns the remaining
+   * summary, without entries.
    *
    * @generated from rpc memsidecar.v1.LogService.Get
    */
@@ -311,7 +341,7 @@ export const LogService: GenService<{
     output: typeof LogServiceGetResponseSchema;
   },
   /**
-   * List returns the days that have a log, newest first; if asked, those too whose log was archived and deleted.
+   * List returns the days that have a log page by page, newest first; on request also those whose log was deleted.
    *
    * @generated from rpc memsidecar.v1.LogService.List
    */

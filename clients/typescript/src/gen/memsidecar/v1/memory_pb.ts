@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/memory.proto.
  */
 export const file_memsidecar_v1_memory: GenFile = /*@__PURE__*/
-  fileDesc("ChptZW1zaWRlY2FyL3YxL21lbW9yeS5wcm90bxINbWVtc2lkZWNhci52MSKVBQoGTWVtb3J5EgoKAmlkGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEg8KB2NvbnRlbnQYAyABKAkSEAoIc2FsaWVuY2UYBCABKAESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF9hY2Nlc3NlZBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMYWNjZXNzX2NvdW50GAcgASgDEg4KBnNvdXJjZRgIIAEoCRItCgdjb250ZXh0GAkgASgLMhwubWVtc2lkZWNhci52MS5NZW1vcnlDb250ZXh0Ei4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJldmlzaW9uGAsgASgDEgwKBHRhZ3MYDCADKAkSDQoFdGl0bGUYDSABKAkSDgoGcGlubmVkGA4gASgIEhIKCmNvbmZpZGVuY2UYDyABKAESLgoKZXhwaXJlc19hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoGc3RhdHVzGBEgASgOMhsubWVtc2lkZWNhci52MS5NZW1vcnlTdGF0dXMSEgoKc3VwZXJzZWRlcxgSIAMoCRIVCg1zdXBlcnNlZGVkX2J5GBMgASgJEioKCXJlbGF0aW9ucxgUIAMoCzIXLm1lbXNpZGVjYXIudjEuUmVsYXRpb24SKQoIZXZpZGVuY2UYFSADKAsyFy5tZW1zaWRlY2FyLnYxLkV2aWRlbmNlEjAKD3N0cnVjdHVyZWRfZGF0YRgWIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QibwoNTWVtb3J5Q29udGV4dBIMCgR0b29sGAEgASgJEhIKCmVycm9yX3R5cGUYAiABKAkSFAoMbGVhcm5lZF9mcm9tGAMgASgJEhEKCXNpZ25hdHVyZRgEIAEoCRITCgtvY2N1cnJlbmNlcxgFIAEoAyJMCghSZWxhdGlvbhIMCgR0eXBlGAEgASgJEg4KBnRhcmdldBgCIAEoCRIVCghzdHJlbmd0aBgDIAEoAUgAiAEBQgsKCV9zdHJlbmd0aCI3CghFdmlkZW5jZRILCgNsb2cYASABKAkSDQoFZW50cnkYAiABKAkSDwoHc2Vzc2lvbhgDIAEoCSLyAgoMTWVtb3J5RmlsdGVyEhIKCmNhdGVnb3JpZXMYASADKAkSDAoEdGFncxgCIAMoCRIPCgdzb3VyY2VzGAMgAygJEi0KCHN0YXR1c2VzGAQgAygOMhsubWVtc2lkZWNhci52MS5NZW1vcnlTdGF0dXMSFAoMbWluX3NhbGllbmNlGAUgASgBEhMKBnBpbm5lZBgGIAEoCEgAiAEBEjAKDGNyZWF0ZWRfZnJvbRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHVwZGF0ZWRfZnJvbRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOdXBkYXRlZF9iZWZvcmUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19waW5uZWQqgAEKDE1lbW9yeVN0YXR1cxIdChlNRU1PUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUTUVNT1JZX1NUQVRVU19BQ1RJVkUQARIcChhNRU1PUllfU1RBVFVTX1NVUEVSU0VERUQQAhIZChVNRU1PUllfU1RBVFVTX1JFVElSRUQQA2IGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChptZW1zaWRlY2FyL3YxL21lbW9yeS5wcm90bxINbWVtc2lkZWNhci52MSKVBQoGTWVtb3J5EgoKAmlkGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEg8KB2NvbnRlbnQYAyABKAkSEAoIc2FsaWVuY2UYBCABKAESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF9hY2Nlc3NlZBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMYWNjZXNzX2NvdW50GAcgASgDEg4KBnNvdXJjZRgIIAEoCRItCgdjb250ZXh0GAkgASgLMhwubWVtc2lkZWNhci52MS5NZW1vcnlDb250ZXh0Ei4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJldmlzaW9uGAsgASgDEgwKBHRhZ3MYDCADKAkSDQoFdGl0bGUYDSABKAkSDgoGcGlubmVkGA4gASgIEhIKCmNvbmZpZGVuY2UYDyABKAESLgoKZXhwaXJlc19hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoGc3RhdHVzGBEgASgOMhsubWVtc2lkZWNhci52MS5NZW1vcnlTdGF0dXMSEgoKc3VwZXJzZWRlcxgSIAMoCRIVCg1zdXBlcnNlZGVkX2J5GBMgASgJEioKCXJlbGF0aW9ucxgUIAMoCzIXLm1lbXNpZGVjYXIudjEuUmVsYXRpb24SKQoIZXZpZGVuY2UYFSADKAsyFy5tZW1zaWRlY2FyLnYxLkV2aWRlbmNlEjAKD3N0cnVjdHVyZWRfZGF0YRgWIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QibwoNTWVtb3J5Q29udGV4dBIMCgR0b29sGAEgASgJEhIKCmVycm9yX3R5cGUYAiABKAkSFAoMbGVhcm5lZF9mcm9tGAMgASgJEhEKCXNpZ25hdHVyZRgEIAEoCRITCgtvY2N1cnJlbmNlcxgFIAEoAyJPCghSZWxhdGlvbhIMCgR0eXBlGAEgASgJEhEKCXRhcmdldF9pZBgCIAEoCRIVCghzdHJlbmd0aBgDIAEoAUgAiAEBQgsKCV9zdHJlbmd0aCJCCghFdmlkZW5jZRIQCghsb2dfZGF0ZRgBIAEoCRIQCghlbnRyeV9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIocDCgxNZW1vcnlGaWx0ZXISEgoKY2F0ZWdvcmllcxgBIAMoCRIMCgR0YWdzGAIgAygJEg8KB3NvdXJjZXMYAyADKAkSLQoIc3RhdHVzZXMYBCADKA4yGy5tZW1zaWRlY2FyLnYxLk1lbW9yeVN0YXR1cxIUCgxtaW5fc2FsaWVuY2UYBSABKAESEwoGcGlubmVkGAYgASgISACIAQESMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMdXBkYXRlZF9mcm9tGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg51cGRhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2Vzc2lvbl9pZHMYCyADKAlCCQoHX3Bpbm5lZCqAAQoMTWVtb3J5U3RhdHVzEh0KGU1FTU9SWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRNRU1PUllfU1RBVFVTX0FDVElWRRABEhwKGE1FTU9SWV9TVEFUVVNfU1VQRVJTRURFRBACEhkKFU1FTU9SWV9TVEFUVVNfUkVUSVJFRBADKnMKCERlY2lzaW9uEhgKFERFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASEAoMREVDSVNJT05fQUREEAESEwoPREVDSVNJT05fVVBEQVRFEAISEwoPREVDSVNJT05fREVMRVRFEAMSEQoNREVDSVNJT05fTk9PUBAEKkgKB0RlY2lkZXISFwoTREVDSURFUl9VTlNQRUNJRklFRBAAEhEKDURFQ0lERVJfUlVMRVMQARIRCg1ERUNJREVSX01PREVMEAJiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Memory is one long-term memory.
@@ -21,7 +21,7 @@ export const file_memsidecar_v1_memory: GenFile = /*@__PURE__*/
  */
 export type Memory = Message<"memsidecar.v1.Memory"> & {
   /**
-   * Unique within its space; 1 to 128 bytes of printable text without spaces.
+   * Unique within its space; 1 to 128 bytes of printable text without blanks.
    *
    * @generated from field: string id = 1;
    */
@@ -35,7 +35,7 @@ export type Memory = Message<"memsidecar.v1.Memory"> & {
   category: string;
 
   /**
-   * What is remembered; 1 to 8,000 characters.
+   * The text to remember; 1 to 8,000 characters.
    *
    * @generated from field: string content = 3;
    */
@@ -56,28 +56,28 @@ export type Memory = Message<"memsidecar.v1.Memory"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last found by a search or recall; absent when never.
+   * When a search or recall last returned it; absent when none did.
    *
    * @generated from field: google.protobuf.Timestamp last_accessed = 6;
    */
   lastAccessed?: Timestamp | undefined;
 
   /**
-   * How often it was found by a search or recall.
+   * How often a search or recall returned it.
    *
    * @generated from field: int64 access_count = 7;
    */
   accessCount: bigint;
 
   /**
-   * The path it came by: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug.
+   * Origin: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug.
    *
    * @generated from field: string source = 8;
    */
   source: string;
 
   /**
-   * What a procedural memory was learnt from; absent when unknown.
+   * Tool failure or workflow that a procedural memory was learnt from; absent when unknown.
    *
    * @generated from field: memsidecar.v1.MemoryContext context = 9;
    */
@@ -91,7 +91,7 @@ export type Memory = Message<"memsidecar.v1.Memory"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Number that grows with every change; accesses do not count. Give it back as expected_revision.
+   * Grows with every change; accesses do not count. Send it as expected_revision.
    *
    * @generated from field: int64 revision = 11;
    */
@@ -119,14 +119,14 @@ export type Memory = Message<"memsidecar.v1.Memory"> & {
   pinned: boolean;
 
   /**
-   * How sure the source was, 0 to 1.
+   * How certain the source was, 0 to 1.
    *
    * @generated from field: double confidence = 15;
    */
   confidence: number;
 
   /**
-   * After this instant it is not found any more; absent when it does not expire.
+   * Searches and recalls leave it out after this time; absent when it does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 16;
    */
@@ -161,14 +161,14 @@ export type Memory = Message<"memsidecar.v1.Memory"> & {
   relations: Relation[];
 
   /**
-   * Where it was learnt; at most 64 pieces.
+   * Where it was learnt; at most 64 items.
    *
    * @generated from field: repeated memsidecar.v1.Evidence evidence = 21;
    */
   evidence: Evidence[];
 
   /**
-   * Free structured data; at most 64 KiB as JSON. Whole numbers beyond 2^53 lose digits here, not in the file.
+   * Free structured data; at most 64 KiB as JSON. Integers beyond 2^53 lose digits here, not in the file.
    *
    * @generated from field: google.protobuf.Struct structured_data = 22;
    */
@@ -183,7 +183,7 @@ export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 0);
 
 /**
- * MemoryContext says what a procedural memory was learnt from.
+ * MemoryContext is the tool failure or workflow that a procedural memory was learnt from.
  *
  * @generated from message memsidecar.v1.MemoryContext
  */
@@ -217,7 +217,7 @@ export type MemoryContext = Message<"memsidecar.v1.MemoryContext"> & {
   signature: string;
 
   /**
-   * How often that failure was seen. Set by the daemon.
+   * How often that failure occurred. Set by the daemon.
    *
    * @generated from field: int64 occurrences = 5;
    */
@@ -245,14 +245,14 @@ export type Relation = Message<"memsidecar.v1.Relation"> & {
   type: string;
 
   /**
-   * Id of the memory it points to.
+   * Id of the memory that it points to.
    *
-   * @generated from field: string target = 2;
+   * @generated from field: string target_id = 2;
    */
-  target: string;
+  targetId: string;
 
   /**
-   * How strong the link is, 0 to 1; absent means 0.5.
+   * Strength of the link, 0 to 1; absent means 0.5.
    *
    * @generated from field: optional double strength = 3;
    */
@@ -275,23 +275,23 @@ export type Evidence = Message<"memsidecar.v1.Evidence"> & {
   /**
    * Date of the daily log, such as 2026-02-21.
    *
-   * @generated from field: string log = 1;
+   * @generated from field: string log_date = 1;
    */
-  log: string;
+  logDate: string;
 
   /**
    * Id of the log entry.
    *
-   * @generated from field: string entry = 2;
+   * @generated from field: string entry_id = 2;
    */
-  entry: string;
+  entryId: string;
 
   /**
    * Id of the session.
    *
-   * @generated from field: string session = 3;
+   * @generated from field: string session_id = 3;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -302,7 +302,7 @@ export const EvidenceSchema: GenMessage<Evidence> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory, 3);
 
 /**
- * MemoryFilter selects memories. Every criterion that is given must hold.
+ * MemoryFilter selects memories, in lists and in searches. A memory must meet every criterion that is given.
  *
  * @generated from message memsidecar.v1.MemoryFilter
  */
@@ -343,39 +343,46 @@ export type MemoryFilter = Message<"memsidecar.v1.MemoryFilter"> & {
   minSalience: number;
 
   /**
-   * Only pinned (true) or only not pinned (false) memories; absent means both.
+   * Only pinned (true) or only unpinned (false) memories; absent means both.
    *
    * @generated from field: optional bool pinned = 6;
    */
   pinned?: boolean | undefined;
 
   /**
-   * Created at or after this instant.
+   * Created at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp created_from = 7;
    */
   createdFrom?: Timestamp | undefined;
 
   /**
-   * Created before this instant.
+   * Created before this time.
    *
    * @generated from field: google.protobuf.Timestamp created_before = 8;
    */
   createdBefore?: Timestamp | undefined;
 
   /**
-   * Last changed at or after this instant.
+   * Last changed at or after this time; accesses do not count.
    *
    * @generated from field: google.protobuf.Timestamp updated_from = 9;
    */
   updatedFrom?: Timestamp | undefined;
 
   /**
-   * Last changed before this instant.
+   * Last changed before this time; accesses do not count.
    *
    * @generated from field: google.protobuf.Timestamp updated_before = 10;
    */
   updatedBefore?: Timestamp | undefined;
+
+  /**
+   * Learnt in any of these sessions; empty means no condition.
+   *
+   * @generated from field: repeated string session_ids = 11;
+   */
+  sessionIds: string[];
 };
 
 /**
@@ -425,4 +432,86 @@ export enum MemoryStatus {
  */
 export const MemoryStatusSchema: GenEnum<MemoryStatus> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_memory, 0);
+
+/**
+ * Decision is what a rule or a language model decided about a text.
+ *
+ * @generated from enum memsidecar.v1.Decision
+ */
+export enum Decision {
+  /**
+   * Not decided yet: the request was asynchronous.
+   *
+   * @generated from enum value: DECISION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is new and becomes a memory.
+   *
+   * @generated from enum value: DECISION_ADD = 1;
+   */
+  ADD = 1,
+
+  /**
+   * It changes a known memory. The old text stays in the history of that memory.
+   *
+   * @generated from enum value: DECISION_UPDATE = 2;
+   */
+  UPDATE = 2,
+
+  /**
+   * It says that a memory no longer holds. That memory is retired.
+   *
+   * @generated from enum value: DECISION_DELETE = 3;
+   */
+  DELETE = 3,
+
+  /**
+   * It is known already or not worth a memory.
+   *
+   * @generated from enum value: DECISION_NOOP = 4;
+   */
+  NOOP = 4,
+}
+
+/**
+ * Describes the enum memsidecar.v1.Decision.
+ */
+export const DecisionSchema: GenEnum<Decision> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_memory, 1);
+
+/**
+ * Decider is who made a decision.
+ *
+ * @generated from enum memsidecar.v1.Decider
+ */
+export enum Decider {
+  /**
+   * Nothing was decided.
+   *
+   * @generated from enum value: DECIDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The rules of the daemon.
+   *
+   * @generated from enum value: DECIDER_RULES = 1;
+   */
+  RULES = 1,
+
+  /**
+   * The language model.
+   *
+   * @generated from enum value: DECIDER_MODEL = 2;
+   */
+  MODEL = 2,
+}
+
+/**
+ * Describes the enum memsidecar.v1.Decider.
+ */
+export const DeciderSchema: GenEnum<Decider> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_memory, 2);
 

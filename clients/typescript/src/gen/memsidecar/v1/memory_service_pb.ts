@@ -6,11 +6,11 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Evidence, Memory, MemoryContext, MemoryFilter, Relation } from "./memory_pb.js";
+import type { Decider, Decision, Evidence, Memory, MemoryContext, MemoryFilter, Relation } from "./memory_pb.js";
 import { file_memsidecar_v1_memory } from "./memory_pb.js";
 import type { Change, Operation } from "./operation_pb.js";
 import { file_memsidecar_v1_operation } from "./operation_pb.js";
-import type { WriteResult } from "./write_pb.js";
+import type { Outcome, WriteResult } from "./write_pb.js";
 import { file_memsidecar_v1_write } from "./write_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 
@@ -18,16 +18,17 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/memory_service.proto.
  */
 export const file_memsidecar_v1_memory_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZW1zaWRlY2FyL3YxL21lbW9yeV9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIqQECglOZXdNZW1vcnkSCgoCaWQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSDwoHY29udGVudBgDIAEoCRIVCghzYWxpZW5jZRgEIAEoAUgAiAEBEg0KBXRpdGxlGAUgASgJEgwKBHRhZ3MYBiADKAkSDgoGc291cmNlGAcgASgJEi0KB2NvbnRleHQYCCABKAsyHC5tZW1zaWRlY2FyLnYxLk1lbW9yeUNvbnRleHQSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF9hY2Nlc3NlZBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMYWNjZXNzX2NvdW50GAsgASgDEg4KBnBpbm5lZBgMIAEoCBIXCgpjb25maWRlbmNlGA0gASgBSAGIAQESLgoKZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoPc3RydWN0dXJlZF9kYXRhGA8gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIqCglyZWxhdGlvbnMYECADKAsyFy5tZW1zaWRlY2FyLnYxLlJlbGF0aW9uEikKCGV2aWRlbmNlGBEgAygLMhcubWVtc2lkZWNhci52MS5FdmlkZW5jZUILCglfc2FsaWVuY2VCDQoLX2NvbmZpZGVuY2UiiwEKF01lbW9yeVNlcnZpY2VBZGRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEicKBWl0ZW1zGAIgAygLMhgubWVtc2lkZWNhci52MS5OZXdNZW1vcnkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEg4KBnJlYXNvbhgEIAEoCRIPCgdzZXNzaW9uGAUgASgJIkYKGE1lbW9yeVNlcnZpY2VBZGRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0IjUKF01lbW9yeVNlcnZpY2VHZXRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgsKA2lkcxgCIAMoCSJUChhNZW1vcnlTZXJ2aWNlR2V0UmVzcG9uc2USJwoIbWVtb3JpZXMYASADKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRIPCgdtaXNzaW5nGAIgAygJIrsBChhNZW1vcnlTZXJ2aWNlTGlzdFJlcXVlc3QSDQoFc3BhY2UYASABKAkSKwoGZmlsdGVyGAIgASgLMhsubWVtc2lkZWNhci52MS5NZW1vcnlGaWx0ZXISKQoFb3JkZXIYAyABKA4yGi5tZW1zaWRlY2FyLnYxLk1lbW9yeU9yZGVyEhEKCWFzY2VuZGluZxgEIAEoCBIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCSJsChlNZW1vcnlTZXJ2aWNlTGlzdFJlc3BvbnNlEicKCG1lbW9yaWVzGAEgAygLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEg0KBXRvdGFsGAMgASgFIvMDCgtNZW1vcnlQYXRjaBIUCgdjb250ZW50GAEgASgJSACIAQESFQoIY2F0ZWdvcnkYAiABKAlIAYgBARIVCghzYWxpZW5jZRgDIAEoAUgCiAEBEhIKBXRpdGxlGAQgASgJSAOIAQESDAoEdGFncxgFIAMoCRITCgZzb3VyY2UYBiABKAlIBIgBARItCgdjb250ZXh0GAcgASgLMhwubWVtc2lkZWNhci52MS5NZW1vcnlDb250ZXh0EhMKBnBpbm5lZBgIIAEoCEgFiAEBEhcKCmNvbmZpZGVuY2UYCSABKAFIBogBARIuCgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCg9zdHJ1Y3R1cmVkX2RhdGEYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EioKCXJlbGF0aW9ucxgMIAMoCzIXLm1lbXNpZGVjYXIudjEuUmVsYXRpb24SKQoIZXZpZGVuY2UYDSADKAsyFy5tZW1zaWRlY2FyLnYxLkV2aWRlbmNlQgoKCF9jb250ZW50QgsKCV9jYXRlZ29yeUILCglfc2FsaWVuY2VCCAoGX3RpdGxlQgkKB19zb3VyY2VCCQoHX3Bpbm5lZEINCgtfY29uZmlkZW5jZSLoAQoaTWVtb3J5U2VydmljZVVwZGF0ZVJlcXVlc3QSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSKQoFcGF0Y2gYAyABKAsyGi5tZW1zaWRlY2FyLnYxLk1lbW9yeVBhdGNoEi8KC3VwZGF0ZV9tYXNrGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIZChFleHBlY3RlZF9yZXZpc2lvbhgFIAEoAxIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSDgoGcmVhc29uGAcgASgJEg8KB3Nlc3Npb24YCCABKAkicAobTWVtb3J5U2VydmljZVVwZGF0ZVJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQSJQoGbWVtb3J5GAIgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkirQEKGk1lbW9yeVNlcnZpY2VEZWxldGVSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgsKA2lkcxgCIAMoCRIZChFleHBlY3RlZF9yZXZpc2lvbhgDIAEoAxITCgZmb3JnZXQYBCABKAhIAIgBARIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkSDgoGcmVhc29uGAYgASgJEg8KB3Nlc3Npb24YByABKAlCCQoHX2ZvcmdldCJJChtNZW1vcnlTZXJ2aWNlRGVsZXRlUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdCJzChtNZW1vcnlTZXJ2aWNlUmVzdG9yZVJlcXVlc3QSDQoFc3BhY2UYASABKAkSCwoDaWRzGAIgAygJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDwoHc2Vzc2lvbhgFIAEoCSJKChxNZW1vcnlTZXJ2aWNlUmVzdG9yZVJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQitQEKGE1lbW9yeVNlcnZpY2VMaW5rUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIKCgJpZBgCIAEoCRIpCghyZWxhdGlvbhgDIAEoCzIXLm1lbXNpZGVjYXIudjEuUmVsYXRpb24SGQoRZXhwZWN0ZWRfcmV2aXNpb24YBCABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAUgASgJEg4KBnJlYXNvbhgGIAEoCRIPCgdzZXNzaW9uGAcgASgJIm4KGU1lbW9yeVNlcnZpY2VMaW5rUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIlCgZtZW1vcnkYAiABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeSK3AQoaTWVtb3J5U2VydmljZVVubGlua1JlcXVlc3QSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSKQoIcmVsYXRpb24YAyABKAsyFy5tZW1zaWRlY2FyLnYxLlJlbGF0aW9uEhkKEWV4cGVjdGVkX3JldmlzaW9uGAQgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIOCgZyZWFzb24YBiABKAkSDwoHc2Vzc2lvbhgHIAEoCSJwChtNZW1vcnlTZXJ2aWNlVW5saW5rUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIlCgZtZW1vcnkYAiABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeSK9AgofTWVtb3J5U2VydmljZUNvbnNvbGlkYXRlUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIPCgdjb250ZW50GAIgASgJEhAKCGNhdGVnb3J5GAMgASgJEhUKCHNhbGllbmNlGAQgASgBSACIAQESDQoFdGl0bGUYBSABKAkSDAoEdGFncxgGIAMoCRIoCgh3cml0ZV90bxgHIAEoDjIWLm1lbXNpZGVjYXIudjEuV3JpdGVUbxIPCgdkcnlfcnVuGAggASgIEhcKD2lkZW1wb3RlbmN5X2tleRgJIAEoCRIPCgdzZXNzaW9uGAogASgJEhEKBHdhaXQYCyABKAhIAYgBARIXCgpjb25maWRlbmNlGAwgASgBSAKIAQFCCwoJX3NhbGllbmNlQgcKBV93YWl0Qg0KC19jb25maWRlbmNlIvABCiBNZW1vcnlTZXJ2aWNlQ29uc29saWRhdGVSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0EikKCGRlY2lzaW9uGAIgASgOMhcubWVtc2lkZWNhci52MS5EZWNpc2lvbhIKCgJpZBgDIAEoCRIOCgZyZWFzb24YBCABKAkSEgoKZGVjaWRlZF9ieRgFIAEoCRIMCgRub3RlGAYgASgJEg8KB3BlbmRpbmcYByABKAgSJgoHY2hhbmdlcxgIIAMoCzIVLm1lbXNpZGVjYXIudjEuQ2hhbmdlIkcKG01lbW9yeVNlcnZpY2VIaXN0b3J5UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIKCgJpZBgCIAEoCRINCgVsaW1pdBgDIAEoBSJMChxNZW1vcnlTZXJ2aWNlSGlzdG9yeVJlc3BvbnNlEiwKCm9wZXJhdGlvbnMYASADKAsyGC5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvbiI2CiVNZW1vcnlTZXJ2aWNlR2V0Um9sbGluZ1N1bW1hcnlSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJIksKJk1lbW9yeVNlcnZpY2VHZXRSb2xsaW5nU3VtbWFyeVJlc3BvbnNlEg8KB3N1bW1hcnkYASABKAkSEAoIcmV2aXNpb24YAiABKAMigQEKJU1lbW9yeVNlcnZpY2VTZXRSb2xsaW5nU3VtbWFyeVJlcXVlc3QSDQoFc3BhY2UYASABKAkSDwoHc3VtbWFyeRgCIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAyABKAkSDgoGcmVhc29uGAQgASgJEg8KB3Nlc3Npb24YBSABKAkiVAomTWVtb3J5U2VydmljZVNldFJvbGxpbmdTdW1tYXJ5UmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdCIrChlNZW1vcnlTZXJ2aWNlU3RhdHNSZXF1ZXN0Eg4KBnNwYWNlcxgBIAMoCSKgBQoaTWVtb3J5U2VydmljZVN0YXRzUmVzcG9uc2USDQoFdG90YWwYASABKAMSTgoLYnlfY2F0ZWdvcnkYAiADKAsyOS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTdGF0c1Jlc3BvbnNlLkJ5Q2F0ZWdvcnlFbnRyeRJKCglieV9zdGF0dXMYAyADKAsyNy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTdGF0c1Jlc3BvbnNlLkJ5U3RhdHVzRW50cnkSSgoJYnlfc291cmNlGAQgAygLMjcubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlU3RhdHNSZXNwb25zZS5CeVNvdXJjZUVudHJ5EhgKEGF2ZXJhZ2Vfc2FsaWVuY2UYBSABKAESEAoIYWNjZXNzZXMYBiABKAMSEAoIc2Vzc2lvbnMYByABKAMSDAoEZGF5cxgIIAEoAxITCgtsb2dfZW50cmllcxgJIAEoAxILCgNsc24YCiABKAMSLwoJbGF0ZW5jaWVzGAsgAygLMhwubWVtc2lkZWNhci52MS5NZXRob2RMYXRlbmN5EikKBnNwYWNlcxgMIAMoCzIZLm1lbXNpZGVjYXIudjEuU3BhY2VTdGF0cxIVCg1qb3VybmFsX3N5bmNzGA0gASgDEhUKDWpvdXJuYWxfYnl0ZXMYDiABKAMaMQoPQnlDYXRlZ29yeUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLwoNQnlTdGF0dXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGi8KDUJ5U291cmNlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASKTAQoKU3BhY2VTdGF0cxIMCgRuYW1lGAEgASgJEg4KBmFjdGl2ZRgCIAEoAxINCgV0b3RhbBgDIAEoAxIQCghyZXZpc2lvbhgEIAEoAxIQCghlbWJlZGRlZBgFIAEoAxIZChFlbWJlZGRpbmdfd2FpdGluZxgGIAEoAxIZChFlbWJlZGRpbmdfcmVmdXNlZBgHIAEoAyJ+Cg1NZXRob2RMYXRlbmN5Eg4KBm1ldGhvZBgBIAEoCRINCgVjb3VudBgCIAEoAxImCgNwNTAYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJgoDcDk5GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIjcKF01lbW9yeVNlcnZpY2VIb3RSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEg0KBWxpbWl0GAIgASgFIkMKGE1lbW9yeVNlcnZpY2VIb3RSZXNwb25zZRInCghtZW1vcmllcxgBIAMoCzIVLm1lbXNpZGVjYXIudjEuTWVtb3J5InwKGU1lbW9yeVNlcnZpY2VQdXJnZVJlcXVlc3QSDQoFc3BhY2UYASABKAkSCwoDaWRzGAIgAygJEg0KBXRleHRzGAMgAygJEhMKC3RyYW5zY3JpcHRzGAQgASgIEg8KB2RyeV9ydW4YBSABKAgSDgoGcmVhc29uGAYgASgJIpwBChpNZW1vcnlTZXJ2aWNlUHVyZ2VSZXNwb25zZRIRCglvcGVyYXRpb24YASABKAMSKgoGcGxhY2VzGAIgAygLMhoubWVtc2lkZWNhci52MS5QdXJnZWRQbGFjZRIMCgRsZWZ0GAMgAygJEjEKDndyaXRlcnNfd2FpdGVkGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIioKC1B1cmdlZFBsYWNlEgwKBGtpbmQYASABKAkSDQoFY291bnQYAiABKAMqkwEKC01lbW9yeU9yZGVyEhwKGE1FTU9SWV9PUkRFUl9VTlNQRUNJRklFRBAAEhgKFE1FTU9SWV9PUkRFUl9DUkVBVEVEEAESGAoUTUVNT1JZX09SREVSX1VQREFURUQQAhIZChVNRU1PUllfT1JERVJfU0FMSUVOQ0UQAxIXChNNRU1PUllfT1JERVJfQUNDRVNTEAQqTAoHV3JpdGVUbxIYChRXUklURV9UT19VTlNQRUNJRklFRBAAEhMKD1dSSVRFX1RPX01FTU9SWRABEhIKDldSSVRFX1RPX0RBSUxZEAIqcwoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIQCgxERUNJU0lPTl9BREQQARITCg9ERUNJU0lPTl9VUERBVEUQAhITCg9ERUNJU0lPTl9ERUxFVEUQAxIRCg1ERUNJU0lPTl9OT09QEAQy6gsKDU1lbW9yeVNlcnZpY2USVgoDQWRkEiYubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlQWRkUmVxdWVzdBonLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUFkZFJlc3BvbnNlElYKA0dldBImLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUdldFJlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VHZXRSZXNwb25zZRJZCgRMaXN0EicubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlTGlzdFJlcXVlc3QaKC5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VMaXN0UmVzcG9uc2USXwoGVXBkYXRlEikubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlVXBkYXRlUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVVwZGF0ZVJlc3BvbnNlEl8KBkRlbGV0ZRIpLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZURlbGV0ZVJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VEZWxldGVSZXNwb25zZRJcCgVQdXJnZRIoLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVB1cmdlUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVB1cmdlUmVzcG9uc2USYgoHUmVzdG9yZRIqLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVJlc3RvcmVSZXF1ZXN0GisubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlUmVzdG9yZVJlc3BvbnNlElkKBExpbmsSJy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VMaW5rUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUxpbmtSZXNwb25zZRJfCgZVbmxpbmsSKS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VVbmxpbmtSZXF1ZXN0GioubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlVW5saW5rUmVzcG9uc2USbgoLQ29uc29saWRhdGUSLi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VDb25zb2xpZGF0ZVJlcXVlc3QaLy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VDb25zb2xpZGF0ZVJlc3BvbnNlEmIKB0hpc3RvcnkSKi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VIaXN0b3J5UmVxdWVzdBorLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUhpc3RvcnlSZXNwb25zZRKAAQoRR2V0Um9sbGluZ1N1bW1hcnkSNC5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VHZXRSb2xsaW5nU3VtbWFyeVJlcXVlc3QaNS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VHZXRSb2xsaW5nU3VtbWFyeVJlc3BvbnNlEoABChFTZXRSb2xsaW5nU3VtbWFyeRI0Lm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVNldFJvbGxpbmdTdW1tYXJ5UmVxdWVzdBo1Lm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVNldFJvbGxpbmdTdW1tYXJ5UmVzcG9uc2USXAoFU3RhdHMSKC5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTdGF0c1JlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTdGF0c1Jlc3BvbnNlElYKA0hvdBImLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUhvdFJlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VIb3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_memsidecar_v1_memory, file_memsidecar_v1_operation, file_memsidecar_v1_write]);
+  fileDesc("CiJtZW1zaWRlY2FyL3YxL21lbW9yeV9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIqQECglOZXdNZW1vcnkSCgoCaWQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSDwoHY29udGVudBgDIAEoCRIVCghzYWxpZW5jZRgEIAEoAUgAiAEBEg0KBXRpdGxlGAUgASgJEgwKBHRhZ3MYBiADKAkSDgoGc291cmNlGAcgASgJEi0KB2NvbnRleHQYCCABKAsyHC5tZW1zaWRlY2FyLnYxLk1lbW9yeUNvbnRleHQSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF9hY2Nlc3NlZBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMYWNjZXNzX2NvdW50GAsgASgDEg4KBnBpbm5lZBgMIAEoCBIXCgpjb25maWRlbmNlGA0gASgBSAGIAQESLgoKZXhwaXJlc19hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoPc3RydWN0dXJlZF9kYXRhGA8gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIqCglyZWxhdGlvbnMYECADKAsyFy5tZW1zaWRlY2FyLnYxLlJlbGF0aW9uEikKCGV2aWRlbmNlGBEgAygLMhcubWVtc2lkZWNhci52MS5FdmlkZW5jZUILCglfc2FsaWVuY2VCDQoLX2NvbmZpZGVuY2UijgEKF01lbW9yeVNlcnZpY2VBZGRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEicKBWl0ZW1zGAIgAygLMhgubWVtc2lkZWNhci52MS5OZXdNZW1vcnkSFwoPaWRlbXBvdGVuY3lfa2V5GAMgASgJEg4KBnJlYXNvbhgEIAEoCRISCgpzZXNzaW9uX2lkGAUgASgJIkYKGE1lbW9yeVNlcnZpY2VBZGRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0IlwKF01lbW9yeVNlcnZpY2VHZXRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgsKA2lkcxgCIAMoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJxChhNZW1vcnlTZXJ2aWNlR2V0UmVzcG9uc2USJwoIbWVtb3JpZXMYASADKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRITCgttaXNzaW5nX2lkcxgCIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkiuwEKGE1lbW9yeVNlcnZpY2VMaXN0UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIrCgZmaWx0ZXIYAiABKAsyGy5tZW1zaWRlY2FyLnYxLk1lbW9yeUZpbHRlchIpCgVvcmRlchgDIAEoDjIaLm1lbXNpZGVjYXIudjEuTWVtb3J5T3JkZXISEQoJYXNjZW5kaW5nGAQgASgIEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJImwKGU1lbW9yeVNlcnZpY2VMaXN0UmVzcG9uc2USJwoIbWVtb3JpZXMYASADKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDQoFdG90YWwYAyABKAUi8wMKC01lbW9yeVBhdGNoEhQKB2NvbnRlbnQYASABKAlIAIgBARIVCghjYXRlZ29yeRgCIAEoCUgBiAEBEhUKCHNhbGllbmNlGAMgASgBSAKIAQESEgoFdGl0bGUYBCABKAlIA4gBARIMCgR0YWdzGAUgAygJEhMKBnNvdXJjZRgGIAEoCUgEiAEBEi0KB2NvbnRleHQYByABKAsyHC5tZW1zaWRlY2FyLnYxLk1lbW9yeUNvbnRleHQSEwoGcGlubmVkGAggASgISAWIAQESFwoKY29uZmlkZW5jZRgJIAEoAUgGiAEBEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKD3N0cnVjdHVyZWRfZGF0YRgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSKgoJcmVsYXRpb25zGAwgAygLMhcubWVtc2lkZWNhci52MS5SZWxhdGlvbhIpCghldmlkZW5jZRgNIAMoCzIXLm1lbXNpZGVjYXIudjEuRXZpZGVuY2VCCgoIX2NvbnRlbnRCCwoJX2NhdGVnb3J5QgsKCV9zYWxpZW5jZUIICgZfdGl0bGVCCQoHX3NvdXJjZUIJCgdfcGlubmVkQg0KC19jb25maWRlbmNlIusBChpNZW1vcnlTZXJ2aWNlVXBkYXRlUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIKCgJpZBgCIAEoCRIpCgVwYXRjaBgDIAEoCzIaLm1lbXNpZGVjYXIudjEuTWVtb3J5UGF0Y2gSLwoLdXBkYXRlX21hc2sYBCABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhkKEWV4cGVjdGVkX3JldmlzaW9uGAUgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIOCgZyZWFzb24YByABKAkSEgoKc2Vzc2lvbl9pZBgIIAEoCSJwChtNZW1vcnlTZXJ2aWNlVXBkYXRlUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIlCgZtZW1vcnkYAiABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeSKoAQoaTWVtb3J5U2VydmljZURlbGV0ZVJlcXVlc3QSDQoFc3BhY2UYASABKAkSCwoDaWRzGAIgAygJEhkKEWV4cGVjdGVkX3JldmlzaW9uGAMgASgDEhYKDmtlZXBfbGVhcm5hYmxlGAQgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIOCgZyZWFzb24YBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCSJJChtNZW1vcnlTZXJ2aWNlRGVsZXRlUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdCKpAQoZTWVtb3J5U2VydmljZVB1cmdlUmVxdWVzdBINCgVzcGFjZRgBIAEoCRILCgNpZHMYAiADKAkSDQoFdGV4dHMYAyADKAkSEwoLdHJhbnNjcmlwdHMYBCABKAgSDwoHZHJ5X3J1bhgFIAEoCBIOCgZyZWFzb24YBiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJEhIKCnNlc3Npb25faWQYCCABKAkiSgoLUHVyZ2VkUGxhY2USLAoEa2luZBgBIAEoDjIeLm1lbXNpZGVjYXIudjEuUHVyZ2VkUGxhY2VLaW5kEg0KBWNvdW50GAIgASgDIr4BChpNZW1vcnlTZXJ2aWNlUHVyZ2VSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0EioKBnBsYWNlcxgCIAMoCzIaLm1lbXNpZGVjYXIudjEuUHVyZ2VkUGxhY2USFQoNZm9yZWlnbl9maWxlcxgDIAMoCRIxCg53cml0ZXJzX3dhaXRlZBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJ2ChtNZW1vcnlTZXJ2aWNlUmVzdG9yZVJlcXVlc3QSDQoFc3BhY2UYASABKAkSCwoDaWRzGAIgAygJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEgoKc2Vzc2lvbl9pZBgFIAEoCSJKChxNZW1vcnlTZXJ2aWNlUmVzdG9yZVJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQiuAEKGE1lbW9yeVNlcnZpY2VMaW5rUmVxdWVzdBINCgVzcGFjZRgBIAEoCRIKCgJpZBgCIAEoCRIpCghyZWxhdGlvbhgDIAEoCzIXLm1lbXNpZGVjYXIudjEuUmVsYXRpb24SGQoRZXhwZWN0ZWRfcmV2aXNpb24YBCABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAUgASgJEg4KBnJlYXNvbhgGIAEoCRISCgpzZXNzaW9uX2lkGAcgASgJIm4KGU1lbW9yeVNlcnZpY2VMaW5rUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIlCgZtZW1vcnkYAiABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeSK6AQoaTWVtb3J5U2VydmljZVVubGlua1JlcXVlc3QSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSKQoIcmVsYXRpb24YAyABKAsyFy5tZW1zaWRlY2FyLnYxLlJlbGF0aW9uEhkKEWV4cGVjdGVkX3JldmlzaW9uGAQgASgDEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRIOCgZyZWFzb24YBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCSJwChtNZW1vcnlTZXJ2aWNlVW5saW5rUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIlCgZtZW1vcnkYAiABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeSJwCgxNZW1vcnlVcGRhdGUSCgoCaWQYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCRIVCghzYWxpZW5jZRgEIAEoAUgAiAEBEg0KBXRpdGxlGAUgASgJQgsKCV9zYWxpZW5jZSLSAQoYTWVtb3J5U2VydmljZVNhdmVSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSFQoNaGlzdG9yeV9lbnRyeRgDIAEoCRItCghtZW1vcmllcxgEIAMoCzIbLm1lbXNpZGVjYXIudjEuTWVtb3J5VXBkYXRlEhMKC21lbW9yeV90ZXh0GAUgASgJEg8KB2RyeV9ydW4YBiABKAgSFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJEg4KBnJlYXNvbhgIIAEoCSKAAQoLU2F2ZWRNZW1vcnkSKQoIZGVjaXNpb24YASABKA4yFy5tZW1zaWRlY2FyLnYxLkRlY2lzaW9uEg8KB2NvbnRlbnQYAiABKAkSJwoHb3V0Y29tZRgDIAEoCzIWLm1lbXNpZGVjYXIudjEuT3V0Y29tZRIMCgRydWxlGAQgASgJIt8BChlNZW1vcnlTZXJ2aWNlU2F2ZVJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQSLAoIbWVtb3JpZXMYAiADKAsyGi5tZW1zaWRlY2FyLnYxLlNhdmVkTWVtb3J5EiYKB2NoYW5nZXMYAyADKAsyFS5tZW1zaWRlY2FyLnYxLkNoYW5nZRIXCg9vbWl0dGVkX2NoYW5nZXMYBCABKAUSJwoHaGlzdG9yeRgFIAEoCzIWLm1lbXNpZGVjYXIudjEuT3V0Y29tZSLWAQoPQ29uc29saWRhdGVUZXh0Eg8KB2NvbnRlbnQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSFQoIc2FsaWVuY2UYAyABKAFIAIgBARINCgV0aXRsZRgEIAEoCRIMCgR0YWdzGAUgAygJEhcKCmNvbmZpZGVuY2UYBiABKAFIAYgBARIoCgh3cml0ZV90bxgHIAEoDjIWLm1lbXNpZGVjYXIudjEuV3JpdGVUbxINCgVhc3luYxgIIAEoCEILCglfc2FsaWVuY2VCDQoLX2NvbmZpZGVuY2UiJgoVQ29uc29saWRhdGVMb2dFbnRyaWVzEg0KBWxpbWl0GAEgASgFIvQBCh9NZW1vcnlTZXJ2aWNlQ29uc29saWRhdGVSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEi4KBHRleHQYAiABKAsyHi5tZW1zaWRlY2FyLnYxLkNvbnNvbGlkYXRlVGV4dEgAEjsKC2xvZ19lbnRyaWVzGAMgASgLMiQubWVtc2lkZWNhci52MS5Db25zb2xpZGF0ZUxvZ0VudHJpZXNIABIPCgdkcnlfcnVuGAQgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgFIAEoCRISCgpzZXNzaW9uX2lkGAYgASgJEg4KBnJlYXNvbhgHIAEoCUIHCgVpbnB1dCL6AQoQQ29uc29saWRhdGVkSXRlbRIpCghkZWNpc2lvbhgBIAEoDjIXLm1lbXNpZGVjYXIudjEuRGVjaXNpb24SCgoCaWQYAiABKAkSDgoGcmVhc29uGAMgASgJEioKCmRlY2lkZWRfYnkYBCABKA4yFi5tZW1zaWRlY2FyLnYxLkRlY2lkZXISFwoPZmFsbGJhY2tfcmVhc29uGAUgASgJEg8KB3BlbmRpbmcYBiABKAgSDwoHY29udGVudBgHIAEoCRIQCghsb2dfZGF0ZRgIIAEoCRIQCghlbnRyeV9pZBgJIAEoCRIUCgxvcGVyYXRpb25faWQYCiABKAki2AEKIE1lbW9yeVNlcnZpY2VDb25zb2xpZGF0ZVJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQSLgoFaXRlbXMYAiADKAsyHy5tZW1zaWRlY2FyLnYxLkNvbnNvbGlkYXRlZEl0ZW0SJgoHY2hhbmdlcxgDIAMoCzIVLm1lbXNpZGVjYXIudjEuQ2hhbmdlEhUKDW9taXR0ZWRfaXRlbXMYBCABKAUSGQoRcmVtYWluaW5nX2VudHJpZXMYBSABKAUiXwobTWVtb3J5U2VydmljZUhpc3RvcnlSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgoKAmlkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJImUKHE1lbW9yeVNlcnZpY2VIaXN0b3J5UmVzcG9uc2USLAoKb3BlcmF0aW9ucxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvCh5NZW1vcnlTZXJ2aWNlR2V0U3VtbWFyeVJlcXVlc3QSDQoFc3BhY2UYASABKAkiRAofTWVtb3J5U2VydmljZUdldFN1bW1hcnlSZXNwb25zZRIPCgdzdW1tYXJ5GAEgASgJEhAKCHJldmlzaW9uGAIgASgDIn0KHk1lbW9yeVNlcnZpY2VTZXRTdW1tYXJ5UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgDIAEoCRIOCgZyZWFzb24YBCABKAkSEgoKc2Vzc2lvbl9pZBgFIAEoCSJNCh9NZW1vcnlTZXJ2aWNlU2V0U3VtbWFyeVJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQifgoiTWVtb3J5U2VydmljZVJlYnVpbGRTdW1tYXJ5UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIPCgdyZXBsYWNlGAIgASgIEg8KB2RyeV9ydW4YAyABKAgSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJEg4KBnJlYXNvbhgFIAEoCSJiCiNNZW1vcnlTZXJ2aWNlUmVidWlsZFN1bW1hcnlSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0Eg8KB3N1bW1hcnkYAiABKAkiUgoZTWVtb3J5U2VydmljZVN0YXRzUmVxdWVzdBIOCgZzcGFjZXMYASADKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAki9gQKGk1lbW9yeVNlcnZpY2VTdGF0c1Jlc3BvbnNlEg0KBXRvdGFsGAEgASgDEg4KBmFjdGl2ZRgCIAEoAxISCgpzdXBlcnNlZGVkGAMgASgDEg8KB3JldGlyZWQYBCABKAMSTgoLYnlfY2F0ZWdvcnkYBSADKAsyOS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTdGF0c1Jlc3BvbnNlLkJ5Q2F0ZWdvcnlFbnRyeRJKCglieV9zb3VyY2UYBiADKAsyNy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTdGF0c1Jlc3BvbnNlLkJ5U291cmNlRW50cnkSGAoQYXZlcmFnZV9zYWxpZW5jZRgHIAEoARIQCghhY2Nlc3NlcxgIIAEoAxIQCghzZXNzaW9ucxgJIAEoAxIMCgRkYXlzGAogASgDEhMKC2xvZ19lbnRyaWVzGAsgASgDEhAKCHBvc2l0aW9uGAwgASgJEi8KCWxhdGVuY2llcxgNIAMoCzIcLm1lbXNpZGVjYXIudjEuTWV0aG9kTGF0ZW5jeRIpCgZzcGFjZXMYDiADKAsyGS5tZW1zaWRlY2FyLnYxLlNwYWNlU3RhdHMSFQoNam91cm5hbF9zeW5jcxgPIAEoAxIVCg1qb3VybmFsX2J5dGVzGBAgASgDEhcKD25leHRfcGFnZV90b2tlbhgRIAEoCRoxCg9CeUNhdGVnb3J5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1CeVNvdXJjZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEikwEKClNwYWNlU3RhdHMSDAoEbmFtZRgBIAEoCRIOCgZhY3RpdmUYAiABKAMSDQoFdG90YWwYAyABKAMSEAoIcmV2aXNpb24YBCABKAMSEAoIZW1iZWRkZWQYBSABKAMSGQoRZW1iZWRkaW5nX3BlbmRpbmcYBiABKAMSGQoRZW1iZWRkaW5nX3JlZnVzZWQYByABKAMifgoNTWV0aG9kTGF0ZW5jeRIOCgZtZXRob2QYASABKAkSDQoFY291bnQYAiABKAMSJgoDcDUwGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA3A5ORgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiqTAQoLTWVtb3J5T3JkZXISHAoYTUVNT1JZX09SREVSX1VOU1BFQ0lGSUVEEAASGAoUTUVNT1JZX09SREVSX0NSRUFURUQQARIYChRNRU1PUllfT1JERVJfVVBEQVRFRBACEhkKFU1FTU9SWV9PUkRFUl9TQUxJRU5DRRADEhcKE01FTU9SWV9PUkRFUl9BQ0NFU1MQBCrNAwoPUHVyZ2VkUGxhY2VLaW5kEiEKHVBVUkdFRF9QTEFDRV9LSU5EX1VOU1BFQ0lGSUVEEAASHAoYUFVSR0VEX1BMQUNFX0tJTkRfTUVNT1JZEAESHQoZUFVSR0VEX1BMQUNFX0tJTkRfVkVSU0lPThACEh8KG1BVUkdFRF9QTEFDRV9LSU5EX0xPR19FTlRSWRADEh0KGVBVUkdFRF9QTEFDRV9LSU5EX01FU1NBR0UQBBIdChlQVVJHRURfUExBQ0VfS0lORF9TVU1NQVJZEAUSHgoaUFVSR0VEX1BMQUNFX0tJTkRfQVJDSElWRUQQBhIdChlQVVJHRURfUExBQ0VfS0lORF9TRVNTSU9OEAcSHQoZUFVSR0VEX1BMQUNFX0tJTkRfUkVDRUlQVBAIEh0KGVBVUkdFRF9QTEFDRV9LSU5EX0pPVVJOQUwQCRIeChpQVVJHRURfUExBQ0VfS0lORF9TTkFQU0hPVBAKEh8KG1BVUkdFRF9QTEFDRV9LSU5EX1BVQkxJU0hFRBALEiAKHFBVUkdFRF9QTEFDRV9LSU5EX1FVQVJBTlRJTkUQDBIbChdQVVJHRURfUExBQ0VfS0lORF9JTkRFWBANKkwKB1dyaXRlVG8SGAoUV1JJVEVfVE9fVU5TUEVDSUZJRUQQABITCg9XUklURV9UT19NRU1PUlkQARISCg5XUklURV9UT19EQUlMWRACMroMCg1NZW1vcnlTZXJ2aWNlElYKA0FkZBImLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUFkZFJlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VBZGRSZXNwb25zZRJWCgNHZXQSJi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VHZXRSZXF1ZXN0GicubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlR2V0UmVzcG9uc2USWQoETGlzdBInLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUxpc3RSZXF1ZXN0GigubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlTGlzdFJlc3BvbnNlEl8KBlVwZGF0ZRIpLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVVwZGF0ZVJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VVcGRhdGVSZXNwb25zZRJfCgZEZWxldGUSKS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VEZWxldGVSZXF1ZXN0GioubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlRGVsZXRlUmVzcG9uc2USXAoFUHVyZ2USKC5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VQdXJnZVJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VQdXJnZVJlc3BvbnNlEmIKB1Jlc3RvcmUSKi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VSZXN0b3JlUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVJlc3RvcmVSZXNwb25zZRJZCgRMaW5rEicubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlTGlua1JlcXVlc3QaKC5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VMaW5rUmVzcG9uc2USXwoGVW5saW5rEikubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlVW5saW5rUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVVubGlua1Jlc3BvbnNlElkKBFNhdmUSJy5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTYXZlUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZVNhdmVSZXNwb25zZRJuCgtDb25zb2xpZGF0ZRIuLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUNvbnNvbGlkYXRlUmVxdWVzdBovLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUNvbnNvbGlkYXRlUmVzcG9uc2USYgoHSGlzdG9yeRIqLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUhpc3RvcnlSZXF1ZXN0GisubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlSGlzdG9yeVJlc3BvbnNlEmsKCkdldFN1bW1hcnkSLS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VHZXRTdW1tYXJ5UmVxdWVzdBouLm1lbXNpZGVjYXIudjEuTWVtb3J5U2VydmljZUdldFN1bW1hcnlSZXNwb25zZRJrCgpTZXRTdW1tYXJ5Ei0ubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlU2V0U3VtbWFyeVJlcXVlc3QaLi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VTZXRTdW1tYXJ5UmVzcG9uc2USdwoOUmVidWlsZFN1bW1hcnkSMS5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VSZWJ1aWxkU3VtbWFyeVJlcXVlc3QaMi5tZW1zaWRlY2FyLnYxLk1lbW9yeVNlcnZpY2VSZWJ1aWxkU3VtbWFyeVJlc3BvbnNlElwKBVN0YXRzEigubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlU3RhdHNSZXF1ZXN0GikubWVtc2lkZWNhci52MS5NZW1vcnlTZXJ2aWNlU3RhdHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_memsidecar_v1_memory, file_memsidecar_v1_operation, file_memsidecar_v1_write]);
 
 /**
- * NewMemory is a memory to be added.
+ * NewMemory is a memory to add.
  *
  * @generated from message memsidecar.v1.NewMemory
  */
 export type NewMemory = Message<"memsidecar.v1.NewMemory"> & {
   /**
-   * Default: a new UUID v7. An id that exists already is a DUPLICATE when category and content are equal, else REJECTED with ID_EXISTS.
+   * Default: a new UUID v7. An id that exists is a DUPLICATE when category and content are equal; else it is REJECTED
+   * with ID_EXISTS.
    *
    * @generated from field: string id = 1;
    */
@@ -41,7 +42,7 @@ export type NewMemory = Message<"memsidecar.v1.NewMemory"> & {
   category: string;
 
   /**
-   * What to remember; 1 to 8,000 characters.
+   * The text to remember; 1 to 8,000 characters.
    *
    * @generated from field: string content = 3;
    */
@@ -76,7 +77,7 @@ export type NewMemory = Message<"memsidecar.v1.NewMemory"> & {
   source: string;
 
   /**
-   * What it was learnt from.
+   * Tool failure or workflow that it was learnt from.
    *
    * @generated from field: memsidecar.v1.MemoryContext context = 8;
    */
@@ -104,14 +105,14 @@ export type NewMemory = Message<"memsidecar.v1.NewMemory"> & {
   accessCount: bigint;
 
   /**
-   * Never expires, is never compressed; default false.
+   * It never expires and is never compressed.
    *
    * @generated from field: bool pinned = 12;
    */
   pinned: boolean;
 
   /**
-   * How sure the source is, 0 to 1; default 1.
+   * How certain the source is, 0 to 1; default 1.
    *
    * @generated from field: optional double confidence = 13;
    */
@@ -139,7 +140,7 @@ export type NewMemory = Message<"memsidecar.v1.NewMemory"> & {
   relations: Relation[];
 
   /**
-   * Where it was learnt; at most 64 pieces.
+   * Where it was learnt; at most 64 items.
    *
    * @generated from field: repeated memsidecar.v1.Evidence evidence = 17;
    */
@@ -154,7 +155,7 @@ export const NewMemorySchema: GenMessage<NewMemory> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory_service, 0);
 
 /**
- * MemoryServiceAddRequest asks to store memories.
+ * MemoryServiceAddRequest holds memories to store.
  *
  * @generated from message memsidecar.v1.MemoryServiceAddRequest
  */
@@ -174,14 +175,14 @@ export type MemoryServiceAddRequest = Message<"memsidecar.v1.MemoryServiceAddReq
   items: NewMemory[];
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 3;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 4;
    */
@@ -190,9 +191,9 @@ export type MemoryServiceAddRequest = Message<"memsidecar.v1.MemoryServiceAddReq
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 5;
+   * @generated from field: string session_id = 5;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -203,13 +204,13 @@ export const MemoryServiceAddRequestSchema: GenMessage<MemoryServiceAddRequest> 
   messageDesc(file_memsidecar_v1_memory_service, 1);
 
 /**
- * MemoryServiceAddResponse says what became of each item.
+ * MemoryServiceAddResponse reports the result of each item.
  *
  * @generated from message memsidecar.v1.MemoryServiceAddResponse
  */
 export type MemoryServiceAddResponse = Message<"memsidecar.v1.MemoryServiceAddResponse"> & {
   /**
-   * Operation number and one outcome per item; each outcome's id is the stored memory's.
+   * One outcome per item, with the id of the stored memory.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -242,6 +243,20 @@ export type MemoryServiceGetRequest = Message<"memsidecar.v1.MemoryServiceGetReq
    * @generated from field: repeated string ids = 2;
    */
   ids: string[];
+
+  /**
+   * 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -252,7 +267,7 @@ export const MemoryServiceGetRequestSchema: GenMessage<MemoryServiceGetRequest> 
   messageDesc(file_memsidecar_v1_memory_service, 3);
 
 /**
- * MemoryServiceGetResponse holds the memories that were found.
+ * MemoryServiceGetResponse holds the memories that exist.
  *
  * @generated from message memsidecar.v1.MemoryServiceGetResponse
  */
@@ -265,11 +280,19 @@ export type MemoryServiceGetResponse = Message<"memsidecar.v1.MemoryServiceGetRe
   memories: Memory[];
 
   /**
-   * Ids that are not known.
+   * Ids among those of this page that are not known.
    *
-   * @generated from field: repeated string missing = 2;
+   * @generated from field: repeated string missing_ids = 2;
    */
-  missing: string[];
+  missingIds: string[];
+
+  /**
+   * Token of the next page; empty on the last one. There is a second page only when the memories exceed 3 MiB or
+   * page_size.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -321,7 +344,7 @@ export type MemoryServiceListRequest = Message<"memsidecar.v1.MemoryServiceListR
   pageSize: number;
 
   /**
-   * next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
    *
    * @generated from field: string page_token = 6;
    */
@@ -349,7 +372,8 @@ export type MemoryServiceListResponse = Message<"memsidecar.v1.MemoryServiceList
   memories: Memory[];
 
   /**
-   * Empty when this was the last page. A memory that stays as it is between two pages is neither skipped nor repeated.
+   * Token of the next page; empty on the last one. A memory that does not change between two pages is neither skipped
+   * nor repeated.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -440,7 +464,7 @@ export type MemoryPatch = Message<"memsidecar.v1.MemoryPatch"> & {
   confidence?: number | undefined;
 
   /**
-   * New expiry; named in update_mask and not set, the memory does not expire any more.
+   * New expiry. Named in update_mask and not set, the memory does not expire any more.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
@@ -476,7 +500,7 @@ export const MemoryPatchSchema: GenMessage<MemoryPatch> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_memory_service, 7);
 
 /**
- * MemoryServiceUpdateRequest asks to change one memory.
+ * MemoryServiceUpdateRequest changes one memory.
  *
  * @generated from message memsidecar.v1.MemoryServiceUpdateRequest
  */
@@ -503,7 +527,8 @@ export type MemoryServiceUpdateRequest = Message<"memsidecar.v1.MemoryServiceUpd
   patch?: MemoryPatch | undefined;
 
   /**
-   * Names of MemoryPatch's fields to change; a named field that is not set is cleared. Default: the fields that are set.
+   * Names of MemoryPatch's fields to change; a named field that is not set is cleared. Default: the fields that are
+   * set.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 4;
    */
@@ -517,14 +542,14 @@ export type MemoryServiceUpdateRequest = Message<"memsidecar.v1.MemoryServiceUpd
   expectedRevision: bigint;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 6;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 7;
    */
@@ -533,9 +558,9 @@ export type MemoryServiceUpdateRequest = Message<"memsidecar.v1.MemoryServiceUpd
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 8;
+   * @generated from field: string session_id = 8;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -552,14 +577,14 @@ export const MemoryServiceUpdateRequestSchema: GenMessage<MemoryServiceUpdateReq
  */
 export type MemoryServiceUpdateResponse = Message<"memsidecar.v1.MemoryServiceUpdateResponse"> & {
   /**
-   * Operation number and one outcome; DUPLICATE when nothing had to change.
+   * One outcome; DUPLICATE when nothing had to change.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
   result?: WriteResult | undefined;
 
   /**
-   * As it is now.
+   * The memory now.
    *
    * @generated from field: memsidecar.v1.Memory memory = 2;
    */
@@ -574,7 +599,7 @@ export const MemoryServiceUpdateResponseSchema: GenMessage<MemoryServiceUpdateRe
   messageDesc(file_memsidecar_v1_memory_service, 9);
 
 /**
- * MemoryServiceDeleteRequest asks to retire memories.
+ * MemoryServiceDeleteRequest names memories to retire.
  *
  * @generated from message memsidecar.v1.MemoryServiceDeleteRequest
  */
@@ -601,21 +626,22 @@ export type MemoryServiceDeleteRequest = Message<"memsidecar.v1.MemoryServiceDel
   expectedRevision: bigint;
 
   /**
-   * Keep the value forgotten, so that it is not learnt again by reflection; an Add brings it back. Default true.
+   * Reflection may learn the value again. By default the value is forgotten and not learnt again; an Add stores it all
+   * the same.
    *
-   * @generated from field: optional bool forget = 4;
+   * @generated from field: bool keep_learnable = 4;
    */
-  forget?: boolean | undefined;
+  keepLearnable: boolean;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 5;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 6;
    */
@@ -624,9 +650,9 @@ export type MemoryServiceDeleteRequest = Message<"memsidecar.v1.MemoryServiceDel
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 7;
+   * @generated from field: string session_id = 7;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -637,13 +663,13 @@ export const MemoryServiceDeleteRequestSchema: GenMessage<MemoryServiceDeleteReq
   messageDesc(file_memsidecar_v1_memory_service, 10);
 
 /**
- * MemoryServiceDeleteResponse says what became of each id.
+ * MemoryServiceDeleteResponse reports the result of each id.
  *
  * @generated from message memsidecar.v1.MemoryServiceDeleteResponse
  */
 export type MemoryServiceDeleteResponse = Message<"memsidecar.v1.MemoryServiceDeleteResponse"> & {
   /**
-   * Operation number and one outcome per id: REJECTED with NOT_FOUND, DUPLICATE when it was retired already.
+   * One outcome per id: REJECTED with NOT_FOUND, DUPLICATE when it was retired already.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -658,7 +684,147 @@ export const MemoryServiceDeleteResponseSchema: GenMessage<MemoryServiceDeleteRe
   messageDesc(file_memsidecar_v1_memory_service, 11);
 
 /**
- * MemoryServiceRestoreRequest asks to make memories active again.
+ * MemoryServicePurgeRequest names memories and texts to erase.
+ *
+ * @generated from message memsidecar.v1.MemoryServicePurgeRequest
+ */
+export type MemoryServicePurgeRequest = Message<"memsidecar.v1.MemoryServicePurgeRequest"> & {
+  /**
+   * Default: the default space. Text is erased in all spaces.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * At most 1,000 memories, in any state, also removed ones.
+   *
+   * @generated from field: repeated string ids = 2;
+   */
+  ids: string[];
+
+  /**
+   * Further texts to erase wherever they occur, at most 100 of 4 to 8,000 characters.
+   *
+   * @generated from field: repeated string texts = 3;
+   */
+  texts: string[];
+
+  /**
+   * Also erase the messages of the sessions that the memories were learnt from.
+   *
+   * @generated from field: bool transcripts = 4;
+   */
+  transcripts: boolean;
+
+  /**
+   * Only report what would be erased.
+   *
+   * @generated from field: bool dry_run = 5;
+   */
+  dryRun: boolean;
+
+  /**
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 7;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Session that the write belongs to; optional.
+   *
+   * @generated from field: string session_id = 8;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryServicePurgeRequest.
+ * Use `create(MemoryServicePurgeRequestSchema)` to create a new message.
+ */
+export const MemoryServicePurgeRequestSchema: GenMessage<MemoryServicePurgeRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 12);
+
+/**
+ * PurgedPlace counts the erasures in one kind of place.
+ *
+ * @generated from message memsidecar.v1.PurgedPlace
+ */
+export type PurgedPlace = Message<"memsidecar.v1.PurgedPlace"> & {
+  /**
+   * Kind of place.
+   *
+   * @generated from field: memsidecar.v1.PurgedPlaceKind kind = 1;
+   */
+  kind: PurgedPlaceKind;
+
+  /**
+   * Number of erasures.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.PurgedPlace.
+ * Use `create(PurgedPlaceSchema)` to create a new message.
+ */
+export const PurgedPlaceSchema: GenMessage<PurgedPlace> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 13);
+
+/**
+ * MemoryServicePurgeResponse reports what was erased.
+ *
+ * @generated from message memsidecar.v1.MemoryServicePurgeResponse
+ */
+export type MemoryServicePurgeResponse = Message<"memsidecar.v1.MemoryServicePurgeResponse"> & {
+  /**
+   * One outcome per id; no operation in a dry run.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * By kind of place.
+   *
+   * @generated from field: repeated memsidecar.v1.PurgedPlace places = 2;
+   */
+  places: PurgedPlace[];
+
+  /**
+   * Files in the data directory that hold the text and do not belong to memsidecar. They are unchanged. At most 1,000.
+   *
+   * @generated from field: repeated string foreign_files = 3;
+   */
+  foreignFiles: string[];
+
+  /**
+   * How long other writers had to wait.
+   *
+   * @generated from field: google.protobuf.Duration writers_waited = 4;
+   */
+  writersWaited?: Duration | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryServicePurgeResponse.
+ * Use `create(MemoryServicePurgeResponseSchema)` to create a new message.
+ */
+export const MemoryServicePurgeResponseSchema: GenMessage<MemoryServicePurgeResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 14);
+
+/**
+ * MemoryServiceRestoreRequest names memories to make active again.
  *
  * @generated from message memsidecar.v1.MemoryServiceRestoreRequest
  */
@@ -678,14 +844,14 @@ export type MemoryServiceRestoreRequest = Message<"memsidecar.v1.MemoryServiceRe
   ids: string[];
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 3;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 4;
    */
@@ -694,9 +860,9 @@ export type MemoryServiceRestoreRequest = Message<"memsidecar.v1.MemoryServiceRe
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 5;
+   * @generated from field: string session_id = 5;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -704,16 +870,16 @@ export type MemoryServiceRestoreRequest = Message<"memsidecar.v1.MemoryServiceRe
  * Use `create(MemoryServiceRestoreRequestSchema)` to create a new message.
  */
 export const MemoryServiceRestoreRequestSchema: GenMessage<MemoryServiceRestoreRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 12);
+  messageDesc(file_memsidecar_v1_memory_service, 15);
 
 /**
- * MemoryServiceRestoreResponse says what became of each id.
+ * MemoryServiceRestoreResponse reports the result of each id.
  *
  * @generated from message memsidecar.v1.MemoryServiceRestoreResponse
  */
 export type MemoryServiceRestoreResponse = Message<"memsidecar.v1.MemoryServiceRestoreResponse"> & {
   /**
-   * Operation number and one outcome per id: REJECTED with NOT_FOUND or EQUAL_EXISTS, DUPLICATE when it was active already.
+   * One outcome per id: REJECTED with NOT_FOUND or EXACT_DUPLICATE, DUPLICATE when it was active already.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -725,10 +891,10 @@ export type MemoryServiceRestoreResponse = Message<"memsidecar.v1.MemoryServiceR
  * Use `create(MemoryServiceRestoreResponseSchema)` to create a new message.
  */
 export const MemoryServiceRestoreResponseSchema: GenMessage<MemoryServiceRestoreResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 13);
+  messageDesc(file_memsidecar_v1_memory_service, 16);
 
 /**
- * MemoryServiceLinkRequest asks to add a relation.
+ * MemoryServiceLinkRequest adds a relation.
  *
  * @generated from message memsidecar.v1.MemoryServiceLinkRequest
  */
@@ -748,7 +914,7 @@ export type MemoryServiceLinkRequest = Message<"memsidecar.v1.MemoryServiceLinkR
   id: string;
 
   /**
-   * The relation; an existing one of the same type and target gets the new strength.
+   * The relation. One of the same type and target gets the new strength.
    *
    * @generated from field: memsidecar.v1.Relation relation = 3;
    */
@@ -762,14 +928,14 @@ export type MemoryServiceLinkRequest = Message<"memsidecar.v1.MemoryServiceLinkR
   expectedRevision: bigint;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 5;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 6;
    */
@@ -778,9 +944,9 @@ export type MemoryServiceLinkRequest = Message<"memsidecar.v1.MemoryServiceLinkR
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 7;
+   * @generated from field: string session_id = 7;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -788,7 +954,7 @@ export type MemoryServiceLinkRequest = Message<"memsidecar.v1.MemoryServiceLinkR
  * Use `create(MemoryServiceLinkRequestSchema)` to create a new message.
  */
 export const MemoryServiceLinkRequestSchema: GenMessage<MemoryServiceLinkRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 14);
+  messageDesc(file_memsidecar_v1_memory_service, 17);
 
 /**
  * MemoryServiceLinkResponse holds the memory after the change.
@@ -797,14 +963,14 @@ export const MemoryServiceLinkRequestSchema: GenMessage<MemoryServiceLinkRequest
  */
 export type MemoryServiceLinkResponse = Message<"memsidecar.v1.MemoryServiceLinkResponse"> & {
   /**
-   * Operation number and one outcome; DUPLICATE when the relation was there already.
+   * One outcome; DUPLICATE when the relation existed.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
   result?: WriteResult | undefined;
 
   /**
-   * As it is now.
+   * The memory now.
    *
    * @generated from field: memsidecar.v1.Memory memory = 2;
    */
@@ -816,10 +982,10 @@ export type MemoryServiceLinkResponse = Message<"memsidecar.v1.MemoryServiceLink
  * Use `create(MemoryServiceLinkResponseSchema)` to create a new message.
  */
 export const MemoryServiceLinkResponseSchema: GenMessage<MemoryServiceLinkResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 15);
+  messageDesc(file_memsidecar_v1_memory_service, 18);
 
 /**
- * MemoryServiceUnlinkRequest asks to remove a relation.
+ * MemoryServiceUnlinkRequest removes a relation.
  *
  * @generated from message memsidecar.v1.MemoryServiceUnlinkRequest
  */
@@ -839,7 +1005,7 @@ export type MemoryServiceUnlinkRequest = Message<"memsidecar.v1.MemoryServiceUnl
   id: string;
 
   /**
-   * Type and target of the relation; its strength does not matter.
+   * Type and target of the relation; its strength is ignored.
    *
    * @generated from field: memsidecar.v1.Relation relation = 3;
    */
@@ -853,14 +1019,14 @@ export type MemoryServiceUnlinkRequest = Message<"memsidecar.v1.MemoryServiceUnl
   expectedRevision: bigint;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 5;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 6;
    */
@@ -869,9 +1035,9 @@ export type MemoryServiceUnlinkRequest = Message<"memsidecar.v1.MemoryServiceUnl
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 7;
+   * @generated from field: string session_id = 7;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
@@ -879,7 +1045,7 @@ export type MemoryServiceUnlinkRequest = Message<"memsidecar.v1.MemoryServiceUnl
  * Use `create(MemoryServiceUnlinkRequestSchema)` to create a new message.
  */
 export const MemoryServiceUnlinkRequestSchema: GenMessage<MemoryServiceUnlinkRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 16);
+  messageDesc(file_memsidecar_v1_memory_service, 19);
 
 /**
  * MemoryServiceUnlinkResponse holds the memory after the change.
@@ -888,14 +1054,14 @@ export const MemoryServiceUnlinkRequestSchema: GenMessage<MemoryServiceUnlinkReq
  */
 export type MemoryServiceUnlinkResponse = Message<"memsidecar.v1.MemoryServiceUnlinkResponse"> & {
   /**
-   * Operation number and one outcome; DUPLICATE when there was no such relation.
+   * One outcome; DUPLICATE when there was no such relation.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
   result?: WriteResult | undefined;
 
   /**
-   * As it is now.
+   * The memory now.
    *
    * @generated from field: memsidecar.v1.Memory memory = 2;
    */
@@ -907,10 +1073,312 @@ export type MemoryServiceUnlinkResponse = Message<"memsidecar.v1.MemoryServiceUn
  * Use `create(MemoryServiceUnlinkResponseSchema)` to create a new message.
  */
 export const MemoryServiceUnlinkResponseSchema: GenMessage<MemoryServiceUnlinkResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 17);
+  messageDesc(file_memsidecar_v1_memory_service, 20);
 
 /**
- * MemoryServiceConsolidateRequest is a text that an agent wants to save.
+ * MemoryUpdate is the new state of a memory.
+ *
+ * @generated from message memsidecar.v1.MemoryUpdate
+ */
+export type MemoryUpdate = Message<"memsidecar.v1.MemoryUpdate"> & {
+  /**
+   * The memory to change. Default: the memory that says the same or less, else a new one.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * 1 to 8,000 characters.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+
+  /**
+   * Default general for a new memory.
+   *
+   * @generated from field: string category = 3;
+   */
+  category: string;
+
+  /**
+   * Importance, 0 to 1; default 0.5 for a new memory.
+   *
+   * @generated from field: optional double salience = 4;
+   */
+  salience?: number | undefined;
+
+  /**
+   * Short name; at most 200 characters.
+   *
+   * @generated from field: string title = 5;
+   */
+  title: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryUpdate.
+ * Use `create(MemoryUpdateSchema)` to create a new message.
+ */
+export const MemoryUpdateSchema: GenMessage<MemoryUpdate> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 21);
+
+/**
+ * MemoryServiceSaveRequest holds a log entry, memories, or both.
+ *
+ * @generated from message memsidecar.v1.MemoryServiceSaveRequest
+ */
+export type MemoryServiceSaveRequest = Message<"memsidecar.v1.MemoryServiceSaveRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * Session that the write belongs to; optional.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Event for the daily log; at most 8,000 characters.
+   *
+   * @generated from field: string history_entry = 3;
+   */
+  historyEntry: string;
+
+  /**
+   * Facts that hold now; at most 64 together with the lines of memory_text.
+   *
+   * @generated from field: repeated memsidecar.v1.MemoryUpdate memories = 4;
+   */
+  memories: MemoryUpdate[];
+
+  /**
+   * Facts that hold now, as text: one statement a line, with or without list marks. A heading that is a category
+   * applies to the lines below it. Memories that the text does not mention stay unchanged.
+   *
+   * @generated from field: string memory_text = 5;
+   */
+  memoryText: string;
+
+  /**
+   * Only report what would be done.
+   *
+   * @generated from field: bool dry_run = 6;
+   */
+  dryRun: boolean;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 7;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryServiceSaveRequest.
+ * Use `create(MemoryServiceSaveRequestSchema)` to create a new message.
+ */
+export const MemoryServiceSaveRequestSchema: GenMessage<MemoryServiceSaveRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 22);
+
+/**
+ * SavedMemory is the result of one memory of the request.
+ *
+ * @generated from message memsidecar.v1.SavedMemory
+ */
+export type SavedMemory = Message<"memsidecar.v1.SavedMemory"> & {
+  /**
+   * Decision.
+   *
+   * @generated from field: memsidecar.v1.Decision decision = 1;
+   */
+  decision: Decision;
+
+  /**
+   * The text as it was saved.
+   *
+   * @generated from field: string content = 2;
+   */
+  content: string;
+
+  /**
+   * Result of the write.
+   *
+   * @generated from field: memsidecar.v1.Outcome outcome = 3;
+   */
+  outcome?: Outcome | undefined;
+
+  /**
+   * UPPER_SNAKE name of the rule that decided.
+   *
+   * @generated from field: string rule = 4;
+   */
+  rule: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SavedMemory.
+ * Use `create(SavedMemorySchema)` to create a new message.
+ */
+export const SavedMemorySchema: GenMessage<SavedMemory> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 23);
+
+/**
+ * MemoryServiceSaveResponse reports what was saved.
+ *
+ * @generated from message memsidecar.v1.MemoryServiceSaveResponse
+ */
+export type MemoryServiceSaveResponse = Message<"memsidecar.v1.MemoryServiceSaveResponse"> & {
+  /**
+   * One outcome per memory, in order.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * One for each memory of the request, then one for each line of its text.
+   *
+   * @generated from field: repeated memsidecar.v1.SavedMemory memories = 2;
+   */
+  memories: SavedMemory[];
+
+  /**
+   * The changes that a dry run would make; empty otherwise.
+   *
+   * @generated from field: repeated memsidecar.v1.Change changes = 3;
+   */
+  changes: Change[];
+
+  /**
+   * Number of changes that the response leaves out because it would exceed 3 MiB.
+   *
+   * @generated from field: int32 omitted_changes = 4;
+   */
+  omittedChanges: number;
+
+  /**
+   * Result of the log entry, with its id; absent when there was none.
+   *
+   * @generated from field: memsidecar.v1.Outcome history = 5;
+   */
+  history?: Outcome | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryServiceSaveResponse.
+ * Use `create(MemoryServiceSaveResponseSchema)` to create a new message.
+ */
+export const MemoryServiceSaveResponseSchema: GenMessage<MemoryServiceSaveResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 24);
+
+/**
+ * ConsolidateText is a text that an agent wants to save.
+ *
+ * @generated from message memsidecar.v1.ConsolidateText
+ */
+export type ConsolidateText = Message<"memsidecar.v1.ConsolidateText"> & {
+  /**
+   * The text to remember; 1 to 8,000 characters.
+   *
+   * @generated from field: string content = 1;
+   */
+  content: string;
+
+  /**
+   * Default general.
+   *
+   * @generated from field: string category = 2;
+   */
+  category: string;
+
+  /**
+   * Importance, 0 to 1; default 0.5.
+   *
+   * @generated from field: optional double salience = 3;
+   */
+  salience?: number | undefined;
+
+  /**
+   * Short name; at most 200 characters.
+   *
+   * @generated from field: string title = 4;
+   */
+  title: string;
+
+  /**
+   * At most 32 tags of at most 64 characters.
+   *
+   * @generated from field: repeated string tags = 5;
+   */
+  tags: string[];
+
+  /**
+   * How certain the agent is, 0 to 1; default 1.
+   *
+   * @generated from field: optional double confidence = 6;
+   */
+  confidence?: number | undefined;
+
+  /**
+   * Default: the long-term memories.
+   *
+   * @generated from field: memsidecar.v1.WriteTo write_to = 7;
+   */
+  writeTo: WriteTo;
+
+  /**
+   * Return at once and decide in the background. The text is durable in the daily log when the response arrives.
+   *
+   * @generated from field: bool async = 8;
+   */
+  async: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.ConsolidateText.
+ * Use `create(ConsolidateTextSchema)` to create a new message.
+ */
+export const ConsolidateTextSchema: GenMessage<ConsolidateText> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 25);
+
+/**
+ * ConsolidateLogEntries bounds a run over the entries of the daily logs that wait to become memories.
+ *
+ * @generated from message memsidecar.v1.ConsolidateLogEntries
+ */
+export type ConsolidateLogEntries = Message<"memsidecar.v1.ConsolidateLogEntries"> & {
+  /**
+   * At most this many entries, 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 limit = 1;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message memsidecar.v1.ConsolidateLogEntries.
+ * Use `create(ConsolidateLogEntriesSchema)` to create a new message.
+ */
+export const ConsolidateLogEntriesSchema: GenMessage<ConsolidateLogEntries> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 26);
+
+/**
+ * MemoryServiceConsolidateRequest is a text to save, or a run over log entries.
  *
  * @generated from message memsidecar.v1.MemoryServiceConsolidateRequest
  */
@@ -923,81 +1391,55 @@ export type MemoryServiceConsolidateRequest = Message<"memsidecar.v1.MemoryServi
   space: string;
 
   /**
-   * What to remember; 1 to 8,000 characters.
+   * What to consolidate; exactly one.
    *
-   * @generated from field: string content = 2;
+   * @generated from oneof memsidecar.v1.MemoryServiceConsolidateRequest.input
    */
-  content: string;
+  input: {
+    /**
+     * A text.
+     *
+     * @generated from field: memsidecar.v1.ConsolidateText text = 2;
+     */
+    value: ConsolidateText;
+    case: "text";
+  } | {
+    /**
+     * Entries of the daily logs that wait to become memories.
+     *
+     * @generated from field: memsidecar.v1.ConsolidateLogEntries log_entries = 3;
+     */
+    value: ConsolidateLogEntries;
+    case: "logEntries";
+  } | { case: undefined; value?: undefined };
 
   /**
-   * Default general.
+   * Only report what would be done.
    *
-   * @generated from field: string category = 3;
-   */
-  category: string;
-
-  /**
-   * Importance, 0 to 1; default 0.5.
-   *
-   * @generated from field: optional double salience = 4;
-   */
-  salience?: number | undefined;
-
-  /**
-   * Short name; at most 200 characters.
-   *
-   * @generated from field: string title = 5;
-   */
-  title: string;
-
-  /**
-   * At most 32 tags of at most 64 characters.
-   *
-   * @generated from field: repeated string tags = 6;
-   */
-  tags: string[];
-
-  /**
-   * Default: the long-term memories.
-   *
-   * @generated from field: memsidecar.v1.WriteTo write_to = 7;
-   */
-  writeTo: WriteTo;
-
-  /**
-   * Only say what would be done.
-   *
-   * @generated from field: bool dry_run = 8;
+   * @generated from field: bool dry_run = 4;
    */
   dryRun: boolean;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
-   * @generated from field: string idempotency_key = 9;
+   * @generated from field: string idempotency_key = 5;
    */
   idempotencyKey: string;
 
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 10;
+   * @generated from field: string session_id = 6;
    */
-  session: string;
+  sessionId: string;
 
   /**
-   * Decide before returning; default true. Without, the text is durable in the daily log on return, and is decided about in the background.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
-   * @generated from field: optional bool wait = 11;
+   * @generated from field: string reason = 7;
    */
-  wait?: boolean | undefined;
-
-  /**
-   * How sure the agent is, 0 to 1; default 1.
-   *
-   * @generated from field: optional double confidence = 12;
-   */
-  confidence?: number | undefined;
+  reason: string;
 };
 
 /**
@@ -1005,70 +1447,133 @@ export type MemoryServiceConsolidateRequest = Message<"memsidecar.v1.MemoryServi
  * Use `create(MemoryServiceConsolidateRequestSchema)` to create a new message.
  */
 export const MemoryServiceConsolidateRequestSchema: GenMessage<MemoryServiceConsolidateRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 18);
+  messageDesc(file_memsidecar_v1_memory_service, 27);
 
 /**
- * MemoryServiceConsolidateResponse says what was decided and done.
+ * ConsolidatedItem is the decision about one text or log entry.
+ *
+ * @generated from message memsidecar.v1.ConsolidatedItem
+ */
+export type ConsolidatedItem = Message<"memsidecar.v1.ConsolidatedItem"> & {
+  /**
+   * Decision.
+   *
+   * @generated from field: memsidecar.v1.Decision decision = 1;
+   */
+  decision: Decision;
+
+  /**
+   * The memory or log entry: the new one for ADD, the changed one for UPDATE, the retired one for DELETE, the known one
+   * for NOOP; may be empty. For an item that is pending, its entry in the daily log.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * UPPER_SNAKE name of the reason; may be empty.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * Who decided.
+   *
+   * @generated from field: memsidecar.v1.Decider decided_by = 4;
+   */
+  decidedBy: Decider;
+
+  /**
+   * Why rules decided although a model was asked; may be empty.
+   *
+   * @generated from field: string fallback_reason = 5;
+   */
+  fallbackReason: string;
+
+  /**
+   * The decision follows in the background.
+   *
+   * @generated from field: bool pending = 6;
+   */
+  pending: boolean;
+
+  /**
+   * The text.
+   *
+   * @generated from field: string content = 7;
+   */
+  content: string;
+
+  /**
+   * Date of the daily log; empty for a text.
+   *
+   * @generated from field: string log_date = 8;
+   */
+  logDate: string;
+
+  /**
+   * Entry of the daily log; empty for a text.
+   *
+   * @generated from field: string entry_id = 9;
+   */
+  entryId: string;
+
+  /**
+   * Operation that wrote the decision; empty when nothing changed.
+   *
+   * @generated from field: string operation_id = 10;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.ConsolidatedItem.
+ * Use `create(ConsolidatedItemSchema)` to create a new message.
+ */
+export const ConsolidatedItemSchema: GenMessage<ConsolidatedItem> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 28);
+
+/**
+ * MemoryServiceConsolidateResponse reports the decisions.
  *
  * @generated from message memsidecar.v1.MemoryServiceConsolidateResponse
  */
 export type MemoryServiceConsolidateResponse = Message<"memsidecar.v1.MemoryServiceConsolidateResponse"> & {
   /**
-   * Operation number; outcomes are those of the operation.
+   * Outcomes of the operation. A run over log entries has one outcome per item.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
   result?: WriteResult | undefined;
 
   /**
-   * What was decided.
+   * One for a text; one for each log entry, in the order of writing.
    *
-   * @generated from field: memsidecar.v1.Decision decision = 2;
+   * @generated from field: repeated memsidecar.v1.ConsolidatedItem items = 2;
    */
-  decision: Decision;
+  items: ConsolidatedItem[];
 
   /**
-   * The memory or log entry concerned: the new one for ADD, the changed one for UPDATE, the retired one for DELETE, the known one
-   * for NOOP; may be empty.
+   * The changes that a dry run would make for a text; empty otherwise.
    *
-   * @generated from field: string id = 3;
-   */
-  id: string;
-
-  /**
-   * Why, for people.
-   *
-   * @generated from field: string reason = 4;
-   */
-  reason: string;
-
-  /**
-   * Who decided: model or rules.
-   *
-   * @generated from field: string decided_by = 5;
-   */
-  decidedBy: string;
-
-  /**
-   * Why the rules decided although a model was asked; may be empty.
-   *
-   * @generated from field: string note = 6;
-   */
-  note: string;
-
-  /**
-   * It is still to be decided, in the background; id is the entry of the daily log that waits.
-   *
-   * @generated from field: bool pending = 7;
-   */
-  pending: boolean;
-
-  /**
-   * What a dry run would change; empty otherwise.
-   *
-   * @generated from field: repeated memsidecar.v1.Change changes = 8;
+   * @generated from field: repeated memsidecar.v1.Change changes = 3;
    */
   changes: Change[];
+
+  /**
+   * Number of items that the response leaves out because it would exceed 3 MiB. They were consolidated all the same.
+   *
+   * @generated from field: int32 omitted_items = 4;
+   */
+  omittedItems: number;
+
+  /**
+   * Number of log entries that still wait.
+   *
+   * @generated from field: int32 remaining_entries = 5;
+   */
+  remainingEntries: number;
 };
 
 /**
@@ -1076,7 +1581,7 @@ export type MemoryServiceConsolidateResponse = Message<"memsidecar.v1.MemoryServ
  * Use `create(MemoryServiceConsolidateResponseSchema)` to create a new message.
  */
 export const MemoryServiceConsolidateResponseSchema: GenMessage<MemoryServiceConsolidateResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 19);
+  messageDesc(file_memsidecar_v1_memory_service, 29);
 
 /**
  * MemoryServiceHistoryRequest names a memory.
@@ -1099,11 +1604,18 @@ export type MemoryServiceHistoryRequest = Message<"memsidecar.v1.MemoryServiceHi
   id: string;
 
   /**
-   * 1 to 1,000 operations; default 20.
+   * 1 to 1,000; default 20.
    *
-   * @generated from field: int32 limit = 3;
+   * @generated from field: int32 page_size = 3;
    */
-  limit: number;
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -1111,20 +1623,27 @@ export type MemoryServiceHistoryRequest = Message<"memsidecar.v1.MemoryServiceHi
  * Use `create(MemoryServiceHistoryRequestSchema)` to create a new message.
  */
 export const MemoryServiceHistoryRequestSchema: GenMessage<MemoryServiceHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 20);
+  messageDesc(file_memsidecar_v1_memory_service, 30);
 
 /**
- * MemoryServiceHistoryResponse holds the changes of a memory.
+ * MemoryServiceHistoryResponse is one page.
  *
  * @generated from message memsidecar.v1.MemoryServiceHistoryResponse
  */
 export type MemoryServiceHistoryResponse = Message<"memsidecar.v1.MemoryServiceHistoryResponse"> & {
   /**
-   * Newest first; only the changes of this memory are in each.
+   * Newest first. Each holds only the changes of this memory.
    *
    * @generated from field: repeated memsidecar.v1.Operation operations = 1;
    */
   operations: Operation[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -1132,14 +1651,14 @@ export type MemoryServiceHistoryResponse = Message<"memsidecar.v1.MemoryServiceH
  * Use `create(MemoryServiceHistoryResponseSchema)` to create a new message.
  */
 export const MemoryServiceHistoryResponseSchema: GenMessage<MemoryServiceHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 21);
+  messageDesc(file_memsidecar_v1_memory_service, 31);
 
 /**
- * MemoryServiceGetRollingSummaryRequest names a space.
+ * MemoryServiceGetSummaryRequest names a space.
  *
- * @generated from message memsidecar.v1.MemoryServiceGetRollingSummaryRequest
+ * @generated from message memsidecar.v1.MemoryServiceGetSummaryRequest
  */
-export type MemoryServiceGetRollingSummaryRequest = Message<"memsidecar.v1.MemoryServiceGetRollingSummaryRequest"> & {
+export type MemoryServiceGetSummaryRequest = Message<"memsidecar.v1.MemoryServiceGetSummaryRequest"> & {
   /**
    * Default: the default space.
    *
@@ -1149,18 +1668,18 @@ export type MemoryServiceGetRollingSummaryRequest = Message<"memsidecar.v1.Memor
 };
 
 /**
- * Describes the message memsidecar.v1.MemoryServiceGetRollingSummaryRequest.
- * Use `create(MemoryServiceGetRollingSummaryRequestSchema)` to create a new message.
+ * Describes the message memsidecar.v1.MemoryServiceGetSummaryRequest.
+ * Use `create(MemoryServiceGetSummaryRequestSchema)` to create a new message.
  */
-export const MemoryServiceGetRollingSummaryRequestSchema: GenMessage<MemoryServiceGetRollingSummaryRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 22);
+export const MemoryServiceGetSummaryRequestSchema: GenMessage<MemoryServiceGetSummaryRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 32);
 
 /**
- * MemoryServiceGetRollingSummaryResponse holds the rolling summary.
+ * MemoryServiceGetSummaryResponse holds the rolling summary.
  *
- * @generated from message memsidecar.v1.MemoryServiceGetRollingSummaryResponse
+ * @generated from message memsidecar.v1.MemoryServiceGetSummaryResponse
  */
-export type MemoryServiceGetRollingSummaryResponse = Message<"memsidecar.v1.MemoryServiceGetRollingSummaryResponse"> & {
+export type MemoryServiceGetSummaryResponse = Message<"memsidecar.v1.MemoryServiceGetSummaryResponse"> & {
   /**
    * Empty when there is none.
    *
@@ -1169,7 +1688,7 @@ export type MemoryServiceGetRollingSummaryResponse = Message<"memsidecar.v1.Memo
   summary: string;
 
   /**
-   * Revision of the space, which every change of a memory or of the summary raises.
+   * Revision of the space. It grows with every change of a memory or of the summary.
    *
    * @generated from field: int64 revision = 2;
    */
@@ -1177,18 +1696,18 @@ export type MemoryServiceGetRollingSummaryResponse = Message<"memsidecar.v1.Memo
 };
 
 /**
- * Describes the message memsidecar.v1.MemoryServiceGetRollingSummaryResponse.
- * Use `create(MemoryServiceGetRollingSummaryResponseSchema)` to create a new message.
+ * Describes the message memsidecar.v1.MemoryServiceGetSummaryResponse.
+ * Use `create(MemoryServiceGetSummaryResponseSchema)` to create a new message.
  */
-export const MemoryServiceGetRollingSummaryResponseSchema: GenMessage<MemoryServiceGetRollingSummaryResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 23);
+export const MemoryServiceGetSummaryResponseSchema: GenMessage<MemoryServiceGetSummaryResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 33);
 
 /**
- * MemoryServiceSetRollingSummaryRequest replaces the rolling summary.
+ * MemoryServiceSetSummaryRequest replaces the rolling summary.
  *
- * @generated from message memsidecar.v1.MemoryServiceSetRollingSummaryRequest
+ * @generated from message memsidecar.v1.MemoryServiceSetSummaryRequest
  */
-export type MemoryServiceSetRollingSummaryRequest = Message<"memsidecar.v1.MemoryServiceSetRollingSummaryRequest"> & {
+export type MemoryServiceSetSummaryRequest = Message<"memsidecar.v1.MemoryServiceSetSummaryRequest"> & {
   /**
    * Default: the default space.
    *
@@ -1204,14 +1723,14 @@ export type MemoryServiceSetRollingSummaryRequest = Message<"memsidecar.v1.Memor
   summary: string;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 3;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 4;
    */
@@ -1220,26 +1739,26 @@ export type MemoryServiceSetRollingSummaryRequest = Message<"memsidecar.v1.Memor
   /**
    * Session that the write belongs to; optional.
    *
-   * @generated from field: string session = 5;
+   * @generated from field: string session_id = 5;
    */
-  session: string;
+  sessionId: string;
 };
 
 /**
- * Describes the message memsidecar.v1.MemoryServiceSetRollingSummaryRequest.
- * Use `create(MemoryServiceSetRollingSummaryRequestSchema)` to create a new message.
+ * Describes the message memsidecar.v1.MemoryServiceSetSummaryRequest.
+ * Use `create(MemoryServiceSetSummaryRequestSchema)` to create a new message.
  */
-export const MemoryServiceSetRollingSummaryRequestSchema: GenMessage<MemoryServiceSetRollingSummaryRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 24);
+export const MemoryServiceSetSummaryRequestSchema: GenMessage<MemoryServiceSetSummaryRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 34);
 
 /**
- * MemoryServiceSetRollingSummaryResponse says what was done.
+ * MemoryServiceSetSummaryResponse reports the result.
  *
- * @generated from message memsidecar.v1.MemoryServiceSetRollingSummaryResponse
+ * @generated from message memsidecar.v1.MemoryServiceSetSummaryResponse
  */
-export type MemoryServiceSetRollingSummaryResponse = Message<"memsidecar.v1.MemoryServiceSetRollingSummaryResponse"> & {
+export type MemoryServiceSetSummaryResponse = Message<"memsidecar.v1.MemoryServiceSetSummaryResponse"> & {
   /**
-   * Operation number and one outcome without id; DUPLICATE when the text was the same.
+   * One outcome without id; DUPLICATE when the text was the same.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -1247,11 +1766,88 @@ export type MemoryServiceSetRollingSummaryResponse = Message<"memsidecar.v1.Memo
 };
 
 /**
- * Describes the message memsidecar.v1.MemoryServiceSetRollingSummaryResponse.
- * Use `create(MemoryServiceSetRollingSummaryResponseSchema)` to create a new message.
+ * Describes the message memsidecar.v1.MemoryServiceSetSummaryResponse.
+ * Use `create(MemoryServiceSetSummaryResponseSchema)` to create a new message.
  */
-export const MemoryServiceSetRollingSummaryResponseSchema: GenMessage<MemoryServiceSetRollingSummaryResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 25);
+export const MemoryServiceSetSummaryResponseSchema: GenMessage<MemoryServiceSetSummaryResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 35);
+
+/**
+ * MemoryServiceRebuildSummaryRequest names a space.
+ *
+ * @generated from message memsidecar.v1.MemoryServiceRebuildSummaryRequest
+ */
+export type MemoryServiceRebuildSummaryRequest = Message<"memsidecar.v1.MemoryServiceRebuildSummaryRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * Also replace a summary that the daemon did not write. By default such a summary stays.
+   *
+   * @generated from field: bool replace = 2;
+   */
+  replace: boolean;
+
+  /**
+   * Only return the text.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryServiceRebuildSummaryRequest.
+ * Use `create(MemoryServiceRebuildSummaryRequestSchema)` to create a new message.
+ */
+export const MemoryServiceRebuildSummaryRequestSchema: GenMessage<MemoryServiceRebuildSummaryRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 36);
+
+/**
+ * MemoryServiceRebuildSummaryResponse holds the summary.
+ *
+ * @generated from message memsidecar.v1.MemoryServiceRebuildSummaryResponse
+ */
+export type MemoryServiceRebuildSummaryResponse = Message<"memsidecar.v1.MemoryServiceRebuildSummaryResponse"> & {
+  /**
+   * The outcome is REJECTED with SUMMARY_IS_YOURS when a summary that the daemon did not write was left unchanged.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * The new text.
+   *
+   * @generated from field: string summary = 2;
+   */
+  summary: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.MemoryServiceRebuildSummaryResponse.
+ * Use `create(MemoryServiceRebuildSummaryResponseSchema)` to create a new message.
+ */
+export const MemoryServiceRebuildSummaryResponseSchema: GenMessage<MemoryServiceRebuildSummaryResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_memory_service, 37);
 
 /**
  * MemoryServiceStatsRequest names spaces.
@@ -1265,6 +1861,20 @@ export type MemoryServiceStatsRequest = Message<"memsidecar.v1.MemoryServiceStat
    * @generated from field: repeated string spaces = 1;
    */
   spaces: string[];
+
+  /**
+   * 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -1272,10 +1882,10 @@ export type MemoryServiceStatsRequest = Message<"memsidecar.v1.MemoryServiceStat
  * Use `create(MemoryServiceStatsRequestSchema)` to create a new message.
  */
 export const MemoryServiceStatsRequestSchema: GenMessage<MemoryServiceStatsRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 26);
+  messageDesc(file_memsidecar_v1_memory_service, 38);
 
 /**
- * MemoryServiceStatsResponse counts what is stored.
+ * MemoryServiceStatsResponse counts stored things. All fields but spaces count all selected spaces, on every page.
  *
  * @generated from message memsidecar.v1.MemoryServiceStatsResponse
  */
@@ -1288,95 +1898,116 @@ export type MemoryServiceStatsResponse = Message<"memsidecar.v1.MemoryServiceSta
   total: bigint;
 
   /**
-   * Active memories by category.
+   * Active memories.
    *
-   * @generated from field: map<string, int64> by_category = 2;
+   * @generated from field: int64 active = 2;
+   */
+  active: bigint;
+
+  /**
+   * Superseded memories.
+   *
+   * @generated from field: int64 superseded = 3;
+   */
+  superseded: bigint;
+
+  /**
+   * Retired memories.
+   *
+   * @generated from field: int64 retired = 4;
+   */
+  retired: bigint;
+
+  /**
+   * Active memories by category; the 1,000 largest categories.
+   *
+   * @generated from field: map<string, int64> by_category = 5;
    */
   byCategory: { [key: string]: bigint };
 
   /**
-   * Memories by state: active, superseded, retired.
+   * Active memories by source; the 1,000 largest sources.
    *
-   * @generated from field: map<string, int64> by_status = 3;
-   */
-  byStatus: { [key: string]: bigint };
-
-  /**
-   * Active memories by source.
-   *
-   * @generated from field: map<string, int64> by_source = 4;
+   * @generated from field: map<string, int64> by_source = 6;
    */
   bySource: { [key: string]: bigint };
 
   /**
    * Mean salience of the active memories, 0 to 1; 0 when there are none.
    *
-   * @generated from field: double average_salience = 5;
+   * @generated from field: double average_salience = 7;
    */
   averageSalience: number;
 
   /**
    * Sum of the access counts of the active memories.
    *
-   * @generated from field: int64 accesses = 6;
+   * @generated from field: int64 accesses = 8;
    */
   accesses: bigint;
 
   /**
-   * Known sessions.
+   * Sessions.
    *
-   * @generated from field: int64 sessions = 7;
+   * @generated from field: int64 sessions = 9;
    */
   sessions: bigint;
 
   /**
    * Daily logs.
    *
-   * @generated from field: int64 days = 8;
+   * @generated from field: int64 days = 10;
    */
   days: bigint;
 
   /**
-   * Entries in them.
+   * Entries of the daily logs.
    *
-   * @generated from field: int64 log_entries = 9;
+   * @generated from field: int64 log_entries = 11;
    */
   logEntries: bigint;
 
   /**
-   * Newest durable position of the journal.
+   * Newest durable position of the journal; a cursor for OperationService.Watch.
    *
-   * @generated from field: int64 lsn = 10;
+   * @generated from field: string position = 12;
    */
-  lsn: bigint;
+  position: string;
 
   /**
-   * Time that calls took, since the daemon started; by method.
+   * Latency of calls since the daemon started, by method.
    *
-   * @generated from field: repeated memsidecar.v1.MethodLatency latencies = 11;
+   * @generated from field: repeated memsidecar.v1.MethodLatency latencies = 13;
    */
   latencies: MethodLatency[];
 
   /**
-   * The spaces counted.
+   * The spaces, by name, page by page.
    *
-   * @generated from field: repeated memsidecar.v1.SpaceStats spaces = 12;
+   * @generated from field: repeated memsidecar.v1.SpaceStats spaces = 14;
    */
   spaces: SpaceStats[];
 
   /**
-   * Times the journal was written and synced since the daemon started; one time serves every write that was waiting.
+   * Syncs of the journal since the daemon started. One sync serves all writes that wait.
    *
-   * @generated from field: int64 journal_syncs = 13;
+   * @generated from field: int64 journal_syncs = 15;
    */
   journalSyncs: bigint;
 
   /**
-   * Bytes of the journal read at the start of the daemon and written since.
+   * Bytes of the journal that were read when the daemon started, and those written since.
    *
-   * @generated from field: int64 journal_bytes = 14;
+   * @generated from field: int64 journal_bytes = 16;
    */
   journalBytes: bigint;
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 17;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -1384,7 +2015,7 @@ export type MemoryServiceStatsResponse = Message<"memsidecar.v1.MemoryServiceSta
  * Use `create(MemoryServiceStatsResponseSchema)` to create a new message.
  */
 export const MemoryServiceStatsResponseSchema: GenMessage<MemoryServiceStatsResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 27);
+  messageDesc(file_memsidecar_v1_memory_service, 39);
 
 /**
  * SpaceStats counts one space.
@@ -1421,21 +2052,21 @@ export type SpaceStats = Message<"memsidecar.v1.SpaceStats"> & {
   revision: bigint;
 
   /**
-   * Memories that have a vector; 0 without an embeddings server, as the two below.
+   * Memories that have a vector; 0 when embeddings are off.
    *
    * @generated from field: int64 embedded = 5;
    */
   embedded: bigint;
 
   /**
-   * Active memories whose vector is still to be made.
+   * Active memories whose vector is still to be computed; 0 when embeddings are off.
    *
-   * @generated from field: int64 embedding_waiting = 6;
+   * @generated from field: int64 embedding_pending = 6;
    */
-  embeddingWaiting: bigint;
+  embeddingPending: bigint;
 
   /**
-   * Active memories that the server does not take; they are found by words.
+   * Active memories that the embedding model refused; searches find them by words. 0 when embeddings are off.
    *
    * @generated from field: int64 embedding_refused = 7;
    */
@@ -1447,10 +2078,10 @@ export type SpaceStats = Message<"memsidecar.v1.SpaceStats"> & {
  * Use `create(SpaceStatsSchema)` to create a new message.
  */
 export const SpaceStatsSchema: GenMessage<SpaceStats> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 28);
+  messageDesc(file_memsidecar_v1_memory_service, 40);
 
 /**
- * MethodLatency says how long calls of one method took.
+ * MethodLatency is the latency of one method.
  *
  * @generated from message memsidecar.v1.MethodLatency
  */
@@ -1463,21 +2094,21 @@ export type MethodLatency = Message<"memsidecar.v1.MethodLatency"> & {
   method: string;
 
   /**
-   * Calls answered since the daemon started, failures included.
+   * Calls answered since the daemon started, including failures.
    *
    * @generated from field: int64 count = 2;
    */
   count: bigint;
 
   /**
-   * Half of the newest calls (at most 512) took no longer.
+   * Median of the newest calls (at most 512).
    *
    * @generated from field: google.protobuf.Duration p50 = 3;
    */
   p50?: Duration | undefined;
 
   /**
-   * 99 % of the newest calls (at most 512) took no longer.
+   * 99th percentile of the newest calls (at most 512).
    *
    * @generated from field: google.protobuf.Duration p99 = 4;
    */
@@ -1489,182 +2120,7 @@ export type MethodLatency = Message<"memsidecar.v1.MethodLatency"> & {
  * Use `create(MethodLatencySchema)` to create a new message.
  */
 export const MethodLatencySchema: GenMessage<MethodLatency> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 29);
-
-/**
- * MemoryServiceHotRequest names a space.
- *
- * @generated from message memsidecar.v1.MemoryServiceHotRequest
- */
-export type MemoryServiceHotRequest = Message<"memsidecar.v1.MemoryServiceHotRequest"> & {
-  /**
-   * Default: the default space.
-   *
-   * @generated from field: string space = 1;
-   */
-  space: string;
-
-  /**
-   * 1 to 1,000 memories; default 20.
-   *
-   * @generated from field: int32 limit = 2;
-   */
-  limit: number;
-};
-
-/**
- * Describes the message memsidecar.v1.MemoryServiceHotRequest.
- * Use `create(MemoryServiceHotRequestSchema)` to create a new message.
- */
-export const MemoryServiceHotRequestSchema: GenMessage<MemoryServiceHotRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 30);
-
-/**
- * MemoryServiceHotResponse holds the memories found most often.
- *
- * @generated from message memsidecar.v1.MemoryServiceHotResponse
- */
-export type MemoryServiceHotResponse = Message<"memsidecar.v1.MemoryServiceHotResponse"> & {
-  /**
-   * By access count, largest first; those never accessed are left out.
-   *
-   * @generated from field: repeated memsidecar.v1.Memory memories = 1;
-   */
-  memories: Memory[];
-};
-
-/**
- * Describes the message memsidecar.v1.MemoryServiceHotResponse.
- * Use `create(MemoryServiceHotResponseSchema)` to create a new message.
- */
-export const MemoryServiceHotResponseSchema: GenMessage<MemoryServiceHotResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 31);
-
-/**
- * MemoryServicePurgeRequest says what to erase.
- *
- * @generated from message memsidecar.v1.MemoryServicePurgeRequest
- */
-export type MemoryServicePurgeRequest = Message<"memsidecar.v1.MemoryServicePurgeRequest"> & {
-  /**
-   * Default: the default space. Text is erased in all spaces.
-   *
-   * @generated from field: string space = 1;
-   */
-  space: string;
-
-  /**
-   * At most 1,000 memories, in any state, also removed ones.
-   *
-   * @generated from field: repeated string ids = 2;
-   */
-  ids: string[];
-
-  /**
-   * Further text to erase wherever it occurs, at most 100 pieces of 4 to 8,000 characters.
-   *
-   * @generated from field: repeated string texts = 3;
-   */
-  texts: string[];
-
-  /**
-   * Also erase the messages of the sessions that the memories were learnt from.
-   *
-   * @generated from field: bool transcripts = 4;
-   */
-  transcripts: boolean;
-
-  /**
-   * Only say what would be erased.
-   *
-   * @generated from field: bool dry_run = 5;
-   */
-  dryRun: boolean;
-
-  /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
-   *
-   * @generated from field: string reason = 6;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message memsidecar.v1.MemoryServicePurgeRequest.
- * Use `create(MemoryServicePurgeRequestSchema)` to create a new message.
- */
-export const MemoryServicePurgeRequestSchema: GenMessage<MemoryServicePurgeRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 32);
-
-/**
- * MemoryServicePurgeResponse says what was erased.
- *
- * @generated from message memsidecar.v1.MemoryServicePurgeResponse
- */
-export type MemoryServicePurgeResponse = Message<"memsidecar.v1.MemoryServicePurgeResponse"> & {
-  /**
-   * Number of the operation; 0 in a dry run.
-   *
-   * @generated from field: int64 operation = 1;
-   */
-  operation: bigint;
-
-  /**
-   * By kind of place.
-   *
-   * @generated from field: repeated memsidecar.v1.PurgedPlace places = 2;
-   */
-  places: PurgedPlace[];
-
-  /**
-   * Files of the data directory that hold the text and are not memsidecar's own: they were left alone.
-   *
-   * @generated from field: repeated string left = 3;
-   */
-  left: string[];
-
-  /**
-   * How long other writers had to wait.
-   *
-   * @generated from field: google.protobuf.Duration writers_waited = 4;
-   */
-  writersWaited?: Duration | undefined;
-};
-
-/**
- * Describes the message memsidecar.v1.MemoryServicePurgeResponse.
- * Use `create(MemoryServicePurgeResponseSchema)` to create a new message.
- */
-export const MemoryServicePurgeResponseSchema: GenMessage<MemoryServicePurgeResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 33);
-
-/**
- * PurgedPlace says how much was erased in one kind of place.
- *
- * @generated from message memsidecar.v1.PurgedPlace
- */
-export type PurgedPlace = Message<"memsidecar.v1.PurgedPlace"> & {
-  /**
-   * memory, version, log_entry, message, summary, archived, session, receipt, journal, snapshot, published, quarantine or index.
-   *
-   * @generated from field: string kind = 1;
-   */
-  kind: string;
-
-  /**
-   * How many.
-   *
-   * @generated from field: int64 count = 2;
-   */
-  count: bigint;
-};
-
-/**
- * Describes the message memsidecar.v1.PurgedPlace.
- * Use `create(PurgedPlaceSchema)` to create a new message.
- */
-export const PurgedPlaceSchema: GenMessage<PurgedPlace> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_memory_service, 34);
+  messageDesc(file_memsidecar_v1_memory_service, 41);
 
 /**
  * MemoryOrder is the order of a list of memories.
@@ -1715,7 +2171,118 @@ export const MemoryOrderSchema: GenEnum<MemoryOrder> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_memory_service, 0);
 
 /**
- * WriteTo says where a consolidated text goes.
+ * PurgedPlaceKind is a kind of place that held erased text.
+ *
+ * @generated from enum memsidecar.v1.PurgedPlaceKind
+ */
+export enum PurgedPlaceKind {
+  /**
+   * Not known to this version.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A memory.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_MEMORY = 1;
+   */
+  MEMORY = 1,
+
+  /**
+   * An earlier version of a memory.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_VERSION = 2;
+   */
+  VERSION = 2,
+
+  /**
+   * An entry of a daily log.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_LOG_ENTRY = 3;
+   */
+  LOG_ENTRY = 3,
+
+  /**
+   * A message of a session.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_MESSAGE = 4;
+   */
+  MESSAGE = 4,
+
+  /**
+   * A rolling summary or a summary of a day.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_SUMMARY = 5;
+   */
+  SUMMARY = 5,
+
+  /**
+   * The record of an archived log.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_ARCHIVED = 6;
+   */
+  ARCHIVED = 6,
+
+  /**
+   * The header of a session.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_SESSION = 7;
+   */
+  SESSION = 7,
+
+  /**
+   * The stored result of a request with an idempotency key.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_RECEIPT = 8;
+   */
+  RECEIPT = 8,
+
+  /**
+   * A segment of the journal.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_JOURNAL = 9;
+   */
+  JOURNAL = 9,
+
+  /**
+   * A snapshot of the store.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_SNAPSHOT = 10;
+   */
+  SNAPSHOT = 10,
+
+  /**
+   * A published file.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_PUBLISHED = 11;
+   */
+  PUBLISHED = 11,
+
+  /**
+   * A file in quarantine.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_QUARANTINE = 12;
+   */
+  QUARANTINE = 12,
+
+  /**
+   * A file of the search index.
+   *
+   * @generated from enum value: PURGED_PLACE_KIND_INDEX = 13;
+   */
+  INDEX = 13,
+}
+
+/**
+ * Describes the enum memsidecar.v1.PurgedPlaceKind.
+ */
+export const PurgedPlaceKindSchema: GenEnum<PurgedPlaceKind> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_memory_service, 1);
+
+/**
+ * WriteTo is where a consolidated text is written.
  *
  * @generated from enum memsidecar.v1.WriteTo
  */
@@ -1728,14 +2295,14 @@ export enum WriteTo {
   UNSPECIFIED = 0,
 
   /**
-   * Into the long-term memories.
+   * The long-term memories.
    *
    * @generated from enum value: WRITE_TO_MEMORY = 1;
    */
   MEMORY = 1,
 
   /**
-   * Into today's log.
+   * Today's log.
    *
    * @generated from enum value: WRITE_TO_DAILY = 2;
    */
@@ -1746,68 +2313,25 @@ export enum WriteTo {
  * Describes the enum memsidecar.v1.WriteTo.
  */
 export const WriteToSchema: GenEnum<WriteTo> = /*@__PURE__*/
-  enumDesc(file_memsidecar_v1_memory_service, 1);
-
-/**
- * Decision is what was decided about a text.
- *
- * @generated from enum memsidecar.v1.Decision
- */
-export enum Decision {
-  /**
-   * Not decided yet: the request did not wait.
-   *
-   * @generated from enum value: DECISION_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * It is new.
-   *
-   * @generated from enum value: DECISION_ADD = 1;
-   */
-  ADD = 1,
-
-  /**
-   * It changes a memory that is known; the old text stays in that memory's history.
-   *
-   * @generated from enum value: DECISION_UPDATE = 2;
-   */
-  UPDATE = 2,
-
-  /**
-   * It says that a memory no longer holds, which is retired.
-   *
-   * @generated from enum value: DECISION_DELETE = 3;
-   */
-  DELETE = 3,
-
-  /**
-   * It is known already or not worth keeping.
-   *
-   * @generated from enum value: DECISION_NOOP = 4;
-   */
-  NOOP = 4,
-}
-
-/**
- * Describes the enum memsidecar.v1.Decision.
- */
-export const DecisionSchema: GenEnum<Decision> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_memory_service, 2);
 
 /**
  * MemoryService reads and writes long-term memories. A write is durable when its response arrives.
  *
- * In all requests an empty space means the default space. An idempotency_key (at most 128 bytes) makes a write
- * repeatable: the same key with the same request within 24 hours returns the first result, across restarts.
+ * Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
+ * then adds, updates, retires or ignores. Save writes an entry to the daily log and brings memories up to date.
+ *
+ * An empty space means the default space. An idempotency_key makes a write repeatable: the same key with the same
+ * request within 24 hours returns the first result, across restarts; with another request it is FAILED_PRECONDITION.
+ * Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
  *
  * @generated from service memsidecar.v1.MemoryService
  */
 export const MemoryService: GenService<{
   /**
-   * Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an active
-   * memory of the same category is a DUPLICATE. Secrets in the text are redacted first, which the outcome's reason says.
+   * Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
+   * active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
+   * says so.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Add
    */
@@ -1847,8 +2371,8 @@ export const MemoryService: GenService<{
     output: typeof MemoryServiceUpdateResponseSchema;
   },
   /**
-   * Delete retires memories: they are no longer found, and Restore or Undo brings them back. NOT_FOUND when none of the
-   * ids is known.
+   * Delete retires memories. Searches do not return them any more; Restore or Undo makes them active again. NOT_FOUND
+   * when none of the ids is known.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Delete
    */
@@ -1858,8 +2382,9 @@ export const MemoryService: GenService<{
     output: typeof MemoryServiceDeleteResponseSchema;
   },
   /**
-   * Purge erases memories for good: every version of them, and the same text wherever else it is kept, the journal's history included. There is no
-   * undo. What is left is a salted hash that keeps the value from being learnt again. NOT_FOUND when none of the ids was ever known.
+   * Purge erases memories for good: all their versions, and the same text everywhere else in the data directory,
+   * including the journal's history. There is no undo. A salted hash remains, so that the value is not learnt again.
+   * NOT_FOUND when none of the ids was ever known.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Purge
    */
@@ -1899,8 +2424,19 @@ export const MemoryService: GenService<{
     output: typeof MemoryServiceUnlinkResponseSchema;
   },
   /**
-   * Consolidate is how an agent saves: what is known already is compared first, and then the text is added, updates or
-   * removes a memory, or changes nothing.
+   * Save writes an entry to the daily log and brings memories up to date, in one operation. Rules decide; no language
+   * model is asked.
+   *
+   * @generated from rpc memsidecar.v1.MemoryService.Save
+   */
+  save: {
+    methodKind: "unary";
+    input: typeof MemoryServiceSaveRequestSchema;
+    output: typeof MemoryServiceSaveResponseSchema;
+  },
+  /**
+   * Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+   * It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Consolidate
    */
@@ -1910,7 +2446,7 @@ export const MemoryService: GenService<{
     output: typeof MemoryServiceConsolidateResponseSchema;
   },
   /**
-   * History returns the operations that changed a memory, newest first.
+   * History returns the operations that changed a memory page by page, newest first.
    *
    * @generated from rpc memsidecar.v1.MemoryService.History
    */
@@ -1920,27 +2456,37 @@ export const MemoryService: GenService<{
     output: typeof MemoryServiceHistoryResponseSchema;
   },
   /**
-   * GetRollingSummary returns the rolling summary of a space.
+   * GetSummary returns the rolling summary of a space.
    *
-   * @generated from rpc memsidecar.v1.MemoryService.GetRollingSummary
+   * @generated from rpc memsidecar.v1.MemoryService.GetSummary
    */
-  getRollingSummary: {
+  getSummary: {
     methodKind: "unary";
-    input: typeof MemoryServiceGetRollingSummaryRequestSchema;
-    output: typeof MemoryServiceGetRollingSummaryResponseSchema;
+    input: typeof MemoryServiceGetSummaryRequestSchema;
+    output: typeof MemoryServiceGetSummaryResponseSchema;
   },
   /**
-   * SetRollingSummary replaces the rolling summary of a space.
+   * SetSummary replaces the rolling summary of a space.
    *
-   * @generated from rpc memsidecar.v1.MemoryService.SetRollingSummary
+   * @generated from rpc memsidecar.v1.MemoryService.SetSummary
    */
-  setRollingSummary: {
+  setSummary: {
     methodKind: "unary";
-    input: typeof MemoryServiceSetRollingSummaryRequestSchema;
-    output: typeof MemoryServiceSetRollingSummaryResponseSchema;
+    input: typeof MemoryServiceSetSummaryRequestSchema;
+    output: typeof MemoryServiceSetSummaryResponseSchema;
   },
   /**
-   * Stats counts what is stored, and how fast calls were answered.
+   * RebuildSummary writes the rolling summary from memories and logs, never from the old summary.
+   *
+   * @generated from rpc memsidecar.v1.MemoryService.RebuildSummary
+   */
+  rebuildSummary: {
+    methodKind: "unary";
+    input: typeof MemoryServiceRebuildSummaryRequestSchema;
+    output: typeof MemoryServiceRebuildSummaryResponseSchema;
+  },
+  /**
+   * Stats counts stored memories, logs and sessions, and reports the latency of calls.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Stats
    */
@@ -1948,16 +2494,6 @@ export const MemoryService: GenService<{
     methodKind: "unary";
     input: typeof MemoryServiceStatsRequestSchema;
     output: typeof MemoryServiceStatsResponseSchema;
-  },
-  /**
-   * Hot returns the active memories that were found most often.
-   *
-   * @generated from rpc memsidecar.v1.MemoryService.Hot
-   */
-  hot: {
-    methodKind: "unary";
-    input: typeof MemoryServiceHotRequestSchema;
-    output: typeof MemoryServiceHotResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_memsidecar_v1_memory_service, 0);

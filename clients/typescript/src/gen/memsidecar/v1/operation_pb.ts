@@ -2,8 +2,8 @@
 // @generated from file memsidecar/v1/operation.proto (package memsidecar.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ArchivedLog, LogDay, LogEntry } from "./log_pb.js";
@@ -18,20 +18,21 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/operation.proto.
  */
 export const file_memsidecar_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tZW1zaWRlY2FyL3YxL29wZXJhdGlvbi5wcm90bxINbWVtc2lkZWNhci52MSLgAQoJT3BlcmF0aW9uEg4KBm51bWJlchgBIAEoAxImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3BhY2UYAyABKAkSDQoFYWN0b3IYBCABKAkSDgoGcmVhc29uGAUgASgJEg8KB3Nlc3Npb24YBiABKAkSDgoGdW5kb2VzGAcgASgDEg4KBm9yaWdpbhgIIAEoCRImCgdjaGFuZ2VzGAkgAygLMhUubWVtc2lkZWNhci52MS5DaGFuZ2USFAoMY2hhbmdlX2NvdW50GAogASgFIr4DCgZDaGFuZ2USLQoGbWVtb3J5GAEgASgLMhsubWVtc2lkZWNhci52MS5NZW1vcnlDaGFuZ2VIABIrCgVlbnRyeRgCIAEoCzIaLm1lbXNpZGVjYXIudjEuRW50cnlDaGFuZ2VIABInCgNkYXkYAyABKAsyGC5tZW1zaWRlY2FyLnYxLkRheUNoYW5nZUgAEi8KB3N1bW1hcnkYBCABKAsyHC5tZW1zaWRlY2FyLnYxLlN1bW1hcnlDaGFuZ2VIABIzCglmb3Jnb3R0ZW4YBSABKAsyHi5tZW1zaWRlY2FyLnYxLkZvcmdvdHRlbkNoYW5nZUgAEi8KB3Nlc3Npb24YBiABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25DaGFuZ2VIABIvCgdtZXNzYWdlGAcgASgLMhwubWVtc2lkZWNhci52MS5NZXNzYWdlQ2hhbmdlSAASKwoFdG91Y2gYCCABKAsyGi5tZW1zaWRlY2FyLnYxLlRvdWNoQ2hhbmdlSAASLwoHYXJjaGl2ZRgJIAEoCzIcLm1lbXNpZGVjYXIudjEuQXJjaGl2ZUNoYW5nZUgAQgkKB3N1YmplY3QiZwoMTWVtb3J5Q2hhbmdlEgoKAmlkGAEgASgJEiUKBmJlZm9yZRgCIAEoCzIVLm1lbXNpZGVjYXIudjEuTWVtb3J5EiQKBWFmdGVyGAMgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkieAoLRW50cnlDaGFuZ2USDAoEZGF0ZRgBIAEoCRIKCgJpZBgCIAEoCRInCgZiZWZvcmUYAyABKAsyFy5tZW1zaWRlY2FyLnYxLkxvZ0VudHJ5EiYKBWFmdGVyGAQgASgLMhcubWVtc2lkZWNhci52MS5Mb2dFbnRyeSJmCglEYXlDaGFuZ2USDAoEZGF0ZRgBIAEoCRIlCgZiZWZvcmUYAiABKAsyFS5tZW1zaWRlY2FyLnYxLkxvZ0RheRIkCgVhZnRlchgDIAEoCzIVLm1lbXNpZGVjYXIudjEuTG9nRGF5Ii4KDVN1bW1hcnlDaGFuZ2USDgoGYmVmb3JlGAEgASgJEg0KBWFmdGVyGAIgASgJInYKD0ZvcmdvdHRlbkNoYW5nZRIMCgRoYXNoGAEgASgJEioKBmJlZm9yZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFYWZ0ZXIYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImoKDVNlc3Npb25DaGFuZ2USCgoCaWQYASABKAkSJgoGYmVmb3JlGAIgASgLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uEiUKBWFmdGVyGAMgASgLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uIlAKDU1lc3NhZ2VDaGFuZ2USDwoHc2Vzc2lvbhgBIAEoCRIuCgdtZXNzYWdlGAIgASgLMh0ubWVtc2lkZWNhci52MS5TZXNzaW9uTWVzc2FnZSJQCgtUb3VjaENoYW5nZRIKCgJpZBgBIAEoCRINCgVjb3VudBgCIAEoAxImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAicgoNQXJjaGl2ZUNoYW5nZRIKCgJpZBgBIAEoCRIqCgZiZWZvcmUYAiABKAsyGi5tZW1zaWRlY2FyLnYxLkFyY2hpdmVkTG9nEikKBWFmdGVyGAMgASgLMhoubWVtc2lkZWNhci52MS5BcmNoaXZlZExvZ2IGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_memory, file_memsidecar_v1_session]);
+  fileDesc("Ch1tZW1zaWRlY2FyL3YxL29wZXJhdGlvbi5wcm90bxINbWVtc2lkZWNhci52MSKBAgoJT3BlcmF0aW9uEgoKAmlkGAEgASgJEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVzcGFjZRgDIAEoCRIjCgVhY3RvchgEIAEoDjIULm1lbXNpZGVjYXIudjEuQWN0b3ISDgoGcmVhc29uGAUgASgJEhIKCnNlc3Npb25faWQYBiABKAkSGwoTdW5kb2VzX29wZXJhdGlvbl9pZBgHIAEoCRINCgVlcG9jaBgIIAEoCRImCgdjaGFuZ2VzGAkgAygLMhUubWVtc2lkZWNhci52MS5DaGFuZ2USFAoMY2hhbmdlX2NvdW50GAogASgFIsADCgZDaGFuZ2USLQoGbWVtb3J5GAEgASgLMhsubWVtc2lkZWNhci52MS5NZW1vcnlDaGFuZ2VIABIrCgVlbnRyeRgCIAEoCzIaLm1lbXNpZGVjYXIudjEuRW50cnlDaGFuZ2VIABInCgNkYXkYAyABKAsyGC5tZW1zaWRlY2FyLnYxLkRheUNoYW5nZUgAEi8KB3N1bW1hcnkYBCABKAsyHC5tZW1zaWRlY2FyLnYxLlN1bW1hcnlDaGFuZ2VIABIzCglmb3Jnb3R0ZW4YBSABKAsyHi5tZW1zaWRlY2FyLnYxLkZvcmdvdHRlbkNoYW5nZUgAEi8KB3Nlc3Npb24YBiABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25DaGFuZ2VIABIvCgdtZXNzYWdlGAcgASgLMhwubWVtc2lkZWNhci52MS5NZXNzYWdlQ2hhbmdlSAASLQoGYWNjZXNzGAggASgLMhsubWVtc2lkZWNhci52MS5BY2Nlc3NDaGFuZ2VIABIvCgdhcmNoaXZlGAkgASgLMhwubWVtc2lkZWNhci52MS5BcmNoaXZlQ2hhbmdlSABCCQoHc3ViamVjdCJnCgxNZW1vcnlDaGFuZ2USCgoCaWQYASABKAkSJQoGYmVmb3JlGAIgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSJAoFYWZ0ZXIYAyABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeSJ4CgtFbnRyeUNoYW5nZRIMCgRkYXRlGAEgASgJEgoKAmlkGAIgASgJEicKBmJlZm9yZRgDIAEoCzIXLm1lbXNpZGVjYXIudjEuTG9nRW50cnkSJgoFYWZ0ZXIYBCABKAsyFy5tZW1zaWRlY2FyLnYxLkxvZ0VudHJ5ImYKCURheUNoYW5nZRIMCgRkYXRlGAEgASgJEiUKBmJlZm9yZRgCIAEoCzIVLm1lbXNpZGVjYXIudjEuTG9nRGF5EiQKBWFmdGVyGAMgASgLMhUubWVtc2lkZWNhci52MS5Mb2dEYXkiLgoNU3VtbWFyeUNoYW5nZRIOCgZiZWZvcmUYASABKAkSDQoFYWZ0ZXIYAiABKAkidgoPRm9yZ290dGVuQ2hhbmdlEgwKBGhhc2gYASABKAkSKgoGYmVmb3JlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVhZnRlchgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoNU2Vzc2lvbkNoYW5nZRIKCgJpZBgBIAEoCRImCgZiZWZvcmUYAiABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24SJQoFYWZ0ZXIYAyABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24iUwoNTWVzc2FnZUNoYW5nZRISCgpzZXNzaW9uX2lkGAEgASgJEi4KB21lc3NhZ2UYAiABKAsyHS5tZW1zaWRlY2FyLnYxLlNlc3Npb25NZXNzYWdlIlEKDEFjY2Vzc0NoYW5nZRIKCgJpZBgBIAEoCRINCgVjb3VudBgCIAEoAxImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAicgoNQXJjaGl2ZUNoYW5nZRIKCgJpZBgBIAEoCRIqCgZiZWZvcmUYAiABKAsyGi5tZW1zaWRlY2FyLnYxLkFyY2hpdmVkTG9nEikKBWFmdGVyGAMgASgLMhoubWVtc2lkZWNhci52MS5BcmNoaXZlZExvZyr3AQoFQWN0b3ISFQoRQUNUT1JfVU5TUEVDSUZJRUQQABIQCgxBQ1RPUl9DTElFTlQQARIRCg1BQ1RPUl9SRUZMRUNUEAISFQoRQUNUT1JfQ09OU09MSURBVEUQAxIRCg1BQ1RPUl9BUkNISVZFEAQSDgoKQUNUT1JfVU5ETxAFEg8KC0FDVE9SX0FET1BUEAYSEQoNQUNUT1JfU0VTU0lPThAHEhAKDEFDVE9SX0RBRU1PThAIEhAKDEFDVE9SX0lNUE9SVBAJEg4KCkFDVE9SX0VESVQQChIOCgpBQ1RPUl9WSUVXEAsSEAoMQUNUT1JfUkVQQUlSEAxiBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_memory, file_memsidecar_v1_session]);
 
 /**
- * Operation is everything that one write changed, applied as a whole.
+ * Operation is everything that one write changed. It is applied as a whole.
  *
  * @generated from message memsidecar.v1.Operation
  */
 export type Operation = Message<"memsidecar.v1.Operation"> & {
   /**
-   * Number of the operation; later operations have larger numbers, with gaps.
+   * Id, for people to type and for OperationService: a number that grows with time, a hyphen, and a short mark of the
+   * epoch in which the operation was written. Treat it as opaque.
    *
-   * @generated from field: int64 number = 1;
+   * @generated from field: string id = 1;
    */
-  number: bigint;
+  id: string;
 
   /**
    * When it was done.
@@ -48,11 +49,11 @@ export type Operation = Message<"memsidecar.v1.Operation"> & {
   space: string;
 
   /**
-   * Who asked for it: client, reflect, consolidate, archive, undo, adopt, session, daemon, import, edit or view.
+   * Who made it.
    *
-   * @generated from field: string actor = 4;
+   * @generated from field: memsidecar.v1.Actor actor = 4;
    */
-  actor: string;
+  actor: Actor;
 
   /**
    * Why, for people; may be empty.
@@ -64,33 +65,33 @@ export type Operation = Message<"memsidecar.v1.Operation"> & {
   /**
    * Session that it belongs to; may be empty.
    *
-   * @generated from field: string session = 6;
+   * @generated from field: string session_id = 6;
    */
-  session: string;
+  sessionId: string;
 
   /**
-   * Operation that it is the inverse of; 0 when it is none.
+   * Operation that it is the inverse of; empty when it is not an undo.
    *
-   * @generated from field: int64 undoes = 7;
+   * @generated from field: string undoes_operation_id = 7;
    */
-  undoes: bigint;
+  undoesOperationId: string;
 
   /**
-   * The store that wrote it.
+   * Epoch in which it was written.
    *
-   * @generated from field: string origin = 8;
+   * @generated from field: string epoch = 8;
    */
-  origin: string;
+  epoch: string;
 
   /**
-   * What it changed, in order. In lists the changes may be left out.
+   * The changes, in order. A response may hold only a part of them or none; change_count counts all.
    *
    * @generated from field: repeated memsidecar.v1.Change changes = 9;
    */
   changes: Change[];
 
   /**
-   * How many changes it has.
+   * Number of changes.
    *
    * @generated from field: int32 change_count = 10;
    */
@@ -111,7 +112,7 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
  */
 export type Change = Message<"memsidecar.v1.Change"> & {
   /**
-   * What was changed.
+   * The thing that was changed.
    *
    * @generated from oneof memsidecar.v1.Change.subject
    */
@@ -175,10 +176,10 @@ export type Change = Message<"memsidecar.v1.Change"> & {
     /**
      * The access count of a memory.
      *
-     * @generated from field: memsidecar.v1.TouchChange touch = 8;
+     * @generated from field: memsidecar.v1.AccessChange access = 8;
      */
-    value: TouchChange;
-    case: "touch";
+    value: AccessChange;
+    case: "access";
   } | {
     /**
      * The record of an archived log.
@@ -211,14 +212,14 @@ export type MemoryChange = Message<"memsidecar.v1.MemoryChange"> & {
   id: string;
 
   /**
-   * As it was.
+   * State before the change.
    *
    * @generated from field: memsidecar.v1.Memory before = 2;
    */
   before?: Memory | undefined;
 
   /**
-   * As it is since.
+   * State after the change.
    *
    * @generated from field: memsidecar.v1.Memory after = 3;
    */
@@ -253,14 +254,14 @@ export type EntryChange = Message<"memsidecar.v1.EntryChange"> & {
   id: string;
 
   /**
-   * As it was.
+   * State before the change.
    *
    * @generated from field: memsidecar.v1.LogEntry before = 3;
    */
   before?: LogEntry | undefined;
 
   /**
-   * As it is since.
+   * State after the change.
    *
    * @generated from field: memsidecar.v1.LogEntry after = 4;
    */
@@ -288,14 +289,14 @@ export type DayChange = Message<"memsidecar.v1.DayChange"> & {
   date: string;
 
   /**
-   * As it was.
+   * State before the change.
    *
    * @generated from field: memsidecar.v1.LogDay before = 2;
    */
   before?: LogDay | undefined;
 
   /**
-   * As it is since.
+   * State after the change.
    *
    * @generated from field: memsidecar.v1.LogDay after = 3;
    */
@@ -316,14 +317,14 @@ export const DayChangeSchema: GenMessage<DayChange> = /*@__PURE__*/
  */
 export type SummaryChange = Message<"memsidecar.v1.SummaryChange"> & {
   /**
-   * As it was.
+   * Text before the change.
    *
    * @generated from field: string before = 1;
    */
   before: string;
 
   /**
-   * As it is since.
+   * Text after the change.
    *
    * @generated from field: string after = 2;
    */
@@ -338,7 +339,7 @@ export const SummaryChangeSchema: GenMessage<SummaryChange> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_operation, 5);
 
 /**
- * ForgottenChange adds (no before) or takes back (no after) a value that must not be learnt again.
+ * ForgottenChange adds (no before) or removes (no after) a value that must not be learnt again.
  *
  * @generated from message memsidecar.v1.ForgottenChange
  */
@@ -351,14 +352,14 @@ export type ForgottenChange = Message<"memsidecar.v1.ForgottenChange"> & {
   hash: string;
 
   /**
-   * When it had been forgotten.
+   * When the value had been forgotten.
    *
    * @generated from field: google.protobuf.Timestamp before = 2;
    */
   before?: Timestamp | undefined;
 
   /**
-   * When it was forgotten.
+   * When the value was forgotten.
    *
    * @generated from field: google.protobuf.Timestamp after = 3;
    */
@@ -386,14 +387,14 @@ export type SessionChange = Message<"memsidecar.v1.SessionChange"> & {
   id: string;
 
   /**
-   * As it was.
+   * State before the change.
    *
    * @generated from field: memsidecar.v1.Session before = 2;
    */
   before?: Session | undefined;
 
   /**
-   * As it is since.
+   * State after the change.
    *
    * @generated from field: memsidecar.v1.Session after = 3;
    */
@@ -416,9 +417,9 @@ export type MessageChange = Message<"memsidecar.v1.MessageChange"> & {
   /**
    * The session.
    *
-   * @generated from field: string session = 1;
+   * @generated from field: string session_id = 1;
    */
-  session: string;
+  sessionId: string;
 
   /**
    * The message.
@@ -436,11 +437,11 @@ export const MessageChangeSchema: GenMessage<MessageChange> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_operation, 8);
 
 /**
- * TouchChange adds accesses to a memory.
+ * AccessChange adds to the access count of a memory.
  *
- * @generated from message memsidecar.v1.TouchChange
+ * @generated from message memsidecar.v1.AccessChange
  */
-export type TouchChange = Message<"memsidecar.v1.TouchChange"> & {
+export type AccessChange = Message<"memsidecar.v1.AccessChange"> & {
   /**
    * The memory.
    *
@@ -449,7 +450,7 @@ export type TouchChange = Message<"memsidecar.v1.TouchChange"> & {
   id: string;
 
   /**
-   * How many accesses.
+   * Number of accesses.
    *
    * @generated from field: int64 count = 2;
    */
@@ -464,10 +465,10 @@ export type TouchChange = Message<"memsidecar.v1.TouchChange"> & {
 };
 
 /**
- * Describes the message memsidecar.v1.TouchChange.
- * Use `create(TouchChangeSchema)` to create a new message.
+ * Describes the message memsidecar.v1.AccessChange.
+ * Use `create(AccessChangeSchema)` to create a new message.
  */
-export const TouchChangeSchema: GenMessage<TouchChange> = /*@__PURE__*/
+export const AccessChangeSchema: GenMessage<AccessChange> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_operation, 9);
 
 /**
@@ -484,14 +485,14 @@ export type ArchiveChange = Message<"memsidecar.v1.ArchiveChange"> & {
   id: string;
 
   /**
-   * As it was.
+   * State before the change.
    *
    * @generated from field: memsidecar.v1.ArchivedLog before = 2;
    */
   before?: ArchivedLog | undefined;
 
   /**
-   * As it is since.
+   * State after the change.
    *
    * @generated from field: memsidecar.v1.ArchivedLog after = 3;
    */
@@ -504,4 +505,108 @@ export type ArchiveChange = Message<"memsidecar.v1.ArchiveChange"> & {
  */
 export const ArchiveChangeSchema: GenMessage<ArchiveChange> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_operation, 10);
+
+/**
+ * Actor is the part of the system that made an operation.
+ *
+ * @generated from enum memsidecar.v1.Actor
+ */
+export enum Actor {
+  /**
+   * Not known to this version.
+   *
+   * @generated from enum value: ACTOR_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A client.
+   *
+   * @generated from enum value: ACTOR_CLIENT = 1;
+   */
+  CLIENT = 1,
+
+  /**
+   * The reflection of a session.
+   *
+   * @generated from enum value: ACTOR_REFLECT = 2;
+   */
+  REFLECT = 2,
+
+  /**
+   * Consolidation.
+   *
+   * @generated from enum value: ACTOR_CONSOLIDATE = 3;
+   */
+  CONSOLIDATE = 3,
+
+  /**
+   * The archiver.
+   *
+   * @generated from enum value: ACTOR_ARCHIVE = 4;
+   */
+  ARCHIVE = 4,
+
+  /**
+   * An undo.
+   *
+   * @generated from enum value: ACTOR_UNDO = 5;
+   */
+  UNDO = 5,
+
+  /**
+   * The adoption of files that were there before the store.
+   *
+   * @generated from enum value: ACTOR_ADOPT = 6;
+   */
+  ADOPT = 6,
+
+  /**
+   * The recording of a session.
+   *
+   * @generated from enum value: ACTOR_SESSION = 7;
+   */
+  SESSION = 7,
+
+  /**
+   * The daemon itself.
+   *
+   * @generated from enum value: ACTOR_DAEMON = 8;
+   */
+  DAEMON = 8,
+
+  /**
+   * An import.
+   *
+   * @generated from enum value: ACTOR_IMPORT = 9;
+   */
+  IMPORT = 9,
+
+  /**
+   * An edit of a published file.
+   *
+   * @generated from enum value: ACTOR_EDIT = 10;
+   */
+  EDIT = 10,
+
+  /**
+   * An edit of a file of a view.
+   *
+   * @generated from enum value: ACTOR_VIEW = 11;
+   */
+  VIEW = 11,
+
+  /**
+   * The repair of a damaged journal.
+   *
+   * @generated from enum value: ACTOR_REPAIR = 12;
+   */
+  REPAIR = 12,
+}
+
+/**
+ * Describes the enum memsidecar.v1.Actor.
+ */
+export const ActorSchema: GenEnum<Actor> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_operation, 0);
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/operation_service.proto.
  */
 export const file_memsidecar_v1_operation_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVtZW1zaWRlY2FyL3YxL29wZXJhdGlvbl9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIpwBChtPcGVyYXRpb25TZXJ2aWNlTGlzdFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEgwKBGZyb20YAiABKAMSCgoCdG8YAyABKAMSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSEwoLaW5jbHVkZV9hbGwYBiABKAgSFwoPaW5jbHVkZV9jaGFuZ2VzGAcgASgIImUKHE9wZXJhdGlvblNlcnZpY2VMaXN0UmVzcG9uc2USLAoKb3BlcmF0aW9ucxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIsChpPcGVyYXRpb25TZXJ2aWNlR2V0UmVxdWVzdBIOCgZudW1iZXIYASABKAMiSgobT3BlcmF0aW9uU2VydmljZUdldFJlc3BvbnNlEisKCW9wZXJhdGlvbhgBIAEoCzIYLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uIlYKG09wZXJhdGlvblNlcnZpY2VVbmRvUmVxdWVzdBIOCgZudW1iZXIYASABKAMSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJKChxPcGVyYXRpb25TZXJ2aWNlVW5kb1Jlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQicAocT3BlcmF0aW9uU2VydmljZVdhdGNoUmVxdWVzdBISCgVhZnRlchgBIAEoA0gAiAEBEg4KBnNwYWNlcxgCIAMoCRITCgtpbmNsdWRlX2FsbBgDIAEoCBINCgVlcG9jaBgEIAEoCUIICgZfYWZ0ZXIiTAodT3BlcmF0aW9uU2VydmljZVdhdGNoUmVzcG9uc2USKwoJb3BlcmF0aW9uGAEgASgLMhgubWVtc2lkZWNhci52MS5PcGVyYXRpb24ymAMKEE9wZXJhdGlvblNlcnZpY2USXwoETGlzdBIqLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uU2VydmljZUxpc3RSZXF1ZXN0GisubWVtc2lkZWNhci52MS5PcGVyYXRpb25TZXJ2aWNlTGlzdFJlc3BvbnNlElwKA0dldBIpLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uU2VydmljZUdldFJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvblNlcnZpY2VHZXRSZXNwb25zZRJfCgRVbmRvEioubWVtc2lkZWNhci52MS5PcGVyYXRpb25TZXJ2aWNlVW5kb1JlcXVlc3QaKy5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvblNlcnZpY2VVbmRvUmVzcG9uc2USZAoFV2F0Y2gSKy5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvblNlcnZpY2VXYXRjaFJlcXVlc3QaLC5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvblNlcnZpY2VXYXRjaFJlc3BvbnNlMAFiBnByb3RvMw", [file_memsidecar_v1_operation, file_memsidecar_v1_write]);
+  fileDesc("CiVtZW1zaWRlY2FyL3YxL29wZXJhdGlvbl9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIq0BChtPcGVyYXRpb25TZXJ2aWNlTGlzdFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEhAKCGZpcnN0X2lkGAIgASgJEg8KB2xhc3RfaWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSGwoTaW5jbHVkZV9ib29ra2VlcGluZxgGIAEoCBIXCg9pbmNsdWRlX2NoYW5nZXMYByABKAgiZQocT3BlcmF0aW9uU2VydmljZUxpc3RSZXNwb25zZRIsCgpvcGVyYXRpb25zGAEgAygLMhgubWVtc2lkZWNhci52MS5PcGVyYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk8KGk9wZXJhdGlvblNlcnZpY2VHZXRSZXF1ZXN0EgoKAmlkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJImMKG09wZXJhdGlvblNlcnZpY2VHZXRSZXNwb25zZRIrCglvcGVyYXRpb24YASABKAsyGC5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUgobT3BlcmF0aW9uU2VydmljZVVuZG9SZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkiSgocT3BlcmF0aW9uU2VydmljZVVuZG9SZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0IlsKHE9wZXJhdGlvblNlcnZpY2VXYXRjaFJlcXVlc3QSDgoGY3Vyc29yGAEgASgJEg4KBnNwYWNlcxgCIAMoCRIbChNpbmNsdWRlX2Jvb2trZWVwaW5nGAMgASgIIlwKHU9wZXJhdGlvblNlcnZpY2VXYXRjaFJlc3BvbnNlEisKCW9wZXJhdGlvbhgBIAEoCzIYLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uEg4KBmN1cnNvchgCIAEoCTKYAwoQT3BlcmF0aW9uU2VydmljZRJfCgRMaXN0EioubWVtc2lkZWNhci52MS5PcGVyYXRpb25TZXJ2aWNlTGlzdFJlcXVlc3QaKy5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvblNlcnZpY2VMaXN0UmVzcG9uc2USXAoDR2V0EikubWVtc2lkZWNhci52MS5PcGVyYXRpb25TZXJ2aWNlR2V0UmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uU2VydmljZUdldFJlc3BvbnNlEl8KBFVuZG8SKi5tZW1zaWRlY2FyLnYxLk9wZXJhdGlvblNlcnZpY2VVbmRvUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uU2VydmljZVVuZG9SZXNwb25zZRJkCgVXYXRjaBIrLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uU2VydmljZVdhdGNoUmVxdWVzdBosLm1lbXNpZGVjYXIudjEuT3BlcmF0aW9uU2VydmljZVdhdGNoUmVzcG9uc2UwAWIGcHJvdG8z", [file_memsidecar_v1_operation, file_memsidecar_v1_write]);
 
 /**
  * OperationServiceListRequest selects operations.
@@ -30,18 +30,18 @@ export type OperationServiceListRequest = Message<"memsidecar.v1.OperationServic
   spaces: string[];
 
   /**
-   * Smallest number; default 1.
+   * Oldest operation; empty means no bound.
    *
-   * @generated from field: int64 from = 2;
+   * @generated from field: string first_id = 2;
    */
-  from: bigint;
+  firstId: string;
 
   /**
-   * Largest number; 0 means the newest.
+   * Newest operation, inclusive; empty means no bound.
    *
-   * @generated from field: int64 to = 3;
+   * @generated from field: string last_id = 3;
    */
-  to: bigint;
+  lastId: string;
 
   /**
    * 1 to 1,000; default 50.
@@ -51,21 +51,22 @@ export type OperationServiceListRequest = Message<"memsidecar.v1.OperationServic
   pageSize: number;
 
   /**
-   * next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * Also the counting of accesses and the messages of sessions.
+   * Include access counts and session messages.
    *
-   * @generated from field: bool include_all = 6;
+   * @generated from field: bool include_bookkeeping = 6;
    */
-  includeAll: boolean;
+  includeBookkeeping: boolean;
 
   /**
-   * Send the changes with each operation; by default only their count.
+   * Send the changes with each operation; by default only their count. Changes of an operation larger than 3 MiB are
+   * left out: read them with Get.
    *
    * @generated from field: bool include_changes = 7;
    */
@@ -93,7 +94,7 @@ export type OperationServiceListResponse = Message<"memsidecar.v1.OperationServi
   operations: Operation[];
 
   /**
-   * Empty when this was the last page.
+   * Token of the next page; empty on the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -114,11 +115,25 @@ export const OperationServiceListResponseSchema: GenMessage<OperationServiceList
  */
 export type OperationServiceGetRequest = Message<"memsidecar.v1.OperationServiceGetRequest"> & {
   /**
-   * Number of the operation, 1 or more.
+   * The operation.
    *
-   * @generated from field: int64 number = 1;
+   * @generated from field: string id = 1;
    */
-  number: bigint;
+  id: string;
+
+  /**
+   * 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -129,17 +144,24 @@ export const OperationServiceGetRequestSchema: GenMessage<OperationServiceGetReq
   messageDesc(file_memsidecar_v1_operation_service, 2);
 
 /**
- * OperationServiceGetResponse holds the operation.
+ * OperationServiceGetResponse is one page of an operation.
  *
  * @generated from message memsidecar.v1.OperationServiceGetResponse
  */
 export type OperationServiceGetResponse = Message<"memsidecar.v1.OperationServiceGetResponse"> & {
   /**
-   * With all its changes.
+   * The operation, with the changes of this page.
    *
    * @generated from field: memsidecar.v1.Operation operation = 1;
    */
   operation?: Operation | undefined;
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -156,21 +178,21 @@ export const OperationServiceGetResponseSchema: GenMessage<OperationServiceGetRe
  */
 export type OperationServiceUndoRequest = Message<"memsidecar.v1.OperationServiceUndoRequest"> & {
   /**
-   * Number of the operation, 1 or more.
+   * The operation.
    *
-   * @generated from field: int64 number = 1;
+   * @generated from field: string id = 1;
    */
-  number: bigint;
+  id: string;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
 
   /**
-   * Why, for the list of operations; at most 200 characters, optional. Must not hold memory text.
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
    *
    * @generated from field: string reason = 3;
    */
@@ -185,13 +207,13 @@ export const OperationServiceUndoRequestSchema: GenMessage<OperationServiceUndoR
   messageDesc(file_memsidecar_v1_operation_service, 4);
 
 /**
- * OperationServiceUndoResponse says what was taken back.
+ * OperationServiceUndoResponse reports the result.
  *
  * @generated from message memsidecar.v1.OperationServiceUndoResponse
  */
 export type OperationServiceUndoResponse = Message<"memsidecar.v1.OperationServiceUndoResponse"> & {
   /**
-   * Number of the new operation; each REJECTED outcome names something that was left alone because it was changed later.
+   * Each REJECTED outcome names something that a later operation changed and that stays as it is.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -206,17 +228,19 @@ export const OperationServiceUndoResponseSchema: GenMessage<OperationServiceUndo
   messageDesc(file_memsidecar_v1_operation_service, 5);
 
 /**
- * OperationServiceWatchRequest says where to begin.
+ * OperationServiceWatchRequest names the start.
  *
  * @generated from message memsidecar.v1.OperationServiceWatchRequest
  */
 export type OperationServiceWatchRequest = Message<"memsidecar.v1.OperationServiceWatchRequest"> & {
   /**
-   * Send operations with a larger number, at first those of the past; absent: only those to come.
+   * Send operations after this cursor, past ones first: a cursor of a response, an operation id, or a position of
+   * another call; "0" means from the first operation. Empty means only operations to come. FAILED_PRECONDITION with EPOCH_CHANGED when the store is in
+   * another epoch since a backup was restored: read everything again.
    *
-   * @generated from field: optional int64 after = 1;
+   * @generated from field: string cursor = 1;
    */
-  after?: bigint | undefined;
+  cursor: string;
 
   /**
    * Any of these spaces; empty means all.
@@ -226,19 +250,11 @@ export type OperationServiceWatchRequest = Message<"memsidecar.v1.OperationServi
   spaces: string[];
 
   /**
-   * Also the counting of accesses and the messages of sessions.
+   * Include access counts and session messages.
    *
-   * @generated from field: bool include_all = 3;
+   * @generated from field: bool include_bookkeeping = 3;
    */
-  includeAll: boolean;
-
-  /**
-   * Epoch that after belongs to, as AdminService.Info said it; optional. FAILED_PRECONDITION (EPOCH_CHANGED) when the store is on another one by
-   * now, because a backup was restored; so it is, with or without this, when after is a number that the store has not reached.
-   *
-   * @generated from field: string epoch = 4;
-   */
-  epoch: string;
+  includeBookkeeping: boolean;
 };
 
 /**
@@ -249,17 +265,24 @@ export const OperationServiceWatchRequestSchema: GenMessage<OperationServiceWatc
   messageDesc(file_memsidecar_v1_operation_service, 6);
 
 /**
- * OperationServiceWatchResponse is one operation.
+ * OperationServiceWatchResponse is one operation, or a part of a large one.
  *
  * @generated from message memsidecar.v1.OperationServiceWatchResponse
  */
 export type OperationServiceWatchResponse = Message<"memsidecar.v1.OperationServiceWatchResponse"> & {
   /**
-   * With all its changes. Its number is what a later Watch resumes after.
+   * The operation. One larger than 3 MiB comes in several responses, each with the next changes.
    *
    * @generated from field: memsidecar.v1.Operation operation = 1;
    */
   operation?: Operation | undefined;
+
+  /**
+   * Cursor to resume after this operation. Empty while further changes of the same operation follow.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
 };
 
 /**
@@ -270,13 +293,18 @@ export const OperationServiceWatchResponseSchema: GenMessage<OperationServiceWat
   messageDesc(file_memsidecar_v1_operation_service, 7);
 
 /**
- * OperationService answers for every change that was ever made, and takes changes back.
+ * OperationService lists, undoes and streams the operations of the store.
+ *
+ * An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
+ * epoch; an id of operations that the restored store does not hold is FAILED_PRECONDITION with EPOCH_CHANGED. Wherever
+ * a request takes an operation id, it also takes the bare number, for people who type it: it means the operation with
+ * that number in the present history.
  *
  * @generated from service memsidecar.v1.OperationService
  */
 export const OperationService: GenService<{
   /**
-   * List returns operations page by page, newest first. Counting of accesses and messages of sessions are left out unless asked for.
+   * List returns operations page by page, newest first. Access counts and session messages are left out by default.
    *
    * @generated from rpc memsidecar.v1.OperationService.List
    */
@@ -286,7 +314,7 @@ export const OperationService: GenService<{
     output: typeof OperationServiceListResponseSchema;
   },
   /**
-   * Get returns one operation with all its changes.
+   * Get returns one operation, its changes page by page.
    *
    * @generated from rpc memsidecar.v1.OperationService.Get
    */
@@ -296,7 +324,7 @@ export const OperationService: GenService<{
     output: typeof OperationServiceGetResponseSchema;
   },
   /**
-   * Undo appends the inverse of an operation, as an operation of its own. What something later changed is left alone.
+   * Undo writes the inverse of an operation, as a new operation. Things that later operations changed stay as they are.
    *
    * @generated from rpc memsidecar.v1.OperationService.Undo
    */
@@ -306,7 +334,7 @@ export const OperationService: GenService<{
     output: typeof OperationServiceUndoResponseSchema;
   },
   /**
-   * Watch sends every operation as it becomes durable, without gaps, until the client cancels.
+   * Watch sends every operation when it becomes durable, without gaps, until the client cancels.
    *
    * @generated from rpc memsidecar.v1.OperationService.Watch
    */

@@ -8,7 +8,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { LogEntry } from "./log_pb.js";
 import { file_memsidecar_v1_log } from "./log_pb.js";
-import type { Memory, MemoryStatus } from "./memory_pb.js";
+import type { Memory, MemoryFilter } from "./memory_pb.js";
 import { file_memsidecar_v1_memory } from "./memory_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,98 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/search_service.proto.
  */
 export const file_memsidecar_v1_search_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZW1zaWRlY2FyL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoQDCgxTZWFyY2hGaWx0ZXISEgoKY2F0ZWdvcmllcxgBIAMoCRIMCgR0YWdzGAIgAygJEg8KB3NvdXJjZXMYAyADKAkSLQoIc3RhdHVzZXMYBCADKA4yGy5tZW1zaWRlY2FyLnYxLk1lbW9yeVN0YXR1cxIUCgxtaW5fc2FsaWVuY2UYBSABKAESEwoGcGlubmVkGAYgASgISACIAQESMAoMY3JlYXRlZF9mcm9tGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2Vzc2lvbnMYCSADKAkSMAoMdXBkYXRlZF9mcm9tGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg51cGRhdGVkX2JlZm9yZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHX3Bpbm5lZCLzAgoaU2VhcmNoU2VydmljZVNlYXJjaFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEg0KBXF1ZXJ5GAIgASgJEgkKAWsYAyABKAUSLgoHcHJvZmlsZRgEIAEoDjIdLm1lbXNpZGVjYXIudjEuUmFua2luZ1Byb2ZpbGUSKwoGZmlsdGVyGAUgASgLMhsubWVtc2lkZWNhci52MS5TZWFyY2hGaWx0ZXISKQoFYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YByABKAgSFgoJdXNlX2RlY2F5GAggASgISACIAQESEQoJbWluX3Njb3JlGAkgASgBEhIKBXRvdWNoGAogASgISAGIAQESJQoDYXJtGAsgASgOMhgubWVtc2lkZWNhci52MS5TZWFyY2hBcm0SFAoMaW5jbHVkZV9sb2dzGAwgASgIQgwKCl91c2VfZGVjYXlCCAoGX3RvdWNoIqkBCglTZWFyY2hIaXQSJQoGbWVtb3J5GAEgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSDQoFc3BhY2UYAiABKAkSDQoFc2NvcmUYAyABKAESMQoKY29tcG9uZW50cxgEIAMoCzIdLm1lbXNpZGVjYXIudjEuU2NvcmVDb21wb25lbnQSJAoDbG9nGAUgASgLMhcubWVtc2lkZWNhci52MS5Mb2dNYXRjaCJiCghMb2dNYXRjaBIMCgRkYXRlGAEgASgJEiYKBWVudHJ5GAIgASgLMhcubWVtc2lkZWNhci52MS5Mb2dFbnRyeRIPCgdzdW1tYXJ5GAMgASgJEg8KB2RlbGV0ZWQYBCABKAgiLQoOU2NvcmVDb21wb25lbnQSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoASKeAQobU2VhcmNoU2VydmljZVNlYXJjaFJlc3BvbnNlEiYKBGhpdHMYASADKAsyGC5tZW1zaWRlY2FyLnYxLlNlYXJjaEhpdBISCgpjYW5kaWRhdGVzGAIgASgFEhEKCWFic3RhaW5lZBgDIAEoCBIOCgZyZWFzb24YBCABKAkSDQoFbWVhbnQYBSABKAgSEQoJbG9nc19mcm9tGAYgASgJIowBChtTZWFyY2hTZXJ2aWNlU2ltaWxhclJlcXVlc3QSDQoFc3BhY2UYASABKAkSDAoCaWQYAiABKAlIABIRCgdjb250ZW50GAMgASgJSAASCQoBaxgEIAEoBRIWCg5taW5fc2ltaWxhcml0eRgFIAEoARISCgpjYXRlZ29yaWVzGAYgAygJQgYKBGxpa2UiRgocU2VhcmNoU2VydmljZVNpbWlsYXJSZXNwb25zZRImCgRoaXRzGAEgAygLMhgubWVtc2lkZWNhci52MS5TZWFyY2hIaXQizQEKGlNlYXJjaFNlcnZpY2VSZWNhbGxSZXF1ZXN0Eg4KBnNwYWNlcxgBIAMoCRIMCgR0ZXh0GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKbWF4X3Rva2VucxgEIAEoBRIRCgltYXhfaXRlbXMYBSABKAUSEAoIZXhwbGljaXQYBiABKAgSFQoNd29ya2luZ190b29scxgHIAMoCRISCgpmaWxlc19yZWFkGAggAygJEhkKEXByb2plY3RfZGlyZWN0b3J5GAkgASgJIrEBCg5SZWNhbGxlZE1lbW9yeRIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIMCgR0b29sGAQgASgJEgwKBHRleHQYBSABKAkSDwoHY2xpcHBlZBgGIAEoCBILCgNhZ2UYByABKAkSDgoGY2F2ZWF0GAggASgJEhAKCHNlbGVjdGVkGAkgASgIIowBChtTZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USLAoFaXRlbXMYASADKAsyHS5tZW1zaWRlY2FyLnYxLlJlY2FsbGVkTWVtb3J5Eg0KBWJsb2NrGAIgASgJEg4KBnRva2VucxgDIAEoBRIQCghsYW5ndWFnZRgEIAEoCRIOCgZyZWFzb24YBSABKAkiXQofU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW1lbW9yeV9pZBgCIAEoCRITCgttYXhfcmVzdWx0cxgDIAEoBSKZAQoLUmVjYWxsVHJhY2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAiABKAkSDQoFcXVlcnkYAyABKAkSEAoIZXhwbGljaXQYBCABKAgSLQoIbWVtb3JpZXMYBSADKAsyGy5tZW1zaWRlY2FyLnYxLlRyYWNlZE1lbW9yeSI4CgxUcmFjZWRNZW1vcnkSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSDQoFc2NvcmUYAyABKAEiTwogU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVzcG9uc2USKwoHcmVjYWxscxgBIAMoCzIaLm1lbXNpZGVjYXIudjEuUmVjYWxsVHJhY2UqwwEKDlJhbmtpbmdQcm9maWxlEh8KG1JBTktJTkdfUFJPRklMRV9VTlNQRUNJRklFRBAAEhwKGFJBTktJTkdfUFJPRklMRV9CQUxBTkNFRBABEhsKF1JBTktJTkdfUFJPRklMRV9QUk9EVUNUEAISHAoYUkFOS0lOR19QUk9GSUxFX1dFSUdIVEVEEAMSGwoXUkFOS0lOR19QUk9GSUxFX09WRVJMQVAQBBIaChZSQU5LSU5HX1BST0ZJTEVfUkVDRU5UEAUqbQoJU2VhcmNoQXJtEhoKFlNFQVJDSF9BUk1fVU5TUEVDSUZJRUQQABIWChJTRUFSQ0hfQVJNX0tFWVdPUkQQARIVChFTRUFSQ0hfQVJNX0ZVU0lPThACEhUKEVNFQVJDSF9BUk1fVkVDVE9SEAMypQMKDVNlYXJjaFNlcnZpY2USXwoGU2VhcmNoEikubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2VhcmNoUmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNlYXJjaFJlc3BvbnNlEmIKB1NpbWlsYXISKi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTaW1pbGFyUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNpbWlsYXJSZXNwb25zZRJfCgZSZWNhbGwSKS5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VSZWNhbGxSZXF1ZXN0GioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USbgoLTGlzdFJlY2FsbHMSLi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1JlcXVlc3QaLy5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VMaXN0UmVjYWxsc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_memory]);
-
-/**
- * SearchFilter narrows a search. Every criterion that is given must hold.
- *
- * @generated from message memsidecar.v1.SearchFilter
- */
-export type SearchFilter = Message<"memsidecar.v1.SearchFilter"> & {
-  /**
-   * Any of these categories; empty means all.
-   *
-   * @generated from field: repeated string categories = 1;
-   */
-  categories: string[];
-
-  /**
-   * Any of these tags; empty means no condition.
-   *
-   * @generated from field: repeated string tags = 2;
-   */
-  tags: string[];
-
-  /**
-   * Any of these sources; empty means all.
-   *
-   * @generated from field: repeated string sources = 3;
-   */
-  sources: string[];
-
-  /**
-   * Any of these states; empty means active only.
-   *
-   * @generated from field: repeated memsidecar.v1.MemoryStatus statuses = 4;
-   */
-  statuses: MemoryStatus[];
-
-  /**
-   * At least this salience, 0 to 1; default 0.
-   *
-   * @generated from field: double min_salience = 5;
-   */
-  minSalience: number;
-
-  /**
-   * Only pinned (true) or only not pinned (false) memories; absent means both.
-   *
-   * @generated from field: optional bool pinned = 6;
-   */
-  pinned?: boolean | undefined;
-
-  /**
-   * Created at or after this instant.
-   *
-   * @generated from field: google.protobuf.Timestamp created_from = 7;
-   */
-  createdFrom?: Timestamp | undefined;
-
-  /**
-   * Created before this instant.
-   *
-   * @generated from field: google.protobuf.Timestamp created_before = 8;
-   */
-  createdBefore?: Timestamp | undefined;
-
-  /**
-   * Learnt in any of these sessions; empty means no condition.
-   *
-   * @generated from field: repeated string sessions = 9;
-   */
-  sessions: string[];
-
-  /**
-   * Last changed, accesses aside, at or after this instant.
-   *
-   * @generated from field: google.protobuf.Timestamp updated_from = 10;
-   */
-  updatedFrom?: Timestamp | undefined;
-
-  /**
-   * Last changed, accesses aside, before this instant.
-   *
-   * @generated from field: google.protobuf.Timestamp updated_before = 11;
-   */
-  updatedBefore?: Timestamp | undefined;
-};
-
-/**
- * Describes the message memsidecar.v1.SearchFilter.
- * Use `create(SearchFilterSchema)` to create a new message.
- */
-export const SearchFilterSchema: GenMessage<SearchFilter> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 0);
+  fileDesc("CiJtZW1zaWRlY2FyL3YxL3NlYXJjaF9zZXJ2aWNlLnByb3RvEg1tZW1zaWRlY2FyLnYxIuACChpTZWFyY2hTZXJ2aWNlU2VhcmNoUmVxdWVzdBIOCgZzcGFjZXMYASADKAkSDQoFcXVlcnkYAiABKAkSDQoFbGltaXQYAyABKAUSLgoHcHJvZmlsZRgEIAEoDjIdLm1lbXNpZGVjYXIudjEuUmFua2luZ1Byb2ZpbGUSKwoGZmlsdGVyGAUgASgLMhsubWVtc2lkZWNhci52MS5NZW1vcnlGaWx0ZXISKQoFYXNfb2YYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YByABKAgSGQoRaWdub3JlX2FjY2Vzc19hZ2UYCCABKAgSEQoJbWluX3Njb3JlGAkgASgBEhAKCG5vX3RvdWNoGAogASgIEiUKA2FybRgLIAEoDjIYLm1lbXNpZGVjYXIudjEuU2VhcmNoQXJtEhQKDGluY2x1ZGVfbG9ncxgMIAEoCCKpAQoJU2VhcmNoSGl0EiUKBm1lbW9yeRgBIAEoCzIVLm1lbXNpZGVjYXIudjEuTWVtb3J5Eg0KBXNwYWNlGAIgASgJEg0KBXNjb3JlGAMgASgBEjEKCmNvbXBvbmVudHMYBCADKAsyHS5tZW1zaWRlY2FyLnYxLlNjb3JlQ29tcG9uZW50EiQKA2xvZxgFIAEoCzIXLm1lbXNpZGVjYXIudjEuTG9nTWF0Y2giYgoITG9nTWF0Y2gSDAoEZGF0ZRgBIAEoCRImCgVlbnRyeRgCIAEoCzIXLm1lbXNpZGVjYXIudjEuTG9nRW50cnkSDwoHc3VtbWFyeRgDIAEoCRIPCgdkZWxldGVkGAQgASgIIi0KDlNjb3JlQ29tcG9uZW50EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAEiwQEKG1NlYXJjaFNlcnZpY2VTZWFyY2hSZXNwb25zZRImCgRoaXRzGAEgAygLMhgubWVtc2lkZWNhci52MS5TZWFyY2hIaXQSEgoKY2FuZGlkYXRlcxgCIAEoBRIRCglhYnN0YWluZWQYAyABKAgSDgoGcmVhc29uGAQgASgJEhQKDHZlY3RvcnNfdXNlZBgFIAEoCBIXCg9sb2dzX3N0YXJ0X2RhdGUYBiABKAkSFAoMb21pdHRlZF9oaXRzGAcgASgFIpABChtTZWFyY2hTZXJ2aWNlU2ltaWxhclJlcXVlc3QSDQoFc3BhY2UYASABKAkSDAoCaWQYAiABKAlIABIRCgdjb250ZW50GAMgASgJSAASDQoFbGltaXQYBCABKAUSFgoObWluX3NpbWlsYXJpdHkYBSABKAESEgoKY2F0ZWdvcmllcxgGIAMoCUIGCgRsaWtlIlwKHFNlYXJjaFNlcnZpY2VTaW1pbGFyUmVzcG9uc2USJgoEaGl0cxgBIAMoCzIYLm1lbXNpZGVjYXIudjEuU2VhcmNoSGl0EhQKDG9taXR0ZWRfaGl0cxgCIAEoBSLLAQoaU2VhcmNoU2VydmljZVJlY2FsbFJlcXVlc3QSDgoGc3BhY2VzGAEgAygJEgwKBHRleHQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIUCgx0b2tlbl9idWRnZXQYBCABKAUSDQoFbGltaXQYBSABKAUSEAoIZXhwbGljaXQYBiABKAgSFQoNd29ya2luZ190b29scxgHIAMoCRISCgpmaWxlc19yZWFkGAggAygJEhkKEXByb2plY3RfZGlyZWN0b3J5GAkgASgJIrwBCg5SZWNhbGxlZE1lbW9yeRIlCgZtZW1vcnkYASABKAsyFS5tZW1zaWRlY2FyLnYxLk1lbW9yeRINCgVzcGFjZRgCIAEoCRINCgVzY29yZRgDIAEoARIMCgR0b29sGAQgASgJEgwKBHRleHQYBSABKAkSEQoJdHJ1bmNhdGVkGAYgASgIEgsKA2FnZRgHIAEoCRIOCgZjYXZlYXQYCCABKAkSGQoRc2VsZWN0ZWRfYnlfbW9kZWwYCSABKAgipQEKG1NlYXJjaFNlcnZpY2VSZWNhbGxSZXNwb25zZRIsCgVpdGVtcxgBIAMoCzIdLm1lbXNpZGVjYXIudjEuUmVjYWxsZWRNZW1vcnkSDQoFYmxvY2sYAiABKAkSDgoGdG9rZW5zGAMgASgFEikKCGxhbmd1YWdlGAQgASgOMhcubWVtc2lkZWNhci52MS5MYW5ndWFnZRIOCgZyZWFzb24YBSABKAkibwofU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW1lbW9yeV9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSKZAQoLUmVjYWxsVHJhY2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAiABKAkSDQoFcXVlcnkYAyABKAkSEAoIZXhwbGljaXQYBCABKAgSLQoIbWVtb3JpZXMYBSADKAsyGy5tZW1zaWRlY2FyLnYxLlRyYWNlZE1lbW9yeSI4CgxUcmFjZWRNZW1vcnkSDQoFc3BhY2UYASABKAkSCgoCaWQYAiABKAkSDQoFc2NvcmUYAyABKAEiaAogU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVzcG9uc2USKwoHcmVjYWxscxgBIAMoCzIaLm1lbXNpZGVjYXIudjEuUmVjYWxsVHJhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIl8KGFNlYXJjaFNlcnZpY2VIaW50UmVxdWVzdBIMCgR0b29sGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg4KBnNwYWNlcxgEIAMoCSJ4ChlTZWFyY2hTZXJ2aWNlSGludFJlc3BvbnNlEiwKBXJ1bGVzGAEgAygLMh0ubWVtc2lkZWNhci52MS5SZWNhbGxlZE1lbW9yeRINCgVibG9jaxgCIAEoCRIOCgZ0b2tlbnMYAyABKAUSDgoGcmVhc29uGAQgASgJIk8KF1NlYXJjaFNlcnZpY2VIb3RSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlwKGFNlYXJjaFNlcnZpY2VIb3RSZXNwb25zZRInCghtZW1vcmllcxgBIAMoCzIVLm1lbXNpZGVjYXIudjEuTWVtb3J5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSrDAQoOUmFua2luZ1Byb2ZpbGUSHwobUkFOS0lOR19QUk9GSUxFX1VOU1BFQ0lGSUVEEAASHAoYUkFOS0lOR19QUk9GSUxFX0JBTEFOQ0VEEAESGwoXUkFOS0lOR19QUk9GSUxFX1BST0RVQ1QQAhIcChhSQU5LSU5HX1BST0ZJTEVfV0VJR0hURUQQAxIbChdSQU5LSU5HX1BST0ZJTEVfT1ZFUkxBUBAEEhoKFlJBTktJTkdfUFJPRklMRV9SRUNFTlQQBSptCglTZWFyY2hBcm0SGgoWU0VBUkNIX0FSTV9VTlNQRUNJRklFRBAAEhYKElNFQVJDSF9BUk1fS0VZV09SRBABEhUKEVNFQVJDSF9BUk1fRlVTSU9OEAISFQoRU0VBUkNIX0FSTV9WRUNUT1IQAypGCghMYW5ndWFnZRIYChRMQU5HVUFHRV9VTlNQRUNJRklFRBAAEg8KC0xBTkdVQUdFX0VOEAESDwoLTEFOR1VBR0VfWkgQAjLYBAoNU2VhcmNoU2VydmljZRJfCgZTZWFyY2gSKS5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VTZWFyY2hSZXF1ZXN0GioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2VhcmNoUmVzcG9uc2USYgoHU2ltaWxhchIqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVNpbWlsYXJSZXF1ZXN0GisubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlU2ltaWxhclJlc3BvbnNlEl8KBlJlY2FsbBIpLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVJlY2FsbFJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VSZWNhbGxSZXNwb25zZRJuCgtMaXN0UmVjYWxscxIuLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVxdWVzdBovLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZUxpc3RSZWNhbGxzUmVzcG9uc2USWQoESGludBInLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZUhpbnRSZXF1ZXN0GigubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlSGludFJlc3BvbnNlElYKA0hvdBImLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZUhvdFJlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLlNlYXJjaFNlcnZpY2VIb3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_log, file_memsidecar_v1_memory]);
 
 /**
  * SearchServiceSearchRequest is a query.
@@ -123,18 +32,18 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
   spaces: string[];
 
   /**
-   * What to look for; at most 8,000 characters.
+   * The query; at most 8,000 characters.
    *
    * @generated from field: string query = 2;
    */
   query: string;
 
   /**
-   * Most results, 1 to 200; default 10.
+   * At most this many hits, 1 to 200; default 10.
    *
-   * @generated from field: int32 k = 3;
+   * @generated from field: int32 limit = 3;
    */
-  k: number;
+  limit: number;
 
   /**
    * Default balanced.
@@ -146,12 +55,12 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
   /**
    * Default: active memories that have not expired.
    *
-   * @generated from field: memsidecar.v1.SearchFilter filter = 5;
+   * @generated from field: memsidecar.v1.MemoryFilter filter = 5;
    */
-  filter?: SearchFilter | undefined;
+  filter?: MemoryFilter | undefined;
 
   /**
-   * Answer as at this instant: ages and expiry count from it, and what was created later is not found. Default now.
+   * Search as of this time: ages and expiry count from it, and later memories are left out. Default now.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 6;
    */
@@ -165,25 +74,25 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
   explain: boolean;
 
   /**
-   * Let the time since the last access count; default true.
+   * Rank without the time since the last access.
    *
-   * @generated from field: optional bool use_decay = 8;
+   * @generated from field: bool ignore_access_age = 8;
    */
-  useDecay?: boolean | undefined;
+  ignoreAccessAge: boolean;
 
   /**
-   * Leave out results whose score, as the profile makes it, is lower; default 0.
+   * Leave out hits with a lower score (score of the profile); default 0.
    *
    * @generated from field: double min_score = 9;
    */
   minScore: number;
 
   /**
-   * Count an access for each result; default true.
+   * Do not count an access for each hit.
    *
-   * @generated from field: optional bool touch = 10;
+   * @generated from field: bool no_touch = 10;
    */
-  touch?: boolean | undefined;
+  noTouch: boolean;
 
   /**
    * Default fusion.
@@ -193,9 +102,9 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
   arm: SearchArm;
 
   /**
-   * Look through the daily logs too: their newest entries, 20,000 of each space, and the summaries of archived days; of at most 8
-   * spaces, and not with SEARCH_ARM_VECTOR. To the filter a log entry is an active, unpinned memory without tags, from the source "log",
-   * of salience 0.3, with the category and the session it was written with; a summary has neither. Default false.
+   * Also search the daily logs of at most 8 spaces: the newest 20,000 entries of each space and the summaries of
+   * archived days. Not with SEARCH_ARM_VECTOR. To the filter, a log entry is an active, unpinned memory with source
+   * "log", salience 0.3, no tags, and the category and session it was written with; a summary has neither.
    *
    * @generated from field: bool include_logs = 12;
    */
@@ -207,7 +116,7 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
  * Use `create(SearchServiceSearchRequestSchema)` to create a new message.
  */
 export const SearchServiceSearchRequestSchema: GenMessage<SearchServiceSearchRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 1);
+  messageDesc(file_memsidecar_v1_search_service, 0);
 
 /**
  * SearchHit is one result.
@@ -216,35 +125,35 @@ export const SearchServiceSearchRequestSchema: GenMessage<SearchServiceSearchReq
  */
 export type SearchHit = Message<"memsidecar.v1.SearchHit"> & {
   /**
-   * The memory; absent when log is there.
+   * The memory; absent when log is set.
    *
    * @generated from field: memsidecar.v1.Memory memory = 1;
    */
   memory?: Memory | undefined;
 
   /**
-   * Space that it is from.
+   * Space of the memory or log.
    *
    * @generated from field: string space = 2;
    */
   space: string;
 
   /**
-   * Its score, as the profile makes it; comparable within one response only.
+   * Score of the profile; comparable only within one response.
    *
    * @generated from field: double score = 3;
    */
   score: number;
 
   /**
-   * What the score is made of; empty unless explain was asked for.
+   * Parts of the score; only with explain.
    *
    * @generated from field: repeated memsidecar.v1.ScoreComponent components = 4;
    */
   components: ScoreComponent[];
 
   /**
-   * Text of a daily log, found with include_logs. What only repeats a memory among the results is left out.
+   * Text of a daily log; only with include_logs. Entries that repeat a memory among the hits are left out.
    *
    * @generated from field: memsidecar.v1.LogMatch log = 5;
    */
@@ -256,10 +165,10 @@ export type SearchHit = Message<"memsidecar.v1.SearchHit"> & {
  * Use `create(SearchHitSchema)` to create a new message.
  */
 export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 2);
+  messageDesc(file_memsidecar_v1_search_service, 1);
 
 /**
- * LogMatch is a text of a daily log: an entry, or the summary of an archived day.
+ * LogMatch is an entry of a daily log, or the summary of an archived day.
  *
  * @generated from message memsidecar.v1.LogMatch
  */
@@ -272,7 +181,7 @@ export type LogMatch = Message<"memsidecar.v1.LogMatch"> & {
   date: string;
 
   /**
-   * The entry, with its id and type; absent for a summary.
+   * The entry; absent for a summary.
    *
    * @generated from field: memsidecar.v1.LogEntry entry = 2;
    */
@@ -286,7 +195,7 @@ export type LogMatch = Message<"memsidecar.v1.LogMatch"> & {
   summary: string;
 
   /**
-   * The summary is what is left of the day: its entries were deleted.
+   * The entries of the day were deleted, and only the summary remains.
    *
    * @generated from field: bool deleted = 4;
    */
@@ -298,7 +207,7 @@ export type LogMatch = Message<"memsidecar.v1.LogMatch"> & {
  * Use `create(LogMatchSchema)` to create a new message.
  */
 export const LogMatchSchema: GenMessage<LogMatch> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 3);
+  messageDesc(file_memsidecar_v1_search_service, 2);
 
 /**
  * ScoreComponent is one part of a score.
@@ -307,7 +216,7 @@ export const LogMatchSchema: GenMessage<LogMatch> = /*@__PURE__*/
  */
 export type ScoreComponent = Message<"memsidecar.v1.ScoreComponent"> & {
   /**
-   * Stable; "term:" is followed by a term as it is indexed.
+   * Stable name; "term:" is followed by a term as it is indexed.
    *
    * @generated from field: string name = 1;
    */
@@ -326,16 +235,16 @@ export type ScoreComponent = Message<"memsidecar.v1.ScoreComponent"> & {
  * Use `create(ScoreComponentSchema)` to create a new message.
  */
 export const ScoreComponentSchema: GenMessage<ScoreComponent> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 4);
+  messageDesc(file_memsidecar_v1_search_service, 3);
 
 /**
- * SearchServiceSearchResponse holds the results.
+ * SearchServiceSearchResponse holds the hits.
  *
  * @generated from message memsidecar.v1.SearchServiceSearchResponse
  */
 export type SearchServiceSearchResponse = Message<"memsidecar.v1.SearchServiceSearchResponse"> & {
   /**
-   * Best first; at most k.
+   * Best first; at most limit.
    *
    * @generated from field: repeated memsidecar.v1.SearchHit hits = 1;
    */
@@ -349,33 +258,41 @@ export type SearchServiceSearchResponse = Message<"memsidecar.v1.SearchServiceSe
   candidates: number;
 
   /**
-   * There were candidates, but none to rely on.
+   * There were candidates, but no reliable one.
    *
    * @generated from field: bool abstained = 3;
    */
   abstained: boolean;
 
   /**
-   * Why there are no results: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, and NO_VECTORS of SEARCH_ARM_VECTOR; empty when there are.
+   * Why there are no hits: NO_TERMS, NO_MATCH, WEAK, FILTERED, MIN_SCORE, or NO_VECTORS with SEARCH_ARM_VECTOR; empty
+   * when there are hits.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * Meaning took part.
+   * Vectors took part in the ranking.
    *
-   * @generated from field: bool meant = 5;
+   * @generated from field: bool vectors_used = 5;
    */
-  meant: boolean;
+  vectorsUsed: boolean;
 
   /**
-   * With include_logs, the oldest date whose entries were all looked at; of days before it only summaries were. Empty when no
-   * entries are older.
+   * With include_logs: the oldest date whose entries were all searched. Of earlier days only summaries were searched.
+   * Empty when there are no earlier entries.
    *
-   * @generated from field: string logs_from = 6;
+   * @generated from field: string logs_start_date = 6;
    */
-  logsFrom: string;
+  logsStartDate: string;
+
+  /**
+   * Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB.
+   *
+   * @generated from field: int32 omitted_hits = 7;
+   */
+  omittedHits: number;
 };
 
 /**
@@ -383,7 +300,7 @@ export type SearchServiceSearchResponse = Message<"memsidecar.v1.SearchServiceSe
  * Use `create(SearchServiceSearchResponseSchema)` to create a new message.
  */
 export const SearchServiceSearchResponseSchema: GenMessage<SearchServiceSearchResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 5);
+  messageDesc(file_memsidecar_v1_search_service, 4);
 
 /**
  * SearchServiceSimilarRequest is a memory or a text to compare with.
@@ -399,13 +316,13 @@ export type SearchServiceSimilarRequest = Message<"memsidecar.v1.SearchServiceSi
   space: string;
 
   /**
-   * What to compare with; exactly one.
+   * The reference; exactly one.
    *
    * @generated from oneof memsidecar.v1.SearchServiceSimilarRequest.like
    */
   like: {
     /**
-     * A memory, which is itself left out of the results.
+     * A memory; it is left out of the hits.
      *
      * @generated from field: string id = 2;
      */
@@ -422,14 +339,14 @@ export type SearchServiceSimilarRequest = Message<"memsidecar.v1.SearchServiceSi
   } | { case: undefined; value?: undefined };
 
   /**
-   * Most results, 1 to 200; default 10.
+   * At most this many hits, 1 to 200; default 10.
    *
-   * @generated from field: int32 k = 4;
+   * @generated from field: int32 limit = 4;
    */
-  k: number;
+  limit: number;
 
   /**
-   * Leave out results less similar than this, 0 to 1; default 0.
+   * Leave out hits less similar than this, 0 to 1; default 0.
    *
    * @generated from field: double min_similarity = 5;
    */
@@ -448,10 +365,10 @@ export type SearchServiceSimilarRequest = Message<"memsidecar.v1.SearchServiceSi
  * Use `create(SearchServiceSimilarRequestSchema)` to create a new message.
  */
 export const SearchServiceSimilarRequestSchema: GenMessage<SearchServiceSimilarRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 6);
+  messageDesc(file_memsidecar_v1_search_service, 5);
 
 /**
- * SearchServiceSimilarResponse holds the results.
+ * SearchServiceSimilarResponse holds the hits.
  *
  * @generated from message memsidecar.v1.SearchServiceSimilarResponse
  */
@@ -462,6 +379,13 @@ export type SearchServiceSimilarResponse = Message<"memsidecar.v1.SearchServiceS
    * @generated from field: repeated memsidecar.v1.SearchHit hits = 1;
    */
   hits: SearchHit[];
+
+  /**
+   * Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB.
+   *
+   * @generated from field: int32 omitted_hits = 2;
+   */
+  omittedHits: number;
 };
 
 /**
@@ -469,7 +393,7 @@ export type SearchServiceSimilarResponse = Message<"memsidecar.v1.SearchServiceS
  * Use `create(SearchServiceSimilarResponseSchema)` to create a new message.
  */
 export const SearchServiceSimilarResponseSchema: GenMessage<SearchServiceSimilarResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 7);
+  messageDesc(file_memsidecar_v1_search_service, 6);
 
 /**
  * SearchServiceRecallRequest is a prompt, or a question by the agent itself.
@@ -485,58 +409,60 @@ export type SearchServiceRecallRequest = Message<"memsidecar.v1.SearchServiceRec
   spaces: string[];
 
   /**
-   * The prompt; at most 1 MiB. Of a long one the beginning and the end are looked at.
+   * The prompt; at most 1 MiB. Of a long prompt the beginning and the end are used.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * The host's id of the session, in which nothing is shown twice unless it has changed; empty remembers nothing.
+   * The host's id of the session. A session is given each memory once, and again only after the memory changed. Empty
+   * records nothing.
    *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
 
   /**
-   * Most tokens of the block, 50 to 8,000, as they are estimated; default 1,500, and 8,000 when explicit.
+   * Size of the block in estimated tokens, 50 to 8,000; default 1,500, and 8,000 when explicit.
    *
-   * @generated from field: int32 max_tokens = 4;
+   * @generated from field: int32 token_budget = 4;
    */
-  maxTokens: number;
+  tokenBudget: number;
 
   /**
-   * Most memories that fit the prompt, 1 to 5; default as configured, and 5 when explicit. Rules about tools come beside them, up
-   * to 5 memories in all.
+   * At most this many memories that match the prompt, 1 to 5; default as configured, and 5 when explicit. Rules about
+   * tools fill up to 5 memories in all.
    *
-   * @generated from field: int32 max_items = 5;
+   * @generated from field: int32 limit = 5;
    */
-  maxItems: number;
+  limit: number;
 
   /**
-   * The agent itself asks: up to 2,000 characters of each memory instead of 500, and also what was shown before.
+   * The agent itself asks: up to 2,000 characters of each memory instead of 500, including memories returned before.
    *
    * @generated from field: bool explicit = 6;
    */
   explicit: boolean;
 
   /**
-   * Tools in use, for the rules about them, beside those that the working memory of the session names; at most 200.
+   * Tools in use, to recall rules about them, beside those of the session's working memory; at most 200.
    *
    * @generated from field: repeated string working_tools = 7;
    */
   workingTools: string[];
 
   /**
-   * Files that the agent has just read, beside those of the working memory; memories whose structured_data names one as its file or path
-   * are left out, and memories that name one are preferred to others that fit equally well; at most 200.
+   * Files that the agent has just read, beside those of the working memory; at most 200. Memories whose structured_data
+   * names one as its file or path are left out. Memories that mention one are preferred among equally relevant ones.
    *
    * @generated from field: repeated string files_read = 8;
    */
   filesRead: string[];
 
   /**
-   * A directory, as an absolute path: add the space of the project that it belongs to, as SessionService.Start does with project_space.
+   * A directory, as an absolute path: add the space of the project it belongs to, as SessionService.Start does with
+   * project_space.
    *
    * @generated from field: string project_directory = 9;
    */
@@ -548,44 +474,44 @@ export type SearchServiceRecallRequest = Message<"memsidecar.v1.SearchServiceRec
  * Use `create(SearchServiceRecallRequestSchema)` to create a new message.
  */
 export const SearchServiceRecallRequestSchema: GenMessage<SearchServiceRecallRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 8);
+  messageDesc(file_memsidecar_v1_search_service, 7);
 
 /**
- * RecalledMemory is a memory as it is shown.
+ * RecalledMemory is a memory in the form in which it is returned.
  *
  * @generated from message memsidecar.v1.RecalledMemory
  */
 export type RecalledMemory = Message<"memsidecar.v1.RecalledMemory"> & {
   /**
-   * All of the memory.
+   * The whole memory.
    *
    * @generated from field: memsidecar.v1.Memory memory = 1;
    */
   memory?: Memory | undefined;
 
   /**
-   * Space that it is from.
+   * Space of the memory.
    *
    * @generated from field: string space = 2;
    */
   space: string;
 
   /**
-   * Its score in the search; 0 for a rule about a tool.
+   * Its search score; 0 for a rule about a tool.
    *
    * @generated from field: double score = 3;
    */
   score: number;
 
   /**
-   * The tool because of which it is shown; may be empty.
+   * The tool that the rule is about; may be empty.
    *
    * @generated from field: string tool = 4;
    */
   tool: string;
 
   /**
-   * Its text as it stands in the block.
+   * Its text in the block.
    *
    * @generated from field: string text = 5;
    */
@@ -594,30 +520,30 @@ export type RecalledMemory = Message<"memsidecar.v1.RecalledMemory"> & {
   /**
    * The text is shorter than the memory's.
    *
-   * @generated from field: bool clipped = 6;
+   * @generated from field: bool truncated = 6;
    */
-  clipped: boolean;
+  truncated: boolean;
 
   /**
-   * How old it is, in words of the prompt's language.
+   * Its age, in words of the prompt's language.
    *
    * @generated from field: string age = 7;
    */
   age: string;
 
   /**
-   * A warning when it is more than a day old; else empty.
+   * Warning for a memory that is more than a day old; else empty.
    *
    * @generated from field: string caveat = 8;
    */
   caveat: string;
 
   /**
-   * The language model chose it for an earlier prompt of the session.
+   * The language model selected it for an earlier prompt of the session.
    *
-   * @generated from field: bool selected = 9;
+   * @generated from field: bool selected_by_model = 9;
    */
-  selected: boolean;
+  selectedByModel: boolean;
 };
 
 /**
@@ -625,10 +551,10 @@ export type RecalledMemory = Message<"memsidecar.v1.RecalledMemory"> & {
  * Use `create(RecalledMemorySchema)` to create a new message.
  */
 export const RecalledMemorySchema: GenMessage<RecalledMemory> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 9);
+  messageDesc(file_memsidecar_v1_search_service, 8);
 
 /**
- * SearchServiceRecallResponse holds what to tell the agent.
+ * SearchServiceRecallResponse holds the recalled memories.
  *
  * @generated from message memsidecar.v1.SearchServiceRecallResponse
  */
@@ -641,8 +567,9 @@ export type SearchServiceRecallResponse = Message<"memsidecar.v1.SearchServiceRe
   items: RecalledMemory[];
 
   /**
-   * Text to put beside the prompt, fenced as data; empty when there are no items, unless the session's context was compacted: then what its
-   * agent wrote down for itself comes with the next recall, in a fence of its own. What memsidecar records of a session leaves it out.
+   * Text to put beside the prompt, fenced as data; empty when there are no items. After a compaction of the session's
+   * context it also holds the summary of the working memory, in a fence of its own. The recording of a session drops
+   * such blocks.
    *
    * @generated from field: string block = 2;
    */
@@ -656,14 +583,15 @@ export type SearchServiceRecallResponse = Message<"memsidecar.v1.SearchServiceRe
   tokens: number;
 
   /**
-   * Language of the words around the memories: en or zh.
+   * Language of the words around the memories.
    *
-   * @generated from field: string language = 4;
+   * @generated from field: memsidecar.v1.Language language = 4;
    */
-  language: string;
+  language: Language;
 
   /**
-   * Why there are no items: as in SearchServiceSearchResponse, or DISABLED, ALREADY_SHOWN, BUDGET.
+   * Why there are no items: a reason of SearchServiceSearchResponse, or DISABLED, ALREADY_SHOWN, BUDGET; empty when
+   * there are items.
    *
    * @generated from field: string reason = 5;
    */
@@ -675,7 +603,7 @@ export type SearchServiceRecallResponse = Message<"memsidecar.v1.SearchServiceRe
  * Use `create(SearchServiceRecallResponseSchema)` to create a new message.
  */
 export const SearchServiceRecallResponseSchema: GenMessage<SearchServiceRecallResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 10);
+  messageDesc(file_memsidecar_v1_search_service, 9);
 
 /**
  * SearchServiceListRecallsRequest selects recalls.
@@ -684,25 +612,32 @@ export const SearchServiceRecallResponseSchema: GenMessage<SearchServiceRecallRe
  */
 export type SearchServiceListRecallsRequest = Message<"memsidecar.v1.SearchServiceListRecallsRequest"> & {
   /**
-   * Only those for this session; empty means all.
+   * Only recalls of this session; empty means all.
    *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Only those that showed this memory; empty means all.
+   * Only recalls that returned this memory; empty means all.
    *
    * @generated from field: string memory_id = 2;
    */
   memoryId: string;
 
   /**
-   * Most recalls, 1 to 1,000; default 100.
+   * 1 to 1,000; default 100.
    *
-   * @generated from field: int32 max_results = 3;
+   * @generated from field: int32 page_size = 3;
    */
-  maxResults: number;
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
 };
 
 /**
@@ -710,10 +645,10 @@ export type SearchServiceListRecallsRequest = Message<"memsidecar.v1.SearchServi
  * Use `create(SearchServiceListRecallsRequestSchema)` to create a new message.
  */
 export const SearchServiceListRecallsRequestSchema: GenMessage<SearchServiceListRecallsRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 11);
+  messageDesc(file_memsidecar_v1_search_service, 10);
 
 /**
- * RecallTrace says what one recall has shown, and for what.
+ * RecallTrace is the record of one recall.
  *
  * @generated from message memsidecar.v1.RecallTrace
  */
@@ -726,14 +661,14 @@ export type RecallTrace = Message<"memsidecar.v1.RecallTrace"> & {
   at?: Timestamp | undefined;
 
   /**
-   * For which session; may be empty.
+   * Session; may be empty.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * The beginning of the prompt, without secrets.
+   * Beginning of the prompt, without secrets.
    *
    * @generated from field: string query = 3;
    */
@@ -747,7 +682,7 @@ export type RecallTrace = Message<"memsidecar.v1.RecallTrace"> & {
   explicit: boolean;
 
   /**
-   * What was shown.
+   * The memories that were returned.
    *
    * @generated from field: repeated memsidecar.v1.TracedMemory memories = 5;
    */
@@ -759,10 +694,10 @@ export type RecallTrace = Message<"memsidecar.v1.RecallTrace"> & {
  * Use `create(RecallTraceSchema)` to create a new message.
  */
 export const RecallTraceSchema: GenMessage<RecallTrace> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 12);
+  messageDesc(file_memsidecar_v1_search_service, 11);
 
 /**
- * TracedMemory names a memory that was shown.
+ * TracedMemory names a memory that was returned.
  *
  * @generated from message memsidecar.v1.TracedMemory
  */
@@ -782,7 +717,7 @@ export type TracedMemory = Message<"memsidecar.v1.TracedMemory"> & {
   id: string;
 
   /**
-   * Its score in the search; 0 for a rule about a tool.
+   * Its search score; 0 for a rule about a tool.
    *
    * @generated from field: double score = 3;
    */
@@ -794,10 +729,10 @@ export type TracedMemory = Message<"memsidecar.v1.TracedMemory"> & {
  * Use `create(TracedMemorySchema)` to create a new message.
  */
 export const TracedMemorySchema: GenMessage<TracedMemory> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_search_service, 13);
+  messageDesc(file_memsidecar_v1_search_service, 12);
 
 /**
- * SearchServiceListRecallsResponse holds the recalls.
+ * SearchServiceListRecallsResponse is one page.
  *
  * @generated from message memsidecar.v1.SearchServiceListRecallsResponse
  */
@@ -808,6 +743,13 @@ export type SearchServiceListRecallsResponse = Message<"memsidecar.v1.SearchServ
    * @generated from field: repeated memsidecar.v1.RecallTrace recalls = 1;
    */
   recalls: RecallTrace[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -815,10 +757,158 @@ export type SearchServiceListRecallsResponse = Message<"memsidecar.v1.SearchServ
  * Use `create(SearchServiceListRecallsResponseSchema)` to create a new message.
  */
 export const SearchServiceListRecallsResponseSchema: GenMessage<SearchServiceListRecallsResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_search_service, 13);
+
+/**
+ * SearchServiceHintRequest is a tool call that an agent is about to make.
+ *
+ * @generated from message memsidecar.v1.SearchServiceHintRequest
+ */
+export type SearchServiceHintRequest = Message<"memsidecar.v1.SearchServiceHintRequest"> & {
+  /**
+   * Name of the tool, as in the tool calls of sessions; 1 to 200 characters.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * Arguments of the call, as in the tool calls of sessions, usually JSON; at most 64 KiB.
+   *
+   * @generated from field: string arguments = 2;
+   */
+  arguments: string;
+
+  /**
+   * The host's session; optional. A session is given each rule once, until a reflection has seen the result. Only
+   * within a session the daemon learns whether a rule helped.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * Spaces to search; empty means the default space.
+   *
+   * @generated from field: repeated string spaces = 4;
+   */
+  spaces: string[];
+};
+
+/**
+ * Describes the message memsidecar.v1.SearchServiceHintRequest.
+ * Use `create(SearchServiceHintRequestSchema)` to create a new message.
+ */
+export const SearchServiceHintRequestSchema: GenMessage<SearchServiceHintRequest> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_search_service, 14);
 
 /**
- * RankingProfile is the formula that orders results.
+ * SearchServiceHintResponse holds known failures, usually none.
+ *
+ * @generated from message memsidecar.v1.SearchServiceHintResponse
+ */
+export type SearchServiceHintResponse = Message<"memsidecar.v1.SearchServiceHintResponse"> & {
+  /**
+   * Rules about the call, at most two, most relevant first.
+   *
+   * @generated from field: repeated memsidecar.v1.RecalledMemory rules = 1;
+   */
+  rules: RecalledMemory[];
+
+  /**
+   * Text for the agent, fenced as data, ending with a line break; empty when there are no rules.
+   *
+   * @generated from field: string block = 2;
+   */
+  block: string;
+
+  /**
+   * Estimated tokens of the block.
+   *
+   * @generated from field: int32 tokens = 3;
+   */
+  tokens: number;
+
+  /**
+   * Why there are no rules: UNKNOWN_ACTION, ALREADY_SHOWN, DISABLED; empty when there are some.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SearchServiceHintResponse.
+ * Use `create(SearchServiceHintResponseSchema)` to create a new message.
+ */
+export const SearchServiceHintResponseSchema: GenMessage<SearchServiceHintResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_search_service, 15);
+
+/**
+ * SearchServiceHotRequest names a space.
+ *
+ * @generated from message memsidecar.v1.SearchServiceHotRequest
+ */
+export type SearchServiceHotRequest = Message<"memsidecar.v1.SearchServiceHotRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * 1 to 1,000; default 20.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SearchServiceHotRequest.
+ * Use `create(SearchServiceHotRequestSchema)` to create a new message.
+ */
+export const SearchServiceHotRequestSchema: GenMessage<SearchServiceHotRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_search_service, 16);
+
+/**
+ * SearchServiceHotResponse is one page.
+ *
+ * @generated from message memsidecar.v1.SearchServiceHotResponse
+ */
+export type SearchServiceHotResponse = Message<"memsidecar.v1.SearchServiceHotResponse"> & {
+  /**
+   * By access count, largest first. Memories that were never accessed are left out.
+   *
+   * @generated from field: repeated memsidecar.v1.Memory memories = 1;
+   */
+  memories: Memory[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SearchServiceHotResponse.
+ * Use `create(SearchServiceHotResponseSchema)` to create a new message.
+ */
+export const SearchServiceHotResponseSchema: GenMessage<SearchServiceHotResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_search_service, 17);
+
+/**
+ * RankingProfile is the formula that orders hits.
  *
  * @generated from enum memsidecar.v1.RankingProfile
  */
@@ -852,7 +942,7 @@ export enum RankingProfile {
   WEIGHTED = 3,
 
   /**
-   * Number of words of the query found, those in title, tags and category counted twice; of equals the newest first.
+   * Number of query words found; words in title, tags and category count twice. Ties: newest first.
    *
    * @generated from enum value: RANKING_PROFILE_OVERLAP = 4;
    */
@@ -873,7 +963,7 @@ export const RankingProfileSchema: GenEnum<RankingProfile> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_search_service, 0);
 
 /**
- * SearchArm is what decides which memories are looked at, and how relevant they are.
+ * SearchArm selects candidates and measures their relevance.
  *
  * @generated from enum memsidecar.v1.SearchArm
  */
@@ -886,22 +976,22 @@ export enum SearchArm {
   UNSPECIFIED = 0,
 
   /**
-   * Words alone.
+   * Words only.
    *
    * @generated from enum value: SEARCH_ARM_KEYWORD = 1;
    */
   KEYWORD = 1,
 
   /**
-   * Words decide whether there is an answer; meaning takes part in the order when an embeddings server is configured and answers
-   * within a quarter of a second. Profile balanced only, words alone with the others.
+   * Words and vectors. Words only when the query has no vector within a quarter of a second, and with profiles other
+   * than balanced.
    *
    * @generated from enum value: SEARCH_ARM_FUSION = 2;
    */
   FUSION = 2,
 
   /**
-   * Meaning alone, without abstaining: for measuring. Profile balanced only.
+   * Vectors only, without abstaining; for measurements. Profile balanced only.
    *
    * @generated from enum value: SEARCH_ARM_VECTOR = 3;
    */
@@ -915,7 +1005,41 @@ export const SearchArmSchema: GenEnum<SearchArm> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_search_service, 1);
 
 /**
- * SearchService finds memories. It returns nothing rather than noise.
+ * Language is a language that the daemon writes.
+ *
+ * @generated from enum memsidecar.v1.Language
+ */
+export enum Language {
+  /**
+   * Chosen by the daemon.
+   *
+   * @generated from enum value: LANGUAGE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * English.
+   *
+   * @generated from enum value: LANGUAGE_EN = 1;
+   */
+  EN = 1,
+
+  /**
+   * Chinese.
+   *
+   * @generated from enum value: LANGUAGE_ZH = 2;
+   */
+  ZH = 2,
+}
+
+/**
+ * Describes the enum memsidecar.v1.Language.
+ */
+export const LanguageSchema: GenEnum<Language> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_search_service, 2);
+
+/**
+ * SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
  *
  * @generated from service memsidecar.v1.SearchService
  */
@@ -931,7 +1055,7 @@ export const SearchService: GenService<{
     output: typeof SearchServiceSearchResponseSchema;
   },
   /**
-   * Similar finds memories that say much the same as a memory or a text.
+   * Similar finds memories that are similar to a memory or a text.
    *
    * @generated from rpc memsidecar.v1.SearchService.Similar
    */
@@ -941,8 +1065,8 @@ export const SearchService: GenService<{
     output: typeof SearchServiceSimilarResponseSchema;
   },
   /**
-   * Recall returns what an agent should be told for a prompt, ready to be put beside it, or nothing. It writes nothing while the
-   * caller waits.
+   * Recall returns memories that are relevant to a prompt, as a block of text to put beside it, or nothing. It writes
+   * nothing while the caller waits.
    *
    * @generated from rpc memsidecar.v1.SearchService.Recall
    */
@@ -952,7 +1076,8 @@ export const SearchService: GenService<{
     output: typeof SearchServiceRecallResponseSchema;
   },
   /**
-   * ListRecalls says which prompts brought up which memories, newest first, since the start of the daemon.
+   * ListRecalls returns recent recalls and the memories they returned, page by page, newest first. It covers the time
+   * since the daemon started.
    *
    * @generated from rpc memsidecar.v1.SearchService.ListRecalls
    */
@@ -960,6 +1085,27 @@ export const SearchService: GenService<{
     methodKind: "unary";
     input: typeof SearchServiceListRecallsRequestSchema;
     output: typeof SearchServiceListRecallsResponseSchema;
+  },
+  /**
+   * Hint returns known failures for this exact tool call. It asks no model, writes nothing, and usually returns
+   * nothing.
+   *
+   * @generated from rpc memsidecar.v1.SearchService.Hint
+   */
+  hint: {
+    methodKind: "unary";
+    input: typeof SearchServiceHintRequestSchema;
+    output: typeof SearchServiceHintResponseSchema;
+  },
+  /**
+   * Hot returns the active memories that searches and recalls returned most often, page by page.
+   *
+   * @generated from rpc memsidecar.v1.SearchService.Hot
+   */
+  hot: {
+    methodKind: "unary";
+    input: typeof SearchServiceHotRequestSchema;
+    output: typeof SearchServiceHotResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_memsidecar_v1_search_service, 0);

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/session.proto.
  */
 export const file_memsidecar_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEi6QIKB1Nlc3Npb24SCgoCaWQYASABKAkSKgoFc3RhdGUYAiABKA4yGy5tZW1zaWRlY2FyLnYxLlNlc3Npb25TdGF0ZRIMCgRob3N0GAMgASgJEgsKA2N3ZBgEIAEoCRIuCgpzdGFydGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdsYXN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKZW5kX3JlYXNvbhgIIAEoCRIVCg1tZXNzYWdlX2NvdW50GAkgASgDEhAKCG5leHRfc2VxGAogASgDEhUKDXJlZmxlY3RlZF9zZXEYCyABKAMSGwoTcmVmbGVjdGVkX29wZXJhdGlvbhgMIAEoAxIPCgdzdW1tYXJ5GA0gASgJIosBCg5TZXNzaW9uTWVzc2FnZRILCgNzZXEYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHJvbGUYAyABKAkSDwoHY29udGVudBgEIAEoCRIlCgR0b29sGAUgASgLMhcubWVtc2lkZWNhci52MS5Ub29sQ2FsbCJaCghUb29sQ2FsbBIMCgRuYW1lGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCRIOCgZyZXN1bHQYAyABKAkSDQoFZXJyb3IYBCABKAkSDgoGZmFpbGVkGAUgASgIKnsKDFNlc3Npb25TdGF0ZRIdChlTRVNTSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0VTU0lPTl9TVEFURV9PUEVOEAESFwoTU0VTU0lPTl9TVEFURV9FTkRFRBACEhsKF1NFU1NJT05fU1RBVEVfUkVGTEVDVEVEEANiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEi7AIKB1Nlc3Npb24SCgoCaWQYASABKAkSKgoFc3RhdGUYAiABKA4yGy5tZW1zaWRlY2FyLnYxLlNlc3Npb25TdGF0ZRIMCgRob3N0GAMgASgJEgsKA2N3ZBgEIAEoCRIuCgpzdGFydGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdsYXN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKZW5kX3JlYXNvbhgIIAEoCRIVCg1tZXNzYWdlX2NvdW50GAkgASgDEhAKCG5leHRfc2VxGAogASgDEhUKDXJlZmxlY3RlZF9zZXEYCyABKAMSHgoWcmVmbGVjdGVkX29wZXJhdGlvbl9pZBgMIAEoCRIPCgdzdW1tYXJ5GA0gASgJIqABCg5TZXNzaW9uTWVzc2FnZRILCgNzZXEYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiEKBHJvbGUYAyABKA4yEy5tZW1zaWRlY2FyLnYxLlJvbGUSDwoHY29udGVudBgEIAEoCRIlCgR0b29sGAUgASgLMhcubWVtc2lkZWNhci52MS5Ub29sQ2FsbCJaCghUb29sQ2FsbBIMCgRuYW1lGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCRIOCgZyZXN1bHQYAyABKAkSDQoFZXJyb3IYBCABKAkSDgoGZmFpbGVkGAUgASgIIjgKB1Rvb2xVc2USDAoEbmFtZRgBIAEoCRINCgVjb3VudBgCIAEoAxIQCghmYWlsdXJlcxgDIAEoAyLNAQoNV29ya2luZ01lbW9yeRIVCg1ydW5fZGlyZWN0b3J5GAEgASgJEiUKBXRvb2xzGAIgAygLMhYubWVtc2lkZWNhci52MS5Ub29sVXNlEhQKDHJlY2VudF90b29scxgDIAMoCRISCgpmaWxlc19yZWFkGAQgAygJEg8KB3N1bW1hcnkYBSABKAkSLgoKc3VtbWFyeV9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLY29tcGFjdGlvbnMYByABKAUqewoMU2Vzc2lvblN0YXRlEh0KGVNFU1NJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIWChJTRVNTSU9OX1NUQVRFX09QRU4QARIXChNTRVNTSU9OX1NUQVRFX0VOREVEEAISGwoXU0VTU0lPTl9TVEFURV9SRUZMRUNURUQQAyqVAQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDQoJUk9MRV9VU0VSEAESEgoOUk9MRV9BU1NJU1RBTlQQAhIPCgtST0xFX1NZU1RFTRADEg0KCVJPTEVfVE9PTBAEEhAKDFJPTEVfU1VNTUFSWRAFEhAKDFJPTEVfQ09OVEVYVBAGEhAKDFJPTEVfV09SS0lORxAHYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Session is the header of an agent's session.
@@ -28,14 +28,14 @@ export type Session = Message<"memsidecar.v1.Session"> & {
   id: string;
 
   /**
-   * Where it stands.
+   * Stage of the session.
    *
    * @generated from field: memsidecar.v1.SessionState state = 2;
    */
   state: SessionState;
 
   /**
-   * Agent or host program, as it names itself.
+   * Agent or host program, by its own name.
    *
    * @generated from field: string host = 3;
    */
@@ -56,35 +56,35 @@ export type Session = Message<"memsidecar.v1.Session"> & {
   startedAt?: Timestamp | undefined;
 
   /**
-   * When its newest message was, else when it was started.
+   * When its newest message was written; without messages, when it was started.
    *
    * @generated from field: google.protobuf.Timestamp last_at = 6;
    */
   lastAt?: Timestamp | undefined;
 
   /**
-   * When it ended; absent while open.
+   * When it ended; absent while it is open.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 7;
    */
   endedAt?: Timestamp | undefined;
 
   /**
-   * How it ended: reflect, idle, restart, host_exit, or what the client said.
+   * Why it ended: reflect, idle, restart, host_exit, or a slug given by the client.
    *
    * @generated from field: string end_reason = 8;
    */
   endReason: string;
 
   /**
-   * Number of messages kept.
+   * Number of stored messages.
    *
    * @generated from field: int64 message_count = 9;
    */
   messageCount: bigint;
 
   /**
-   * The sequence number that the next message of the client must have.
+   * The sequence number that the client's next message must have.
    *
    * @generated from field: int64 next_seq = 10;
    */
@@ -98,14 +98,14 @@ export type Session = Message<"memsidecar.v1.Session"> & {
   reflectedSeq: bigint;
 
   /**
-   * Operation of the newest reflection; 0 when there was none.
+   * Operation of the newest reflection; empty when there was none.
    *
-   * @generated from field: int64 reflected_operation = 12;
+   * @generated from field: string reflected_operation_id = 12;
    */
-  reflectedOperation: bigint;
+  reflectedOperationId: string;
 
   /**
-   * Summary that the reflection wrote; may be empty.
+   * Summary written by the reflection; may be empty.
    *
    * @generated from field: string summary = 13;
    */
@@ -120,13 +120,13 @@ export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 0);
 
 /**
- * SessionMessage is one turn or tool event of a session.
+ * SessionMessage is one turn or tool call of a session.
  *
  * @generated from message memsidecar.v1.SessionMessage
  */
 export type SessionMessage = Message<"memsidecar.v1.SessionMessage"> & {
   /**
-   * The client's number: 1, 2, 3 … without gaps. In messages given to Reflect directly it may be left out.
+   * The client's number: 1, 2, 3 … without gaps. Messages given to Reflect directly may leave it out.
    *
    * @generated from field: int64 seq = 1;
    */
@@ -140,21 +140,21 @@ export type SessionMessage = Message<"memsidecar.v1.SessionMessage"> & {
   at?: Timestamp | undefined;
 
   /**
-   * user, assistant, system or tool.
+   * Who wrote it.
    *
-   * @generated from field: string role = 3;
+   * @generated from field: memsidecar.v1.Role role = 3;
    */
-  role: string;
+  role: Role;
 
   /**
-   * Text of the turn; may be empty for a tool event.
+   * Text of the turn; may be empty for a tool call.
    *
    * @generated from field: string content = 4;
    */
   content: string;
 
   /**
-   * What a tool was asked and how it ended; absent for a turn.
+   * Absent for a turn.
    *
    * @generated from field: memsidecar.v1.ToolCall tool = 5;
    */
@@ -169,7 +169,7 @@ export const SessionMessageSchema: GenMessage<SessionMessage> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 1);
 
 /**
- * ToolCall is what a tool was asked and how it ended.
+ * ToolCall is one call of a tool and its result.
  *
  * @generated from message memsidecar.v1.ToolCall
  */
@@ -189,14 +189,14 @@ export type ToolCall = Message<"memsidecar.v1.ToolCall"> & {
   arguments: string;
 
   /**
-   * What the tool answered.
+   * Output of the tool.
    *
    * @generated from field: string result = 3;
    */
   result: string;
 
   /**
-   * What went wrong.
+   * Error message.
    *
    * @generated from field: string error = 4;
    */
@@ -218,7 +218,108 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 2);
 
 /**
- * SessionState is where a session stands between its start and its one reflection.
+ * ToolUse counts the uses of one tool.
+ *
+ * @generated from message memsidecar.v1.ToolUse
+ */
+export type ToolUse = Message<"memsidecar.v1.ToolUse"> & {
+  /**
+   * Name, as given by the host.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Number of uses.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * Number of uses that failed.
+   *
+   * @generated from field: int64 failures = 3;
+   */
+  failures: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.ToolUse.
+ * Use `create(ToolUseSchema)` to create a new message.
+ */
+export const ToolUseSchema: GenMessage<ToolUse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 3);
+
+/**
+ * WorkingMemory is the state of an agent during one session. It survives a compaction of the agent's context and a
+ * restart of the daemon. It is not searched, and other sessions do not see it.
+ *
+ * @generated from message memsidecar.v1.WorkingMemory
+ */
+export type WorkingMemory = Message<"memsidecar.v1.WorkingMemory"> & {
+  /**
+   * Base of relative paths; may be empty.
+   *
+   * @generated from field: string run_directory = 1;
+   */
+  runDirectory: string;
+
+  /**
+   * Most used first; at most 200.
+   *
+   * @generated from field: repeated memsidecar.v1.ToolUse tools = 2;
+   */
+  tools: ToolUse[];
+
+  /**
+   * Tools in use, newest first: at most 5 of the last 20 uses. Recall adds rules about them.
+   *
+   * @generated from field: repeated string recent_tools = 3;
+   */
+  recentTools: string[];
+
+  /**
+   * Files that were read, newest first, absolute where the run directory is known; at most 200. Recall leaves out
+   * memories taken from them.
+   *
+   * @generated from field: repeated string files_read = 4;
+   */
+  filesRead: string[];
+
+  /**
+   * Notes by the agent, or the host's summary of a compacted context; may be empty.
+   *
+   * @generated from field: string summary = 5;
+   */
+  summary: string;
+
+  /**
+   * When the summary was written; absent without one.
+   *
+   * @generated from field: google.protobuf.Timestamp summary_at = 6;
+   */
+  summaryAt?: Timestamp | undefined;
+
+  /**
+   * How often the agent's context was compacted. After each compaction the next recall returns the summary, and may
+   * return memories that were returned before.
+   *
+   * @generated from field: int32 compactions = 7;
+   */
+  compactions: number;
+};
+
+/**
+ * Describes the message memsidecar.v1.WorkingMemory.
+ * Use `create(WorkingMemorySchema)` to create a new message.
+ */
+export const WorkingMemorySchema: GenMessage<WorkingMemory> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 4);
+
+/**
+ * SessionState is the stage of a session between its start and its reflection.
  *
  * @generated from enum memsidecar.v1.SessionState
  */
@@ -231,21 +332,21 @@ export enum SessionState {
   UNSPECIFIED = 0,
 
   /**
-   * Takes messages.
+   * Accepts messages.
    *
    * @generated from enum value: SESSION_STATE_OPEN = 1;
    */
   OPEN = 1,
 
   /**
-   * Ended, waits for its reflection.
+   * Ended, and waits for its reflection.
    *
    * @generated from enum value: SESSION_STATE_ENDED = 2;
    */
   ENDED = 2,
 
   /**
-   * Reflected; later messages open it again.
+   * Reflected. Later messages open it again.
    *
    * @generated from enum value: SESSION_STATE_REFLECTED = 3;
    */
@@ -257,4 +358,73 @@ export enum SessionState {
  */
 export const SessionStateSchema: GenEnum<SessionState> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_session, 0);
+
+/**
+ * Role is who wrote a message.
+ *
+ * @generated from enum memsidecar.v1.Role
+ */
+export enum Role {
+  /**
+   * Not given.
+   *
+   * @generated from enum value: ROLE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The user.
+   *
+   * @generated from enum value: ROLE_USER = 1;
+   */
+  USER = 1,
+
+  /**
+   * The agent.
+   *
+   * @generated from enum value: ROLE_ASSISTANT = 2;
+   */
+  ASSISTANT = 2,
+
+  /**
+   * The host program.
+   *
+   * @generated from enum value: ROLE_SYSTEM = 3;
+   */
+  SYSTEM = 3,
+
+  /**
+   * A tool; the message has a tool call.
+   *
+   * @generated from enum value: ROLE_TOOL = 4;
+   */
+  TOOL = 4,
+
+  /**
+   * The host's summary of a compacted context; only in the changes of operations.
+   *
+   * @generated from enum value: ROLE_SUMMARY = 5;
+   */
+  SUMMARY = 5,
+
+  /**
+   * The context given at the start; only in the changes of operations.
+   *
+   * @generated from enum value: ROLE_CONTEXT = 6;
+   */
+  CONTEXT = 6,
+
+  /**
+   * A note to the working memory; only in the changes of operations.
+   *
+   * @generated from enum value: ROLE_WORKING = 7;
+   */
+  WORKING = 7,
+}
+
+/**
+ * Describes the enum memsidecar.v1.Role.
+ */
+export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
+  enumDesc(file_memsidecar_v1_session, 1);
 

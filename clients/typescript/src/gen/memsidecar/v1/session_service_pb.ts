@@ -6,15 +6,13 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Memory } from "./memory_pb.js";
+import type { Decider, Decision, Memory } from "./memory_pb.js";
 import { file_memsidecar_v1_memory } from "./memory_pb.js";
-import type { Decision } from "./memory_service_pb.js";
-import { file_memsidecar_v1_memory_service } from "./memory_service_pb.js";
 import type { Change } from "./operation_pb.js";
 import { file_memsidecar_v1_operation } from "./operation_pb.js";
-import type { SearchServiceRecallResponse } from "./search_service_pb.js";
+import type { Language, SearchServiceRecallResponse } from "./search_service_pb.js";
 import { file_memsidecar_v1_search_service } from "./search_service_pb.js";
-import type { Session, SessionMessage, SessionState } from "./session_pb.js";
+import type { Session, SessionMessage, SessionState, WorkingMemory } from "./session_pb.js";
 import { file_memsidecar_v1_session } from "./session_pb.js";
 import type { Outcome, WriteResult } from "./write_pb.js";
 import { file_memsidecar_v1_write } from "./write_pb.js";
@@ -24,10 +22,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/session_service.proto.
  */
 export const file_memsidecar_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNtZW1zaWRlY2FyL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINbWVtc2lkZWNhci52MSKYAgoaU2Vzc2lvblNlcnZpY2VTdGFydFJlcXVlc3QSDQoFc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRob3N0GAMgASgJEgsKA2N3ZBgEIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkSEAoIaG9zdF9waWQYBiABKAUSMwoPaG9zdF9zdGFydGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1wcm9qZWN0X3NwYWNlGAggASgIEi4KB2NvbnRleHQYCSABKAsyHS5tZW1zaWRlY2FyLnYxLkNvbnRleHRPcHRpb25zEhUKDWZpcnN0X21lc3NhZ2UYCiABKAkiiQEKDkNvbnRleHRPcHRpb25zEigKBGZvcm0YASABKA4yGi5tZW1zaWRlY2FyLnYxLkNvbnRleHRGb3JtEhIKCm1heF90b2tlbnMYAiABKAUSEAoIbGFuZ3VhZ2UYAyABKAkSFAoMaW5zdHJ1Y3Rpb25zGAQgASgIEhEKCWJvb3RzdHJhcBgFIAEoCCLNAQobU2Vzc2lvblNlcnZpY2VTdGFydFJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24SDQoFc3BhY2UYAiABKAkSDwoHY29udGV4dBgDIAEoCRIYChBjb250ZXh0X3JlcGVhdGVkGAQgASgIEjoKBnJlY2FsbBgFIAEoCzIqLm1lbXNpZGVjYXIudjEuU2VhcmNoU2VydmljZVJlY2FsbFJlc3BvbnNlEg8KB3dvcmtpbmcYBiABKAkiigEKG1Nlc3Npb25TZXJ2aWNlQXBwZW5kUmVxdWVzdBINCgVzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEi8KCG1lc3NhZ2VzGAMgAygLMh0ubWVtc2lkZWNhci52MS5TZXNzaW9uTWVzc2FnZRIXCg9jb250ZXh0X3N1bW1hcnkYBCABKAkibgocU2Vzc2lvblNlcnZpY2VBcHBlbmRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0EhAKCG5leHRfc2VxGAIgASgDEhAKCHJlZGFjdGVkGAMgASgFItMBChxTZXNzaW9uU2VydmljZVJlZmxlY3RSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSLwoIbWVzc2FnZXMYAyADKAsyHS5tZW1zaWRlY2FyLnYxLlNlc3Npb25NZXNzYWdlEhEKBHdhaXQYBCABKAhIAIgBARIPCgdkcnlfcnVuGAUgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIMCgRob3N0GAcgASgJEgsKA2N3ZBgIIAEoCUIHCgVfd2FpdCKrAQoNUmVmbGVjdGVkSXRlbRIpCghkZWNpc2lvbhgBIAEoDjIXLm1lbXNpZGVjYXIudjEuRGVjaXNpb24SJQoGbWVtb3J5GAIgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSEQoJdGFyZ2V0X2lkGAMgASgJEicKB291dGNvbWUYBCABKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUSDAoEcnVsZRgFIAEoCSKNAgodU2Vzc2lvblNlcnZpY2VSZWZsZWN0UmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIrCgVpdGVtcxgCIAMoCzIcLm1lbXNpZGVjYXIudjEuUmVmbGVjdGVkSXRlbRIPCgdzdW1tYXJ5GAMgASgJEg8KB3BlbmRpbmcYBCABKAgSJwoHc2Vzc2lvbhgFIAEoCzIWLm1lbXNpZGVjYXIudjEuU2Vzc2lvbhISCgpkZWNpZGVkX2J5GAYgASgJEgwKBG5vdGUYByABKAkSJgoHY2hhbmdlcxgIIAMoCzIVLm1lbXNpZGVjYXIudjEuQ2hhbmdlIk0KGFNlc3Npb25TZXJ2aWNlRW5kUmVxdWVzdBINCgVzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJEChlTZXNzaW9uU2VydmljZUVuZFJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24ifwoYU2Vzc2lvblNlcnZpY2VHZXRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGAoQaW5jbHVkZV9tZXNzYWdlcxgDIAEoCBIQCghmcm9tX3NlcRgEIAEoAxIUCgxtYXhfbWVzc2FnZXMYBSABKAUijgEKGVNlc3Npb25TZXJ2aWNlR2V0UmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLm1lbXNpZGVjYXIudjEuU2Vzc2lvbhIvCghtZXNzYWdlcxgCIAMoCzIdLm1lbXNpZGVjYXIudjEuU2Vzc2lvbk1lc3NhZ2USFwoPY29udGV4dF9zdW1tYXJ5GAMgASgJIn4KGVNlc3Npb25TZXJ2aWNlTGlzdFJlcXVlc3QSDQoFc3BhY2UYASABKAkSKwoGc3RhdGVzGAIgAygOMhsubWVtc2lkZWNhci52MS5TZXNzaW9uU3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoaU2Vzc2lvblNlcnZpY2VMaXN0UmVzcG9uc2USKAoIc2Vzc2lvbnMYASADKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJKl0KC0NvbnRleHRGb3JtEhwKGENPTlRFWFRfRk9STV9VTlNQRUNJRklFRBAAEhgKFENPTlRFWFRfRk9STV9HUk9VUEVEEAESFgoSQ09OVEVYVF9GT1JNX0lOREVYEAIyygQKDlNlc3Npb25TZXJ2aWNlEl4KBVN0YXJ0EikubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZVN0YXJ0UmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VTdGFydFJlc3BvbnNlEmEKBkFwcGVuZBIqLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VBcHBlbmRSZXF1ZXN0GisubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZUFwcGVuZFJlc3BvbnNlEmQKB1JlZmxlY3QSKy5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlUmVmbGVjdFJlcXVlc3QaLC5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlUmVmbGVjdFJlc3BvbnNlElgKA0VuZBInLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VFbmRSZXF1ZXN0GigubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZUVuZFJlc3BvbnNlElgKA0dldBInLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VHZXRSZXF1ZXN0GigubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZUdldFJlc3BvbnNlElsKBExpc3QSKC5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlTGlzdFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlTGlzdFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_memsidecar_v1_memory, file_memsidecar_v1_memory_service, file_memsidecar_v1_operation, file_memsidecar_v1_search_service, file_memsidecar_v1_session, file_memsidecar_v1_write]);
+  fileDesc("CiNtZW1zaWRlY2FyL3YxL3Nlc3Npb25fc2VydmljZS5wcm90bxINbWVtc2lkZWNhci52MSKYAgoaU2Vzc2lvblNlcnZpY2VTdGFydFJlcXVlc3QSDQoFc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIMCgRob3N0GAMgASgJEgsKA2N3ZBgEIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkSEAoIaG9zdF9waWQYBiABKAUSMwoPaG9zdF9zdGFydGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1wcm9qZWN0X3NwYWNlGAggASgIEi4KB2NvbnRleHQYCSABKAsyHS5tZW1zaWRlY2FyLnYxLkNvbnRleHRPcHRpb25zEhUKDWZpcnN0X21lc3NhZ2UYCiABKAkipAEKDkNvbnRleHRPcHRpb25zEigKBGZvcm0YASABKA4yGi5tZW1zaWRlY2FyLnYxLkNvbnRleHRGb3JtEhQKDHRva2VuX2J1ZGdldBgCIAEoBRIpCghsYW5ndWFnZRgDIAEoDjIXLm1lbXNpZGVjYXIudjEuTGFuZ3VhZ2USFAoMaW5zdHJ1Y3Rpb25zGAQgASgIEhEKCWJvb3RzdHJhcBgFIAEoCCL/AQobU2Vzc2lvblNlcnZpY2VTdGFydFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQSJwoHc2Vzc2lvbhgCIAEoCzIWLm1lbXNpZGVjYXIudjEuU2Vzc2lvbhINCgVzcGFjZRgDIAEoCRIPCgdjb250ZXh0GAQgASgJEhgKEGNvbnRleHRfcmVwZWF0ZWQYBSABKAgSOgoGcmVjYWxsGAYgASgLMioubWVtc2lkZWNhci52MS5TZWFyY2hTZXJ2aWNlUmVjYWxsUmVzcG9uc2USFQoNd29ya2luZ19ibG9jaxgHIAEoCSKjAQobU2Vzc2lvblNlcnZpY2VBcHBlbmRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSLwoIbWVzc2FnZXMYAyADKAsyHS5tZW1zaWRlY2FyLnYxLlNlc3Npb25NZXNzYWdlEhcKD2NvbnRleHRfc3VtbWFyeRgEIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkibgocU2Vzc2lvblNlcnZpY2VBcHBlbmRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0EhAKCG5leHRfc2VxGAIgASgDEhAKCHJlZGFjdGVkGAMgASgFIkoKJVNlc3Npb25TZXJ2aWNlR2V0V29ya2luZ01lbW9yeVJlcXVlc3QSDQoFc3BhY2UYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSJmCiZTZXNzaW9uU2VydmljZUdldFdvcmtpbmdNZW1vcnlSZXNwb25zZRItCgd3b3JraW5nGAEgASgLMhwubWVtc2lkZWNhci52MS5Xb3JraW5nTWVtb3J5Eg0KBWJsb2NrGAIgASgJIvEBCihTZXNzaW9uU2VydmljZVVwZGF0ZVdvcmtpbmdNZW1vcnlSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGgoNcnVuX2RpcmVjdG9yeRgDIAEoCUgAiAEBEhQKB3N1bW1hcnkYBCABKAlIAYgBARIRCgljb21wYWN0ZWQYBSABKAgSEgoKZmlsZXNfcmVhZBgGIAMoCRISCgp0b29sc191c2VkGAcgAygJEhcKD2lkZW1wb3RlbmN5X2tleRgIIAEoCUIQCg5fcnVuX2RpcmVjdG9yeUIKCghfc3VtbWFyeSKGAQopU2Vzc2lvblNlcnZpY2VVcGRhdGVXb3JraW5nTWVtb3J5UmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBItCgd3b3JraW5nGAIgASgLMhwubWVtc2lkZWNhci52MS5Xb3JraW5nTWVtb3J5ImoKIFNlc3Npb25TZXJ2aWNlUmVzb2x2ZVBhdGhSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDAoEcGF0aBgDIAEoCRIVCg1hbGxvd19vdXRzaWRlGAQgASgIIlkKIVNlc3Npb25TZXJ2aWNlUmVzb2x2ZVBhdGhSZXNwb25zZRIMCgRwYXRoGAEgASgJEhUKDXJlbGF0aXZlX3BhdGgYAiABKAkSDwoHb3V0c2lkZRgDIAEoCCLGAQocU2Vzc2lvblNlcnZpY2VSZWZsZWN0UmVxdWVzdBINCgVzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEi8KCG1lc3NhZ2VzGAMgAygLMh0ubWVtc2lkZWNhci52MS5TZXNzaW9uTWVzc2FnZRINCgVhc3luYxgEIAEoCBIPCgdkcnlfcnVuGAUgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCRIMCgRob3N0GAcgASgJEgsKA2N3ZBgIIAEoCSKrAQoNUmVmbGVjdGVkSXRlbRIpCghkZWNpc2lvbhgBIAEoDjIXLm1lbXNpZGVjYXIudjEuRGVjaXNpb24SJQoGbWVtb3J5GAIgASgLMhUubWVtc2lkZWNhci52MS5NZW1vcnkSEQoJdGFyZ2V0X2lkGAMgASgJEicKB291dGNvbWUYBCABKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUSDAoEcnVsZRgFIAEoCSLgAgodU2Vzc2lvblNlcnZpY2VSZWZsZWN0UmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIrCgVpdGVtcxgCIAMoCzIcLm1lbXNpZGVjYXIudjEuUmVmbGVjdGVkSXRlbRIPCgdzdW1tYXJ5GAMgASgJEg8KB3BlbmRpbmcYBCABKAgSJwoHc2Vzc2lvbhgFIAEoCzIWLm1lbXNpZGVjYXIudjEuU2Vzc2lvbhIqCgpkZWNpZGVkX2J5GAYgASgOMhYubWVtc2lkZWNhci52MS5EZWNpZGVyEhcKD2ZhbGxiYWNrX3JlYXNvbhgHIAEoCRImCgdjaGFuZ2VzGAggAygLMhUubWVtc2lkZWNhci52MS5DaGFuZ2USFQoNb21pdHRlZF9pdGVtcxgJIAEoBRIXCg9vbWl0dGVkX2NoYW5nZXMYCiABKAUiagoYU2Vzc2lvblNlcnZpY2VFbmRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEgoKZW5kX3JlYXNvbhgDIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkicAoZU2Vzc2lvblNlcnZpY2VFbmRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0EicKB3Nlc3Npb24YAiABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24iPQoYU2Vzc2lvblNlcnZpY2VHZXRSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiXQoZU2Vzc2lvblNlcnZpY2VHZXRSZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uEhcKD2NvbnRleHRfc3VtbWFyeRgCIAEoCSJ+ChlTZXNzaW9uU2VydmljZUxpc3RSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEisKBnN0YXRlcxgCIAMoDjIbLm1lbXNpZGVjYXIudjEuU2Vzc2lvblN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIl8KGlNlc3Npb25TZXJ2aWNlTGlzdFJlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKAAQohU2Vzc2lvblNlcnZpY2VMaXN0TWVzc2FnZXNSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEQoJZmlyc3Rfc2VxGAMgASgDEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJIm4KIlNlc3Npb25TZXJ2aWNlTGlzdE1lc3NhZ2VzUmVzcG9uc2USLwoIbWVzc2FnZXMYASADKAsyHS5tZW1zaWRlY2FyLnYxLlNlc3Npb25NZXNzYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI6CglTa2lsbFN0ZXASDAoEdG9vbBgBIAEoCRIRCglhcmd1bWVudHMYAiABKAkSDAoEbm90ZRgDIAEoCSKzAQogU2Vzc2lvblNlcnZpY2VSZWNvcmRTa2lsbFJlcXVlc3QSDQoFc3BhY2UYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR3aGVuGAMgASgJEicKBXN0ZXBzGAQgAygLMhgubWVtc2lkZWNhci52MS5Ta2lsbFN0ZXASEgoKc2Vzc2lvbl9pZBgFIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBiABKAkSDgoGcmVhc29uGAcgASgJIk8KIVNlc3Npb25TZXJ2aWNlUmVjb3JkU2tpbGxSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0Kl0KC0NvbnRleHRGb3JtEhwKGENPTlRFWFRfRk9STV9VTlNQRUNJRklFRBAAEhgKFENPTlRFWFRfRk9STV9HUk9VUEVEEAESFgoSQ09OVEVYVF9GT1JNX0lOREVYEAIyrwkKDlNlc3Npb25TZXJ2aWNlEl4KBVN0YXJ0EikubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZVN0YXJ0UmVxdWVzdBoqLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VTdGFydFJlc3BvbnNlEmEKBkFwcGVuZBIqLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VBcHBlbmRSZXF1ZXN0GisubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZUFwcGVuZFJlc3BvbnNlEn8KEEdldFdvcmtpbmdNZW1vcnkSNC5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlR2V0V29ya2luZ01lbW9yeVJlcXVlc3QaNS5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlR2V0V29ya2luZ01lbW9yeVJlc3BvbnNlEogBChNVcGRhdGVXb3JraW5nTWVtb3J5EjcubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZVVwZGF0ZVdvcmtpbmdNZW1vcnlSZXF1ZXN0GjgubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZVVwZGF0ZVdvcmtpbmdNZW1vcnlSZXNwb25zZRJwCgtSZXNvbHZlUGF0aBIvLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VSZXNvbHZlUGF0aFJlcXVlc3QaMC5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlUmVzb2x2ZVBhdGhSZXNwb25zZRJkCgdSZWZsZWN0EisubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZVJlZmxlY3RSZXF1ZXN0GiwubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZVJlZmxlY3RSZXNwb25zZRJYCgNFbmQSJy5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlRW5kUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VFbmRSZXNwb25zZRJYCgNHZXQSJy5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlR2V0UmVxdWVzdBooLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VHZXRSZXNwb25zZRJbCgRMaXN0EigubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZUxpc3RSZXF1ZXN0GikubWVtc2lkZWNhci52MS5TZXNzaW9uU2VydmljZUxpc3RSZXNwb25zZRJzCgxMaXN0TWVzc2FnZXMSMC5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlTGlzdE1lc3NhZ2VzUmVxdWVzdBoxLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VMaXN0TWVzc2FnZXNSZXNwb25zZRJwCgtSZWNvcmRTa2lsbBIvLm1lbXNpZGVjYXIudjEuU2Vzc2lvblNlcnZpY2VSZWNvcmRTa2lsbFJlcXVlc3QaMC5tZW1zaWRlY2FyLnYxLlNlc3Npb25TZXJ2aWNlUmVjb3JkU2tpbGxSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_memory, file_memsidecar_v1_operation, file_memsidecar_v1_search_service, file_memsidecar_v1_session, file_memsidecar_v1_write]);
 
 /**
- * SessionServiceStartRequest asks to open a session.
+ * SessionServiceStartRequest opens a session.
  *
  * @generated from message memsidecar.v1.SessionServiceStartRequest
  */
@@ -47,7 +45,7 @@ export type SessionServiceStartRequest = Message<"memsidecar.v1.SessionServiceSt
   sessionId: string;
 
   /**
-   * Agent or host program, as it names itself; at most 200 characters.
+   * Agent or host program, by its own name; at most 200 characters.
    *
    * @generated from field: string host = 3;
    */
@@ -61,28 +59,30 @@ export type SessionServiceStartRequest = Message<"memsidecar.v1.SessionServiceSt
   cwd: string;
 
   /**
-   * Makes the request repeatable; optional, of use without a session_id only.
+   * Makes the request repeatable; at most 128 bytes, optional. Only needed without a session_id.
    *
    * @generated from field: string idempotency_key = 5;
    */
   idempotencyKey: string;
 
   /**
-   * Process of the host; soon after it has ended, so has the session. 0 means unknown, and so does one that the daemon does not see.
+   * Process id of the host; the session ends soon after that process. 0 means unknown. A process that the daemon does
+   * not see is ignored.
    *
    * @generated from field: int32 host_pid = 6;
    */
   hostPid: number;
 
   /**
-   * When that process was started, so that another one of the same number is not taken for it; default: the one running now.
+   * Start time of that process, so that a later process with the same id is not mistaken for it. Default: the process
+   * that runs now.
    *
    * @generated from field: google.protobuf.Timestamp host_started_at = 7;
    */
   hostStartedAt?: Timestamp | undefined;
 
   /**
-   * Give the session a space of its own project, named after the root of the repository that cwd is in, else after cwd. Not together
+   * Use the space of the project: named after the root of the repository that cwd is in, else after cwd. Not together
    * with space.
    *
    * @generated from field: bool project_space = 8;
@@ -97,7 +97,7 @@ export type SessionServiceStartRequest = Message<"memsidecar.v1.SessionServiceSt
   context?: ContextOptions | undefined;
 
   /**
-   * The user's first message, for a recall beside the context; optional.
+   * The user's first message, to recall memories for it; optional.
    *
    * @generated from field: string first_message = 10;
    */
@@ -112,7 +112,7 @@ export const SessionServiceStartRequestSchema: GenMessage<SessionServiceStartReq
   messageDesc(file_memsidecar_v1_session_service, 0);
 
 /**
- * ContextOptions say what a context holds.
+ * ContextOptions select the content of a context.
  *
  * @generated from message memsidecar.v1.ContextOptions
  */
@@ -125,29 +125,29 @@ export type ContextOptions = Message<"memsidecar.v1.ContextOptions"> & {
   form: ContextForm;
 
   /**
-   * Most tokens, 50 to 8,000, as they are estimated; default as configured, 4,000 unless changed.
+   * Size in estimated tokens, 50 to 8,000; default as configured, 4,000 unless changed.
    *
-   * @generated from field: int32 max_tokens = 2;
+   * @generated from field: int32 token_budget = 2;
    */
-  maxTokens: number;
+  tokenBudget: number;
 
   /**
-   * en or zh; default: that of the first message, else of the memories.
+   * Default: the language of the first message, else of the memories.
    *
-   * @generated from field: string language = 3;
+   * @generated from field: memsidecar.v1.Language language = 3;
    */
-  language: string;
+  language: Language;
 
   /**
-   * Add the project's AGENTS.md and CLAUDE.md, of its root and of each directory from there to cwd, with what CLAUDE.md imports from
-   * within the project.
+   * Add the project's AGENTS.md and CLAUDE.md, from its root and from each directory between it and cwd, with the files
+   * that CLAUDE.md imports from within the project.
    *
    * @generated from field: bool instructions = 4;
    */
   instructions: boolean;
 
   /**
-   * Add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project too.
+   * Also add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project.
    *
    * @generated from field: bool bootstrap = 5;
    */
@@ -168,47 +168,54 @@ export const ContextOptionsSchema: GenMessage<ContextOptions> = /*@__PURE__*/
  */
 export type SessionServiceStartResponse = Message<"memsidecar.v1.SessionServiceStartResponse"> & {
   /**
-   * The session; next_seq says where to go on.
+   * One outcome, with the session's id; DUPLICATE when the session was open already.
    *
-   * @generated from field: memsidecar.v1.Session session = 1;
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * The session; its next_seq is where the client goes on.
+   *
+   * @generated from field: memsidecar.v1.Session session = 2;
    */
   session?: Session | undefined;
 
   /**
-   * Space of the session, which later calls must name.
+   * Space of the session. Later calls must name it.
    *
-   * @generated from field: string space = 2;
+   * @generated from field: string space = 3;
    */
   space: string;
 
   /**
-   * The context, fenced as data; empty unless asked for.
+   * The context, fenced as data; empty unless requested.
    *
-   * @generated from field: string context = 3;
+   * @generated from field: string context = 4;
    */
   context: string;
 
   /**
-   * The same context was given for this session before.
+   * This session was given the same context before.
    *
-   * @generated from field: bool context_repeated = 4;
+   * @generated from field: bool context_repeated = 5;
    */
   contextRepeated: boolean;
 
   /**
-   * What was recalled for the first message; absent unless there was one.
+   * Memories recalled for the first message; absent without one.
    *
-   * @generated from field: memsidecar.v1.SearchServiceRecallResponse recall = 5;
+   * @generated from field: memsidecar.v1.SearchServiceRecallResponse recall = 6;
    */
   recall?: SearchServiceRecallResponse | undefined;
 
   /**
-   * What the agent wrote down for itself earlier in this session, fenced as data: see WorkingMemoryService. It stands beside the context,
-   * which stays as it is; empty unless a context is asked for and there is a summary.
+   * Summary of the session's working memory, fenced as data and separate from the context, which stays unchanged. Empty
+   * unless a context is requested and there is a summary.
    *
-   * @generated from field: string working = 6;
+   * @generated from field: string working_block = 7;
    */
-  working: string;
+  workingBlock: string;
 };
 
 /**
@@ -232,27 +239,34 @@ export type SessionServiceAppendRequest = Message<"memsidecar.v1.SessionServiceA
   space: string;
 
   /**
-   * The session; one that was not started is started.
+   * The session. A session that is not known is started.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * 1 to 1,000 messages, numbered without gaps; or all without a number, which appends them and sees no repeats.
+   * 1 to 1,000 messages, numbered without gaps; or all without a number, which appends them and detects no repeats.
    *
    * @generated from field: repeated memsidecar.v1.SessionMessage messages = 3;
    */
   messages: SessionMessage[];
 
   /**
-   * What the host made of the context so far when it compacted it; optional. It is kept with the session, and what was said up to here is learnt from in
-   * the background while the session goes on. It becomes the summary of the working memory too, which the next recall brings back. messages may be
-   * empty then.
+   * The host's summary of the context it has just compacted; optional. It is stored with the session, and the messages
+   * so far are reflected in the background while the session goes on. It also becomes the summary of the working
+   * memory, which the next recall returns. With it, messages may be empty.
    *
    * @generated from field: string context_summary = 4;
    */
   contextSummary: string;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 5;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -263,13 +277,13 @@ export const SessionServiceAppendRequestSchema: GenMessage<SessionServiceAppendR
   messageDesc(file_memsidecar_v1_session_service, 3);
 
 /**
- * SessionServiceAppendResponse says what is kept now.
+ * SessionServiceAppendResponse reports the result of each message.
  *
  * @generated from message memsidecar.v1.SessionServiceAppendResponse
  */
 export type SessionServiceAppendResponse = Message<"memsidecar.v1.SessionServiceAppendResponse"> & {
   /**
-   * Operation number and one outcome per message: DUPLICATE when its sequence number was known.
+   * One outcome per message; DUPLICATE when its sequence number was known.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
@@ -283,7 +297,7 @@ export type SessionServiceAppendResponse = Message<"memsidecar.v1.SessionService
   nextSeq: bigint;
 
   /**
-   * Secrets and private passages taken out of the messages.
+   * Number of secrets and private passages that were redacted.
    *
    * @generated from field: int32 redacted = 3;
    */
@@ -296,6 +310,237 @@ export type SessionServiceAppendResponse = Message<"memsidecar.v1.SessionService
  */
 export const SessionServiceAppendResponseSchema: GenMessage<SessionServiceAppendResponse> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session_service, 4);
+
+/**
+ * SessionServiceGetWorkingMemoryRequest names a session.
+ *
+ * @generated from message memsidecar.v1.SessionServiceGetWorkingMemoryRequest
+ */
+export type SessionServiceGetWorkingMemoryRequest = Message<"memsidecar.v1.SessionServiceGetWorkingMemoryRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceGetWorkingMemoryRequest.
+ * Use `create(SessionServiceGetWorkingMemoryRequestSchema)` to create a new message.
+ */
+export const SessionServiceGetWorkingMemoryRequestSchema: GenMessage<SessionServiceGetWorkingMemoryRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 5);
+
+/**
+ * SessionServiceGetWorkingMemoryResponse holds the working memory.
+ *
+ * @generated from message memsidecar.v1.SessionServiceGetWorkingMemoryResponse
+ */
+export type SessionServiceGetWorkingMemoryResponse = Message<"memsidecar.v1.SessionServiceGetWorkingMemoryResponse"> & {
+  /**
+   * The working memory now.
+   *
+   * @generated from field: memsidecar.v1.WorkingMemory working = 1;
+   */
+  working?: WorkingMemory | undefined;
+
+  /**
+   * Its summary as a block to put into a context, fenced as data; empty without one.
+   *
+   * @generated from field: string block = 2;
+   */
+  block: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceGetWorkingMemoryResponse.
+ * Use `create(SessionServiceGetWorkingMemoryResponseSchema)` to create a new message.
+ */
+export const SessionServiceGetWorkingMemoryResponseSchema: GenMessage<SessionServiceGetWorkingMemoryResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 6);
+
+/**
+ * SessionServiceUpdateWorkingMemoryRequest holds the news.
+ *
+ * @generated from message memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest
+ */
+export type SessionServiceUpdateWorkingMemoryRequest = Message<"memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The session. A session that is not known is started.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * New run directory, an absolute path.
+   *
+   * @generated from field: optional string run_directory = 3;
+   */
+  runDirectory?: string | undefined;
+
+  /**
+   * Replaces the summary; at most 8,000 characters, empty removes it. Secrets are redacted.
+   *
+   * @generated from field: optional string summary = 4;
+   */
+  summary?: string | undefined;
+
+  /**
+   * The agent's context was compacted, or is about to be.
+   *
+   * @generated from field: bool compacted = 5;
+   */
+  compacted: boolean;
+
+  /**
+   * Files read, relative to the run directory or absolute; at most 200.
+   *
+   * @generated from field: repeated string files_read = 6;
+   */
+  filesRead: string[];
+
+  /**
+   * Tools used, one item for each use; at most 200.
+   *
+   * @generated from field: repeated string tools_used = 7;
+   */
+  toolsUsed: string[];
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 8;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest.
+ * Use `create(SessionServiceUpdateWorkingMemoryRequestSchema)` to create a new message.
+ */
+export const SessionServiceUpdateWorkingMemoryRequestSchema: GenMessage<SessionServiceUpdateWorkingMemoryRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 7);
+
+/**
+ * SessionServiceUpdateWorkingMemoryResponse holds the working memory after the change.
+ *
+ * @generated from message memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse
+ */
+export type SessionServiceUpdateWorkingMemoryResponse = Message<"memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse"> & {
+  /**
+   * One outcome, with the session's id; DUPLICATE when nothing had to change.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * The working memory now.
+   *
+   * @generated from field: memsidecar.v1.WorkingMemory working = 2;
+   */
+  working?: WorkingMemory | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.
+ * Use `create(SessionServiceUpdateWorkingMemoryResponseSchema)` to create a new message.
+ */
+export const SessionServiceUpdateWorkingMemoryResponseSchema: GenMessage<SessionServiceUpdateWorkingMemoryResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 8);
+
+/**
+ * SessionServiceResolvePathRequest names a file.
+ *
+ * @generated from message memsidecar.v1.SessionServiceResolvePathRequest
+ */
+export type SessionServiceResolvePathRequest = Message<"memsidecar.v1.SessionServiceResolvePathRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * A path as the agent wrote it: absolute, relative, or below ~/. At most 4,096 bytes.
+   *
+   * @generated from field: string path = 3;
+   */
+  path: string;
+
+  /**
+   * The path may lead out of the run directory.
+   *
+   * @generated from field: bool allow_outside = 4;
+   */
+  allowOutside: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceResolvePathRequest.
+ * Use `create(SessionServiceResolvePathRequestSchema)` to create a new message.
+ */
+export const SessionServiceResolvePathRequestSchema: GenMessage<SessionServiceResolvePathRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 9);
+
+/**
+ * SessionServiceResolvePathResponse holds the resolved path.
+ *
+ * @generated from message memsidecar.v1.SessionServiceResolvePathResponse
+ */
+export type SessionServiceResolvePathResponse = Message<"memsidecar.v1.SessionServiceResolvePathResponse"> & {
+  /**
+   * Absolute, without "." and ".."; links are not followed.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * The same relative to the run directory; empty when it is outside.
+   *
+   * @generated from field: string relative_path = 2;
+   */
+  relativePath: string;
+
+  /**
+   * It is outside the run directory.
+   *
+   * @generated from field: bool outside = 3;
+   */
+  outside: boolean;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceResolvePathResponse.
+ * Use `create(SessionServiceResolvePathResponseSchema)` to create a new message.
+ */
+export const SessionServiceResolvePathResponseSchema: GenMessage<SessionServiceResolvePathResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 10);
 
 /**
  * SessionServiceReflectRequest names a session or holds messages.
@@ -311,43 +556,43 @@ export type SessionServiceReflectRequest = Message<"memsidecar.v1.SessionService
   space: string;
 
   /**
-   * The session; when messages are given it may be new, or empty for a new id.
+   * The session. With messages it may be new, or empty for a new id.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * All messages of the session, numbered from 1 or not at all; at most 1,000. Those known already by their numbers are not kept
-   * again.
+   * All messages of the session, numbered from 1 or not at all; at most 1,000. Messages with a known number are not
+   * stored again.
    *
    * @generated from field: repeated memsidecar.v1.SessionMessage messages = 3;
    */
   messages: SessionMessage[];
 
   /**
-   * Wait for the result; default true. Without, the session is ended and reflected in the background.
+   * Return at once: the session is ended and reflected in the background.
    *
-   * @generated from field: optional bool wait = 4;
+   * @generated from field: bool async = 4;
    */
-  wait?: boolean | undefined;
+  async: boolean;
 
   /**
-   * Only say what would be done; nothing is changed or ended. Not together with messages: append them to a session first.
+   * Only report what would be done; nothing is changed or ended. Not together with messages: append them first.
    *
    * @generated from field: bool dry_run = 5;
    */
   dryRun: boolean;
 
   /**
-   * Makes the request repeatable; optional.
+   * Makes the request repeatable; at most 128 bytes, optional.
    *
    * @generated from field: string idempotency_key = 6;
    */
   idempotencyKey: string;
 
   /**
-   * Agent or host program of a new session, as it names itself; at most 200 characters.
+   * Agent or host program of a new session, by its own name; at most 200 characters.
    *
    * @generated from field: string host = 7;
    */
@@ -366,23 +611,23 @@ export type SessionServiceReflectRequest = Message<"memsidecar.v1.SessionService
  * Use `create(SessionServiceReflectRequestSchema)` to create a new message.
  */
 export const SessionServiceReflectRequestSchema: GenMessage<SessionServiceReflectRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 5);
+  messageDesc(file_memsidecar_v1_session_service, 11);
 
 /**
- * ReflectedItem is one thing that a reflection wanted, and what became of it.
+ * ReflectedItem is one proposal of a reflection and its result.
  *
  * @generated from message memsidecar.v1.ReflectedItem
  */
 export type ReflectedItem = Message<"memsidecar.v1.ReflectedItem"> & {
   /**
-   * What was decided.
+   * Decision.
    *
    * @generated from field: memsidecar.v1.Decision decision = 1;
    */
   decision: Decision;
 
   /**
-   * What was proposed: the new memory, or for UPDATE its new values; absent when nothing is to be written.
+   * The proposal: the new memory, or for UPDATE its new values; absent when nothing is to be written.
    *
    * @generated from field: memsidecar.v1.Memory memory = 2;
    */
@@ -396,7 +641,7 @@ export type ReflectedItem = Message<"memsidecar.v1.ReflectedItem"> & {
   targetId: string;
 
   /**
-   * What became of it; in a dry run, what would.
+   * Result; in a dry run, the expected result.
    *
    * @generated from field: memsidecar.v1.Outcome outcome = 4;
    */
@@ -415,24 +660,24 @@ export type ReflectedItem = Message<"memsidecar.v1.ReflectedItem"> & {
  * Use `create(ReflectedItemSchema)` to create a new message.
  */
 export const ReflectedItemSchema: GenMessage<ReflectedItem> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 6);
+  messageDesc(file_memsidecar_v1_session_service, 12);
 
 /**
- * SessionServiceReflectResponse says what was learnt.
+ * SessionServiceReflectResponse reports what was learnt.
  *
  * @generated from message memsidecar.v1.SessionServiceReflectResponse
  */
 export type SessionServiceReflectResponse = Message<"memsidecar.v1.SessionServiceReflectResponse"> & {
   /**
-   * Operation number, 0 in a dry run and when it is not done yet; replayed says that there was nothing new since the last
-   * reflection, whose number is given then. One outcome per item.
+   * One outcome per item. No operation in a dry run and while pending. replayed says that there was nothing new since
+   * the last reflection, whose operation is given then.
    *
    * @generated from field: memsidecar.v1.WriteResult result = 1;
    */
   result?: WriteResult | undefined;
 
   /**
-   * What was learnt, in order.
+   * The items, in order.
    *
    * @generated from field: repeated memsidecar.v1.ReflectedItem items = 2;
    */
@@ -446,39 +691,53 @@ export type SessionServiceReflectResponse = Message<"memsidecar.v1.SessionServic
   summary: string;
 
   /**
-   * The reflection is still to be done in the background.
+   * The reflection follows in the background.
    *
    * @generated from field: bool pending = 4;
    */
   pending: boolean;
 
   /**
-   * The session as it is now.
+   * The session now.
    *
    * @generated from field: memsidecar.v1.Session session = 5;
    */
   session?: Session | undefined;
 
   /**
-   * Who decided: model or rules; empty when nothing was decided.
+   * Who decided.
    *
-   * @generated from field: string decided_by = 6;
+   * @generated from field: memsidecar.v1.Decider decided_by = 6;
    */
-  decidedBy: string;
+  decidedBy: Decider;
 
   /**
-   * Why the rules decided although a model is configured, or why the session waits for the model; may be empty.
+   * Why rules decided although a model is configured, or why the session waits for the model; may be empty.
    *
-   * @generated from field: string note = 7;
+   * @generated from field: string fallback_reason = 7;
    */
-  note: string;
+  fallbackReason: string;
 
   /**
-   * What a dry run would change; empty otherwise.
+   * The changes that a dry run would make; empty otherwise.
    *
    * @generated from field: repeated memsidecar.v1.Change changes = 8;
    */
   changes: Change[];
+
+  /**
+   * Number of items that the response leaves out because it would exceed 3 MiB. They were written all the same.
+   *
+   * @generated from field: int32 omitted_items = 9;
+   */
+  omittedItems: number;
+
+  /**
+   * Number of changes that the response leaves out because it would exceed 3 MiB.
+   *
+   * @generated from field: int32 omitted_changes = 10;
+   */
+  omittedChanges: number;
 };
 
 /**
@@ -486,7 +745,7 @@ export type SessionServiceReflectResponse = Message<"memsidecar.v1.SessionServic
  * Use `create(SessionServiceReflectResponseSchema)` to create a new message.
  */
 export const SessionServiceReflectResponseSchema: GenMessage<SessionServiceReflectResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 7);
+  messageDesc(file_memsidecar_v1_session_service, 13);
 
 /**
  * SessionServiceEndRequest names a session.
@@ -509,11 +768,18 @@ export type SessionServiceEndRequest = Message<"memsidecar.v1.SessionServiceEndR
   sessionId: string;
 
   /**
-   * How it ended, a slug; default host_exit.
+   * Why it ended, a slug; default host_exit.
    *
-   * @generated from field: string reason = 3;
+   * @generated from field: string end_reason = 3;
    */
-  reason: string;
+  endReason: string;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 4;
+   */
+  idempotencyKey: string;
 };
 
 /**
@@ -521,7 +787,7 @@ export type SessionServiceEndRequest = Message<"memsidecar.v1.SessionServiceEndR
  * Use `create(SessionServiceEndRequestSchema)` to create a new message.
  */
 export const SessionServiceEndRequestSchema: GenMessage<SessionServiceEndRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 8);
+  messageDesc(file_memsidecar_v1_session_service, 14);
 
 /**
  * SessionServiceEndResponse holds the session.
@@ -530,9 +796,16 @@ export const SessionServiceEndRequestSchema: GenMessage<SessionServiceEndRequest
  */
 export type SessionServiceEndResponse = Message<"memsidecar.v1.SessionServiceEndResponse"> & {
   /**
-   * As it is now.
+   * One outcome, with the session's id; DUPLICATE when it had ended already.
    *
-   * @generated from field: memsidecar.v1.Session session = 1;
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+
+  /**
+   * The session now.
+   *
+   * @generated from field: memsidecar.v1.Session session = 2;
    */
   session?: Session | undefined;
 };
@@ -542,7 +815,7 @@ export type SessionServiceEndResponse = Message<"memsidecar.v1.SessionServiceEnd
  * Use `create(SessionServiceEndResponseSchema)` to create a new message.
  */
 export const SessionServiceEndResponseSchema: GenMessage<SessionServiceEndResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 9);
+  messageDesc(file_memsidecar_v1_session_service, 15);
 
 /**
  * SessionServiceGetRequest names a session.
@@ -563,27 +836,6 @@ export type SessionServiceGetRequest = Message<"memsidecar.v1.SessionServiceGetR
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
-
-  /**
-   * Send the messages too.
-   *
-   * @generated from field: bool include_messages = 3;
-   */
-  includeMessages: boolean;
-
-  /**
-   * Smallest sequence number of the messages sent; default 1.
-   *
-   * @generated from field: int64 from_seq = 4;
-   */
-  fromSeq: bigint;
-
-  /**
-   * Most messages sent, 1 to 1,000; default 1,000. Fewer are sent when they are large: go on with from_seq.
-   *
-   * @generated from field: int32 max_messages = 5;
-   */
-  maxMessages: number;
 };
 
 /**
@@ -591,7 +843,7 @@ export type SessionServiceGetRequest = Message<"memsidecar.v1.SessionServiceGetR
  * Use `create(SessionServiceGetRequestSchema)` to create a new message.
  */
 export const SessionServiceGetRequestSchema: GenMessage<SessionServiceGetRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 10);
+  messageDesc(file_memsidecar_v1_session_service, 16);
 
 /**
  * SessionServiceGetResponse holds the session.
@@ -607,16 +859,9 @@ export type SessionServiceGetResponse = Message<"memsidecar.v1.SessionServiceGet
   session?: Session | undefined;
 
   /**
-   * In order; empty unless asked for.
+   * The newest context summary of the host; may be empty.
    *
-   * @generated from field: repeated memsidecar.v1.SessionMessage messages = 2;
-   */
-  messages: SessionMessage[];
-
-  /**
-   * The newest summary of the context that the host handed in; may be empty.
-   *
-   * @generated from field: string context_summary = 3;
+   * @generated from field: string context_summary = 2;
    */
   contextSummary: string;
 };
@@ -626,7 +871,7 @@ export type SessionServiceGetResponse = Message<"memsidecar.v1.SessionServiceGet
  * Use `create(SessionServiceGetResponseSchema)` to create a new message.
  */
 export const SessionServiceGetResponseSchema: GenMessage<SessionServiceGetResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 11);
+  messageDesc(file_memsidecar_v1_session_service, 17);
 
 /**
  * SessionServiceListRequest selects sessions.
@@ -656,7 +901,7 @@ export type SessionServiceListRequest = Message<"memsidecar.v1.SessionServiceLis
   pageSize: number;
 
   /**
-   * next_page_token of the page before; the other fields but page_size must be the same. Empty for the first page.
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -668,7 +913,7 @@ export type SessionServiceListRequest = Message<"memsidecar.v1.SessionServiceLis
  * Use `create(SessionServiceListRequestSchema)` to create a new message.
  */
 export const SessionServiceListRequestSchema: GenMessage<SessionServiceListRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 12);
+  messageDesc(file_memsidecar_v1_session_service, 18);
 
 /**
  * SessionServiceListResponse is one page.
@@ -684,7 +929,7 @@ export type SessionServiceListResponse = Message<"memsidecar.v1.SessionServiceLi
   sessions: Session[];
 
   /**
-   * Empty when this was the last page.
+   * Token of the next page; empty on the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -696,10 +941,206 @@ export type SessionServiceListResponse = Message<"memsidecar.v1.SessionServiceLi
  * Use `create(SessionServiceListResponseSchema)` to create a new message.
  */
 export const SessionServiceListResponseSchema: GenMessage<SessionServiceListResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session_service, 13);
+  messageDesc(file_memsidecar_v1_session_service, 19);
 
 /**
- * ContextForm is how a context shows memories.
+ * SessionServiceListMessagesRequest names a session.
+ *
+ * @generated from message memsidecar.v1.SessionServiceListMessagesRequest
+ */
+export type SessionServiceListMessagesRequest = Message<"memsidecar.v1.SessionServiceListMessagesRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * Smallest sequence number; default 1.
+   *
+   * @generated from field: int64 first_seq = 3;
+   */
+  firstSeq: bigint;
+
+  /**
+   * 1 to 1,000; default 1,000.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceListMessagesRequest.
+ * Use `create(SessionServiceListMessagesRequestSchema)` to create a new message.
+ */
+export const SessionServiceListMessagesRequestSchema: GenMessage<SessionServiceListMessagesRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 20);
+
+/**
+ * SessionServiceListMessagesResponse is one page.
+ *
+ * @generated from message memsidecar.v1.SessionServiceListMessagesResponse
+ */
+export type SessionServiceListMessagesResponse = Message<"memsidecar.v1.SessionServiceListMessagesResponse"> & {
+  /**
+   * In order.
+   *
+   * @generated from field: repeated memsidecar.v1.SessionMessage messages = 1;
+   */
+  messages: SessionMessage[];
+
+  /**
+   * Token of the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceListMessagesResponse.
+ * Use `create(SessionServiceListMessagesResponseSchema)` to create a new message.
+ */
+export const SessionServiceListMessagesResponseSchema: GenMessage<SessionServiceListMessagesResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 21);
+
+/**
+ * SkillStep is one step of a workflow.
+ *
+ * @generated from message memsidecar.v1.SkillStep
+ */
+export type SkillStep = Message<"memsidecar.v1.SkillStep"> & {
+  /**
+   * Name of the tool, at most 200 characters; empty for a step without one, which then has a note.
+   *
+   * @generated from field: string tool = 1;
+   */
+  tool: string;
+
+  /**
+   * Arguments of the tool, at most 2,000 characters.
+   *
+   * @generated from field: string arguments = 2;
+   */
+  arguments: string;
+
+  /**
+   * Description for people; at most 1,000 characters.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SkillStep.
+ * Use `create(SkillStepSchema)` to create a new message.
+ */
+export const SkillStepSchema: GenMessage<SkillStep> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 22);
+
+/**
+ * SessionServiceRecordSkillRequest is a workflow that worked.
+ *
+ * @generated from message memsidecar.v1.SessionServiceRecordSkillRequest
+ */
+export type SessionServiceRecordSkillRequest = Message<"memsidecar.v1.SessionServiceRecordSkillRequest"> & {
+  /**
+   * Default: the default space.
+   *
+   * @generated from field: string space = 1;
+   */
+  space: string;
+
+  /**
+   * One line of at most 200 characters; becomes the title of the memory.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * When to use it; at most 1,000 characters, optional.
+   *
+   * @generated from field: string when = 3;
+   */
+  when: string;
+
+  /**
+   * 2 to 50 steps, in order.
+   *
+   * @generated from field: repeated memsidecar.v1.SkillStep steps = 4;
+   */
+  steps: SkillStep[];
+
+  /**
+   * Session in which it worked; optional.
+   *
+   * @generated from field: string session_id = 5;
+   */
+  sessionId: string;
+
+  /**
+   * Makes the request repeatable; at most 128 bytes, optional.
+   *
+   * @generated from field: string idempotency_key = 6;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceRecordSkillRequest.
+ * Use `create(SessionServiceRecordSkillRequestSchema)` to create a new message.
+ */
+export const SessionServiceRecordSkillRequestSchema: GenMessage<SessionServiceRecordSkillRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 23);
+
+/**
+ * SessionServiceRecordSkillResponse reports the result.
+ *
+ * @generated from message memsidecar.v1.SessionServiceRecordSkillResponse
+ */
+export type SessionServiceRecordSkillResponse = Message<"memsidecar.v1.SessionServiceRecordSkillResponse"> & {
+  /**
+   * One outcome, with the id of the memory.
+   *
+   * @generated from field: memsidecar.v1.WriteResult result = 1;
+   */
+  result?: WriteResult | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.SessionServiceRecordSkillResponse.
+ * Use `create(SessionServiceRecordSkillResponseSchema)` to create a new message.
+ */
+export const SessionServiceRecordSkillResponseSchema: GenMessage<SessionServiceRecordSkillResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session_service, 24);
+
+/**
+ * ContextForm is the layout of a context.
  *
  * @generated from enum memsidecar.v1.ContextForm
  */
@@ -719,7 +1160,7 @@ export enum ContextForm {
   GROUPED = 1,
 
   /**
-   * A line each, at most 200 lines and 25,000 bytes.
+   * One line each, at most 200 lines and 25,000 bytes.
    *
    * @generated from enum value: CONTEXT_FORM_INDEX = 2;
    */
@@ -733,14 +1174,17 @@ export const ContextFormSchema: GenEnum<ContextForm> = /*@__PURE__*/
   enumDesc(file_memsidecar_v1_session_service, 0);
 
 /**
- * SessionService records agents' sessions and learns from them once they end.
+ * SessionService records agents' sessions, holds their working memory, and learns from them when they end.
+ *
+ * An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
  *
  * @generated from service memsidecar.v1.SessionService
  */
 export const SessionService: GenService<{
   /**
-   * Start opens a session. An open one of the same id is returned as it is; one that ended is opened again. With a context asked
-   * for, what the agent should know from the beginning comes with it; it is kept with the session and stays the same byte for byte.
+   * Start opens a session. An open session of the same id is returned unchanged; an ended one is opened again. On
+   * request it returns a context: what the agent should know from the beginning. The context is stored with the session
+   * and stays the same byte for byte.
    *
    * @generated from rpc memsidecar.v1.SessionService.Start
    */
@@ -750,7 +1194,7 @@ export const SessionService: GenService<{
     output: typeof SessionServiceStartResponseSchema;
   },
   /**
-   * Append adds messages. Those with a sequence number that is known already are left out, so a request may be repeated; a gap
+   * Append adds messages. Messages with a known sequence number are skipped, so that a request may be repeated; a gap
    * is INVALID_ARGUMENT. Secrets are redacted, and texts over 64 KiB are cut in the middle.
    *
    * @generated from rpc memsidecar.v1.SessionService.Append
@@ -761,7 +1205,39 @@ export const SessionService: GenService<{
     output: typeof SessionServiceAppendResponseSchema;
   },
   /**
-   * Reflect ends a session and turns it into memories, all in one operation; or does so with messages given directly.
+   * GetWorkingMemory returns the working memory of a session.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.GetWorkingMemory
+   */
+  getWorkingMemory: {
+    methodKind: "unary";
+    input: typeof SessionServiceGetWorkingMemoryRequestSchema;
+    output: typeof SessionServiceGetWorkingMemoryResponseSchema;
+  },
+  /**
+   * UpdateWorkingMemory records a run directory, a summary, files read and tools used. Tool messages that were appended
+   * to the session are counted already. A session that is not known is started.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.UpdateWorkingMemory
+   */
+  updateWorkingMemory: {
+    methodKind: "unary";
+    input: typeof SessionServiceUpdateWorkingMemoryRequestSchema;
+    output: typeof SessionServiceUpdateWorkingMemoryResponseSchema;
+  },
+  /**
+   * ResolvePath returns the file that a path means in a session. A relative path is below the run directory. A path
+   * that leads outside, in itself or by links, is INVALID_ARGUMENT unless allow_outside is set.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.ResolvePath
+   */
+  resolvePath: {
+    methodKind: "unary";
+    input: typeof SessionServiceResolvePathRequestSchema;
+    output: typeof SessionServiceResolvePathResponseSchema;
+  },
+  /**
+   * Reflect ends a session and turns it into memories, in one operation. It may also be given the messages directly.
    *
    * @generated from rpc memsidecar.v1.SessionService.Reflect
    */
@@ -771,7 +1247,7 @@ export const SessionService: GenService<{
     output: typeof SessionServiceReflectResponseSchema;
   },
   /**
-   * End ends a session without waiting; it is reflected in the background.
+   * End ends a session without waiting. Its reflection follows in the background.
    *
    * @generated from rpc memsidecar.v1.SessionService.End
    */
@@ -781,7 +1257,7 @@ export const SessionService: GenService<{
     output: typeof SessionServiceEndResponseSchema;
   },
   /**
-   * Get returns a session, with its messages if asked for.
+   * Get returns a session.
    *
    * @generated from rpc memsidecar.v1.SessionService.Get
    */
@@ -799,6 +1275,27 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof SessionServiceListRequestSchema;
     output: typeof SessionServiceListResponseSchema;
+  },
+  /**
+   * ListMessages returns the messages of a session page by page, in order.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.ListMessages
+   */
+  listMessages: {
+    methodKind: "unary";
+    input: typeof SessionServiceListMessagesRequestSchema;
+    output: typeof SessionServiceListMessagesResponseSchema;
+  },
+  /**
+   * RecordSkill stores a workflow that worked as a procedural memory. A skill with the same steps is counted again; a
+   * skill of the same name gets the new steps.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.RecordSkill
+   */
+  recordSkill: {
+    methodKind: "unary";
+    input: typeof SessionServiceRecordSkillRequestSchema;
+    output: typeof SessionServiceRecordSkillResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_memsidecar_v1_session_service, 0);

@@ -10,30 +10,30 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/write.proto.
  */
 export const file_memsidecar_v1_write: GenFile = /*@__PURE__*/
-  fileDesc("ChltZW1zaWRlY2FyL3YxL3dyaXRlLnByb3RvEg1tZW1zaWRlY2FyLnYxIlMKB091dGNvbWUSCgoCaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwubWVtc2lkZWNhci52MS5PdXRjb21lU3RhdHVzEg4KBnJlYXNvbhgDIAEoCSJcCgtXcml0ZVJlc3VsdBIRCglvcGVyYXRpb24YASABKAMSEAoIcmVwbGF5ZWQYAiABKAgSKAoIb3V0Y29tZXMYAyADKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUqhgEKDU91dGNvbWVTdGF0dXMSHgoaT1VUQ09NRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPVVRDT01FX1NUQVRVU19BUFBMSUVEEAESHAoYT1VUQ09NRV9TVEFUVVNfRFVQTElDQVRFEAISGwoXT1VUQ09NRV9TVEFUVVNfUkVKRUNURUQQA2IGcHJvdG8z");
+  fileDesc("ChltZW1zaWRlY2FyL3YxL3dyaXRlLnByb3RvEg1tZW1zaWRlY2FyLnYxIlMKB091dGNvbWUSCgoCaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwubWVtc2lkZWNhci52MS5PdXRjb21lU3RhdHVzEg4KBnJlYXNvbhgDIAEoCSJfCgtXcml0ZVJlc3VsdBIUCgxvcGVyYXRpb25faWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgSKAoIb3V0Y29tZXMYAyADKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUqhgEKDU91dGNvbWVTdGF0dXMSHgoaT1VUQ09NRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPVVRDT01FX1NUQVRVU19BUFBMSUVEEAESHAoYT1VUQ09NRV9TVEFUVVNfRFVQTElDQVRFEAISGwoXT1VUQ09NRV9TVEFUVVNfUkVKRUNURUQQA2IGcHJvdG8z");
 
 /**
- * Outcome says what became of one item of a write.
+ * Outcome is the result of writing one item.
  *
  * @generated from message memsidecar.v1.Outcome
  */
 export type Outcome = Message<"memsidecar.v1.Outcome"> & {
   /**
-   * Id of the thing written, duplicated or refused.
+   * Id of the item that was written, of the equal item that exists, or of the item that was refused.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What became of it.
+   * Result.
    *
    * @generated from field: memsidecar.v1.OutcomeStatus status = 2;
    */
   status: OutcomeStatus;
 
   /**
-   * UPPER_SNAKE; why it was rejected or what is to be known of it, such as ID_EXISTS, NOT_FOUND, REDACTED. May be empty.
+   * UPPER_SNAKE name of the reason, such as ID_EXISTS, NOT_FOUND or REDACTED; docs/reasons.md lists all. May be empty.
    *
    * @generated from field: string reason = 3;
    */
@@ -54,14 +54,16 @@ export const OutcomeSchema: GenMessage<Outcome> = /*@__PURE__*/
  */
 export type WriteResult = Message<"memsidecar.v1.WriteResult"> & {
   /**
-   * Number of the operation, for OperationService; 0 when nothing changed.
+   * Operation that the write made, for OperationService; empty when nothing changed. A call that makes several
+   * operations gives the last one here, and each one beside the item that it wrote.
    *
-   * @generated from field: int64 operation = 1;
+   * @generated from field: string operation_id = 1;
    */
-  operation: bigint;
+  operationId: string;
 
   /**
-   * The idempotency key was known: nothing was done again, and this is the first result.
+   * The idempotency key was used before with the same request. Nothing was done again, this is the first result, and
+   * the response may hold nothing else.
    *
    * @generated from field: bool replayed = 2;
    */
@@ -83,7 +85,7 @@ export const WriteResultSchema: GenMessage<WriteResult> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_write, 1);
 
 /**
- * OutcomeStatus says what became of one item of a write.
+ * OutcomeStatus is the result of writing one item.
  *
  * @generated from enum memsidecar.v1.OutcomeStatus
  */
@@ -103,14 +105,14 @@ export enum OutcomeStatus {
   APPLIED = 1,
 
   /**
-   * Nothing had to be written: the same thing is there already, and id names it.
+   * Nothing had to be written: an equal item exists, and the outcome's id names it.
    *
    * @generated from enum value: OUTCOME_STATUS_DUPLICATE = 2;
    */
   DUPLICATE = 2,
 
   /**
-   * The item was refused; reason says why. The other items of the request are not concerned.
+   * The item was refused, and the outcome's reason says why. The other items of the request are not affected.
    *
    * @generated from enum value: OUTCOME_STATUS_REJECTED = 3;
    */

@@ -12,17 +12,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a call failed with, read from its exception.
+ * The error of a call, read from its exception.
  *
  * @param code name of the gRPC code
- * @param reason UPPER_SNAKE and stable, such as STALE_REVISION; empty when no daemon answered
+ * @param reason UPPER_SNAKE and stable, such as STALE_REVISION; empty if no daemon answered
  * @param message for people
- * @param metadata what belongs to the reason
- * @param violations all fields of the request that are not valid
+ * @param metadata details of the reason
+ * @param violations all invalid fields of the request
  */
 public record Failure(String code, String reason, String message, Map<String, String> metadata, List<Violation> violations) {
   /**
-   * A field of a request that is not valid.
+   * An invalid field of a request.
    *
    * @param field its path, such as items[0].salience
    * @param description for people

@@ -11,15 +11,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Where the daemon listens, and how it is started. Flags, environment and configuration may all have a say in that, and two clients must
- * not start a daemon at once: so the memsidecar program is asked. A socket that is given is used as it is.
+ * Finds and starts the daemon. It asks the memsidecar program for the socket: the program reads flags, environment and
+ * configuration, and lets only one of several clients start the daemon. A given socket is used as it is.
  *
  * @param socket path of the daemon's socket, or empty
  * @param program the memsidecar program
- * @param start start a daemon when none runs
+ * @param start start a daemon if none runs
  */
 public record Finder(String socket, String program, boolean start) {
-  /** The user's own daemon, as MEMSIDECAR_SOCKET and MEMSIDECAR_PROGRAM say. */
+  /** The user's own daemon, according to MEMSIDECAR_SOCKET and MEMSIDECAR_PROGRAM. */
   public static Finder fromEnvironment() {
     return new Finder(set("MEMSIDECAR_SOCKET", ""), set("MEMSIDECAR_PROGRAM", "memsidecar"), true);
   }
@@ -38,7 +38,7 @@ public record Finder(String socket, String program, boolean start) {
   }
 
   private String ask() throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(List.of(program, "socket"));
+    List<String> command = new ArrayList<>(List.of(program, "daemon", "socket"));
     if (!start) {
       command.add("--no-start");
     }
@@ -50,10 +50,10 @@ public record Finder(String socket, String program, boolean start) {
           "the memsidecar program could not be run: " + err.getMessage() + "; install it, or set MEMSIDECAR_PROGRAM or the socket", err);
     }
     process.getOutputStream().close();
-    CompletableFuture<String> said = CompletableFuture.supplyAsync(() -> read(process.getErrorStream()));
+    CompletableFuture<String> errors = CompletableFuture.supplyAsync(() -> read(process.getErrorStream()));
     String path = read(process.getInputStream());
     if (process.waitFor() != 0) {
-      throw new IOException(said.join().strip());
+      throw new IOException(errors.join().strip());
     }
     return path.stripTrailing();
   }
@@ -66,7 +66,7 @@ public record Finder(String socket, String program, boolean start) {
     }
   }
 
-  /** Refuses a socket of somebody else: memory must not be told to a stranger's server. */
+  /** Rejects the socket of another user, who could read the memories. */
   private static void checkOwner(Path path) throws IOException {
     int owner = (Integer) Files.getAttribute(path, "unix:uid");
     if (owner != new UnixSystem().getUid() && owner != 0) {

@@ -5,6 +5,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.memsidecar.v1.AdminServiceGrpc;
 import io.memsidecar.v1.AdminServiceInfoRequest;
+import io.memsidecar.v1.FileServiceGrpc;
 import io.memsidecar.v1.LogServiceGrpc;
 import io.memsidecar.v1.MemoryServiceGrpc;
 import io.memsidecar.v1.OperationServiceGrpc;
@@ -20,19 +21,18 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A connection to the memsidecar daemon, which owns an agent's long-term memory. It may be used by several threads.
+ * A connection to the memsidecar daemon, which owns an agent's long-term memory. Several threads may use it.
  *
- * <p>The stubs are the generated ones. A write is durable when its call returns. Give a write an idempotency key and it may be made
- * again after {@code UNAVAILABLE}; {@link Failure} reads what else a call can fail with.
+ * <p>The stubs are the generated ones. A write is durable when its call returns. A write with an idempotency key can be
+ * retried after {@code UNAVAILABLE}; {@link Failure} reads the other errors of a call.
  */
 public final class Memsidecar implements AutoCloseable {
-  private static final int MAX_RESPONSE = 64 << 20;
-
   public final MemoryServiceGrpc.MemoryServiceBlockingStub memory;
   public final SearchServiceGrpc.SearchServiceBlockingStub searches;
   public final SessionServiceGrpc.SessionServiceBlockingStub sessions;
   public final LogServiceGrpc.LogServiceBlockingStub logs;
   public final OperationServiceGrpc.OperationServiceBlockingStub operations;
+  public final FileServiceGrpc.FileServiceBlockingStub files;
   public final AdminServiceGrpc.AdminServiceBlockingStub admin;
 
   private final ManagedChannel channel;
@@ -45,8 +45,7 @@ public final class Memsidecar implements AutoCloseable {
             .overrideAuthority("memsidecar")
             .channelType(NioDomainSocketChannel.class)
             .eventLoopGroup(loops)
-            .withOption(ChannelOption.SO_KEEPALIVE, null) // a Unix socket knows no such option
-            .maxInboundMessageSize(MAX_RESPONSE)
+            .withOption(ChannelOption.SO_KEEPALIVE, null) // a Unix socket has no such option
             .usePlaintext()
             .build();
     memory = MemoryServiceGrpc.newBlockingStub(channel);
@@ -54,19 +53,21 @@ public final class Memsidecar implements AutoCloseable {
     sessions = SessionServiceGrpc.newBlockingStub(channel);
     logs = LogServiceGrpc.newBlockingStub(channel);
     operations = OperationServiceGrpc.newBlockingStub(channel);
+    files = FileServiceGrpc.newBlockingStub(channel);
     admin = AdminServiceGrpc.newBlockingStub(channel);
   }
 
   /**
-   * Finds the daemon, starting it when none runs, and makes sure that it answers. A daemon that was stopped on purpose stays stopped.
+   * Finds the daemon, starts it if none runs, and checks that it answers. It does not start a daemon that was stopped with
+   * {@code memsidecar daemon stop}.
    *
-   * @throws IOException when there is no daemon; the message says why and what to do
+   * @throws IOException if there is no daemon; the message says why and what to do
    */
   public static Memsidecar connect() throws IOException, InterruptedException {
     return connect(Finder.fromEnvironment());
   }
 
-  /** Does the same with the daemon that a finder knows. */
+  /** Connects to the daemon of a finder. */
   public static Memsidecar connect(Finder finder) throws IOException, InterruptedException {
     Memsidecar client = new Memsidecar(finder.find());
     try {
@@ -78,7 +79,7 @@ public final class Memsidecar implements AutoCloseable {
     }
   }
 
-  /** Ends the connection; the daemon goes on. */
+  /** Closes the connection. The daemon keeps running. */
   @Override
   public void close() throws InterruptedException {
     channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);

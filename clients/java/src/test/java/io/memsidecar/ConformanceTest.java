@@ -63,7 +63,7 @@ class ConformanceTest {
   }
 
   private static ProcessBuilder daemon(String command) {
-    ProcessBuilder builder = new ProcessBuilder(program, command);
+    ProcessBuilder builder = new ProcessBuilder(program, "daemon", command);
     builder.environment().keySet().removeIf(name -> name.startsWith("XDG_") || name.startsWith("MEMSIDECAR_"));
     builder.environment().put("HOME", home.toString());
     builder.environment().put("XDG_RUNTIME_DIR", home.toString());
@@ -146,6 +146,7 @@ class ConformanceTest {
           case "SessionService" -> client.sessions;
           case "LogService" -> client.logs;
           case "OperationService" -> client.operations;
+          case "FileService" -> client.files;
           default -> client.admin;
         };
     Class<?> type = Class.forName("io.memsidecar.v1." + parts[0] + parts[1] + "Request");

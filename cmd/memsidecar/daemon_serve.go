@@ -1,0 +1,70 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
+)
+
+// serveCommand is "daemon serve": the daemon itself.
+func (a *app) serveCommand() *cobra.Command {
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the daemon in the foreground",
+		Long: `Run the daemon in the foreground, for a service manager or for debugging. It supports systemd socket
+activation and readiness notification; "memsidecar daemon service install" sets them up.
+
+SIGINT or SIGTERM stops it gracefully: it finishes requests in progress and publishes the files. A second signal
+ends it at once, without losing acknowledged data.`,
+		Example: "  memsidecar daemon serve --check",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.load()
+			if err != nil {
+				return err
+			}
+			if check {
+				a.out.printf("The configuration is valid: data in %s, socket %s.\n", cfg.Data, cfg.Socket)
+				return nil
+			}
+			in, err := a.instance(cfg)
+			if err != nil {
+				return err
+			}
+			log := newLogger(a.stderr, cfg.LogLevel)
+			listener, err := listener.Inherited(a.env, cfg.Socket)
+			if err != nil {
+				return err
+			}
+			return daemon.Run(cmd.Context(), cfg, daemon.Options{
+				Logger:   log,
+				Version:  programVersion(),
+				Listener: listener,
+				Ready: func(socket string) {
+					if err := in.setStopped(false); err != nil {
+						log.Warn("the mark of an earlier stop could not be removed", "err", err)
+					}
+					if err := a.notify("READY=1"); err != nil {
+						log.Warn("service manager was not notified", "err", err)
+					}
+				},
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "only check the configuration and exit")
+	return cmd
+}
+
+// newLogger logs text to a terminal and JSON elsewhere.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: level}
+	if columns(w) > 0 {
+		return slog.New(slog.NewTextHandler(w, opts))
+	}
+	return slog.New(slog.NewJSONHandler(w, opts))
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/client/hook"
+	"github.com/memsidecar/memsidecar/internal/client/install"
+)
+
+// hookState is the state of one event of a host in one configuration file.
+type hookState struct {
+	target  *install.Target
+	kind    hook.Kind
+	times   int       // how many times it is registered
+	last    time.Time // last call; zero for never
+	outcome string    // outcome of that call: ok, or the error
+	err     error     // the configuration cannot be read
+
+	elsewhere bool // called, but registered in no known file: by a plugin or in another project
+}
+
+// object is the state for --json.
+func (s *hookState) object() object {
+	out := object{{"host", s.target.Host.Name}, {"scope", string(s.target.Scope)}, {"path", s.target.Path}}
+	if s.elsewhere {
+		out = object{{"host", s.target.Host.Name}, {"scope", "elsewhere"}}
+	}
+	if s.err != nil {
+		return append(out, member{"error", s.err.Error()})
+	}
+	out = append(out, member{"event", string(s.kind)}, member{"registered", s.times})
+	if !s.last.IsZero() {
+		out = append(out, member{"last_called", s.last.UTC().Format(time.RFC3339Nano)}, member{"outcome", s.outcome})
+	}
+	return out
+}
+
+// when is the age of the last call, or the error of the configuration.
+func (s *hookState) when(a *app) string {
+	switch {
+	case s.err != nil:
+		return s.err.Error()
+	case s.last.IsZero():
+		return "never"
+	}
+	return a.out.age(s.last)
+}
+
+// hookStates returns the events of every host in whose configuration a hook of ours is registered.
+func (a *app) hookStates() ([]*hookState, error) {
+	cfg, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := hookDir(cfg, a.env)
+	if err != nil {
+		return nil, err
+	}
+	var out []*hookState
+	seen := map[string]bool{} // in the home directory both scopes name the same file
+	for _, h := range hook.Hosts() {
+		n := len(out)
+		var first *install.Target
+		for _, scope := range []install.Scope{install.User, install.Project} {
+			t, err := a.target(h, scope)
+			if errors.Is(err, install.ErrNoScope) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if first == nil {
+				first = t
+			}
+			if seen[t.Path] {
+				continue
+			}
+			seen[t.Path] = true
+			out = append(out, statesOf(t, dir)...)
+		}
+		if len(out) == n && fired(dir, h.Name) {
+			for _, b := range h.Bindings {
+				s := &hookState{target: first, kind: b.Kind, elsewhere: true}
+				s.readMark(dir)
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}
+
+// readMark reads the time and outcome of the last call.
+func (s *hookState) readMark(dir string) {
+	path := filepath.Join(dir, "fired", s.target.Host.Name+"."+string(s.kind))
+	if info, err := os.Stat(path); err == nil {
+		text, _ := os.ReadFile(path) // without a text only the outcome is unknown
+		s.last, s.outcome = info.ModTime(), strings.TrimSpace(string(text))
+	}
+}
+
+// statesOf returns the states of all events in one configuration file, or nil if no hook of ours is in it.
+func statesOf(t *install.Target, dir string) []*hookState {
+	registered, err := t.Registered()
+	if err != nil {
+		if !fired(dir, t.Host.Name) {
+			return nil // no sign that it was ever installed
+		}
+		return []*hookState{{target: t, err: err}}
+	}
+	if len(registered) == 0 {
+		return nil
+	}
+	var out []*hookState
+	for _, b := range t.Host.Bindings {
+		s := &hookState{target: t, kind: b.Kind, times: registered[b.Kind]}
+		s.readMark(dir)
+		out = append(out, s)
+	}
+	return out
+}
+
+// fired reports whether a hook of the host was ever called.
+func fired(dir, host string) bool {
+	marks, _ := filepath.Glob(filepath.Join(dir, "fired", host+".*"))
+	return len(marks) > 0
+}
+
+// hookFindings returns one doctor finding per host with hooks: registered once, and when last called.
+func (a *app) hookFindings() []*pb.Finding {
+	states, err := a.hookStates()
+	if err != nil {
+		return []*pb.Finding{{Name: "hooks", Level: pb.FindingLevel_FINDING_LEVEL_WARN, Detail: err.Error()}}
+	}
+	var out []*pb.Finding
+	for len(states) > 0 {
+		n := 1
+		for n < len(states) && states[n].target == states[0].target {
+			n++
+		}
+		out = append(out, a.hookFinding(states[:n]))
+		states = states[n:]
+	}
+	return out
+}
+
+// hookFinding is the finding for the events of one configuration file.
+func (a *app) hookFinding(states []*hookState) *pb.Finding {
+	t := states[0].target
+	f := &pb.Finding{Name: "hooks of " + t.Host.Name, Level: pb.FindingLevel_FINDING_LEVEL_OK}
+	warn := func(remedy string) {
+		f.Level = pb.FindingLevel_FINDING_LEVEL_WARN
+		if f.Remedy == "" {
+			f.Remedy = remedy
+		}
+	}
+	again := "run `memsidecar install " + t.Host.Name + scopeFlag(t.Scope) + "`"
+	if err := states[0].err; err != nil {
+		f.Detail = err.Error()
+		warn("fix the file")
+		return f
+	}
+	if err := spawnable(t.Program); err != nil && !states[0].elsewhere {
+		warn("add memsidecar to the PATH of the host, or " + again)
+	}
+	var parts []string
+	never := 0
+	for _, s := range states {
+		part := string(s.kind) + " "
+		switch {
+		case s.elsewhere && s.last.IsZero():
+			part += "never called"
+		case s.times == 0 && !s.elsewhere:
+			part += "not registered"
+			warn(again)
+		case s.times > 1:
+			part += fmt.Sprintf("registered %d times", s.times)
+			warn(again)
+		case s.last.IsZero():
+			part += "never called"
+			never++
+		case s.outcome == hookNoDaemon: // the hook started a daemon
+			part += s.when(a) + " (" + s.outcome + ")"
+		case s.outcome != hookOK:
+			part += s.when(a) + " (" + s.outcome + ")"
+			warn("see hooks/hook.log in the state directory")
+		default:
+			part += s.when(a)
+		}
+		parts = append(parts, part)
+	}
+	if never == len(states) {
+		warn(neverCalled(t.Host.Name))
+	}
+	f.Detail = t.Path + ": " + strings.Join(parts, ", ")
+	if states[0].elsewhere {
+		f.Detail = "registered by a plugin or in another project: " + strings.Join(parts, ", ")
+	}
+	return f
+}
+
+// neverCalled is the remedy for hooks that are registered but were never called.
+func neverCalled(host string) string {
+	if host == "codex" {
+		return "start a session; if the hooks are still not called, trust them with /hooks in Codex"
+	}
+	return "start a session; if the hooks are still not called, see the hook log of the host"
+}
+
+// scopeFlag is the flag for a scope in a command of a remedy.
+func scopeFlag(s install.Scope) string {
+	if s == install.Project {
+		return " --scope project"
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+// reflectCommand is "session reflect": SessionService.Reflect.
+func (a *app) reflectCommand() *cobra.Command {
+	req := &pb.SessionServiceReflectRequest{}
+	var file string
+	cmd := &cobra.Command{
+		Use:   "reflect [SESSION]",
+		Short: "End a session and learn from it",
+		Long: `End a session and turn it into memories, in one operation. A reflected session is not reflected again
+unless it has new messages. With --file, reflect a transcript that was not recorded here; it has one JSON object per
+line:
+
+  {"role":"user","content":"Please use tabs"}
+  {"role":"tool","tool":{"name":"fetch","arguments":"{}","error":"timeout","failed":true}}`,
+		Example: `  memsidecar session reflect 7f3c… --dry-run
+  memsidecar session reflect --file transcript.jsonl`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	f := cmd.Flags()
+	f.StringVar(&file, "file", "", "transcript to read; - reads standard input")
+	f.BoolVar(&req.DryRun, "dry-run", false, "only show what would be learned")
+	f.BoolVar(&req.Async, "no-wait", false, "end the session and let the daemon reflect it in the background")
+	addWriteFlags(f, &req.IdempotencyKey, nil)
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+		if len(args) == 0 && file == "" {
+			return usagef("give a session id (see \"memsidecar session list\") or a transcript with --file")
+		}
+		if file != "" && req.DryRun {
+			return usagef("--dry-run needs a recorded session\nRecord the transcript first: memsidecar session "+
+				"append SESSION --file %s", file)
+		}
+		if file != "" {
+			if req.Messages, err = a.messages(file); err != nil {
+				return err
+			}
+		}
+		req.Space, req.SessionId = a.flags.space, strings.Join(args, "")
+		resp, err := c.session.Reflect(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() { a.printReflection(resp, req.DryRun) })
+	})
+	return cmd
+}
+
+// printReflection prints what was learned, and for a dry run the changes.
+func (a *app) printReflection(r *pb.SessionServiceReflectResponse, dry bool) {
+	if r.GetPending() {
+		a.out.printf("The session has ended; the daemon reflects it in the background.\n")
+		if r.GetFallbackReason() != "" {
+			a.out.printf("%s\n", printable(r.GetFallbackReason()))
+		}
+		return
+	}
+	if r.GetFallbackReason() != "" {
+		a.out.printf("Decided by rules: %s\n", printable(r.GetFallbackReason()))
+	}
+	if len(r.GetItems()) == 0 {
+		a.out.printf("Nothing new learned%s.\n", operation(r.GetResult()))
+	} else {
+		verb := "Learned"
+		if dry {
+			verb = "Would learn"
+		}
+		a.out.printf("%s %s%s:\n", verb, plural(int64(len(r.GetItems())), "thing", "things"), operation(r.GetResult()))
+		var rows [][]string
+		for _, it := range r.GetItems() {
+			rows = append(rows, a.reflectedRow(it))
+		}
+		a.out.table([]string{"DECISION", "CATEGORY", "SALIENCE", "CONTENT"}, rows)
+	}
+	if r.GetSummary() != "" {
+		a.out.printf("\n%s\n", printable(r.GetSummary()))
+	}
+	if dry {
+		a.out.printf("\n")
+		a.printDry(r.GetChanges())
+	}
+}
+
+// reflectedRow is the table row of one learned item.
+func (a *app) reflectedRow(it *pb.ReflectedItem) []string {
+	decision := strings.ToUpper(word(it.GetDecision()))
+	m := it.GetMemory()
+	content := oneLine(m.GetContent())
+	salience := ""
+	if m != nil {
+		salience = number(m.GetSalience())
+	}
+	if it.GetTargetId() != "" {
+		content = strings.TrimSpace(content + "  (" + it.GetTargetId() + ")")
+	}
+	reason := it.GetOutcome().GetReason()
+	if reason == "" {
+		reason = it.GetRule()
+	}
+	if reason != "" {
+		content += "  [" + reasonText(reason) + "]"
+	}
+	return []string{decision, m.GetCategory(), salience, content}
+}

@@ -1,0 +1,172 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// entryTypes are the types that agents know, by category. A type that is no key here is its own category.
+var entryTypes = map[string]string{
+	memory.Preferences: "user", memory.Facts: "project", memory.Tasks: "project", memory.General: "project",
+	memory.Procedural: "feedback", memory.Reflections: "feedback",
+	"user": "user", "feedback": "feedback", "project": "project", "reference": "reference",
+}
+
+// typeOf is the type of an entry file of a category.
+func typeOf(category string) string {
+	if t := entryTypes[category]; t != "" {
+		return t
+	}
+	return "project"
+}
+
+// ownFields are the fields of the front matter that the view writes. All others are kept as they are.
+var ownFields = []string{"name", "description", "type", "category", "tags", "created", "id", "revision"}
+
+// entry is what an entry file says.
+type entry struct {
+	renderedMemory
+	id       string
+	revision int64
+	created  time.Time // the day, zero when it does not say
+	front    front
+}
+
+// parseEntry reads an entry file. ok is false for a file without front matter, which is none.
+func parseEntry(data []byte) (e entry, ok bool) {
+	fields, body, ok := splitFront(string(data))
+	if !ok || !utf8.Valid(data) {
+		return e, false
+	}
+	e.front, e.id = fields, fields.value("id")
+	e.revision, _ = strconv.ParseInt(fields.value("revision"), 10, 64)
+	e.created, _ = time.Parse(time.DateOnly, fields.value("created"))
+	kind := firstOf(fields.value("type"), fields.inner("metadata", "type"))
+	e.renderedMemory = renderedMemory{
+		Title: oneLine(fields.value("name")), Description: oneLine(fields.value("description")), Tags: fields.list("tags"),
+		Content:  canonical(body),
+		Category: strings.ToLower(firstOf(fields.value("category"), kind, memory.General)),
+	}
+	// A type that was changed beside a category that was not changes the category.
+	if own := fields.value("category"); own != "" && kind != "" && kind != typeOf(own) {
+		e.Category = strings.ToLower(kind)
+	}
+	return e, true
+}
+
+// firstOf returns the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// renderEntry writes the entry file of a memory. What stood in the front matter beside the view's own fields is kept.
+func renderEntry(m *memory.Memory, former front) []byte {
+	s := entryRendering(m)
+	kind := typeOf(m.Category)
+	var b strings.Builder
+	field := func(name, value string) { b.WriteString(name + ": " + value + "\n") }
+	b.WriteString("---\n")
+	for _, x := range former {
+		if x.name == "" {
+			b.WriteString(strings.Join(x.raw, "\n") + "\n")
+		}
+	}
+	field("name", quoteFront(s.Title))
+	field("description", quoteFront(s.Description))
+	nested := former.find("type") == nil && former.inner("metadata", "type") != ""
+	if !nested {
+		field("type", kind)
+	}
+	if m.Category != kind {
+		field("category", m.Category)
+	}
+	if len(m.Tags) > 0 {
+		field("tags", quoteList(m.Tags))
+	}
+	if !m.CreatedAt.IsZero() {
+		field("created", m.CreatedAt.UTC().Format(time.DateOnly))
+	}
+	for _, x := range former {
+		if x.name == "" || slices.ContainsFunc(ownFields, func(name string) bool {
+			return strings.EqualFold(name, x.name)
+		}) {
+			continue
+		}
+		for _, line := range x.raw {
+			if nested && strings.EqualFold(x.name, "metadata") && strings.HasPrefix(strings.TrimSpace(line), "type:") {
+				line = line[:strings.Index(line, "type:")] + "type: " + kind
+			}
+			b.WriteString(line + "\n")
+		}
+	}
+	id := quoteFront(m.ID)
+	if memory.IsSlug(m.ID) && len(m.ID) == 36 { // a UUID is never read as a number
+		id = m.ID
+	}
+	field("id", id)
+	field("revision", strconv.FormatInt(m.Revision, 10))
+	b.WriteString("---\n\n" + s.Content + "\n")
+	return []byte(b.String())
+}
+
+// slugChars is how long a slug may be.
+const slugChars = 60
+
+// slug makes the middle of a file name of a title: letters and digits of any script stay, in lower case.
+func slug(title string) string {
+	var b strings.Builder
+	n, gap := 0, false
+	for _, r := range strings.ToLower(title) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.In(r, unicode.Mn, unicode.Mc) && r != '-' {
+			gap = true
+			continue
+		}
+		if n >= slugChars || b.Len() > 180 {
+			break
+		}
+		if gap && n > 0 {
+			b.WriteByte('_')
+			n++
+		}
+		gap = false
+		b.WriteRune(r)
+		n++
+	}
+	return strings.Trim(b.String(), "_-")
+}
+
+// entryName is the name of a new entry file, another one than those that are taken, on file systems that do not tell
+// cases apart, too.
+func entryName(m *memory.Memory, taken func(name string) bool) string {
+	base := slug(entryRendering(m).Title)
+	if base == "" {
+		base = slug(m.ID)
+	}
+	base = typeOf(m.Category) + "_" + base
+	for n := 1; ; n++ {
+		name := base + ".md"
+		if n > 1 {
+			name = fmt.Sprintf("%s_%d.md", base, n)
+		}
+		if !taken(strings.ToLower(name)) {
+			return name
+		}
+	}
+}
+
+// isEntryName reports whether a file may be an entry file.
+func isEntryName(name string) bool {
+	return strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, ".") && !strings.EqualFold(name, "MEMORY.md")
+}

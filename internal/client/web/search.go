@@ -1,0 +1,113 @@
+package web
+
+import (
+	"net/http"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+// rankingProfiles are the values of profile.
+var rankingProfiles = map[string]pb.RankingProfile{
+	"":         pb.RankingProfile_RANKING_PROFILE_UNSPECIFIED,
+	"balanced": pb.RankingProfile_RANKING_PROFILE_BALANCED,
+	"product":  pb.RankingProfile_RANKING_PROFILE_PRODUCT,
+	"weighted": pb.RankingProfile_RANKING_PROFILE_WEIGHTED,
+	"overlap":  pb.RankingProfile_RANKING_PROFILE_OVERLAP,
+	"recent":   pb.RankingProfile_RANKING_PROFILE_RECENT,
+}
+
+// searchBody is the body of a search. Absent fields have the defaults of the gRPC API, but top_k defaults to 5.
+//
+// The names are those of the MCP tool memory_search. Space and Spaces add up; without both, the default space
+// is searched. NoTouch keeps the search from counting as a use of its results: the panel sets it.
+type searchBody struct {
+	Query    *string  `json:"query"`
+	TopK     *int32   `json:"top_k"`
+	UseDecay *bool    `json:"use_decay"`
+	Category string   `json:"category"`
+	Space    string   `json:"space"`
+	Spaces   []string `json:"spaces"`
+	Profile  string   `json:"profile"`
+	MinScore float64  `json:"min_score"`
+	Explain  bool     `json:"explain"`
+	NoTouch  bool     `json:"no_touch"`
+	Logs     bool     `json:"include_logs"`
+}
+
+// searchResult is the response of a search.
+type searchResult struct {
+	Results    []searchHit `json:"results"`
+	Candidates int32       `json:"candidates"`
+	Abstained  bool        `json:"abstained"`
+	Reason     string      `json:"reason"`
+	Omitted    int32       `json:"omitted_hits"` // further results, left out for size
+}
+
+// searchHit is a memory or, with include_logs, a log entry that matches.
+type searchHit struct {
+	Memory     any     `json:"memory,omitempty"`
+	Log        any     `json:"log,omitempty"`
+	Space      string  `json:"space"`
+	Score      float64 `json:"score"`
+	Components []any   `json:"components,omitempty"`
+}
+
+// defaultTopK is the number of results if the body names none.
+const defaultTopK = 5
+
+// searchEntries serves POST search. The components of a score are sent only with explain: they are most of the
+// response.
+func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
+	if q := newQueryParams(r); q.err != nil {
+		return q.err
+	}
+	var in searchBody
+	if err := decodeRequired(r, &in); err != nil {
+		return err
+	}
+	if in.Query == nil {
+		return invalidRequest("query is missing")
+	}
+	profile, ok := rankingProfiles[in.Profile]
+	if !ok {
+		return invalidRequest("profile is balanced, product, weighted, overlap or recent")
+	}
+	req := &pb.SearchServiceSearchRequest{
+		Query: *in.Query, Limit: defaultTopK, Spaces: in.Spaces, Profile: profile,
+		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, Filter: &pb.MemoryFilter{},
+		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,
+	}
+	if in.TopK != nil {
+		if req.Limit = *in.TopK; req.Limit == 0 {
+			return invalidRequest("top_k is 0; it must be 1 to 200")
+		}
+	}
+	if in.Category != "" {
+		req.Filter.Categories = []string{in.Category}
+	}
+	if in.Space != "" {
+		req.Spaces = append(req.Spaces, in.Space)
+	}
+	res, err := s.search.Search(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	out := searchResult{
+		Results: []searchHit{}, Candidates: res.GetCandidates(), Abstained: res.GetAbstained(),
+		Reason: res.GetReason(), Omitted: res.GetOmittedHits(),
+	}
+	for _, h := range res.GetHits() {
+		one := searchHit{Space: h.GetSpace(), Score: h.GetScore()}
+		if h.GetLog() != nil {
+			one.Log = messageJSON(h.GetLog())
+		} else {
+			one.Memory = messageJSON(h.GetMemory())
+		}
+		if in.Explain {
+			one.Components = messagesJSON(h.GetComponents())
+		}
+		out.Results = append(out.Results, one)
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}

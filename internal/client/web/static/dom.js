@@ -1,0 +1,209 @@
+// Elements, lists and dialogs. Text becomes text nodes only, so the text of a memory cannot become an element.
+
+// h makes an element: h('button', {class: 'x', onclick: f}, 'text', child).
+export function h(name, attrs = {}, ...children) {
+  const el = document.createElement(name);
+  for (const [k, v] of Object.entries(attrs)) {
+    if (v === undefined || v === null || v === false) continue;
+    if (k.startsWith('on')) el.addEventListener(k.slice(2), v);
+    else if (k === 'value' || k === 'checked' || k === 'selected') el[k] = v;
+    else el.setAttribute(k, v === true ? '' : v);
+  }
+  el.append(...children.flat(Infinity).filter((c) => c !== undefined && c !== null && c !== false));
+  return el;
+}
+
+export function fill(el, ...children) {
+  el.replaceChildren(...children.flat(Infinity).filter((c) => c !== undefined && c !== null && c !== false));
+  return el;
+}
+
+// later returns a function that calls f once it was not called for ms.
+export function later(ms, f) {
+  let timer;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => f(...args), ms);
+  };
+}
+
+// VirtualList shows any number of rows of equal height; it creates only the visible ones.
+export class VirtualList {
+  constructor({ height, row, label, onopen }) {
+    Object.assign(this, { height, row, onopen, count: 0, selected: -1, made: new Map() });
+    this.space = h('div', { class: 'vl-space' });
+    this.el = h('div', { class: 'vl', tabindex: '0', role: 'listbox', 'aria-label': label }, this.space);
+    this.el.addEventListener('scroll', () => this.draw(), { passive: true });
+    this.el.addEventListener('keydown', (e) => this.key(e));
+    new ResizeObserver(() => this.draw()).observe(this.el);
+  }
+
+  // set changes the number of rows; with keep, the scroll position and the selection stay.
+  set(count, keep) {
+    this.count = count;
+    this.space.style.height = `${count * this.height}px`;
+    if (!keep) {
+      this.el.scrollTop = 0;
+      this.selected = -1;
+    }
+    this.selected = Math.min(this.selected, count - 1);
+    this.refresh();
+  }
+
+  refresh() {
+    this.made.clear();
+    this.space.replaceChildren();
+    this.draw();
+  }
+
+  draw() {
+    const first = Math.max(0, Math.floor(this.el.scrollTop / this.height) - 8);
+    const last = Math.min(this.count, Math.ceil((this.el.scrollTop + this.el.clientHeight) / this.height) + 8);
+    for (const [i, el] of this.made) {
+      if (i < first || i >= last) {
+        el.remove();
+        this.made.delete(i);
+      }
+    }
+    for (let i = first; i < last; i++) {
+      if (this.made.has(i)) continue;
+      const el = h(
+        'div',
+        {
+          class: 'vl-row',
+          role: 'option',
+          id: `row-${i}`,
+          'aria-setsize': this.count,
+          'aria-posinset': i + 1,
+          'aria-selected': String(i === this.selected),
+        },
+        this.row(i),
+      );
+      el.style.top = `${i * this.height}px`;
+      el.style.height = `${this.height}px`;
+      el.addEventListener('click', () => this.open(i));
+      this.made.set(i, el);
+      this.space.append(el);
+    }
+  }
+
+  mark(i) {
+    this.made.get(this.selected)?.setAttribute('aria-selected', 'false');
+    this.selected = i;
+    this.made.get(i)?.setAttribute('aria-selected', 'true');
+    this.el.setAttribute('aria-activedescendant', `row-${i}`);
+  }
+
+  open(i) {
+    this.mark(i);
+    this.onopen(i);
+  }
+
+  key(e) {
+    const page = Math.max(1, Math.floor(this.el.clientHeight / this.height) - 1);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count }[
+      e.key
+    ];
+    if (step) {
+      e.preventDefault();
+      if (!this.count) return;
+      const i = Math.max(0, Math.min(this.count - 1, this.selected + step));
+      const top = i * this.height;
+      if (top < this.el.scrollTop) this.el.scrollTop = top;
+      if (top + this.height > this.el.scrollTop + this.el.clientHeight)
+        this.el.scrollTop = top + this.height - this.el.clientHeight;
+      this.draw();
+      this.mark(i);
+    } else if (e.key === 'Enter' && this.selected >= 0) {
+      e.preventDefault();
+      this.onopen(this.selected);
+    }
+  }
+}
+
+// ask shows a question and resolves to true for yes.
+export function ask(text, yes, no, danger) {
+  return new Promise((resolve) => {
+    const dialog = h(
+      'dialog',
+      { 'aria-label': text },
+      h('p', { class: 'pre' }, text),
+      h(
+        'div',
+        { class: 'bar end' },
+        h('button', { onclick: () => dialog.close('') }, no),
+        h('button', { class: danger ? 'danger' : 'primary', onclick: () => dialog.close('yes') }, yes),
+      ),
+    );
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'yes');
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+// say shows a short message, with a button if there is an action.
+export function say(text, action, onaction) {
+  let box = document.getElementById('says');
+  if (!box) document.body.append((box = h('div', { id: 'says', role: 'status', 'aria-live': 'polite' })));
+  const note = h(
+    'div',
+    { class: 'say' },
+    h('span', {}, text),
+    action &&
+      h(
+        'button',
+        {
+          onclick: () => {
+            note.remove();
+            onaction();
+          },
+        },
+        action,
+      ),
+  );
+  box.append(note);
+  setTimeout(() => note.remove(), action ? 12000 : 5000);
+}
+
+// wordDiff compares two texts by words (Chinese by characters), by their longest common subsequence: a list of
+// [kind, text] with the kinds '=', '-' and '+'.
+export function wordDiff(was, is) {
+  const split = (s) => s.match(/[\p{Script=Han}]|[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}\s]/gu) ?? [];
+  const a = split(was),
+    b = split(is);
+  if (a.length * b.length > 400000)
+    return [
+      ['-', was],
+      ['+', is],
+    ];
+  const width = b.length + 1;
+  const common = new Uint32Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      common[i * width + j] =
+        a[i] === b[j]
+          ? common[(i + 1) * width + j + 1] + 1
+          : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+    }
+  }
+  const out = [];
+  const put = (kind, text) => {
+    if (out.length && out.at(-1)[0] === kind) out.at(-1)[1] += text;
+    else out.push([kind, text]);
+  };
+  let i = 0,
+    j = 0;
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      put('=', a[i]);
+      i++;
+      j++;
+    } else if (i < a.length && (j === b.length || common[(i + 1) * width + j] >= common[i * width + j + 1]))
+      put('-', a[i++]);
+    else put('+', b[j++]);
+  }
+  return out;
+}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package durable
-
-// BeingWritten cannot tell on this system. It only says whether name is there.
-func (d dir) BeingWritten(name string) (bool, error) {
-	_, err := d.root.Lstat(name)
-	return false, err
-}

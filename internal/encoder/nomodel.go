@@ -1,8 +1,0 @@
-//go:build nomodel
-
-package encoder
-
-const (
-	modelFile   = ""
-	modelSHA256 = ""
-)

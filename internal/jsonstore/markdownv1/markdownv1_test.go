@@ -1,0 +1,202 @@
+package markdownv1_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memsidecar/memsidecar/internal/jsonstore/markdownv1"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var (
+	zone    = time.FixedZone("", 8*3600)
+	written = time.Date(2026, 2, 22, 12, 0, 0, 0, zone)
+)
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+func samples(t testing.TB, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) < 2 {
+		t.Fatalf("samples %v, %v", names, err)
+	}
+	return names
+}
+
+func content(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func notes(b *strings.Builder, list []markdownv1.Note) {
+	for _, n := range list {
+		fmt.Fprintf(b, "note %s\n", n)
+	}
+}
+
+func TestReadMemoriesSamples(t *testing.T) {
+	for _, name := range samples(t, "testdata/*.md") {
+		if strings.Contains(name, ".log.") {
+			continue
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			got := markdownv1.ReadMemories(content(t, name), written, zone)
+			var b strings.Builder
+			fmt.Fprintf(&b, "summary %q, %d finished\n", got.Summary, got.Done)
+			for _, m := range got.Memories {
+				fmt.Fprintf(&b, "%s %s %v %s %q %q\n", m.CreatedAt.Format(time.RFC3339Nano), m.Category, m.Salience, m.Status, m.Tags, m.Content)
+			}
+			notes(&b, got.Notes)
+			golden(t, strings.TrimSuffix(name, ".md")+".golden", b.String())
+		})
+	}
+}
+
+func TestReadLogSamples(t *testing.T) {
+	for _, name := range samples(t, "testdata/*.log.md") {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			date, ok := markdownv1.DateOf(filepath.Base(name), nil)
+			if !ok {
+				t.Fatal("no date")
+			}
+			got := markdownv1.ReadLog(content(t, name), date, zone)
+			var b strings.Builder
+			for _, e := range got.Entries {
+				fmt.Fprintf(&b, "%s %s %s category=%s tool=%s error=%s session=%s %s %q\n",
+					e.Time, e.At.Format(time.RFC3339Nano), e.Type, e.Category, e.Tool, e.Error, e.Session, e.Extra["section"], e.Content)
+			}
+			notes(&b, got.Notes)
+			golden(t, strings.TrimSuffix(name, ".md")+".golden", b.String())
+		})
+	}
+}
+
+func TestDateOf(t *testing.T) {
+	for _, tt := range []struct{ base, data, want string }{
+		{"2026-02-21.md", "", "2026-02-21"},
+		{"20260221.md", "", "2026-02-21"},
+		{"2026_02_21-work.md", "", "2026-02-21"},
+		{"2026-02-30.md", "", ""},
+		{"202602211.md", "", ""},
+		{"notes.md", "# 2026年2月3日 日志", "2026-02-03"},
+		{"notes.md", "---\ndate: 2026-02-03\n---\n", "2026-02-03"},
+		{"notes.md", "said on 2026-02-03", ""},
+	} {
+		if got, ok := markdownv1.DateOf(tt.base, []byte(tt.data)); got != tt.want || ok != (tt.want != "") {
+			t.Errorf("DateOf(%q, %q) is %q, %v; want %q", tt.base, tt.data, got, ok, tt.want)
+		}
+	}
+}
+
+func TestHeadings(t *testing.T) {
+	for heading, want := range map[string]string{
+		"Preferences": "preferences", "用户偏好": "preferences", "Preferences / 偏好": "preferences", "🎯 偏好 (Preferences)": "preferences", "1. User's Preferences": "preferences",
+		"事实": "facts", "FACTS:": "facts", "个人信息": "facts", "Tasks & Reminders": "tasks", "待办事项": "tasks", "反思总结": "reflections", "Lessons Learned": "reflections",
+		"程序性记忆": "procedural", "工具使用经验": "procedural", "How-To": "procedural", "其他": "general", "Contacts": "contacts", "Odds and ends": "general",
+	} {
+		got := markdownv1.ReadMemories([]byte("# Memory\n## "+heading+"\n- something\n"), written, zone)
+		if len(got.Memories) != 1 || got.Memories[0].Category != want {
+			t.Errorf("%q: %+v, want %s", heading, got.Memories, want)
+		}
+	}
+}
+
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("喜欢 ", 6000)
+	got := markdownv1.ReadMemories([]byte("- "+long+"\n"), written, zone)
+	if len(got.Memories) != 3 || len(got.Notes) != 1 {
+		t.Errorf("%d memories, notes %v", len(got.Memories), got.Notes)
+	}
+	got = markdownv1.ReadMemories([]byte("# Summary\n"+strings.Repeat("x", memory.MaxSummary+1)), written, zone)
+	if got.Summary != "" || len(got.Memories) != 5 || len(got.Notes) != 1 {
+		t.Errorf("%d memories, notes %v", len(got.Memories), got.Notes)
+	}
+	entries := markdownv1.ReadLog([]byte("- 10:00 "+long), "2026-02-20", zone)
+	if len(entries.Entries) != 3 || len(entries.Notes) != 1 {
+		t.Errorf("%d entries, notes %v", len(entries.Entries), entries.Notes)
+	}
+}
+
+// check looks at everything that holds for any input: limits, ids, and that what was read twice is the same.
+func checkMemories(t *testing.T, data []byte) {
+	got := markdownv1.ReadMemories(data, written, zone)
+	var check memory.Check
+	ids := map[string]bool{}
+	for i, m := range got.Memories {
+		check.Memory(fmt.Sprintf("memories[%d].", i), m)
+		if ids[m.ID] || m.CreatedAt.IsZero() {
+			t.Errorf("memory %+v", m)
+		}
+		ids[m.ID] = true
+	}
+	check.Text("summary", got.Summary, memory.MaxSummary, false)
+	if err := check.Err(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(got, markdownv1.ReadMemories(slices.Clone(data), written, zone)); diff != "" {
+		t.Errorf("read twice:\n%s", diff)
+	}
+	var b strings.Builder
+	b.WriteString(got.Summary)
+	for _, m := range got.Memories {
+		fmt.Fprintln(&b, m.Content, m.Category, m.Tags, m.Salience, times(m.CreatedAt))
+	}
+	lossless(t, data, b.String(), got.Notes)
+}
+
+func checkLog(t *testing.T, data []byte) {
+	got := markdownv1.ReadLog(data, "2026-02-20", zone)
+	var check memory.Check
+	ids := map[string]bool{}
+	for i, e := range got.Entries {
+		check.Entry(fmt.Sprintf("entries[%d].", i), e)
+		if ids[e.ID] || e.Time == "" {
+			t.Errorf("entry %+v", e)
+		}
+		ids[e.ID] = true
+	}
+	if err := check.Err(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(got, markdownv1.ReadLog(slices.Clone(data), "2026-02-20", zone)); diff != "" {
+		t.Errorf("read twice:\n%s", diff)
+	}
+	var b strings.Builder
+	for _, e := range got.Entries {
+		var section string
+		if raw := e.Extra["section"]; raw != nil {
+			section = unquote(t, raw)
+		}
+		fmt.Fprintln(&b, e.Content, e.Type, e.Category, e.Tool, e.Error, e.Session, section, times(e.At))
+	}
+	lossless(t, data, b.String(), got.Notes)
+}

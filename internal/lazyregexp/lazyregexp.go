@@ -1,0 +1,74 @@
+// Package lazyregexp holds regular expressions that are compiled when they are first used. Some hundred of them
+// compiled at the start cost every command, most of which use none, 20 ms.
+package lazyregexp
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Pattern is a regular expression. It is safe for concurrent use. Its methods are those of regexp.Regexp.
+type Pattern struct {
+	expr     string
+	compiled func() *regexp.Regexp
+}
+
+// New returns the pattern of an expression in the syntax of package regexp. One that is not valid panics when it is
+// first used: each needs a test that uses it.
+func New(expr string) *Pattern {
+	return &Pattern{expr, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+}
+
+// String returns the expression.
+func (p *Pattern) String() string { return p.expr }
+
+// MatchString reports whether s contains a match.
+func (p *Pattern) MatchString(s string) bool { return p.compiled().MatchString(s) }
+
+// FindString returns the leftmost match, "" for none.
+func (p *Pattern) FindString(s string) string { return p.compiled().FindString(s) }
+
+// FindStringIndex returns where the leftmost match begins and ends, nil for none.
+func (p *Pattern) FindStringIndex(s string) []int { return p.compiled().FindStringIndex(s) }
+
+// FindStringSubmatch returns the leftmost match and its groups, nil for none.
+func (p *Pattern) FindStringSubmatch(s string) []string { return p.compiled().FindStringSubmatch(s) }
+
+// FindStringSubmatchIndex returns where the leftmost match and its groups begin and end, nil for none.
+func (p *Pattern) FindStringSubmatchIndex(s string) []int {
+	return p.compiled().FindStringSubmatchIndex(s)
+}
+
+// FindAllString returns the first n matches, all when n is negative.
+func (p *Pattern) FindAllString(s string, n int) []string { return p.compiled().FindAllString(s, n) }
+
+// FindAllStringIndex returns where the first n matches begin and end, all when n is negative.
+func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
+	return p.compiled().FindAllStringIndex(s, n)
+}
+
+// FindAllStringSubmatch returns the first n matches with their groups, all when n is negative.
+func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
+	return p.compiled().FindAllStringSubmatch(s, n)
+}
+
+// FindAllStringSubmatchIndex returns where the first n matches and their groups begin and end, all when n is negative.
+func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return p.compiled().FindAllStringSubmatchIndex(s, n)
+}
+
+// ReplaceAllString replaces all matches by with, in which $1 stands for the first group.
+func (p *Pattern) ReplaceAllString(s, with string) string {
+	return p.compiled().ReplaceAllString(s, with)
+}
+
+// ReplaceAllStringFunc replaces each match by what with makes of it.
+func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) string {
+	return p.compiled().ReplaceAllStringFunc(s, with)
+}
+
+// Split divides s at the matches into at most n parts, all when n is negative.
+func (p *Pattern) Split(s string, n int) []string { return p.compiled().Split(s, n) }
+
+// SubexpIndex returns the number of the group of that name, -1 for none.
+func (p *Pattern) SubexpIndex(name string) int { return p.compiled().SubexpIndex(name) }

@@ -1,0 +1,361 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+)
+
+// SchedulerConfig of a Publisher. Publish, Behind, Now and Logger are required.
+type SchedulerConfig struct {
+	// Publish writes the file that key stands for from the present state. It is called from one goroutine at a time.
+	Publish func(key string) (Written, error)
+	// Outdated lists the keys whose files do not hold the newest state, as far as can be told without the marks: at the
+	// start and before everything is published.
+	Outdated func() ([]string, error)
+	Now      func() time.Time
+	Logger   *slog.Logger
+
+	Quiet    time.Duration // how long a key must go unchanged; 500 ms when 0
+	MaxDelay time.Duration // but no longer than this after its first change; 30 s when 0
+	Deferred time.Duration // the same for changes that are in no hurry; 5 minutes when 0
+	Share    float64       // of the time that publishing one key may take; 0.03 when 0. It goes before MaxDelay.
+}
+
+// ErrBlocked is returned by SchedulerConfig.Publish when a file must not be published for now. Its key then waits,
+// without being tried again, until Invalidate.
+var ErrBlocked = errors.New("is not published until an edit of it is dealt with")
+
+// Written is the result of a publication.
+type Written struct {
+	Revision int64 // of the state that the file holds now
+	Bytes    int64
+}
+
+// Status is the state of publication of one key.
+type Status struct {
+	Key      string
+	Revision int64         // of what was published last, 0 when nothing was since the start
+	At       time.Time     // when that was
+	Bytes    int64         // size of it
+	Duration time.Duration // what it took
+	Pending  bool          // there is something newer to publish
+	Since    time.Time     // when the oldest of it changed; zero when there is none
+	Blocked  bool          // it is not published before an edit of it is dealt with
+	Err      error         // why the last attempt failed, nil when it did not
+}
+
+// Back-off after a failure: it doubles from the first to the last.
+const (
+	firstRetry = time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+// Scheduler publishes files whose state changed, in the background. It is safe for concurrent use.
+//
+// A key is published once it has been quiet for a while, but no later than MaxDelay after its first change: a
+// debounce with an upper bound. Share bounds the fraction of time that one key may take, so that a large file is
+// written less often.
+type Scheduler struct {
+	cfg  SchedulerConfig
+	wake chan struct{} // holds one signal
+
+	publishing sync.Mutex // held during a publication; taken before mu
+
+	mu   sync.Mutex
+	jobs map[string]*job // guarded by mu
+}
+
+// job is the state of one key. Scheduler.mu guards it.
+type job struct {
+	firstChange, lastChange time.Time // oldest and newest urgent mark since the last publication; zero for none
+	deferredSince           time.Time // oldest mark that is in no hurry
+	notBefore               time.Time // because of the share, or of a failure
+	failures                int
+	failureKind             string // of the failure
+	status                  Status
+}
+
+// dirty reports whether there is something to publish.
+func (it *job) dirty() bool { return !it.firstChange.IsZero() || !it.deferredSince.IsZero() }
+
+// since is the time of the oldest unpublished change, zero when there is none.
+func (it *job) since() time.Time {
+	if it.firstChange.IsZero() || !it.deferredSince.IsZero() && it.deferredSince.Before(it.firstChange) {
+		return it.deferredSince
+	}
+	return it.firstChange
+}
+
+// NewScheduler returns a Scheduler that does nothing until Run or PublishAll.
+func NewScheduler(cfg SchedulerConfig) *Scheduler {
+	cfg.Quiet = cmp.Or(cfg.Quiet, 500*time.Millisecond)
+	cfg.MaxDelay = cmp.Or(cfg.MaxDelay, 30*time.Second)
+	cfg.Deferred = cmp.Or(cfg.Deferred, 5*time.Minute)
+	cfg.Share = cmp.Or(cfg.Share, 0.03)
+	return &Scheduler{cfg: cfg, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
+}
+
+// Invalidate says that the state behind key changed, and can be read. It does no I/O.
+func (p *Scheduler) Invalidate(key string) { p.invalidate(key, false) }
+
+// InvalidateDeferred says that something changed that may wait for SchedulerConfig.Deferred.
+func (p *Scheduler) InvalidateDeferred(key string) { p.invalidate(key, true) }
+
+// invalidate records a change. Run is woken only by the first one: a later change moves the time back, which Run
+// notices by itself.
+func (p *Scheduler) invalidate(key string, lazy bool) {
+	now := p.cfg.Now()
+	p.mu.Lock()
+	it := p.jobOf(key)
+	before := it.dirty()
+	switch {
+	case lazy && it.deferredSince.IsZero():
+		it.deferredSince = now
+	case !lazy:
+		before = before && !it.firstChange.IsZero()
+		if it.firstChange.IsZero() {
+			it.firstChange = now
+		}
+		it.lastChange = now
+	}
+	p.mu.Unlock()
+	if !before { // a later mark only moves the time back: Run finds out when it looks
+		p.signal()
+	}
+}
+
+// signal wakes Run. A pending signal is enough.
+func (p *Scheduler) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// jobOf returns the job of a key. p.mu must be held.
+func (p *Scheduler) jobOf(key string) *job {
+	it := p.jobs[key]
+	if it == nil {
+		it = &job{status: Status{Key: key}}
+		p.jobs[key] = it
+	}
+	return it
+}
+
+// Run publishes until ctx ends, which is no error. Failures are logged, once for each kind, and tried again later.
+func (p *Scheduler) Run(ctx context.Context) error {
+	if err := p.invalidateOutdated(); err != nil {
+		p.cfg.Logger.Warn("cannot tell which published files are out of date", "error", err)
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if ctx.Err() != nil {
+			return nil
+		}
+		key, wait := p.next()
+		if key != "" {
+			_ = p.publish(key) // logged there, and kept in the status
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// PublishAll publishes everything that is out of date now, without waiting, whether or not Run is running. It
+// returns the errors of all keys, and ctx's when that ends first. A blocked key is no error. Durable on return.
+func (p *Scheduler) PublishAll(ctx context.Context) error {
+	errs := []error{p.invalidateOutdated()}
+	p.mu.Lock()
+	var keys []string
+	for key, it := range p.jobs {
+		if it.dirty() {
+			keys = append(keys, key)
+		}
+	}
+	p.mu.Unlock()
+	slices.Sort(keys)
+	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			errs = append(errs, err)
+			break
+		}
+		errs = append(errs, p.publish(key))
+	}
+	p.publishing.Lock() // what Run had begun is finished too
+	defer p.publishing.Unlock()
+	return errors.Join(errs...)
+}
+
+// Status lists every key that was changed or published since the start, sorted.
+func (p *Scheduler) Status() []Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]Status, 0, len(p.jobs))
+	for _, it := range p.jobs {
+		s := it.status
+		s.Pending, s.Since = it.dirty(), it.since()
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Key, b.Key) })
+	return list
+}
+
+// invalidateOutdated finds files that are older than the state, which no change reports: after a start, for
+// example.
+func (p *Scheduler) invalidateOutdated() error {
+	keys, err := p.cfg.Outdated()
+	for _, key := range keys {
+		p.Invalidate(key)
+	}
+	return err
+}
+
+// next returns the key whose time has come first, or how long there is nothing to do.
+func (p *Scheduler) next() (string, time.Duration) {
+	now := p.cfg.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var key string
+	var soonest time.Time
+	for k, it := range p.jobs {
+		if !it.dirty() {
+			continue
+		}
+		due := p.due(it)
+		if key == "" || due.Before(soonest) || due.Equal(soonest) && k < key {
+			key, soonest = k, due
+		}
+	}
+	switch {
+	case key == "":
+		return "", p.cfg.Deferred
+	case soonest.After(now):
+		return "", soonest.Sub(now)
+	}
+	return key, 0
+}
+
+// due is when a job may be published.
+func (p *Scheduler) due(it *job) time.Time {
+	var due time.Time
+	if !it.firstChange.IsZero() {
+		due = earlier(it.lastChange.Add(p.cfg.Quiet), it.firstChange.Add(p.cfg.MaxDelay))
+	}
+	if !it.deferredSince.IsZero() {
+		if lazy := it.deferredSince.Add(p.cfg.Deferred); due.IsZero() {
+			due = lazy
+		} else {
+			due = earlier(due, lazy)
+		}
+	}
+	if due.Before(it.notBefore) {
+		return it.notBefore
+	}
+	return due
+}
+
+// earlier is the first of two times.
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// publish publishes one key, unless it was just published.
+func (p *Scheduler) publish(key string) error {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+
+	p.mu.Lock()
+	it := p.jobOf(key)
+	taken := *it
+	if !it.dirty() {
+		p.mu.Unlock()
+		return nil
+	}
+	it.firstChange, it.lastChange, it.deferredSince = time.Time{}, time.Time{}, time.Time{}
+	p.mu.Unlock()
+
+	start := p.cfg.Now()
+	written, err := p.cfg.Publish(key)
+	end := p.cfg.Now()
+
+	defer p.signal() // Run may be waiting for something later
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	it.status.Blocked = errors.Is(err, ErrBlocked)
+	if it.status.Blocked {
+		it.failures, it.failureKind, it.status.Err = 0, "", nil
+		return nil
+	}
+	if err != nil {
+		p.failedLocked(it, taken, end, err)
+		return fmt.Errorf("publish %s: %w", key, err)
+	}
+	if it.failureKind != "" {
+		p.cfg.Logger.Info("publishing works again", "key", key)
+	}
+	took := end.Sub(start)
+	it.failures, it.failureKind = 0, ""
+	it.notBefore = start.Add(time.Duration(float64(took) / p.cfg.Share))
+	it.status = Status{Key: key, Revision: written.Revision, At: end, Bytes: written.Bytes, Duration: took}
+	return nil
+}
+
+// failedLocked restores the changes of a failed publication and schedules the next attempt.
+func (p *Scheduler) failedLocked(it *job, taken job, now time.Time, err error) {
+	if it.firstChange.IsZero() {
+		it.lastChange = taken.lastChange
+	}
+	if !taken.firstChange.IsZero() {
+		it.firstChange = taken.firstChange
+	}
+	if !taken.deferredSince.IsZero() {
+		it.deferredSince = taken.deferredSince
+	}
+	it.notBefore = now.Add(min(firstRetry<<min(it.failures, 20), lastRetry))
+	it.failures++
+	it.status.Err = err
+	kind := failureKindOf(err)
+	known := false
+	for _, other := range p.jobs {
+		known = known || other.failureKind == kind
+	}
+	it.failureKind = kind
+	if !known {
+		p.cfg.Logger.Warn("cannot publish; will try again", "key", it.status.Key, "kind", kind, "error", err)
+	}
+}
+
+// failureKindOf sorts failures, so that each kind is logged once while it lasts.
+func failureKindOf(err error) string {
+	switch {
+	case durable.IsDiskFull(err):
+		return "disk full"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission"
+	case errors.Is(err, ErrNotRegular):
+		return "not a regular file"
+	case errors.Is(err, ErrBusyFile):
+		return "being edited"
+	default:
+		return "other"
+	}
+}

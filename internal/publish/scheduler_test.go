@@ -1,0 +1,189 @@
+package publish_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/publish"
+)
+
+// recorder is what is published to: it notes when, takes its time and fails on demand.
+type recorder struct {
+	mu    sync.Mutex
+	start time.Time
+	log   []string
+	takes time.Duration
+	err   error
+}
+
+func (r *recorder) publish(key string) (publish.Written, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, fmt.Sprintf("%s@%v", key, time.Since(r.start)))
+	time.Sleep(r.takes)
+	return publish.Written{Revision: 7, Bytes: 3}, r.err
+}
+
+func (r *recorder) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+// inBubble runs a Publisher while script marks and waits, and returns what was published when, and what was logged.
+func inBubble(t *testing.T, r *recorder, behind []string, script func(p *publish.Scheduler)) (published, logged string) {
+	t.Helper()
+	var logs bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		r.start = time.Now()
+		p := publish.NewScheduler(publish.SchedulerConfig{
+			Publish:  r.publish,
+			Outdated: func() ([]string, error) { return behind, nil },
+			Now:      time.Now,
+			Logger:   slog.New(slog.NewTextHandler(&logs, nil)),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- p.Run(ctx) }()
+		synctest.Wait()
+		script(p)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return strings.Join(r.log, " "), logs.String()
+}
+
+func TestWhen(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		takes  time.Duration
+		behind []string
+		script func(p *publish.Scheduler)
+		want   string
+	}{
+		{"what is behind at the start", 0, []string{"a", "b"}, func(*publish.Scheduler) { time.Sleep(time.Second) }, "a@500ms b@500ms"},
+		{"after a quiet while", 0, nil, func(p *publish.Scheduler) {
+			for range 4 {
+				p.Invalidate("a")
+				time.Sleep(300 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+		}, "a@1.4s"},
+		{"at last when it is never quiet", 0, nil, func(p *publish.Scheduler) {
+			for range 350 {
+				p.Invalidate("a")
+				time.Sleep(100 * time.Millisecond)
+			}
+		}, "a@30s"},
+		{"no more than its share", 300 * time.Millisecond, nil, func(p *publish.Scheduler) {
+			p.Invalidate("a")
+			time.Sleep(time.Second)
+			p.Invalidate("a")
+			time.Sleep(20 * time.Second)
+		}, "a@500ms a@10.5s"},
+		{"accesses later", 0, nil, func(p *publish.Scheduler) {
+			p.InvalidateDeferred("a")
+			time.Sleep(time.Minute)
+			p.InvalidateDeferred("a")
+			time.Sleep(10 * time.Minute)
+		}, "a@5m0s"},
+		{"accesses along with a change", 0, nil, func(p *publish.Scheduler) {
+			p.InvalidateDeferred("a")
+			time.Sleep(time.Minute)
+			p.Invalidate("a")
+			time.Sleep(10 * time.Minute)
+		}, "a@1m0.5s"},
+		{"all at once", 0, nil, func(p *publish.Scheduler) {
+			p.Invalidate("b")
+			p.InvalidateDeferred("a")
+			if err := p.PublishAll(context.Background()); err != nil {
+				panic(err)
+			}
+			time.Sleep(10 * time.Minute)
+		}, "a@0s b@0s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, logged := inBubble(t, &recorder{takes: tt.takes}, tt.behind, tt.script)
+			if got != tt.want || logged != "" {
+				t.Errorf("published %s, want %s; logged %q", got, tt.want, logged)
+			}
+		})
+	}
+}
+
+func TestFailuresAreTriedAgainAndLoggedOnce(t *testing.T) {
+	r := &recorder{err: fmt.Errorf("write: %w", syscall.ENOSPC)}
+	published, logged := inBubble(t, r, nil, func(p *publish.Scheduler) {
+		p.Invalidate("a")
+		p.Invalidate("b")
+		time.Sleep(9 * time.Second)
+		s := p.Status()
+		if len(s) != 2 || !errors.Is(s[0].Err, syscall.ENOSPC) || !s[0].Pending {
+			t.Errorf("status %+v", s)
+		}
+		if err := p.PublishAll(t.Context()); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("PublishAll: %v", err)
+		}
+		r.fail(nil)
+		time.Sleep(time.Hour)
+		if s := p.Status(); s[0].Err != nil || s[0].Pending || s[0].Revision != 7 {
+			t.Errorf("status %+v", s)
+		}
+	})
+	want := "a@500ms b@500ms a@1.5s b@1.5s a@3.5s b@3.5s a@7.5s b@7.5s a@9s b@9s a@25s b@25s"
+	if published != want {
+		t.Errorf("published %s\n     want %s", published, want)
+	}
+	if n := strings.Count(logged, "level=WARN"); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, logged)
+	}
+	if !strings.Contains(logged, "publishing works again") {
+		t.Errorf("the end of it was not logged:\n%s", logged)
+	}
+}
+
+func TestPublishAllStopsWithItsContext(t *testing.T) {
+	r := &recorder{}
+	p := publish.NewScheduler(publish.SchedulerConfig{Publish: r.publish, Outdated: func() ([]string, error) { return []string{"a"}, nil }, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.PublishAll(ctx); !errors.Is(err, context.Canceled) || len(r.log) > 0 {
+		t.Errorf("got %v after %v", err, r.log)
+	}
+}
+
+// A key that is held is neither a failure nor tried again, until it is marked.
+func TestHeldWaitsForAMark(t *testing.T) {
+	r := &recorder{err: fmt.Errorf("memory.json %w", publish.ErrBlocked)}
+	published, logged := inBubble(t, r, nil, func(p *publish.Scheduler) {
+		p.Invalidate("a")
+		time.Sleep(time.Hour)
+		if s := p.Status(); len(s) != 1 || !s[0].Blocked || s[0].Err != nil || s[0].Pending {
+			t.Errorf("status %+v", s)
+		}
+		p.Invalidate("a")
+		if err := p.PublishAll(t.Context()); err != nil {
+			t.Errorf("PublishAll: %v", err)
+		}
+		r.fail(nil)
+		p.Invalidate("a")
+		time.Sleep(time.Second)
+		if s := p.Status(); s[0].Blocked || s[0].Revision != 7 {
+			t.Errorf("status %+v", s)
+		}
+	})
+	if want := "a@500ms a@1h0m0s a@1h0m0.5s"; published != want || logged != "" {
+		t.Errorf("published %s, want %s; logged %q", published, want, logged)
+	}
+}

@@ -1,0 +1,279 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// change is one thing that an edit adds (no base), changes, or removes (no theirs).
+type change[T any] struct {
+	base, theirs *T   // the state that the edit started from, the edit
+	redacted     bool // something was taken out of theirs
+}
+
+// redacted returns changes without what must not be stored. Looking for that takes long, so it is done before a
+// transaction.
+func redacted[T any](changes []change[T], clean func(T) (*T, bool)) []change[T] {
+	for i, c := range changes {
+		if c.theirs != nil {
+			changes[i].theirs, changes[i].redacted = clean(*c.theirs)
+		}
+	}
+	return changes
+}
+
+// cleanMemory returns a copy of m without secrets, and whether there were any.
+func cleanMemory(m memory.Memory) (*memory.Memory, bool) {
+	c := m.Clone()
+	return c, memorysvc.Redact(c)
+}
+
+// cleanEntry returns e without secrets, and whether there were any.
+func cleanEntry(e memory.Entry) (*memory.Entry, bool) {
+	found := false
+	for _, text := range []*string{&e.Content, &e.Tool, &e.Error} {
+		clean, changed := memorysvc.RedactText(*text)
+		*text, found = clean, found || changed
+	}
+	return &e, found
+}
+
+// conflict is a part of an edit that was not adopted, because it would bring back or destroy something that changed
+// since.
+type conflict struct {
+	kind string // "memory", "entry", "log"
+	id   string
+	why  string // for people
+}
+
+// prefix begins the detail of a conflict. Accepting the edit later finds the thing by it.
+func (c conflict) prefix() string { return c.kind + " " + c.id + ": " }
+
+// String is the detail of the conflict, for people and for the record of the edit.
+func (c conflict) String() string { return c.prefix() + c.why }
+
+// counts what an edit did.
+type counts struct {
+	added, changed, removed, redacted int
+	conflicts                         []conflict // left as they were
+}
+
+// conflict records that a thing was left as it is.
+func (t *counts) conflict(kind, id, format string, args ...any) {
+	t.conflicts = append(t.conflicts, conflict{kind, id, fmt.Sprintf(format, args...)})
+}
+
+// details lists the conflicts for the record of the edit.
+func (t *counts) details() (out []string) {
+	for _, c := range t.conflicts {
+		out = append(out, c.String())
+	}
+	return out
+}
+
+// String is "2 added, 1 removed".
+func (t *counts) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{t.added, "added"}, {t.changed, "changed"}, {t.removed, "removed"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing but what the file says of itself"
+	}
+	return strings.Join(parts, ", ")
+}
+
+const nothingLeft = "holds nothing but what must not be stored"
+
+// merger applies changes of memories inside a transaction.
+type merger struct {
+	tx          *store.Tx
+	counts      *counts
+	partial     bool // the file is of a program that does not know everything
+	hasAccesses bool // the base has the accesses of its time
+	// force takes over what would be a conflict, for these ids; all when it holds "*".
+	force map[string]bool
+	// before finds a memory as it was when the file was made, in any state; nil when it was not there.
+	before func(id string) *memory.Memory
+}
+
+// forces reports whether a person decided that the edit wins for this memory.
+func (a *merger) forces(id string) bool { return a.force["*"] || a.force[id] }
+
+// apply merges one change.
+func (a *merger) apply(c change[memory.Memory]) error {
+	if c.theirs == nil {
+		return a.removed(c.base)
+	}
+	ours := a.tx.Memory(c.theirs.ID)
+	switch {
+	case c.theirs.Content == "":
+		a.counts.conflict("memory", c.theirs.ID, nothingLeft)
+		return nil
+	case c.base != nil && ours == nil && !a.forces(c.theirs.ID):
+		a.counts.conflict("memory", c.theirs.ID, "changed in the edit, but removed since")
+		return nil
+	case ours == nil:
+		return a.added(c)
+	case !ours.IsActive():
+		return a.inactive(c, ours)
+	}
+	return a.mergeInto(c, ours, "")
+}
+
+// removed retires a memory, as forgetting by a user does.
+func (a *merger) removed(base *memory.Memory) error {
+	ours := a.tx.Memory(base.ID)
+	if ours == nil || !ours.IsActive() {
+		return nil
+	}
+	if names := differing(memoryFields(base, ours), base, ours); len(names) > 0 && !a.forces(base.ID) {
+		a.counts.conflict("memory", base.ID, "removed in the edit, but changed since (%s)", strings.Join(names, ", "))
+		return nil
+	}
+	if !a.tx.IsForgotten(ours.Content) {
+		a.tx.Forget(ours.Content)
+	}
+	c := ours.Clone()
+	c.Status = memory.Retired
+	a.counts.removed++
+	return a.tx.Put(c)
+}
+
+// added stores a memory, as an explicit save by a user does.
+func (a *merger) added(c change[memory.Memory]) error {
+	m := c.theirs.Clone()
+	equal := a.tx.Equal(m.Category, m.Content)
+	switch {
+	case equal == nil || a.forces(m.ID):
+	case equal.Expired(a.tx.Now()):
+		return a.mergeInto(change[memory.Memory]{theirs: m, redacted: c.redacted}, equal, "")
+	default:
+		names := slices.DeleteFunc(
+			differing(memoryFields(m, equal), m, equal),
+			func(s string) bool { return s == "created_at" || s == "source" },
+		)
+		if len(names) > 0 {
+			a.counts.conflict(
+				"memory",
+				m.ID,
+				"says the same as memory %s, which stays as it is (%s)",
+				equal.ID,
+				strings.Join(names, ", "),
+			)
+		}
+		return nil
+	}
+	a.counts.count(&a.counts.added, c.redacted)
+	if m.IsActive() {
+		a.tx.Unforget(m.Content)
+	}
+	return a.tx.Put(m)
+}
+
+// inactive decides about a memory of the file that is retired or superseded by now.
+func (a *merger) inactive(c change[memory.Memory], ours *memory.Memory) error {
+	id := ours.ID
+	was := a.before(id)
+	// Somebody who had it retired before him and wrote it into the file wants it back. One who had it active, or
+	// may have had, did not know.
+	wanted := !a.partial && c.base == nil && was != nil && !was.IsActive()
+	switch {
+	case !c.theirs.IsActive():
+		return a.mergeInto(c, ours, "")
+	case wanted || a.forces(id):
+		c.base = nil
+		if err := a.detach(ours); err != nil {
+			return err
+		}
+		return a.mergeInto(c, ours, memory.Active)
+	case c.base == nil:
+		a.counts.conflict("memory", id, "added in the edit, but it was retired")
+	default:
+		a.counts.conflict("memory", id, "changed in the edit, but retired since (%s)",
+			strings.Join(differing(memoryFields(c.base, c.theirs), c.base, c.theirs), ", "))
+	}
+	return nil
+}
+
+// detach removes a memory from the list of what its successor superseded.
+func (a *merger) detach(m *memory.Memory) error {
+	successor := a.tx.Memory(m.SupersededBy)
+	if successor == nil || !slices.Contains(successor.Supersedes, m.ID) {
+		return nil
+	}
+	c := successor.Clone()
+	c.Supersedes = slices.DeleteFunc(c.Supersedes, func(id string) bool { return id == m.ID })
+	if len(c.Supersedes) == 0 {
+		c.Supersedes = nil
+	}
+	return a.tx.Put(c)
+}
+
+// mergeInto merges a memory of the file into ours and stores the result when it differs. A status overrides the
+// merged one.
+func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status memory.Status) error {
+	theirs := c.theirs
+	if theirs.CreatedAt.IsZero() || a.partial && c.base == nil {
+		copied := *theirs
+		theirs = &copied
+		if theirs.CreatedAt.IsZero() {
+			theirs.CreatedAt = ours.CreatedAt
+		}
+		if a.partial && c.base == nil {
+			fillIn(memoryFields(theirs, ours), ours, theirs)
+		}
+	}
+	out := ours.Clone()
+	merge(memoryFields(c.base, theirs, ours), c.base, theirs, ours, out)
+	if c.base != nil && a.hasAccesses && accessesEdited(c.base, theirs, ours) {
+		out.AccessCount, out.LastAccessed = theirs.AccessCount, theirs.LastAccessed
+	}
+	if status != "" {
+		out.Status, out.SupersededBy = status, ""
+	}
+	if len(differing(memoryFields(out, ours), out, ours)) == 0 && out.AccessCount == ours.AccessCount &&
+		out.LastAccessed.Equal(ours.LastAccessed) {
+		return nil
+	}
+	switch {
+	case ours.IsActive() && out.Status == memory.Retired:
+		if !a.tx.IsForgotten(out.Content) {
+			a.tx.Forget(out.Content)
+		}
+	case out.IsActive() && (out.Content != ours.Content || !ours.IsActive()):
+		a.tx.Unforget(out.Content)
+	}
+	a.counts.count(&a.counts.changed, c.redacted)
+	return a.tx.Put(out)
+}
+
+// accessesEdited reports whether the edit changed the accesses. The daemon counts accesses without a new revision,
+// so a file may hold any count between that of its base and the present one.
+func accessesEdited(base, theirs, ours *memory.Memory) bool {
+	low, high := min(base.AccessCount, ours.AccessCount), max(base.AccessCount, ours.AccessCount)
+	first, last := base.LastAccessed, ours.LastAccessed
+	if last.Before(first) {
+		first, last = last, first
+	}
+	at := theirs.LastAccessed
+	return theirs.AccessCount < low || theirs.AccessCount > high || at.Before(first) && !at.IsZero() || at.After(last)
+}
+
+// count adds one to n, and counts a redaction.
+func (t *counts) count(n *int, redacted bool) {
+	*n++
+	if redacted {
+		t.redacted++
+	}
+}

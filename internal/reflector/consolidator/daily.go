@@ -1,0 +1,81 @@
+package consolidator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// appendDaily appends the candidate to today's log. With Request.Later the entry is marked as pending, and Run is
+// woken.
+func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
+	at := s.now().In(s.location)
+	day := at.Format(memory.DateLayout)
+	same, err := s.findLogged(req, day)
+	if err != nil {
+		return Decision{}, err
+	}
+	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryAutoExtract,
+		Content: req.Content, Category: req.Category, Session: req.Session}
+	reason := guard.ReasonLogged
+	if req.Later {
+		if e.Extra, err = pendingExtra(req); err != nil {
+			return Decision{}, err
+		}
+		reason = ReasonPending
+	}
+	d, err := s.update(ctx, req, meta, &Decision{DecidedBy: ByRules}, &guard.Item{},
+		func(tx *store.Tx) ([]journal.Outcome, error) {
+			o := journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: reason}
+			switch {
+			case strings.TrimSpace(redact.WithoutMarkers(req.Content)) == "":
+				o = journal.Outcome{Status: journal.Rejected, Reason: guard.ReasonSecret}
+			case tx.IsForgotten(req.Content):
+				o = journal.Outcome{Status: journal.Rejected, Reason: guard.ReasonForgotten}
+			case same != "":
+				o = journal.Outcome{ID: same, Status: journal.Duplicate, Reason: guard.ReasonExactDuplicate}
+			}
+			if req.DryRun {
+				return []journal.Outcome{o}, errDryRun
+			}
+			if o.Status == journal.Applied {
+				if err := guard.Apply(tx, guard.Plan{Space: req.Space, Session: req.Session,
+					Entries: []guard.DatedEntry{{Date: day, Entry: e}}}); err != nil {
+					return nil, err
+				}
+			}
+			tx.Report(o)
+			return nil, nil
+		})
+	if d.Reason == ReasonPending {
+		d.Action, d.Pending, d.DecidedBy = guard.Noop, true, ""
+		s.wakeRun()
+	}
+	return d, err
+}
+
+// findLogged returns the id of the day's entry with the same content, "" if there is none.
+func (s *Service) findLogged(req Request, day string) (string, error) {
+	_, entries, err := s.store.Space(req.Space).Log(day)
+	if errors.Is(err, memory.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the log of %s: %w", day, err)
+	}
+	want := memory.Normalize(req.Content)
+	for _, e := range entries {
+		if e.Type == memory.EntryAutoExtract && memory.Normalize(e.Content) == want {
+			return e.ID, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,192 @@
+package guard
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Neighbour is a known memory similar to a candidate. Score is 0 to 1; 1 means the same text.
+type Neighbour struct {
+	Memory *memory.Memory
+	Score  float64
+}
+
+// nearDuplicate is the score from which two texts with equal protected tokens count as duplicates.
+const nearDuplicate = 0.95
+
+// Reasons of UPDATEs by Decide.
+const (
+	// the same slot has a new value
+	ReasonChangedValue = "CHANGED_VALUE"
+	// the same statement with another polarity
+	ReasonContradicted = "CONTRADICTED"
+	// the same statement with more detail
+	ReasonRefined = "REFINED"
+)
+
+// Decide chooses an action for the candidate c.Memory among similar memories, by rules only: NOOP if one says the
+// same, UPDATE of the one that it corrects, refines or contradicts, else ADD. c.Reason is kept for an ADD. When in
+// doubt it returns an ADD, because a duplicate is easier to repair than a lost memory.
+func Decide(c Item, near []Neighbour) Item {
+	c.Action = Add
+	near = slices.Clone(near)
+	slices.SortStableFunc(near, func(a, b Neighbour) int { return cmp.Compare(b.Score, a.Score) })
+	mine := parseClaim(c.Memory.Content)
+	for _, n := range near {
+		if n.Memory == nil || !n.Memory.IsActive() {
+			continue
+		}
+		other := parseClaim(n.Memory.Content)
+		if memory.Normalize(n.Memory.Content) == memory.Normalize(c.Memory.Content) &&
+			n.Memory.Category == cmp.Or(c.Memory.Category, memory.General) {
+			return decideOn(c, n.Memory, Noop, ReasonExactDuplicate, nil)
+		}
+		if n.Score >= nearDuplicate && sameTokens(mine.tokens, other.tokens) && mine.slot == other.slot &&
+			mine.value == other.value {
+			return decideOn(c, n.Memory, Noop, ReasonNearDuplicate, nil)
+		}
+	}
+	for _, n := range near {
+		if n.Memory == nil || !n.Memory.IsActive() {
+			continue
+		}
+		if item, ok := reviseTarget(c, mine, n.Memory); ok {
+			return item
+		}
+	}
+	return c
+}
+
+// decideOn returns c with an action on target.
+func decideOn(c Item, target *memory.Memory, action Action, why string, replaces []string) Item {
+	c.Action, c.Target, c.TargetRevision, c.Reason, c.Replaces = action, target.ID, target.Revision, why, replaces
+	if action == Update {
+		c.Memory.Category = "" // an update does not move the memory to another category
+		c.Memory.Salience = max(c.Memory.Salience, target.Salience)
+	}
+	return c
+}
+
+// reviseTarget makes c an UPDATE of target or a NOOP if both are about the same. ok is false if they are not.
+func reviseTarget(c Item, mine parsedClaim, target *memory.Memory) (Item, bool) {
+	other := parseClaim(target.Content)
+	if mine.slot != "" && mine.slot == other.slot {
+		switch {
+		case mine.value == other.value && mine.tokens.Negations == other.tokens.Negations:
+			if refines(c.Memory.Content, target.Content, mine, other) {
+				return decideOn(c, target, Update, ReasonRefined, nil), true
+			}
+			return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true
+		case mine.value == "", mine.slot != "user.name" && other.value != "" && containsWord(other.value, mine.value):
+			return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true // the known text says more
+		case other.value != "" && strings.HasPrefix(mine.slot, "project.") &&
+			valueKind(mine.value) != valueKind(other.value):
+			return c, false // "runs on Fly.io" and "runs on Tuesday" do not contradict each other
+		case mine.value != other.value:
+			return decideOn(c, target, Update, ReasonChangedValue,
+				replacedTokens(other.tokens, mine.tokens, other.value)), true
+		}
+	}
+	if mine.tokens.Negations != other.tokens.Negations && slices.Equal(mine.words, other.words) && len(mine.words) > 1 {
+		return decideOn(c, target, Update, ReasonContradicted, []string{negationToken}), true
+	}
+	if repeats(mine, other) {
+		return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true
+	}
+	if mine.tokens.Negations == other.tokens.Negations && len(other.words) > 1 &&
+		refines(c.Memory.Content, target.Content, mine, other) {
+		return decideOn(c, target, Update, ReasonRefined, nil), true
+	}
+	return c, false
+}
+
+// repeatedWords is the minimum length of a statement that counts as a repetition when another one contains it.
+const repeatedWords = 4
+
+// repeats reports whether other contains all words of mine in order, so that mine adds nothing.
+func repeats(mine, other parsedClaim) bool {
+	if mine.slot != "" || mine.hasHan || other.hasHan || len(mine.words) < repeatedWords ||
+		2*len(mine.words) < len(other.words) {
+		return false
+	}
+	for n := range mine.tokens.Names {
+		if !other.tokens.Names[n] {
+			return false
+		}
+	}
+	return mine.tokens.Negations == other.tokens.Negations && containsInOrder(other.words, mine.words)
+}
+
+// refines reports whether text contains all of old and at most three times as many words. Chinese text must contain
+// old literally: single characters in order prove nothing.
+func refines(text, old string, mine, other parsedClaim) bool {
+	if len(mine.words) <= len(other.words) || len(other.words) == 2 && !extendsText(text, old) ||
+		len(mine.words) > 3*len(other.words) {
+		return false
+	}
+	if other.hasHan {
+		return strings.Contains(memory.Normalize(text), memory.Normalize(old))
+	}
+	return containsInOrder(mine.words, other.words)
+}
+
+// continuation starts an addition that leaves a very short statement true.
+var continuation = lazyregexp.New(`^(?:,? (?:with|via|behind|and|on|in|as|from|since)\b|，)`)
+
+// extendsText reports whether text is old followed by a continuation.
+func extendsText(text, old string) bool {
+	rest, ok := strings.CutPrefix(memory.Normalize(text), memory.Normalize(old))
+	return ok && continuation.MatchString(rest)
+}
+
+// replacedTokens returns the protected tokens of the old value that the new statement lacks. Only these are replaced
+// on purpose.
+func replacedTokens(old, now protectedTokens, oldValue string) (out []string) {
+	for n := range old.Numbers {
+		if !now.Numbers[n] && strings.Contains(oldValue, n) {
+			out = append(out, n)
+		}
+	}
+	for n := range old.Names {
+		if !now.Names[n] && strings.Contains(oldValue, n) {
+			out = append(out, n)
+		}
+	}
+	if protectedTokensOf(oldValue).Negations > 0 {
+		out = append(out, negationToken)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// sameTokens reports whether both have the same protected tokens.
+func sameTokens(a, b protectedTokens) bool {
+	return a.Negations == b.Negations && sameKeys(a.Numbers, b.Numbers) && sameKeys(a.Names, b.Names)
+}
+
+// sameKeys reports whether both sets are equal.
+func sameKeys(a, b map[string]bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k := range a {
+		if !b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// containsInOrder reports whether b is a subsequence of a.
+func containsInOrder(a, b []string) bool {
+	for _, w := range a {
+		if len(b) > 0 && w == b[0] {
+			b = b[1:]
+		}
+	}
+	return len(b) == 0
+}

@@ -1,0 +1,150 @@
+package guard_test
+
+import (
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+)
+
+func TestDecide(t *testing.T) {
+	for _, tt := range []struct {
+		old, candidate string
+		score          float64
+		want           guard.Action
+		why            string
+	}{
+		{"The user prefers tabs", "The user prefers tabs.", 1, guard.Noop, guard.ReasonExactDuplicate},
+		{"The user prefers tabs in Go code", "The user prefers tabs in the Go code", 0.97, guard.Noop,
+			guard.ReasonNearDuplicate},
+		{"We use Postgres 14", "We use Postgres 15", 0.97, guard.Update, guard.ReasonChangedValue},
+		{"We use Postgres", "We use Postgres 15", 0.7, guard.Update, guard.ReasonChangedValue},
+		{"We use Postgres 15", "We use Postgres", 0.7, guard.Noop, guard.ReasonNearDuplicate},
+		{"We use Postgres 14", "We use Redis 7", 0.5, guard.Add, ""},
+		{"We use Redis", "We use Postgres", 0.5, guard.Add, ""},
+		{"We use Redis for caching", "We use Memcached for caching", 0.7, guard.Update, guard.ReasonChangedValue},
+		{"The user prefers tabs", "The user prefers spaces", 0.6, guard.Update, guard.ReasonChangedValue},
+		{"The user prefers tabs", "The user prefers dark mode", 0.6, guard.Add, ""},
+		{"The user prefers Python", "The user prefers Berlin", 0.6, guard.Add, ""},
+		{"The user prefers tabs over spaces", "The user prefers spaces over tabs", 0.97, guard.Update,
+			guard.ReasonChangedValue},
+		{"The user prefers Go for services", "The user prefers Rust for services", 0.7, guard.Update,
+			guard.ReasonChangedValue},
+		{"The user's name is Tom", "The user's name is Tim", 0.7, guard.Update, guard.ReasonChangedValue},
+		{"The user's name is Tim", "The user's name is Timothy", 0.7, guard.Update, guard.ReasonChangedValue},
+		{"The user lives in Berlin", "I live in Hamburg", 0.5, guard.Update, guard.ReasonChangedValue},
+		{"The user works at Acme as an engineer", "The user works at Acme", 0.8, guard.Noop, guard.ReasonNearDuplicate},
+		{"The user works at Acme", "The user works at Globex", 0.8, guard.Update, guard.ReasonChangedValue},
+		{"The user likes tea", "The user does not like tea", 0.9, guard.Update, guard.ReasonContradicted},
+		{"The user does not like tea", "The user likes tea", 0.9, guard.Update, guard.ReasonContradicted},
+		{"The user likes long walks on the beach", "The user likes long walks on the beach at sunset", 0.8,
+			guard.Update, guard.ReasonRefined},
+		{"The user likes tea", "The user likes coffee", 0.6, guard.Update, guard.ReasonChangedValue},
+		{"The user likes hiking", "The user likes chess", 0.6, guard.Add, ""},
+		{"Our database is Postgres", "Our database is MySQL", 0.6, guard.Update, guard.ReasonChangedValue},
+		{"The API is at https://a.example.com", "The API is at https://b.example.com", 0.8, guard.Update,
+			guard.ReasonChangedValue},
+		{"The API is slow on Mondays", "The API is at https://b.example.com", 0.4, guard.Add, ""},
+		{"用户叫张三", "用户叫李四", 0.5, guard.Update, guard.ReasonChangedValue},
+		{"用户住在北京", "用户住在上海", 0.6, guard.Update, guard.ReasonChangedValue},
+		{"用户住在北京海淀", "用户住在北京", 0.8, guard.Noop, guard.ReasonNearDuplicate},
+		{"用户喜欢喝茶", "用户不喜欢喝茶", 0.9, guard.Update, guard.ReasonContradicted},
+		{"用户喜欢喝茶", "用户喜欢喝茶，尤其是龙井茶", 0.7, guard.Update, guard.ReasonRefined},
+		{"用户喜欢茶", "用户喜欢喝奶茶和果汁", 0.6, guard.Add, ""},
+		{"用户喜欢爬山", "用户喜欢下棋", 0.6, guard.Add, ""},
+		{"项目用的是 Postgres 14", "项目用的是 Postgres 15", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"我们的数据库是 MySQL", "我们的数据库是 Postgres", 0.7, guard.Update, guard.ReasonChangedValue},
+		{"用户在腾讯工作", "用户在阿里工作", 0.7, guard.Update, guard.ReasonChangedValue},
+		{"Deploys run on Fly.io", "Deployment runs on Render", 0.6, guard.Update, guard.ReasonChangedValue},
+		// an unknown subject is never overwritten
+		{"The build needs Node 18", "The build needs Node 20", 0.96, guard.Add, ""},
+	} {
+		t.Run(tt.old+" / "+tt.candidate, func(t *testing.T) {
+			old := &memory.Memory{ID: "m1", Revision: 7, Category: memory.General, Content: tt.old,
+				Status: memory.Active}
+			view := fakeView{"m1": old}
+			c := guard.Item{Memory: memory.Memory{Content: tt.candidate, Category: memory.General}}
+			got := guard.Decide(c, []guard.Neighbour{{Memory: old, Score: tt.score}})
+			if got.Action != tt.want || got.Reason != tt.why {
+				t.Fatalf("got %s %s, want %s %s", got.Action, got.Reason, tt.want, tt.why)
+			}
+			accepted, rejected := guard.Guard(guard.Plan{Items: []guard.Item{got}}, view)
+			if len(rejected) != 0 || accepted.Items[0].Action != tt.want {
+				t.Errorf("the guard disagrees: %+v %+v", accepted.Items, rejected)
+			}
+		})
+	}
+}
+
+func TestDecideNeverReachesForInactiveMemories(t *testing.T) {
+	old := &memory.Memory{ID: "m1", Category: memory.General, Content: "We use Postgres 14", Status: memory.Retired}
+	got := guard.Decide(guard.Item{Memory: memory.Memory{Content: "We use Postgres 14", Category: memory.General}},
+		[]guard.Neighbour{{old, 1}})
+	if got.Action != guard.Add {
+		t.Errorf("got %s", got.Action)
+	}
+}
+
+// TestDecideRefinements: a statement about the same subject changes the memory that is there, one about another is new.
+func TestDecideRefinements(t *testing.T) {
+	for _, tt := range []struct {
+		old, candidate string
+		want           guard.Action
+	}{
+		{"The staging database is Postgres 15", "The staging database is Postgres 16", guard.Update},
+		{"The staging db is Postgres 15", "Our staging database is now Postgres 16", guard.Update},
+		{"The production database is Postgres 15", "The staging database is Postgres 15", guard.Add},
+		{"The production database is Postgres 15", "The database is Postgres 16", guard.Add},
+		{"The staging database is Postgres 15", "The staging database is down", guard.Add},
+		{"The staging database is Postgres 15", "The staging database is backed up every night", guard.Add},
+		{"The staging database is Postgres 15", "The staging server is eu-2", guard.Add},
+		{"The staging database is Postgres 15", "The staging database runs on perch", guard.Add},
+		{"deploys run on Tuesday", "deploys run on Thursday", guard.Update},
+		{"Deploys run on Tuesdays", "Deploys happen on Thursdays", guard.Update},
+		{"Deploys run on Fly.io", "Deploys run on Thursday", guard.Add},
+		{"Deploys run on Tuesday", "Backups run on Thursday", guard.Add},
+		{"The API port is 8443", "The API port is 9443", guard.Update},
+		{"The API listens on port 8443", "The API listens on port 9443", guard.Update},
+		{"The API port is 8443", "The metrics port is 9443", guard.Add},
+		{"We use Postgres", "We use Postgres 16 with pgvector", guard.Update},
+		{"We use Postgres", "We use Postgres with pgvector", guard.Update},
+		{"We use Postgres 16 with pgvector", "We use Postgres 16", guard.Noop},
+		{"We use Redis", "We use Redis Sentinel", guard.Add},
+		{"I prefer tabs", "I prefer spaces", guard.Update},
+		{"The user prefers tabs", "The user prefers spaces", guard.Update},
+		{"I prefer tabs", "My colleague prefers spaces", guard.Add},
+		{"The user lives in Berlin", "I moved to Lisbon", guard.Update},
+		{"The user prefers small commits with an imperative subject line, no emoji in commit messages",
+			"The user likes small commits with imperative subjects and no emoji in the commit messages", guard.Noop},
+		{"The user prefers small commits with an imperative subject line, no emoji in commit messages",
+			"The user likes small commits with a long body", guard.Add},
+		{"The user likes tea", "The user likes tea ceremonies", guard.Add},
+
+		{"我住在北京", "我搬到上海了", guard.Update},
+		{"用户住在北京", "用户住在上海", guard.Update},
+		{"用户住在北京", "用户在上海出差", guard.Add},
+		{"测试环境的数据库是 Postgres 15", "测试环境的数据库是 Postgres 16", guard.Update},
+		{"测试数据库是 Postgres 15", "测试环境的数据库升级到 Postgres 16 了", guard.Update},
+		{"生产数据库是 Postgres 15", "测试数据库是 Postgres 15", guard.Add},
+		{"生产数据库是 Postgres 15", "生产数据库挂了", guard.Add},
+		{"我们周二发版", "我们周四发版", guard.Update},
+		{"接口端口是 8443", "接口端口是 9443", guard.Add}, // which port this is is not understood
+		{"我们的端口是 8443", "我们的端口改成了 9443", guard.Update},
+		{"我们用 Postgres", "我们用 Postgres 16，带 pgvector", guard.Update},
+		{"用户喜欢用空格", "用户喜欢用制表符", guard.Update},
+		{"用户喜欢用空格", "用户的同事喜欢用制表符", guard.Add},
+	} {
+		t.Run(tt.old+" / "+tt.candidate, func(t *testing.T) {
+			old := &memory.Memory{ID: "m1", Revision: 7, Category: memory.Facts, Content: tt.old, Status: memory.Active}
+			got := guard.Decide(guard.Item{Memory: memory.Memory{Content: tt.candidate, Category: memory.Facts}},
+				[]guard.Neighbour{{Memory: old, Score: 0.8}})
+			if got.Action != tt.want || tt.want != guard.Add && (got.Target != "m1" || got.TargetRevision != 7) {
+				t.Fatalf("got %s %s of %q, want %s", got.Action, got.Reason, got.Target, tt.want)
+			}
+			_, rejected := guard.Guard(guard.Plan{Items: []guard.Item{got}}, fakeView{"m1": old})
+			if len(rejected) != 0 {
+				t.Errorf("the guard refuses it: %+v", rejected)
+			}
+		})
+	}
+}

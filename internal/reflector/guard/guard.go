@@ -1,0 +1,379 @@
+// Package guard is the only way in which learning changes memories. Rules or a language model propose a Plan; Guard
+// decides which items are allowed, and Apply writes them in one store operation.
+//
+// An UPDATE must not lose a number, a name or a negation of the old text, because these carry its meaning and a
+// rewording rarely drops them on purpose. Items that would lose one, and other doubtful items, are left to a person
+// as review items (see package review). Guards for a model's proposals are stricter than those for rules. The package
+// makes no proposals and calls no model.
+package guard
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
+)
+
+// Guard splits p into accepted and rejected items. Accepted items are redacted, and an ADD of a known text has become
+// a NOOP; all entries are accepted. Neither p nor the memories of view are changed.
+func Guard(p Plan, view View) (accepted Plan, rejected []Rejection) {
+	accepted = p
+	accepted.Items = nil
+	for i, v := range evaluate(p, view) {
+		if v.reject != "" {
+			rejected = append(rejected, Rejection{Index: i, Item: v.item, Reason: v.reject})
+			continue
+		}
+		accepted.Items = append(accepted.Items, v.item)
+	}
+	accepted.Entries = cleanEntries(p.Entries)
+	return accepted, rejected
+}
+
+// verdict is the decision about one item.
+type verdict struct {
+	item Item
+	// the memory to store, nil for NOOP
+	after  *memory.Memory
+	reject string
+	// of a NOOP, for its outcome
+	reason string
+}
+
+// guardRun evaluates the items of one plan in order. It keeps the effects of earlier items, which the view does not
+// show yet.
+type guardRun struct {
+	view       View
+	source     string
+	operations int
+	// number of memories that the model's items would retire
+	retired int
+
+	// a person accepted the item, so no review reason applies
+	byPerson bool
+
+	// ids of memories that earlier items change
+	targets map[string]bool
+	// target id by equalKey; "" for a new memory
+	added map[string]string
+}
+
+// evaluate returns one verdict per item of p, in order.
+func evaluate(p Plan, view View) []verdict {
+	b := &guardRun{view: view, source: cmp.Or(p.Source, memory.SourceReflection), retired: countModelRetired(p),
+		targets: map[string]bool{}, added: map[string]string{}}
+	verdicts := make([]verdict, len(p.Items))
+	for i, item := range p.Items {
+		if item.Action != Noop && b.operations == MaxItems {
+			verdicts[i] = verdict{item: item, reject: ReasonTooMany}
+			continue
+		}
+		item.Memory = *item.Memory.Clone()
+		v := b.evaluateItem(item)
+		if v.reject == "" && v.item.Action != Noop {
+			b.operations++
+			b.record(v)
+		}
+		verdicts[i] = v
+	}
+	return verdicts
+}
+
+// equalKey is the same for memories that may not exist twice in a space.
+func equalKey(m *memory.Memory) string { return m.Category + "\x00" + memory.Normalize(m.Content) }
+
+// record keeps the effect of an accepted item for later ones.
+func (b *guardRun) record(v verdict) {
+	if v.item.Target != "" {
+		b.targets[v.item.Target] = true
+	}
+	if v.item.Action != Delete {
+		b.added[equalKey(v.after)] = v.item.Target
+	}
+}
+
+// evaluateItem decides about one item without recording it.
+func (b *guardRun) evaluateItem(item Item) verdict {
+	switch item.Action {
+	case Noop:
+		reason := cmp.Or(item.Reason, ReasonUnchanged)
+		return verdict{item: item, reason: reason}
+	case Add:
+		return b.add(item)
+	case Update, Delete:
+		target, reason := b.target(item)
+		if reason != "" {
+			return verdict{item: item, reject: reason}
+		}
+		if item.Action == Delete {
+			if reason := b.checkRetire(item, target); reason != "" {
+				return verdict{item: item, reject: reason}
+			}
+			after := target.Clone()
+			after.Status = memory.Retired
+			return verdict{item: item, after: after}
+		}
+		return b.update(item, target)
+	}
+	return verdict{item: item, reject: ReasonUnknownAction}
+}
+
+// checkRetire returns why an item must not retire target, "" if it may.
+func (b *guardRun) checkRetire(item Item, target *memory.Memory) string {
+	switch {
+	case !item.Model || b.byPerson:
+		return ""
+	case b.retired > maxModelRetired:
+		return ReasonManyRetired
+	}
+	return modelReviewReason(item, target)
+}
+
+// target returns the memory that an item changes, or the reason why it must not.
+func (b *guardRun) target(item Item) (*memory.Memory, string) {
+	if item.Target == "" {
+		return nil, ReasonNotShown
+	}
+	m := b.view.Memory(item.Target)
+	switch {
+	case m == nil:
+		return nil, ReasonUnknownTarget
+	case b.targets[item.Target]:
+		return nil, ReasonTwice
+	case m.Revision != item.TargetRevision:
+		return nil, ReasonStale
+	case !m.IsActive():
+		return nil, ReasonInactive
+	case m.Pinned:
+		return nil, ReasonPinned
+	}
+	return m, ""
+}
+
+// add decides about an ADD: it is completed with defaults, redacted, compared with equal memories and validated.
+func (b *guardRun) add(item Item) verdict {
+	m := &item.Memory
+	m.Category = cmp.Or(m.Category, memory.General)
+	m.Source = cmp.Or(m.Source, b.source)
+	m.Confidence = cmp.Or(m.Confidence, 1)
+	m.Status = memory.Active
+	if reason := b.cleanContent(&item); reason != "" {
+		return verdict{item: item, reject: reason}
+	}
+	if same := b.view.Equal(m.Category, m.Content); same != nil && !b.targets[same.ID] {
+		return noop(item, same.ID, ReasonExactDuplicate)
+	}
+	if id, ok := b.added[equalKey(m)]; ok {
+		return noop(item, id, ReasonExactDuplicate)
+	}
+	if reason := invalid(m); reason != "" {
+		return verdict{item: item, reject: reason}
+	}
+	return verdict{item: item, after: m.Clone()}
+}
+
+// noop turns an item into a NOOP on the memory id.
+func noop(item Item, id, reason string) verdict {
+	item.Action, item.Target, item.Reason = Noop, id, reason
+	return verdict{item: item, reason: reason}
+}
+
+// update decides about an UPDATE of target.
+func (b *guardRun) update(item Item, target *memory.Memory) verdict {
+	item.Memory.Content = cmp.Or(item.Memory.Content, target.Content)
+	if strings.TrimSpace(item.Memory.Content) == "" {
+		return verdict{item: item, reject: ReasonEmptied}
+	}
+	if reason := b.cleanContent(&item); reason != "" {
+		return verdict{item: item, reject: reason}
+	}
+	if reason := b.checkLoss(&item, target); reason != "" {
+		return verdict{item: item, reject: reason}
+	}
+	after := merge(target, &item.Memory)
+	after.Source = cmp.Or(after.Source, b.source)
+	if unchanged(target, after) {
+		return noop(item, target.ID, ReasonUnchanged)
+	}
+	same := b.view.Equal(after.Category, after.Content)
+	if same != nil && same.ID != target.ID && !b.targets[same.ID] {
+		return verdict{item: item, reject: ReasonExactDuplicate}
+	}
+	if id, ok := b.added[equalKey(after)]; ok && id != target.ID {
+		return verdict{item: item, reject: ReasonExactDuplicate}
+	}
+	if reason := invalid(after); reason != "" {
+		return verdict{item: item, reject: reason}
+	}
+	return verdict{item: item, after: after}
+}
+
+// checkLoss returns the review reason of an UPDATE that would lose a part of target, "" if nothing is lost.
+func (b *guardRun) checkLoss(item *Item, target *memory.Memory) string {
+	if b.byPerson {
+		return ""
+	}
+	if item.Model {
+		item.Replaces, _ = ReplacedTokens(target.Content, item.Memory.Content)
+	}
+	if reason := lossReason(target.Content, item.Memory.Content, item.Replaces); reason != "" || !item.Model {
+		return reason
+	}
+	return modelReviewReason(*item, target)
+}
+
+// cleanContent redacts the texts of an item. It returns a reason to reject texts that consist of secrets, forgotten
+// values and a model's repetitive texts; else "".
+func (b *guardRun) cleanContent(item *Item) string {
+	m := &item.Memory
+	m.Content = strings.TrimSpace(m.Content)
+	if len(m.Content) > memory.MaxContent && utf8.RuneCountInString(m.Content) > memory.MaxContent {
+		return "TOO_LONG"
+	}
+	clean, _ := redact.Text(m.Content)
+	if rest := redact.WithoutMarkers(clean); rest != m.Content && countWords(rest) < minWords {
+		return ReasonSecret
+	}
+	if b.view.IsForgotten(m.Content) || item.SourceSentence != "" && b.view.IsForgotten(item.SourceSentence) {
+		return ReasonForgotten
+	}
+	m.Content = strings.TrimSpace(clean)
+	if item.Model && repetitive(m.Content) {
+		return ReasonRepetitive
+	}
+	m.Title, _ = redact.Text(m.Title)
+	for i := range m.Tags {
+		m.Tags[i], _ = redact.Text(m.Tags[i])
+	}
+	if x := m.Context; x != nil {
+		x.Signature, _ = redact.Text(x.Signature)
+	}
+	if len(m.StructuredData) > 0 {
+		if text, _ := redact.Text(string(m.StructuredData)); text != string(m.StructuredData) {
+			return ReasonSecret // replacing part of JSON could make it invalid
+		}
+	}
+	return ""
+}
+
+// minWords is the number of words that a redacted text needs to be worth keeping.
+const minWords = 3
+
+// countWords counts words; two Chinese characters count as one word.
+func countWords(s string) int {
+	han := 0
+	s = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Han, r) {
+			han++
+			return ' '
+		}
+		return r
+	}, s)
+	n := 0
+	for w := range strings.FieldsSeq(s) {
+		if strings.ContainsFunc(w, unicode.IsLetter) {
+			n++
+		}
+	}
+	return n + han/2
+}
+
+// invalid returns the reason of the first violated limit, "" for a valid memory.
+func invalid(m *memory.Memory) string {
+	c := m.Clone()
+	c.ID = cmp.Or(c.ID, "new")
+	var check memory.Check
+	check.Memory("", c)
+	if e, ok := errors.AsType[*memory.InvalidError](check.Err()); ok {
+		return e.Violations[0].Reason
+	}
+	return ""
+}
+
+// merge returns target after an UPDATE with the values of m. Zero values of m keep those of target; tags and evidence
+// are added.
+func merge(target, m *memory.Memory) *memory.Memory {
+	out := target.Clone()
+	out.Content = m.Content
+	out.Category = cmp.Or(m.Category, out.Category)
+	out.Salience = cmp.Or(m.Salience, out.Salience)
+	out.Title = cmp.Or(m.Title, out.Title)
+	out.Confidence = cmp.Or(m.Confidence, out.Confidence)
+	// an update of a memory that the user saved does not change its source
+	if out.Source != memory.SourceUser && out.Source != memory.SourceUserCorrection {
+		out.Source = cmp.Or(m.Source, out.Source)
+	}
+	if m.Context != nil {
+		x := *m.Context
+		if out.Context != nil {
+			x.Extra = out.Context.Extra
+		}
+		out.Context = &x
+	}
+	if len(m.StructuredData) > 0 {
+		out.StructuredData = m.StructuredData
+	}
+	for _, t := range m.Tags {
+		if !slices.Contains(out.Tags, t) {
+			out.Tags = append(out.Tags, t)
+		}
+	}
+	for _, e := range m.Evidence {
+		if !slices.Contains(out.Evidence, e) {
+			out.Evidence = append(out.Evidence, e)
+		}
+	}
+	if n := len(out.Evidence); n > memory.MaxLinks {
+		out.Evidence = out.Evidence[n-memory.MaxLinks:]
+	}
+	return out
+}
+
+// unchanged reports whether an UPDATE changes nothing but evidence.
+func unchanged(before, after *memory.Memory) bool {
+	context := before.Context == after.Context ||
+		before.Context != nil && after.Context != nil && before.Context.Tool == after.Context.Tool &&
+			before.Context.ErrorType == after.Context.ErrorType &&
+			before.Context.Signature == after.Context.Signature &&
+			before.Context.Occurrences == after.Context.Occurrences
+	return context && before.Content == after.Content && before.Category == after.Category &&
+		before.Salience == after.Salience &&
+		before.Title == after.Title && before.Confidence == after.Confidence && slices.Equal(before.Tags, after.Tags) &&
+		string(before.StructuredData) == string(after.StructuredData)
+}
+
+// cleanEntries redacts entries and cuts them to their limits. Empty entries are dropped.
+func cleanEntries(entries []DatedEntry) (out []DatedEntry) {
+	for _, d := range entries {
+		e := d.Entry
+		e.Content, _ = redact.Text(e.Content)
+		e.Content = clip(strings.TrimSpace(e.Content), memory.MaxContent)
+		e.Error, _ = redact.Text(e.Error)
+		e.Error = clip(e.Error, memory.MaxContent)
+		e.Tool = clip(e.Tool, memory.MaxTitle)
+		if !memory.IsSlug(e.Category) || len(e.Category) > memory.MaxSlug {
+			e.Category = ""
+		}
+		if e.Content != "" {
+			out = append(out, DatedEntry{Date: d.Date, Entry: e})
+		}
+	}
+	return out
+}
+
+// clip cuts s to limit characters and makes it valid UTF-8.
+func clip(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// Action is the kind of change that an item proposes.
+type Action string
+
+// The actions.
+const (
+	Add Action = "ADD"
+	// keeps the id; the old text stays in the history
+	Update Action = "UPDATE"
+	// retires the memory, which can be restored
+	Delete Action = "DELETE"
+	// the content is known; nothing changes
+	Noop Action = "NOOP"
+)
+
+// MaxItems is the maximum number of changes per plan; NOOPs do not count.
+const MaxItems = 64
+
+// Item is one proposal.
+type Item struct {
+	Action Action
+	// id of the memory to change; for a NOOP, of the memory that says the same
+	Target string
+	// revision of the target that the proposal is based on
+	TargetRevision int64
+
+	// Memory is the new memory of an ADD; empty category, source and confidence get defaults. For an UPDATE, non-zero
+	// content, category, salience, title, context and confidence replace those of the target; tags and evidence are
+	// added to the target's.
+	Memory memory.Memory
+
+	// UPPER_SNAKE name of the rule that proposed the item, or of a NOOP's cause
+	Reason string
+
+	// Model is true for proposals of a language model: stricter guards apply, and Replaces is ignored.
+	Model bool
+
+	// SourceSentence is the sentence that the memory was learnt from, if it differs from the content. It is not
+	// stored. It is checked against forgotten values, so a value forgotten in one form is not learnt in the other.
+	SourceSentence string
+
+	// Replaces lists the protected tokens of the target that this UPDATE replaces on purpose: numbers and names in
+	// lower case, "-" for a negation. Only code that compared both statements may set it, never a model's reply.
+	Replaces []string
+}
+
+// DatedEntry is an entry for the daily log of a date, "2026-02-21".
+type DatedEntry struct {
+	Date  string
+	Entry memory.Entry
+}
+
+// Plan is what one session or one request proposes. The zero value proposes nothing.
+type Plan struct {
+	Space   string
+	Session string
+	Items   []Item
+	// log entries to append; they are redacted and cut, never rejected
+	Entries []DatedEntry
+	// memory.Source constant for items without a source
+	Source string
+
+	// At is the time of the review items that Apply writes, in the zone of the daily logs. Zero writes none.
+	At time.Time
+	// Reviewed are earlier proposals about the same memories, decided or not. Equal proposals are not written again.
+	Reviewed []*Proposal
+}
+
+// Targets returns the ids of the memories that items would change.
+func (p *Plan) Targets() (ids []string) {
+	for _, item := range p.Items {
+		if item.Action == Update || item.Action == Delete {
+			ids = append(ids, item.Target)
+		}
+	}
+	return ids
+}
+
+// View is the state of a space that the guards read. *store.Tx implements it.
+type View interface {
+	Memory(id string) *memory.Memory               // nil when there is none
+	Equal(category, content string) *memory.Memory // an active memory with the same content, nil when there is none
+	IsForgotten(content string) bool
+}
+
+// Rejection is a rejected item with its reason.
+type Rejection struct {
+	Index int // into Plan.Items
+	Item  Item
+	// a Reason constant, or the reason of a memory.Violation
+	Reason string
+}
+
+// ReviewPrefix starts the reasons of items that are left to a person.
+const ReviewPrefix = "REVIEW_"
+
+// Reasons of rejected and duplicate items.
+const (
+	ReasonTooMany        = "TOO_MANY_OPERATIONS"
+	ReasonUnknownAction  = "UNKNOWN_ACTION"
+	ReasonNotShown       = "TARGET_NOT_SHOWN"
+	ReasonUnknownTarget  = "TARGET_UNKNOWN"
+	ReasonInactive       = "TARGET_NOT_ACTIVE"
+	ReasonTwice          = "TARGET_TWICE"
+	ReasonStale          = "TARGET_CHANGED"
+	ReasonPinned         = "TARGET_PINNED"
+	ReasonEmptied        = "EMPTIED"
+	ReasonForgotten      = "FORGOTTEN"
+	ReasonSecret         = "SECRET"
+	ReasonLostNumber     = "REVIEW_LOST_NUMBER"
+	ReasonLostName       = "REVIEW_LOST_NAME"
+	ReasonLostNegation   = "REVIEW_LOST_NEGATION"
+	ReasonExactDuplicate = "EXACT_DUPLICATE" // an active memory of the category has the same text
+	ReasonNearDuplicate  = "NEAR_DUPLICATE"  // of a Duplicate outcome
+	ReasonUnchanged      = "UNCHANGED"       // of a Duplicate outcome
+)
+
+// Reasons of applied outcomes.
+const (
+	ReasonAdded   = "ADDED"
+	ReasonUpdated = "UPDATED"
+	ReasonRetired = "RETIRED"
+	ReasonLogged  = "LOGGED"
+)

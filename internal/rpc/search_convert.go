@@ -1,0 +1,68 @@
+package rpc
+
+import (
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search"
+)
+
+// profiles names the ranking profiles; "" is the default of the engine.
+var profiles = map[pb.RankingProfile]string{
+	pb.RankingProfile_RANKING_PROFILE_UNSPECIFIED: "",
+	pb.RankingProfile_RANKING_PROFILE_BALANCED:    search.Balanced,
+	pb.RankingProfile_RANKING_PROFILE_PRODUCT:     search.Product,
+	pb.RankingProfile_RANKING_PROFILE_WEIGHTED:    search.Weighted,
+	pb.RankingProfile_RANKING_PROFILE_OVERLAP:     search.Overlap,
+	pb.RankingProfile_RANKING_PROFILE_RECENT:      search.Recent,
+}
+
+// arms names the search arms.
+var arms = map[pb.SearchArm]string{
+	pb.SearchArm_SEARCH_ARM_UNSPECIFIED: search.Fusion,
+	pb.SearchArm_SEARCH_ARM_KEYWORD:     search.Keyword,
+	pb.SearchArm_SEARCH_ARM_FUSION:      search.Fusion,
+	pb.SearchArm_SEARCH_ARM_VECTOR:      search.Vector,
+}
+
+// searchFromProto converts a query. Limits are checked by the engine; here only what has no form there.
+func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error) {
+	var check memory.Check
+	checkSpaces(&check, req.GetSpaces())
+	profile, ok := profiles[req.GetProfile()]
+	if !ok {
+		check.Add("profile", "UNKNOWN_VALUE", "is not a profile")
+	}
+	arm, ok := arms[req.GetArm()]
+	if !ok {
+		check.Add("arm", "UNKNOWN_VALUE", "is not an arm")
+	}
+	out := search.Request{
+		Spaces: req.GetSpaces(), Query: req.GetQuery(), K: int(req.GetLimit()), Profile: profile, Arm: arm,
+		AsOf: timeFromProto(&check, "as_of", req.GetAsOf()), Explain: req.GetExplain(),
+		UseDecay: new(!req.GetIgnoreAccessAge()),
+		Filter:   searchFilter(filterFromProto(&check, req.GetFilter()), req.GetMinScore()),
+	}
+	return out, check.Err()
+}
+
+// searchFilter is the filter of a search: that of memories, and a bound on the score.
+func searchFilter(f memory.Filter, minScore float64) search.Filter {
+	return search.Filter{
+		Categories: f.Categories, Tags: f.Tags, Sources: f.Sources, Sessions: f.Sessions, Statuses: f.Statuses,
+		CreatedAfter: f.CreatedFrom, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedFrom,
+		UpdatedBefore: f.UpdatedBefore,
+		MinSalience:   f.MinSalience, Pinned: f.Pinned, MinScore: minScore,
+	}
+}
+
+// hitsToProto converts hits, best first.
+func hitsToProto(hits []search.Hit) []*pb.SearchHit {
+	out := make([]*pb.SearchHit, len(hits))
+	for i, h := range hits {
+		out[i] = &pb.SearchHit{Memory: memoryToProto(h.Memory), Space: h.Space, Score: h.Score}
+		for _, p := range h.Parts {
+			out[i].Components = append(out[i].Components, &pb.ScoreComponent{Name: p.Name, Value: p.Value})
+		}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+// Package unixsock creates, protects and finds the Unix socket that memsidecar serves on. It does not interpret the
+// bytes on it.
+//
+// Four layers protect the socket. Its directory and mode keep other users from opening it. The kernel reports the uid
+// of the peer of every connection before a byte is read. A client asks the same of the server. A lock file beside the
+// socket keeps a second daemon from taking its path.
+package unixsock
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Errors of this package.
+var (
+	ErrPathTooLong = errors.New("socket path is too long for the operating system")
+	ErrUnsafeDir   = errors.New("socket directory could be changed by other users")
+	ErrInvalidPath = errors.New("socket path must be absolute")
+)
+
+// MaxPath is the longest path of a socket in bytes: 107 on Linux, 103 on macOS.
+const MaxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+const socketName = "memsidecar.sock"
+
+// DefaultPath returns the path used when none is configured: $XDG_RUNTIME_DIR/memsidecar/memsidecar.sock or, where
+// that variable is not set, memsidecar.sock in a directory of the user's own below the temporary directory. That
+// directory may be missing, but when it exists it must belong to the user, to nobody else and not be a symbolic link:
+// else the error is ErrUnsafeDir, for clients too, which could otherwise be lured to a stranger's server.
+func DefaultPath(getenv func(string) string) (string, error) {
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		path := filepath.Join(dir, "memsidecar", socketName)
+		return path, CheckPath(path)
+	}
+	dir := filepath.Join("/tmp", fmt.Sprintf("memsidecar-%d", os.Getuid()))
+	if err := checkPrivate(dir); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, socketName), nil
+}
+
+// CheckPath reports whether a socket can have this path. Errors: ErrInvalidPath, ErrPathTooLong.
+func CheckPath(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%w: %q", ErrInvalidPath, path)
+	}
+	if len(path) > MaxPath {
+		return fmt.Errorf("%w: %q has %d bytes, the limit is %d; use a shorter one, such as %q", ErrPathTooLong, path,
+			len(path), MaxPath, shorter(path))
+	}
+	return nil
+}
+
+// shorter proposes a path that is short, the same for the same path, and in a directory of the user's own.
+func shorter(path string) string {
+	return fmt.Sprintf("/tmp/memsidecar-%d/%08x.sock", os.Getuid(), crc32.ChecksumIEEE([]byte(path)))
+}
+
+// checkPrivate accepts a directory that is missing, or is the user's own and nobody else's.
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look at socket directory: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%w: %q is not a directory", ErrUnsafeDir, dir)
+	case owner(info) != uint32(os.Getuid()):
+		return fmt.Errorf("%w: %q belongs to uid %d", ErrUnsafeDir, dir, owner(info))
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%w: %q has mode %04o, it must be 0700", ErrUnsafeDir, dir, info.Mode().Perm())
+	}
+	return nil
+}
+
+// CheckDir refuses a directory in which somebody else could put another socket in the place of ours.
+func CheckDir(dir string) error {
+	link, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("look at socket directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at socket directory: %w", err)
+	}
+	for _, i := range []fs.FileInfo{link, info} {
+		if uid := owner(i); uid != uint32(os.Getuid()) && uid != 0 {
+			return fmt.Errorf("%w: %q belongs to uid %d", ErrUnsafeDir, dir, uid)
+		}
+	}
+	if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		return fmt.Errorf("%w: %q has mode %04o", ErrUnsafeDir, dir, info.Mode().Perm())
+	}
+	return nil
+}
+
+func owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }

@@ -1,0 +1,136 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Normalize applies NFKC (Unicode Standard Annex 15), which brings full-width, ligature and compatibility forms
+// together.
+func Normalize(s string) string {
+	if IsASCII(s) {
+		return s
+	}
+	if narrow, ok := foldWidth(s); ok {
+		return narrow
+	}
+	return norm.NFKC.String(s) // s itself when it is normal
+}
+
+// foldWidth is NFKC of a text whose characters other than full-width forms do not change: mostly Chinese. It allocates
+// less than NFKC does. The result is false for any other text.
+func foldWidth(s string) (string, bool) {
+	wide := 0
+	for i := 0; i < len(s); {
+		r, size := decodeRune(s, i)
+		switch {
+		case r < utf8.RuneSelf:
+		case isFullWidth(r):
+			wide++
+		case !isNFKCInert(r):
+			return "", false
+		}
+		i += size
+	}
+	if wide == 0 {
+		return s, true
+	}
+	b := make([]byte, 0, len(s)-2*wide)
+	for i := 0; i < len(s); {
+		r, size := decodeRune(s, i)
+		if isFullWidth(r) {
+			b = append(b, byte(r-0xff01+'!'))
+		} else {
+			b = append(b, s[i:i+size]...)
+		}
+		i += size
+	}
+	return string(b), true
+}
+
+func isFullWidth(r rune) bool { return 0xff01 <= r && r <= 0xff5e }
+
+// isNFKCInert reports whether NFKC neither changes a character nor joins it with another: the Chinese ones and some of
+// their punctuation.
+func isNFKCInert(r rune) bool {
+	return 0x4e00 <= r && r <= 0x9fff || 0x3001 <= r && r <= 0x3003 || 0x3008 <= r && r <= 0x3011 ||
+		0x2018 <= r && r <= 0x201d && r != 0x201b || r == 0x2014
+}
+
+// appendFolded appends s in lower case, without apostrophes and without the accents of Latin letters.
+func appendFolded(dst []byte, s string) []byte {
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b < utf8.RuneSelf {
+			if 'A' <= b && b <= 'Z' {
+				b += 'a' - 'A'
+			}
+			if b != '\'' {
+				dst = append(dst, b)
+			}
+			i++
+			continue
+		}
+		r, size := decodeRune(s, i)
+		dst = appendFoldedRune(dst, r)
+		i += size
+	}
+	return dst
+}
+
+// latinLetters spells Latin letters that have no decomposition.
+var latinLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "þ",
+	"th", "ð", "d")
+
+func appendFoldedRune(dst []byte, r rune) []byte {
+	r = unicode.ToLower(unicode.ToUpper(r)) // joins variants such as the two small sigmas
+	switch {
+	case r == '’' || r == '‘' || r == 'ʼ' || unicode.Is(unicode.Mn, r) && r < 0x370:
+		return dst
+	case r < 0x250 || r >= 0x1e00 && r < 0x1f00:
+		var tmp [utf8.UTFMax]byte
+		n := utf8.EncodeRune(tmp[:], r)
+		if d := norm.NFD.Properties(tmp[:n]).Decomposition(); len(d) > 0 && d[0] < utf8.RuneSelf {
+			return append(dst, d[0])
+		}
+		return append(dst, latinLetters.Replace(string(r))...)
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+// AppendCanonical appends what memory.Normalize makes of a text: lower case, white space joined, closing full stops and
+// exclamation marks removed. It reuses dst, which memory.Normalize cannot.
+func AppendCanonical(dst []byte, text string) []byte {
+	from, gap := len(dst), false
+	for i := 0; i < len(text); {
+		r, size := decodeRune(text, i)
+		i += size
+		if unicode.IsSpace(r) {
+			gap = len(dst) > from
+			continue
+		}
+		if gap {
+			dst, gap = append(dst, ' '), false
+		}
+		dst = utf8.AppendRune(dst, unicode.ToLower(r))
+	}
+	for len(dst) > from {
+		r, size := utf8.DecodeLastRune(dst[from:])
+		if !strings.ContainsRune(".!。！", r) {
+			break
+		}
+		dst = dst[:len(dst)-size]
+	}
+	return dst
+}
+
+// decodeRune is utf8.DecodeRuneInString at i with a fast path for ASCII.
+func decodeRune(s string, i int) (rune, int) {
+	if b := s[i]; b < utf8.RuneSelf {
+		return rune(b), 1
+	}
+	return utf8.DecodeRuneInString(s[i:])
+}

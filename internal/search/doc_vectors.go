@@ -1,0 +1,197 @@
+package search
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/search/vector/tokenstore"
+)
+
+// docVectors are the embeddings of the memories of one index by one model, and the documents that wait for one.
+// invertedIndex.mu guards them.
+type docVectors struct {
+	model    embedding.Model
+	rows     vector.Rows
+	keys     []vector.Key      // by document, of the embedded text
+	waiting  map[uint32]bool   // documents whose vector is to be made
+	rejected map[uint32]bool   // documents whose text the embedder does not take
+	tokens   *tokenstore.Store // by embedded text; nil without late interaction
+	changes  uint64            // counts changes of what SaveVectors writes
+	saved    uint64            // changes when last saved
+}
+
+// newDocVectors returns empty vectors, one for each model.
+func newDocVectors(models []embedding.Model) (all []*docVectors) {
+	for _, m := range models {
+		v := &docVectors{model: m, waiting: map[uint32]bool{}, rejected: map[uint32]bool{}}
+		all = append(all, v)
+	}
+	return all
+}
+
+// embeddedText is the text of a memory that is embedded.
+func embeddedText(m *memory.Memory) string {
+	if m.Title == "" {
+		return m.Content
+	}
+	return m.Title + "\n" + m.Content
+}
+
+// sameEmbedding reports that a changed memory needs no other vector than before.
+func sameEmbedding(a, b *memory.Memory) bool {
+	return a.Title == b.Title && a.Content == b.Content && a.IsActive() == b.IsActive()
+}
+
+// markForEmbedding makes a document wait for the vector of m unless it has it. An inactive memory does not wait, but keeps its
+// vector.
+func (v *docVectors) markForEmbedding(doc uint32, m *memory.Memory) {
+	for uint32(len(v.keys)) <= doc {
+		v.keys = append(v.keys, vector.Key{})
+	}
+	text := embeddedText(m)
+	if key := vector.KeyOf(text); key != v.keys[doc] {
+		v.remove(doc)
+		v.keys[doc] = key
+	}
+	switch {
+	case !v.model.Supports(text):
+		v.rejected[doc] = true
+	case !m.IsActive():
+		delete(v.waiting, doc)
+	case !v.complete(doc) && !v.rejected[doc]:
+		v.waiting[doc] = true
+	}
+}
+
+// complete reports whether a document has its vector and, with late interaction, its tokens.
+func (v *docVectors) complete(doc uint32) bool {
+	return v.rows.Has(int(doc)) && (v.tokens == nil || v.tokens.Has(v.keys[doc]))
+}
+
+// requestMissing makes every active document wait that is not complete.
+func (x *invertedIndex) requestMissing(v *docVectors) {
+	for doc, m := range x.docs {
+		if m != nil && int(doc) < len(v.keys) {
+			v.markForEmbedding(uint32(doc), m)
+		}
+	}
+}
+
+// remove removes the vector of a document.
+func (v *docVectors) remove(doc uint32) {
+	delete(v.waiting, doc)
+	delete(v.rejected, doc)
+	if uint32(len(v.keys)) > doc {
+		v.keys[doc] = vector.Key{}
+	}
+	if v.rows.Has(int(doc)) {
+		v.rows.Clear(int(doc))
+		v.changes++
+	}
+}
+
+// setVector sets the vector of a document unless its text has changed. Vectors of another dimension come from another
+// model under the same name: then all vectors are made again.
+func (x *invertedIndex) setVector(v *docVectors, doc uint32, key vector.Key, d vector.Quantized) {
+	if int(doc) >= len(v.keys) || v.keys[doc] != key {
+		return
+	}
+	if !v.rows.Set(int(doc), d) {
+		v.rows = vector.Rows{}
+		for doc, m := range x.docs {
+			if m != nil && m.IsActive() && !v.rejected[uint32(doc)] {
+				v.waiting[uint32(doc)] = true
+			}
+		}
+		v.rows.Set(int(doc), d)
+	}
+	if v.complete(doc) {
+		delete(v.waiting, doc)
+	} else {
+		v.waiting[doc] = true
+	}
+	v.changes++
+}
+
+// loadVectors requests the vectors of a loaded index and takes those that a file has; file may be nil.
+func (x *invertedIndex) loadVectors(v *docVectors, file *vector.File) {
+	for doc, m := range x.docs {
+		if m == nil {
+			continue
+		}
+		v.markForEmbedding(uint32(doc), m)
+		if file == nil {
+			continue
+		}
+		if d, ok := file.Get(v.keys[doc]); ok {
+			x.setVector(v, uint32(doc), v.keys[doc], d)
+		}
+	}
+	v.changes, v.saved = 1, 0
+	if file != nil && file.Len() == v.rows.Len() {
+		v.saved = v.changes
+	}
+}
+
+// cosine is that of a document with a query vector, false when the document has no comparable vector.
+func (v *docVectors) cosine(doc uint32, query vector.Quantized) (float64, bool) {
+	own, ok := v.rows.At(int(doc))
+	if !ok || own.Dim() != query.Dim() {
+		return 0, false
+	}
+	return own.Cosine(query), true
+}
+
+// vectorNeighbor is a memory near to the query vector.
+type vectorNeighbor struct {
+	doc    uint32
+	memory *memory.Memory
+	cosine float64
+}
+
+// nearestVectors returns the n memories nearest to a query vector that the request admits, nearest first, ties by id.
+// It is an exact scan. The caller holds the lock.
+func (x *invertedIndex) nearestVectors(v *docVectors, query vector.Quantized, n int, req *Request) []vectorNeighbor {
+	compare := func(a, b vectorNeighbor) int {
+		if c := cmp.Compare(b.cosine, a.cosine); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.memory.ID, b.memory.ID)
+	}
+	var best []vectorNeighbor // sorted
+	v.rows.Cosines(query, func(doc int, cosine float64) {
+		if len(best) == n && cosine < best[n-1].cosine { // the common case, which does not read the memory
+			return
+		}
+		next := vectorNeighbor{uint32(doc), x.docs[doc], cosine}
+		if len(best) == n && compare(next, best[n-1]) > 0 || !req.admits(next.memory) {
+			return
+		}
+		at, _ := slices.BinarySearchFunc(best, next, compare)
+		best = slices.Insert(best, at, next)
+		best = best[:min(n, len(best))]
+	})
+	return best
+}
+
+// savedRows lists the vectors for a file, each text once.
+func (v *docVectors) savedRows() iter.Seq2[vector.Key, []int8] {
+	docs := make(map[vector.Key]int, v.rows.Len())
+	for doc, key := range v.keys {
+		if v.rows.Has(doc) {
+			docs[key] = doc
+		}
+	}
+	return func(yield func(vector.Key, []int8) bool) {
+		for _, doc := range slices.Sorted(maps.Values(docs)) {
+			if !yield(v.keys[doc], v.rows.Codes(doc)) {
+				return
+			}
+		}
+	}
+}

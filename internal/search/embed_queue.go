@@ -1,0 +1,268 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/search/vector/tokenstore"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+)
+
+const (
+	firstRetry = time.Second // pause after a failure, doubled up to maxRetry
+	maxRetry   = 5 * time.Minute
+	saveEvery  = 2000 // vectors: what a crash may cost to make again
+)
+
+// EmbeddingCoverage counts the memories of a space by the state of their vectors.
+type EmbeddingCoverage struct {
+	Embedded int // memories with a vector of every model that supports them
+	Waiting  int // active memories whose vector is to be made
+	Rejected int // memories that the embedder does not take; words find them
+}
+
+// EmbeddingCoverage of the named space, zero without vectors.
+func (e *Engine) EmbeddingCoverage(space string) (c EmbeddingCoverage) {
+	x := e.spaceIndex(space)
+	if x == nil || len(x.vectors) == 0 {
+		return c
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for doc, m := range x.docs {
+		if m == nil {
+			continue
+		}
+		embedded, rejected := 0, 0
+		for _, v := range x.vectors {
+			switch {
+			case v.rows.Has(doc):
+				embedded++
+			case v.rejected[uint32(doc)]:
+				rejected++
+			}
+		}
+		switch {
+		case embedded+rejected < len(x.vectors) && m.IsActive(): // also one whose job is running
+			c.Waiting++
+		case embedded > 0:
+			c.Embedded++
+		case rejected == len(x.vectors):
+			c.Rejected++
+		}
+	}
+	return c
+}
+
+// EmbeddingError is why vectors cannot be made at the moment, and since when; nil when they can, or without an
+// embedder.
+func (e *Engine) EmbeddingError() (since time.Time, err error) {
+	e.embedErrMu.Lock()
+	defer e.embedErrMu.Unlock()
+	return e.embedErrSince, e.embedErr
+}
+
+// recordEmbedError records the result of a batch and logs the first failure of a row.
+func (e *Engine) recordEmbedError(err error) {
+	e.embedErrMu.Lock()
+	defer e.embedErrMu.Unlock()
+	if err == nil {
+		e.embedErrSince = time.Time{}
+	} else if e.embedErr == nil {
+		e.embedErrSince = e.now()
+		e.log.Warn("embedding failed; searches use words alone until it succeeds", slog.Any("error", err))
+	}
+	e.embedErr = err
+}
+
+// RunEmbedding makes the vectors of indexed memories in the background until ctx ends, which is no error, and saves
+// them below fsys. The queue is a set of documents in the index, so an embedder that is slow or down costs neither
+// memory nor the time of writers.
+func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
+	if len(e.models) == 0 {
+		return nil
+	}
+	pause := time.Duration(0)
+	unsaved := 0
+	for ctx.Err() == nil {
+		n, err := e.embedBatch(ctx, fsys)
+		if n == 0 && err == nil {
+			err = e.embedTypical(ctx, fsys)
+		}
+		// Save writes the rest; a file for each memory would be too much writing
+		if unsaved += n; unsaved >= saveEvery {
+			if err := e.SaveVectors(fsys); err != nil {
+				e.log.Warn("vectors are not saved; a restart makes them again", slog.Any("error", err))
+			}
+			unsaved = 0
+		}
+		switch {
+		case err != nil && ctx.Err() == nil:
+			e.recordEmbedError(err)
+			pause = min(max(2*pause, firstRetry), maxRetry)
+			timer := time.NewTimer(pause)
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+			}
+			timer.Stop()
+		case n > 0:
+			pause = 0
+			e.recordEmbedError(nil)
+		default:
+			select {
+			case <-ctx.Done():
+			case <-e.wakeEmbedder:
+			}
+		}
+	}
+	return nil
+}
+
+// embedJob is a text whose vector is to be made.
+type embedJob struct {
+	index   *invertedIndex
+	vectors *docVectors
+	doc     uint32
+	key     vector.Key
+	text    string
+	tokens  *tokenstore.Store // nil without late interaction
+}
+
+// takeJobs takes at most n waiting texts. The caller completes, rejects or requeues each job.
+func (x *invertedIndex) takeJobs(v *docVectors, n int) (jobs []embedJob) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for doc := range v.waiting {
+		if len(jobs) == n {
+			break
+		}
+		jobs = append(jobs, embedJob{x, v, doc, v.keys[doc], embeddedText(x.docs[doc]), v.tokens})
+		delete(v.waiting, doc)
+	}
+	return jobs
+}
+
+// complete ends a job with a vector.
+func (j *embedJob) complete(d embedding.Document) {
+	if store := j.tokens; store != nil {
+		// A set that cannot be written is made again after a restart: the memory is found by its vector meanwhile.
+		_ = store.Put(j.key, d.Tokens)
+	}
+	j.index.mu.Lock()
+	defer j.index.mu.Unlock()
+	j.index.setVector(j.vectors, j.doc, j.key, d.Vector)
+}
+
+// reject ends a job whose text the embedder does not take.
+func (j *embedJob) reject() {
+	j.index.mu.Lock()
+	defer j.index.mu.Unlock()
+	if j.stillNeeded() {
+		j.vectors.rejected[j.doc] = true
+	}
+}
+
+// requeue makes the document wait again.
+func (j *embedJob) requeue() {
+	j.index.mu.Lock()
+	defer j.index.mu.Unlock()
+	if j.stillNeeded() {
+		j.vectors.waiting[j.doc] = true
+	}
+}
+
+// stillNeeded reports whether the document has the same text and no vector. The caller holds the lock.
+func (j *embedJob) stillNeeded() bool {
+	v := j.vectors
+	return int(j.doc) < len(v.keys) && v.keys[j.doc] == j.key && !v.complete(j.doc)
+}
+
+// embedBatch makes the vectors of one batch for each model and returns how many jobs were completed or rejected.
+func (e *Engine) embedBatch(ctx context.Context, fsys durable.FS) (done int, err error) {
+	for i, model := range e.models {
+		var batch []embedJob
+		for _, name := range e.spaceNames() {
+			if x := e.spaceIndex(name); len(batch) < embedding.MaxBatch {
+				e.attachTokens(x, fsys, name)
+				batch = append(batch, x.takeJobs(x.vectors[i], embedding.MaxBatch-len(batch))...)
+			}
+		}
+		if len(batch) == 0 {
+			continue
+		}
+		n, err := runJobs(ctx, model, batch)
+		if done += n; err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// runJobs embeds a batch. When the batch is refused, its halves are tried, down to the text that is to blame.
+func runJobs(ctx context.Context, model embedding.Model, batch []embedJob) (int, error) {
+	texts := make([]string, len(batch))
+	for i := range batch {
+		texts[i] = batch[i].text
+	}
+	docs, err := model.EmbedDocuments(ctx, texts)
+	switch {
+	case err == nil && len(docs) == len(batch):
+		for i := range batch {
+			if docs[i].Vector.Dim() == 0 {
+				batch[i].requeue()
+				continue
+			}
+			batch[i].complete(docs[i])
+		}
+		return len(batch), nil
+	case err == nil:
+		err = fmt.Errorf("%d vectors for %d texts: %w", len(docs), len(batch), embedding.ErrUnavailable)
+	case errors.Is(err, embedding.ErrRefused) && len(batch) > 1:
+		half := len(batch) / 2
+		n, err := runJobs(ctx, model, batch[:half])
+		if err != nil {
+			requeue(batch[half:])
+			return n, err
+		}
+		m, err := runJobs(ctx, model, batch[half:])
+		return n + m, err
+	case errors.Is(err, embedding.ErrRefused):
+		batch[0].reject()
+		return 1, nil
+	}
+	requeue(batch)
+	return 0, err
+}
+
+func requeue(jobs []embedJob) {
+	for i := range jobs {
+		jobs[i].requeue()
+	}
+}
+
+// wakeEmbedding wakes RunEmbedding because jobs may wait.
+func (e *Engine) wakeEmbedding() {
+	select {
+	case e.wakeEmbedder <- struct{}{}:
+	default: // a wake-up is pending
+	}
+}
+
+// spaceNames lists the spaces, sorted.
+func (e *Engine) spaceNames() []string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	names := make([]string, 0, len(e.spaces))
+	for name := range e.spaces {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,105 @@
+//go:build unix
+
+package bert_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
+)
+
+// storedText has 16 tokens of MiniLM and 17 of e5, its prefix left out.
+const storedText = "The deploy failed because the migration had locked the table for ten minutes."
+
+// BenchmarkEncode embeds 64 stored texts of 16 tokens, a query, a text of 90 tokens and one of 256. texts/CPU-s
+// counts the seconds of processors that this process used, whatever else the machine did.
+func BenchmarkEncode(b *testing.B) {
+	for _, model := range []struct {
+		name string
+		open func(testing.TB) *bert.Encoder
+	}{{"minilm", newMiniLM}, {"e5", newE5}} {
+		for _, c := range []struct {
+			name  string
+			texts []string
+		}{
+			{"stored", slices.Repeat([]string{storedText}, 64)},
+			{"query", []string{"what did we decide about the retries"}},
+			{"paragraph", []string{strings.Repeat("and the old tables stay until the end of the month ", 8)}},
+			{"long", []string{strings.Repeat("all of this counts ", 64)}},
+		} {
+			e := model.open(b)
+			b.Run(model.name+"/"+c.name, func(b *testing.B) {
+				tokens := len(e.Tokens(c.texts[0]))
+				b.ReportAllocs()
+				before := cpuSeconds(b)
+				for b.Loop() {
+					if _, err := e.Encode(b.Context(), c.texts); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(len(c.texts)*b.N)/(cpuSeconds(b)-before), "texts/CPU-s")
+				b.ReportMetric(float64(tokens), "tokens")
+			})
+		}
+	}
+}
+
+// cpuSeconds is the processor time of this process.
+func cpuSeconds(b *testing.B) float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// BenchmarkQueryWhileEmbedding embeds one query after the other while texts are embedded in the background.
+func BenchmarkQueryWhileEmbedding(b *testing.B) {
+	e := newMiniLM(b)
+	e.SetQueryTimeout(time.Hour)
+	ctx, cancel := context.WithCancel(b.Context())
+	texts := slices.Repeat([]string{storedText}, 64)
+	var background sync.WaitGroup
+	background.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = e.EmbedDocuments(ctx, texts)
+		}
+	})
+	slowest, n := time.Duration(0), 0
+	for b.Loop() {
+		n++
+		before := time.Now()
+		if _, err := e.EmbedQuery(ctx, "what did we decide about the retries "+strconv.Itoa(n)); err != nil {
+			b.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(before))
+	}
+	cancel()
+	background.Wait()
+	b.ReportMetric(float64(slowest.Milliseconds()), "slowest-ms")
+}
+
+// BenchmarkLoad reads both models.
+func BenchmarkLoad(b *testing.B) {
+	newMiniLM(b)
+	for name, load := range map[string]func() error{
+		"minilm": func() error { return bert.LoadMiniLM(bert.MiniLMFile()) },
+		"e5":     func() error { return bert.LoadE5(bert.E5File()) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := load(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package bert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"unicode"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+)
+
+// tokenSetVersion grows when token sets are selected or packed differently.
+const tokenSetVersion = 1
+
+// tokenSetIdentity is the part of a model's identity on which only token sets depend.
+func tokenSetIdentity(weights string) string {
+	return fmt.Sprintf("token sets %d of weights %08x", tokenSetVersion, crc32.ChecksumIEEE(bytesOf(weights)))
+}
+
+const (
+	minTokenWeight = 0.5 // stored tokens of less weight are left out …
+	minTokens      = 3   // … unless a text would have fewer than this
+	maxTokens      = 64  // stored tokens of a text: 6 KB
+)
+
+// bulkTexts is the number of texts from which EmbedDocuments runs at low priority: it takes more than some 50 ms then.
+const bulkTexts = 6
+
+// EmbedDocuments embeds texts that are stored. One call runs at a time; many texts at once run on a thread of low
+// priority, so that an import does not slow down searches and writes. Errors: embedding.ErrRefused when the model does not support one of the texts, before anything is computed; one that says
+// what is damaged; that of ctx.
+func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
+	if len(texts) > embedding.MaxBatch || slices.ContainsFunc(texts, func(text string) bool {
+		return !e.Supports(text)
+	}) {
+		return nil, embedding.ErrRefused
+	}
+	select {
+	case e.background <- struct{}{}:
+		defer func() { <-e.background }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if len(texts) < bulkTexts {
+		return e.embedDocuments(ctx, texts)
+	}
+	var out []embedding.Document
+	var err error
+	runLowPriority(func() { out, err = e.embedDocuments(ctx, texts) })
+	return out, err
+}
+
+func (e *Encoder) embedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
+	m, err := e.model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, valid := make([]embedding.Document, len(texts)), true
+	ids := m.tokenizeAll(m.textPrefix, texts)
+	err = e.encode(ctx, m, ids, func(i int, rows []float32) {
+		var ok bool
+		out[i].Vector, ok = m.pool(rows)
+		out[i].Tokens = m.packTokens(ids[i], rows)
+		valid = valid && ok
+	})
+	if err == nil && !valid {
+		err = fmt.Errorf("%w: a text has no vector", errDamaged)
+	}
+	return out, err
+}
+
+// EmbedQuery embeds a query within a second or the deadline of ctx. The first query also waits for the model, at most
+// loadTimeout: without that, a search right after the start would find by words alone and seem to have forgotten.
+// Errors: embedding.ErrTooSlow, embedding.ErrRefused when the model does not support the text; one that says what is
+// damaged; that of ctx.
+func (e *Encoder) EmbedQuery(ctx context.Context, text string) (embedding.Query, error) {
+	if !e.Supports(text) {
+		return embedding.Query{}, embedding.ErrRefused
+	}
+	key := vector.KeyOf(text)
+	if q, ok := e.cache.Get(key); ok {
+		return q, nil
+	}
+	loading, stopLoading := context.WithTimeout(ctx, loadTimeout)
+	defer stopLoading()
+	m, err := e.model(loading)
+	var q embedding.Query
+	if err == nil {
+		bounded, cancel := context.WithTimeout(ctx, e.queryTimeout)
+		defer cancel()
+		q, err = e.embedQuery(bounded, m, text)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return embedding.Query{}, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return embedding.Query{}, embedding.ErrTooSlow
+	case err != nil:
+		return embedding.Query{}, err
+	}
+	e.cache.Put(key, q)
+	return q, nil
+}
+
+// embedQuery embeds one query with a loaded model.
+func (e *Encoder) embedQuery(ctx context.Context, m *model, text string) (q embedding.Query, err error) {
+	ids := m.tokenizeAll(m.queryPrefix, []string{text})
+	valid := false
+	err = e.encode(ctx, m, ids, func(_ int, rows []float32) {
+		q.Vector, valid = m.pool(rows)
+		q.Tokens = m.queryTokens(ids[0], rows)
+	})
+	if err == nil && !valid {
+		err = fmt.Errorf("%w: the query has no vector", errDamaged)
+	}
+	return q, err
+}
+
+// tokenizeAll returns the tokens of each text with its prefix.
+func (m *model) tokenizeAll(prefix string, texts []string) [][]int32 {
+	out := make([][]int32, len(texts))
+	for i, text := range texts {
+		out[i] = m.tokenizer.tokenize(prefix+text, m.MaxTokens)
+	}
+	return out
+}
+
+// pool returns the vector of a text: the mean of its tokens' rows, centered. ok is false when it cannot be quantised.
+func (m *model) pool(rows []float32) (q vector.Quantized, ok bool) {
+	v := meanPool(rows, m.Width)
+	m.pooled.apply(v)
+	return vector.Quantize(v)
+}
+
+// contentTokens returns the range of a text's tokens without special tokens and prefix.
+func (m *model) contentTokens(ids []int32) (first, last int) {
+	return min(1+m.prefix, len(ids)-1), len(ids) - 1
+}
+
+// packTokens returns the token vectors of a stored text: those of its tokens with the greatest weights, in the order
+// of the text.
+func (m *model) packTokens(ids []int32, rows []float32) vector.TokenSet {
+	first, last := m.contentTokens(ids)
+	least, ties := m.leastImportance(ids[first:last])
+	set := make(vector.TokenSet, 0, min(last-first, maxTokens)*vector.TokenBytes(m.Width))
+	v := make([]float32, m.Width)
+	for i := first; i < last; i++ {
+		importance := m.importance[ids[i]]
+		if importance == least {
+			ties--
+		}
+		if importance < least || importance == least && ties < 0 {
+			continue
+		}
+		copy(v, rows[i*m.Width:(i+1)*m.Width])
+		m.token.apply(v)
+		set = set.AppendToken(v)
+	}
+	return slices.Clip(set)
+}
+
+// leastImportance is what a token must have to be stored, and how many tokens of exactly this are stored: as much as
+// minTokenWeight, less where too few tokens have that, and more where too many do.
+func (m *model) leastImportance(ids []int32) (least uint8, ties int) {
+	sorted := make([]uint8, len(ids))
+	for i, id := range ids {
+		sorted[i] = m.importance[id]
+	}
+	slices.SortFunc(sorted, func(a, b uint8) int { return int(b) - int(a) })
+	least = uint8(math.Ceil(minTokenWeight * math.MaxUint8))
+	if n := min(minTokens, len(sorted)); n > 0 {
+		least = min(least, sorted[n-1])
+	}
+	if len(sorted) <= maxTokens {
+		return least, len(sorted)
+	}
+	least = max(least, sorted[maxTokens-1])
+	above := slices.IndexFunc(sorted, func(w uint8) bool { return w <= least })
+	return least, maxTokens - above
+}
+
+// queryTokens returns the token vectors of a query, each with its weight.
+func (m *model) queryTokens(ids []int32, rows []float32) *vector.TokenQuery {
+	first, last := m.contentTokens(ids)
+	vectors, weights := make([][]float32, 0, last-first), make([]float32, 0, last-first)
+	for i := first; i < last; i++ {
+		v := slices.Clone(rows[i*m.Width : (i+1)*m.Width])
+		m.token.apply(v)
+		vectors, weights = append(vectors, v), append(weights, float32(m.importance[ids[i]])/math.MaxUint8)
+	}
+	return vector.NewTokenQuery(vectors, weights)
+}
+
+const (
+	// foreignShare bounds the letters of scripts that a model does not know: more than one in so many is too much.
+	foreignShare = 4
+	// maxHan is the number of Chinese characters up to which a text counts as English.
+	maxHan = 2
+)
+
+// Supports reports whether the model knows the language of a text, by its script: it would return a vector for others
+// too, but a meaningless one. Latin letters pass whatever the language.
+func (e *Encoder) Supports(text string) bool {
+	foreign, han, letters := 0, 0, 0
+	for _, r := range text {
+		switch {
+		case !unicode.IsLetter(r):
+			continue
+		case unicode.Is(unicode.Han, r):
+			han++
+		case !unicode.Is(unicode.Latin, r):
+			foreign++
+		}
+		letters++
+	}
+	if !e.knowsHan && han > maxHan {
+		return false
+	}
+	return foreignShare*foreign <= letters
+}

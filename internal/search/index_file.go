@@ -1,0 +1,233 @@
+package search
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+)
+
+// The index file, little-endian:
+//
+//	"MSKW", version u32, tokenizer fingerprint u32, documents u32, terms u32, postings u32, bytes of names u32
+//	per document: revision i64, fingerprint of the indexed text u32, length f32, bytes of the id u32
+//	per term: postings u32, bytes of the term u32
+//	postings: document number in this file << 8 | bits, u32 each
+//	names: the ids, then the terms, in the order above
+//	CRC-32C of everything before u32
+//
+// Documents are numbered in the order of the file.
+const (
+	fileMagic   = "MSKW"
+	fileVersion = 1
+	headerSize  = 28
+	docSize     = 20
+	termSize    = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errStale means a valid file of another tokenizer or version.
+var errStale = errors.New("made by another version")
+
+func indexFile(space string) string { return "index/" + space + ".keyword" }
+
+// textChecksum identifies the indexed text of memories. It reuses its buffer.
+type textChecksum struct{ buf []byte }
+
+func (f *textChecksum) sum(m *memory.Memory) uint32 {
+	f.buf = append(append(f.buf[:0], m.Content...), 0)
+	f.buf = append(append(f.buf, m.Title...), 0)
+	f.buf = append(append(f.buf, toolText(m)...), 0)
+	for _, t := range m.Tags {
+		f.buf = append(append(f.buf, t...), 0)
+	}
+	return crc32.Checksum(f.buf, castagnoli)
+}
+
+// Save writes the index of every changed space to index/SPACE.keyword below fsys, and the vectors as SaveVectors does.
+// Durable on return. Searches continue meanwhile; a change of a space waits while its index is copied, up to 0.1 s for
+// 100,000 memories.
+func (e *Engine) Save(fsys durable.FS) error {
+	e.saving.Lock()
+	defer e.saving.Unlock()
+	e.drain()
+	if err := fsys.MkdirAll("index"); err != nil {
+		return fmt.Errorf("make index directory: %w", err)
+	}
+	for _, name := range e.spaceNames() {
+		if err := e.saveSpace(fsys, name, e.space(name)); err != nil {
+			return fmt.Errorf("save search index of space %q: %w", name, err)
+		}
+	}
+	return e.SaveVectors(fsys)
+}
+
+func (e *Engine) saveSpace(fsys durable.FS, name string, s *space) error {
+	s.mu.Lock()
+	x := s.index
+	data, changes := x.encode(e.fingerprint)
+	s.mu.Unlock()
+	if data == nil {
+		return nil
+	}
+	err := durable.WriteFile(fsys, indexFile(name), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.saved = changes
+	return nil
+}
+
+// encode returns the index file; nil when nothing changed since it was saved. The caller holds space.mu, which excludes
+// changes but not searches.
+func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64) {
+	if x.changes == x.saved {
+		return nil, x.changes
+	}
+	terms := make([]string, len(x.postings)) // by term id; "" for an unused one
+	names, postings := 0, 0
+	for t, id := range x.termIDs {
+		terms[id] = t
+		names += len(t)
+		postings += len(x.postings[id])
+	}
+	for id := range x.docIDs {
+		names += len(id)
+	}
+	le := binary.LittleEndian
+	data = make([]byte, 0, headerSize+docSize*len(x.docIDs)+termSize*len(x.termIDs)+4*postings+names+4)
+	data = append(data, fileMagic...)
+	for _, n := range []int{fileVersion, int(fingerprint), len(x.docIDs), len(x.termIDs), postings, names} {
+		data = le.AppendUint32(data, uint32(n))
+	}
+	data = x.appendTables(data, terms)
+	for _, m := range x.docs {
+		if m != nil {
+			data = append(data, m.ID...)
+		}
+	}
+	for _, t := range terms {
+		data = append(data, t...)
+	}
+	return le.AppendUint32(data, crc32.Checksum(data, castagnoli)), x.changes
+}
+
+// appendTables appends the tables of documents and terms, and the postings.
+func (x *invertedIndex) appendTables(data []byte, terms []string) []byte {
+	le := binary.LittleEndian
+	renumbered := make([]uint32, len(x.docs))
+	next := uint32(0)
+	var checksum textChecksum
+	for doc, m := range x.docs {
+		if m == nil {
+			continue
+		}
+		renumbered[doc] = next
+		next++
+		data = le.AppendUint64(data, uint64(m.Revision))
+		data = le.AppendUint32(data, checksum.sum(m))
+		data = le.AppendUint32(data, math.Float32bits(x.features[doc].length))
+		data = le.AppendUint32(data, uint32(len(m.ID)))
+	}
+	for id, t := range terms {
+		if t != "" {
+			data = le.AppendUint32(data, uint32(len(x.postings[id])))
+			data = le.AppendUint32(data, uint32(len(t)))
+		}
+	}
+	for id := range terms {
+		for _, p := range x.postings[id] {
+			data = le.AppendUint32(data, renumbered[p.doc()]<<8|uint32(p&0xff))
+		}
+	}
+	return data
+}
+
+// savedDoc is a document of an index file.
+type savedDoc struct {
+	id       string
+	revision int64
+	checksum uint32
+	length   float32
+}
+
+// decodeIndex decodes an index file. The index has terms and postings, but no memories yet. Errors: errStale or
+// memory.ErrCorrupt.
+func decodeIndex(data []byte, fingerprint uint32) (*invertedIndex, []savedDoc, error) {
+	le := binary.LittleEndian
+	if len(data) < headerSize+4 || string(data[:4]) != fileMagic {
+		return nil, nil, corrupt("no header")
+	}
+	if le.Uint32(data[4:]) != fileVersion || le.Uint32(data[8:]) != fingerprint {
+		return nil, nil, errStale
+	}
+	body := data[:len(data)-4]
+	if crc32.Checksum(body, castagnoli) != le.Uint32(data[len(body):]) {
+		return nil, nil, corrupt("checksum differs")
+	}
+	docs, terms := int(le.Uint32(data[12:])), int(le.Uint32(data[16:]))
+	postings, names := int(le.Uint32(data[20:])), int(le.Uint32(data[24:]))
+	if headerSize+docSize*docs+termSize*terms+4*postings+names != len(body) {
+		return nil, nil, corrupt("sizes do not add up")
+	}
+	docTable := body[headerSize:]
+	termTable := docTable[docSize*docs:]
+	postingTable := termTable[termSize*terms:]
+	text := string(postingTable[4*postings:])
+	saved := make([]savedDoc, docs)
+	for i := range saved {
+		d := docTable[docSize*i:]
+		n := int(le.Uint32(d[16:]))
+		if n > len(text) {
+			return nil, nil, corrupt("names are too short")
+		}
+		saved[i] = savedDoc{text[:n], int64(le.Uint64(d)), le.Uint32(d[8:]), math.Float32frombits(le.Uint32(d[12:]))}
+		if !(saved[i].length >= 0 && saved[i].length < 1e9) {
+			return nil, nil, corrupt("impossible length")
+		}
+		text = text[n:]
+	}
+	x, err := decodePostings(termTable[:termSize*terms], postingTable[:4*postings], text, docs)
+	return x, saved, err
+}
+
+// decodePostings decodes the terms and their posting lists.
+func decodePostings(termTable, postingTable []byte, text string, docs int) (*invertedIndex, error) {
+	le := binary.LittleEndian
+	terms, postings := len(termTable)/termSize, len(postingTable)/4
+	x := newInvertedIndex(0)
+	x.termIDs, x.postings = make(map[string]uint32, terms), make([]postingList, terms)
+	arena := make([]posting, postings)
+	for i := range arena {
+		arena[i] = posting(le.Uint32(postingTable[4*i:]))
+	}
+	for i := range x.postings {
+		n, size := int(le.Uint32(termTable[termSize*i:])), int(le.Uint32(termTable[termSize*i+4:]))
+		if n == 0 || n > len(arena) || size > len(text) {
+			return nil, corrupt("lists are too short")
+		}
+		x.postings[i] = arena[:n:n]
+		if !x.postings[i].valid(docs) {
+			return nil, corrupt("list out of order")
+		}
+		x.termIDs[text[:size]] = uint32(i)
+		arena, text = arena[n:], text[size:]
+	}
+	if len(arena) > 0 || len(text) > 0 || len(x.termIDs) != terms {
+		return nil, corrupt("sizes do not add up")
+	}
+	return x, nil
+}
+
+func corrupt(what string) error { return fmt.Errorf("search index: %s: %w", what, memory.ErrCorrupt) }

@@ -1,0 +1,81 @@
+package search
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+)
+
+// queryEmbedder returns the function that embeds the query by every model; nil when vectors take no part.
+func (e *Engine) queryEmbedder(ctx context.Context, req *Request) func() []embedding.Query {
+	if len(e.models) == 0 || req.Arm == Keyword || !req.usesVectors() || req.Query == "" {
+		return nil
+	}
+	return func() []embedding.Query {
+		queries := make([]embedding.Query, len(e.models))
+		if req.EmbedTimeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, req.EmbedTimeout)
+			defer cancel()
+		}
+		var models sync.WaitGroup
+		for i, m := range e.models {
+			hasVectors := func(space string) bool { return e.hasVectors(space, i) }
+			if !m.Supports(req.Query) || !slices.ContainsFunc(req.Spaces, hasVectors) {
+				continue
+			}
+			models.Go(func() {
+				q, err := m.EmbedQuery(ctx, req.Query)
+				if err != nil {
+					e.log.Debug("query has no vector", slog.String("model", m.Name()), slog.Any("error", err))
+					return
+				}
+				queries[i] = q
+			})
+		}
+		models.Wait()
+		return queries
+	}
+}
+
+// usesVectors reports whether the profile of the request has a part by meaning.
+func (r *Request) usesVectors() bool {
+	return r.Profile == Balanced || r.Profile == Product || r.Profile == Weighted
+}
+
+// hasVectors reports whether any memory of a space has a vector by the nth model.
+func (e *Engine) hasVectors(space string, model int) bool {
+	x := e.spaceIndex(space)
+	if x == nil {
+		return false
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.vectors[model].rows.Len() > 0
+}
+
+// embedAll embeds the query by every model, once. The caller holds no lock of an index: embedding takes milliseconds, and
+// changes would have to wait.
+func (r *ranking) embedAll() []embedding.Query {
+	if r.queries == nil && r.embedQueries != nil {
+		r.queries = r.embedQueries()
+	}
+	return r.queries
+}
+
+// embedQueryOnce returns the query vector of one model, preferably MiniLM; false when there is none.
+func (r *ranking) embedQueryOnce() (vector.Quantized, bool) {
+	if r.hasQueryVector {
+		return r.queryVector, true
+	}
+	for i, q := range r.embedAll() {
+		if q.Vector.Dim() > 0 {
+			r.queryModel, r.queryVector, r.hasQueryVector = i, q.Vector, true
+		}
+	}
+	return r.queryVector, r.hasQueryVector
+}

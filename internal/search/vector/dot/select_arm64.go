@@ -1,0 +1,9 @@
+package dot
+
+// bestTiles returns the tiles of Products, nil when this machine cannot run them.
+func bestTiles() *productTiles {
+	if hasTiles() {
+		return usualTiles
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package tokenstore_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/search/vector/tokenstore"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+)
+
+const name = "index/default.e5.tokens"
+
+func key(n int) vector.Key { return vector.KeyOf(strconv.Itoa(n)) }
+
+// setOf returns the set that the tests store for a number.
+func setOf(n int) vector.TokenSet {
+	r := rand.New(rand.NewPCG(uint64(n), 7))
+	out := make(vector.TokenSet, 96*(n%12))
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return out
+}
+
+func open(t testing.TB, fsys durable.FS) *tokenstore.Store {
+	t.Helper()
+	s, err := tokenstore.Open(fsys, name, "a model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func put(t testing.TB, s *tokenstore.Store, numbers ...int) {
+	t.Helper()
+	for _, n := range numbers {
+		if err := s.Put(key(n), setOf(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stored returns the numbers below 200 whose sets are there, and fails when one is another's.
+func stored(t testing.TB, s *tokenstore.Store) (out []int) {
+	t.Helper()
+	for n := range 200 {
+		set, ok := s.Get(key(n), nil)
+		if ok != s.Has(key(n)) {
+			t.Errorf("Has(%d) is %v", n, !ok)
+		}
+		if ok && !bytes.Equal(set, setOf(n)) {
+			t.Errorf("the set of %d is another", n)
+		}
+		if ok {
+			out = append(out, n)
+		}
+	}
+	if s.Len() != len(out) {
+		t.Errorf("Len is %d of %d", s.Len(), len(out))
+	}
+	return out
+}
+
+func all(vector.Key) bool { return true }
+
+func TestStore(t *testing.T) {
+	fsys := crashfs.New()
+	s := open(t, fsys)
+	put(t, s, 1, 2, 3, 12, 2)
+	if got := stored(t, s); !slices.Equal(got, []int{1, 2, 3, 12}) {
+		t.Errorf("stored: %v", got)
+	}
+	if err := s.Retain(func(k vector.Key) bool { return k != key(2) }); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, 4)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, s); len(got) > 0 {
+		t.Errorf("stored after Close: %v", got)
+	}
+	if s.Put(key(9), nil) == nil || s.Retain(all) == nil {
+		t.Error("a closed store stores")
+	}
+	s = open(t, fsys)
+	if got := stored(t, s); !slices.Equal(got, []int{1, 3, 4, 12}) {
+		t.Errorf("stored after opening again: %v", got)
+	}
+	if other, err := tokenstore.Open(fsys, name, "another model"); err != nil || other.Len() != 0 {
+		t.Errorf("another model's sets: %v", err)
+	}
+}
+
+func TestErasedIsGone(t *testing.T) {
+	fsys := crashfs.New()
+	s := open(t, fsys)
+	put(t, s, 11, 23)
+	if err := s.Retain(func(k vector.Key) bool { return k == key(23) }); err != nil {
+		t.Fatal(err)
+	}
+	data, err := durable.ReadFile(fsys, name)
+	erased := key(11)
+	if err != nil || bytes.Contains(data, setOf(11)[:16]) || bytes.Contains(data, erased[:]) ||
+		!bytes.Contains(data, setOf(23)) {
+		t.Errorf("the file has what was removed, or not what was not: %v", err)
+	}
+}
+
+func TestReclaims(t *testing.T) {
+	fsys := crashfs.New()
+	s := open(t, fsys)
+	for n := range 3000 {
+		if err := s.Put(key(n), setOf(11)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep := map[vector.Key]bool{key(5): true, key(2999): true}
+	if err := s.Retain(func(k vector.Key) bool { return keep[k] }); err != nil {
+		t.Fatal(err)
+	}
+	data, err := durable.ReadFile(fsys, name)
+	if err != nil || len(data) > 5000 || s.Len() != 2 {
+		t.Errorf("%d bytes for %d sets: %v", len(data), s.Len(), err)
+	}
+	if set, ok := s.Get(key(5), make([]byte, 4096)); !ok || !bytes.Equal(set, setOf(11)) {
+		t.Error("a set is lost")
+	}
+}
+
+// TestDamage flips every byte of a file, and cuts it everywhere: sets are lost then, but never wrong.
+func TestDamage(t *testing.T) {
+	fsys := crashfs.New()
+	s := open(t, fsys)
+	put(t, s, 1, 2, 3)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := durable.ReadFile(fsys, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		flipped := slices.Clone(data)
+		flipped[i] ^= 0x40
+		for _, damaged := range [][]byte{flipped, data[:i]} {
+			fsys := crashfs.New()
+			write(t, fsys, damaged)
+			s := open(t, fsys)
+			stored(t, s)
+			put(t, s, 1, 2, 3)
+			if got := stored(t, s); !slices.Equal(got, []int{1, 2, 3}) {
+				t.Fatalf("byte %d: stored %v after storing them again", i, got)
+			}
+		}
+	}
+}
+
+// TestCrash crashes a run after each operation. What is found afterwards is right, what was made durable is there,
+// and what was durably removed is gone.
+func TestCrash(t *testing.T) {
+	for at := 1; ; at++ {
+		fsys := crashfs.New()
+		fsys.CrashAt(at)
+		durableSets, erased := run(fsys)
+		for _, mode := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
+			after := fsys.Crash(mode, rand.New(rand.NewPCG(uint64(at), 1)))
+			if data, err := durable.ReadFile(after, name); err == nil && erased && bytes.Contains(data, setOf(2)[:16]) {
+				t.Errorf("crash at %d, %v: what was removed is in the file", at, mode)
+			}
+			s := open(t, after)
+			got := stored(t, s)
+			for _, n := range durableSets {
+				if !slices.Contains(got, n) {
+					t.Errorf("crash at %d, %v: stored %v, durable %v", at, mode, got, durableSets)
+				}
+			}
+			put(t, s, 1, 2, 3, 4)
+			if got := stored(t, s); !slices.Equal(got[:4], []int{1, 2, 3, 4}) {
+				t.Errorf("crash at %d, %v: stored %v", at, mode, got)
+			}
+		}
+		if !fsys.Crashed() {
+			break
+		}
+	}
+}
+
+// run stores, removes and reopens, until an error. It returns the numbers whose sets are durable and stay, and
+// whether 2 was durably removed.
+func run(fsys durable.FS) (durableSets []int, erased bool) {
+	s, err := tokenstore.Open(fsys, name, "a model")
+	if err != nil {
+		return nil, false
+	}
+	put := func(n int) bool { return s.Put(key(n), setOf(n)) == nil }
+	if !put(1) || !put(2) || !put(3) || s.Retain(all) != nil {
+		return nil, false
+	}
+	durableSets = []int{1, 3}
+	if !put(4) || s.Retain(func(k vector.Key) bool { return k != key(2) }) != nil {
+		return durableSets, false
+	}
+	durableSets = append(durableSets, 4)
+	if s.Close() != nil {
+		return durableSets, true
+	}
+	if s, err = tokenstore.Open(fsys, name, "a model"); err != nil || !put(5) {
+		return durableSets, true
+	}
+	return durableSets, true
+}
+
+func write(t *testing.T, fsys durable.FS, data []byte) {
+	t.Helper()
+	if err := fsys.MkdirAll("index"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	s := open(t, crashfs.New())
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			buf := make([]byte, 2048)
+			for n := range 200 {
+				if err := s.Put(key(n), setOf(n)); err != nil {
+					t.Error(err)
+				}
+				if set, ok := s.Get(key(n), buf); ok && !bytes.Equal(set, setOf(n)) {
+					t.Errorf("the set of %d is another", n)
+				}
+				if n%50 == 49 && w == 0 {
+					if err := s.Retain(func(k vector.Key) bool { return k[0]%2 == 0 }); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// BenchmarkGet reads the sets of 30 candidates out of 10,000.
+func BenchmarkGet(b *testing.B) {
+	root, err := os.OpenRoot(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := open(b, durable.Dir(root))
+	for n := range 10_000 {
+		put(b, s, n)
+	}
+	buf, r := make([]byte, 8192), rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		for range 30 {
+			if _, ok := s.Get(key(r.IntN(10_000)), buf); !ok {
+				b.Fatal("lost")
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+)
+
+// firstModels wrote vector files without their name.
+var firstModels = []string{"minilm", "server"}
+
+// vectorFile is the file of the vectors of a space by a model.
+func vectorFile(space, model string) string {
+	if slices.Contains(firstModels, model) {
+		return "index/" + space + ".vectors"
+	}
+	return "index/" + space + "." + model + ".vectors"
+}
+
+// SaveVectors writes the vectors of every changed space below fsys, those of present texts only, a file for each model.
+// Without models it removes vector files of earlier ones. Durable on return.
+func (e *Engine) SaveVectors(fsys durable.FS) error {
+	e.savingVectors.Lock()
+	defer e.savingVectors.Unlock()
+	if len(e.models) == 0 {
+		return errors.Join(removeTokenFiles(fsys, e.spaceNames()), removeVectorFiles(fsys, e.spaceNames()))
+	}
+	if err := fsys.MkdirAll("index"); err != nil {
+		return fmt.Errorf("make index directory: %w", err)
+	}
+	for _, name := range e.spaceNames() {
+		x := e.spaceIndex(name)
+		for _, v := range x.vectors {
+			if err := errors.Join(x.saveVectors(v, fsys, name), x.retainTokens(v)); err != nil {
+				return fmt.Errorf("save vectors of space %q: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// saveVectors writes the vectors of one model when they changed.
+func (x *invertedIndex) saveVectors(v *docVectors, fsys durable.FS, space string) error {
+	data, changes := x.encodeVectors(v)
+	if data == nil {
+		return nil
+	}
+	err := durable.WriteFile(fsys, vectorFile(space, v.model.Name()), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	v.saved = changes
+	return nil
+}
+
+// encodeVectors returns the vector file and the number of changes in it; nil when nothing changed since it was saved.
+func (x *invertedIndex) encodeVectors(v *docVectors) (data []byte, changes uint64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if v.changes == v.saved {
+		return nil, v.changes
+	}
+	return vector.Encode(v.model.Identity(), v.rows.Dim(), v.savedRows()), v.changes
+}
+
+// removeVectorFiles removes vectors that are no longer maintained: they would outlive their texts.
+func removeVectorFiles(fsys durable.FS, spaces []string) error {
+	removed := false
+	for _, name := range spaces {
+		for _, model := range insideModels {
+			err := fsys.Remove(vectorFile(name, model))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("remove vectors of space %q: %w", name, err)
+			}
+			removed = removed || err == nil
+		}
+	}
+	if !removed {
+		return nil
+	}
+	return fsys.SyncDir("index")
+}
+
+// readVectorFile reads the vectors of a space; nil when there is no usable file, which costs time and is no error.
+func (e *Engine) readVectorFile(name string, model embedding.Model, fsys durable.FS) *vector.File {
+	data, err := durable.ReadFile(fsys, vectorFile(spaceName(name), model.Name()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var saved *vector.File
+	if err == nil {
+		saved, err = vector.Decode(data, model.Identity())
+	}
+	if err != nil {
+		e.log.Warn("vector file is not usable; vectors are rebuilt", slog.String("space", spaceName(name)),
+			slog.Any("error", err))
+		return nil
+	}
+	return saved
+}

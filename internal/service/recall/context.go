@@ -1,0 +1,254 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
+)
+
+// Limits of a context.
+const (
+	DefaultContextTokens = 4000   // budget, in estimated tokens
+	MaxIndexLines        = 200    // lines of an index
+	MaxIndexBytes        = 25_000 // bytes of an index
+
+	contextChars = 500 // characters per memory or log entry
+	indexChars   = 120 // characters per description in the index
+	logDays      = 2   // today and yesterday
+)
+
+// ContextRequest describes the context for the beginning of a session.
+type ContextRequest struct {
+	Spaces       []string // empty is the default space
+	Tokens       int      // budget, MinTokens to MaxTokens; 0 is Config.ContextTokens
+	Index        bool     // one line per memory instead of texts under headings
+	Language     string   // English or Chinese; "" detects it from FirstMessage, else from the memories
+	FirstMessage string   // used to detect the language only
+	Root         string   // root of the project; "" reads no project files
+	Dir          string   // the agent's directory in the project; "" is Root
+	Instructions bool     // add AGENTS.md and CLAUDE.md of Root and of each directory down to Dir
+	Bootstrap    bool     // add SOUL.md, USER.md, TOOLS.md and IDENTITY.md
+}
+
+// validate fills in defaults and reports all violations at once.
+func (r *ContextRequest) validate(tokens int) error {
+	var c memory.Check
+	if len(r.Spaces) == 0 {
+		r.Spaces = []string{memory.DefaultSpace}
+	}
+	for _, s := range r.Spaces {
+		c.Slug("spaces", s)
+	}
+	if r.Tokens == 0 {
+		r.Tokens = tokens
+	}
+	if r.Tokens < MinTokens || r.Tokens > MaxTokens {
+		c.Add("context.max_tokens", "OUT_OF_RANGE", "must be %d to %d", MinTokens, MaxTokens)
+	}
+	if r.Language != "" && r.Language != English && r.Language != Chinese {
+		c.Add("context.language", "UNKNOWN_VALUE", "must be %s or %s", English, Chinese)
+	}
+	return c.Err()
+}
+
+// Context returns the text for the beginning of a session: rolling summary, memories, recent log entries and, on
+// request, files of the project, cut by whole lines to the budget. It returns "" if there is nothing to show. The same
+// state, files and day give the same bytes, so that a prompt cache stays valid.
+//
+// Errors: *memory.InvalidError, and errors of reading the logs.
+func (s *Service) Context(ctx context.Context, req ContextRequest) (string, error) {
+	if err := req.validate(s.contextTokens); err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	now := s.now().In(s.zone)
+	memories, more := s.memoryEntries(&req, now)
+	w := phrasesByLanguage[req.Language]
+	sections := []*section{
+		{title: w.summary, share: 20, prefix: true, entries: s.summaryEntries(&req)},
+		{title: w.memory, share: 45, entries: memories, more: more},
+	}
+	logs, err := s.logEntries(&req, now)
+	if err != nil {
+		return "", fmt.Errorf("context: %w", err)
+	}
+	sections = append(sections,
+		&section{title: w.instructions, share: 45, prefix: true,
+			entries: projectFiles(req.Root, pathsToward(req.Root, req.Dir, instructionFiles), req.Instructions)},
+		&section{title: w.logs, share: 20, entries: logs},
+		&section{title: w.bootstrap, share: 30, prefix: true,
+			entries: projectFiles(req.Root, bootstrapFiles, req.Bootstrap)})
+	body := assemble(sections, w, req.Tokens)
+	if body == "" {
+		return "", nil
+	}
+	// The nonce is derived from the text, so that equal texts give equal blocks, and from the secret origin of the
+	// store, so that no text can contain its own nonce.
+	sum := sha256.Sum256([]byte(s.store.Origin() + "\x00" + body))
+	open, end := redact.Fence(hex.EncodeToString(sum[:8]))
+	return open + "\n" + body + end + "\n", nil
+}
+
+// memoryEntries returns the memories, most important first, and how many there are beyond those. It sets req.Language if
+// that is empty.
+func (s *Service) memoryEntries(req *ContextRequest, now time.Time) (out []entry, more int) {
+	top, active := s.mostImportant(req.Spaces, now)
+	if req.Language == "" {
+		req.Language = s.languageFor(req, top)
+	}
+	if req.Index {
+		return indexEntries(top, now, req.Language), 0
+	}
+	tokens := 0
+	for _, c := range top {
+		if tokens > req.Tokens {
+			break // the budget cannot hold more, so further memories are only counted
+		}
+		text, _ := truncate(strings.Join(strings.Fields(sanitize(displayText(c.memory))), " "), contextChars)
+		rank, heading := headingOf(c.memory.Category, req.Language)
+		age := Age(changedAt(c.memory), now, req.Language)
+		line := "- " + text + " (" + age + ")"
+		out = append(out, entry{rank, heading, line})
+		tokens += Tokens(line)
+	}
+	return out, max(0, active-len(out))
+}
+
+// mostImportant returns the most important active memories of spaces, at most maxImportant of each: pinned ones first,
+// then by salience and last change. The order does not depend on accesses, which would change the context with every
+// use. active is the number of all active memories.
+func (s *Service) mostImportant(spaces []string, now time.Time) (all []candidate, active int) {
+	for _, space := range spaces {
+		view := s.store.Space(space)
+		ids, n := s.index.importance.top(s.store, space)
+		active += n
+		for _, id := range ids {
+			m, err := view.Get(id)
+			switch {
+			case err != nil || !m.IsActive():
+			case m.Expired(now):
+				active--
+			default:
+				all = append(all, candidate{space: space, memory: m})
+			}
+		}
+	}
+	if len(spaces) > 1 {
+		slices.SortFunc(all, func(a, b candidate) int {
+			return cmp.Or(compareImportance(importanceOf(a.memory), importanceOf(b.memory)),
+				cmp.Compare(a.space, b.space))
+		})
+	}
+	return all, active
+}
+
+// pinned is 1 for a pinned memory, else 0.
+func pinned(m *memory.Memory) int {
+	if m.Pinned {
+		return 1
+	}
+	return 0
+}
+
+// languageFor detects the language of the first message, else of the summaries and the most important memories.
+func (s *Service) languageFor(req *ContextRequest, all []candidate) string {
+	if strings.TrimSpace(req.FirstMessage) != "" {
+		return languageOf(searchText(req.FirstMessage))
+	}
+	var b strings.Builder
+	for _, space := range req.Spaces {
+		b.WriteString(s.store.Space(space).Summary())
+	}
+	for _, c := range all[:min(50, len(all))] {
+		b.WriteString(c.memory.Content)
+	}
+	return languageOf(b.String())
+}
+
+// indexEntries returns one line per memory, within MaxIndexLines and MaxIndexBytes.
+func indexEntries(all []candidate, now time.Time, language string) (out []entry) {
+	size := 0
+	for _, c := range all {
+		if len(out) == MaxIndexLines {
+			break
+		}
+		text := strings.Join(strings.Fields(sanitize(c.memory.Content)), " ")
+		text, _ = truncate(text, indexChars)
+		name := strings.Join(strings.Fields(sanitize(c.memory.Title)), " ")
+		if name == "" {
+			name = c.memory.ID
+		}
+		line := fmt.Sprintf("- [%s/%s] %s (%s): %s", c.memory.Category, c.space, sanitize(name),
+			Age(changedAt(c.memory), now, language), text)
+		if size += len(line) + 1; size > MaxIndexBytes {
+			break
+		}
+		out = append(out, entry{line: line})
+	}
+	return out
+}
+
+// summaryEntries returns the rolling summaries by line, and long lines by sentence.
+func (s *Service) summaryEntries(req *ContextRequest) (out []entry) {
+	for _, space := range req.Spaces {
+		for line := range strings.SplitSeq(sanitize(s.store.Space(space).Summary()), "\n") {
+			for _, part := range splitSentences(line) {
+				out = append(out, entry{line: "  " + part})
+			}
+		}
+	}
+	return out
+}
+
+// splitSentences splits a line of more than 300 bytes after each sentence; a shorter line stays whole.
+func splitSentences(line string) (out []string) {
+	const long = 300 // bytes
+	start := 0
+	for i, r := range line {
+		end := i + len(string(r))
+		stop := strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && strings.HasPrefix(line[end:], " ")
+		if stop && len(line) > long {
+			out = append(out, strings.TrimSpace(line[start:end]))
+			start = end
+		}
+	}
+	if rest := strings.TrimSpace(line[start:]); rest != "" {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// logEntries returns the log entries of today and yesterday, newest first; of an archived log its summary.
+func (s *Service) logEntries(req *ContextRequest, now time.Time) (out []entry, err error) {
+	for back := range logDays {
+		date := now.AddDate(0, 0, -back).Format(memory.DateLayout)
+		for _, space := range req.Spaces {
+			day, entries, err := s.store.Space(space).Log(date)
+			if errors.Is(err, memory.ErrNotFound) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			if day.Archived && day.Summary != "" {
+				entries = []*memory.Entry{{Type: "summary", Content: day.Summary}}
+			}
+			for _, e := range slices.Backward(entries) {
+				text, _ := truncate(strings.Join(strings.Fields(sanitize(e.Content)), " "), contextChars)
+				out = append(out, entry{back, "## " + date,
+					strings.Join(strings.Fields("- "+e.Time+" ["+e.Type+"] "+text), " ")})
+			}
+		}
+	}
+	return out, nil
+}

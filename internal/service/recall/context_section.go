@@ -1,0 +1,143 @@
+package recall
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+// section is one part of a context. Sections are ordered by priority.
+type section struct {
+	title   string
+	share   int  // percent of the budget that the first pass allows
+	prefix  bool // entries only make sense in order: after an omitted one, all are omitted
+	entries []entry
+	more    int // further entries that were not written, because the budget cannot hold them
+
+	included map[int]bool // indexes of the entries to show
+}
+
+// entry is one line of a section, under a heading. Headings are ordered by rank.
+type entry struct {
+	rank    int
+	heading string // "" for none
+	line    string
+}
+
+const omissionTokens = 24 // tokens reserved per section for the line that reports omissions
+
+// assemble writes the sections within the budget, whole lines only. A first pass gives each section its share, a second
+// one gives the rest in order of priority. It returns "" if there is nothing to write.
+//
+// The estimates of single lines add up to at least the estimate of the whole, so counting lines keeps the budget.
+func assemble(sections []*section, w phrases, budget int) string {
+	sections = slices.DeleteFunc(sections, func(s *section) bool { return len(s.entries) == 0 })
+	guide := w.guide
+	if budget < smallBudget {
+		guide = w.short
+	}
+	const fence = 40 // tokens of the opening and closing lines
+	left := budget - fence - Tokens(guide+"\n")
+	for _, s := range sections {
+		left -= s.fill(min(left, budget*s.share/100))
+	}
+	for _, s := range sections {
+		left -= s.fill(left)
+	}
+	var b strings.Builder
+	for _, s := range sections {
+		s.write(&b, w)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return guide + "\n" + b.String()
+}
+
+// fill includes further entries within tokens and returns the tokens used.
+func (s *section) fill(tokens int) (used int) {
+	if s.included == nil {
+		s.included = map[int]bool{}
+	}
+	headings := map[string]bool{}
+	for i := range s.included {
+		headings[s.entries[i].heading] = true
+	}
+	overhead := 0
+	if len(s.included) == 0 {
+		overhead = Tokens(s.title+"\n") + omissionTokens
+	}
+	for i, e := range s.entries {
+		if s.included[i] {
+			continue
+		}
+		cost := overhead + Tokens(e.line+"\n")
+		if e.heading != "" && !headings[e.heading] {
+			cost += Tokens(e.heading + "\n")
+		}
+		if used+cost > tokens {
+			if s.prefix {
+				break
+			}
+			continue
+		}
+		used, overhead = used+cost, 0
+		s.included[i], headings[e.heading] = true, true
+	}
+	return used
+}
+
+// write appends the title, the included entries under their headings, and the number of omitted ones.
+func (s *section) write(b *strings.Builder, w phrases) {
+	if len(s.included) == 0 {
+		return
+	}
+	b.WriteString(s.title + "\n")
+	var shown []entry
+	for i, e := range s.entries {
+		if s.included[i] {
+			shown = append(shown, e)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b entry) int { return a.rank - b.rank })
+	heading := ""
+	for _, e := range shown {
+		if e.heading != heading {
+			heading = e.heading
+			b.WriteString(heading + "\n")
+		}
+		b.WriteString(e.line + "\n")
+	}
+	if n := len(s.entries) - len(shown) + s.more; n > 0 {
+		fmt.Fprintf(b, w.more+"\n", n)
+	}
+}
+
+// categoryHeadings maps categories to headings, in display order. The last entry is for all other categories.
+var categoryHeadings = []struct {
+	categories []string
+	en, zh     string
+}{
+	{[]string{memory.Preferences, "preference", "user", "feedback"}, "## User Preferences", "## 用户偏好"},
+	{[]string{memory.Facts, "fact", "project", "reference"}, "## Known Facts", "## 已知事实"},
+	{[]string{"patterns", "pattern", memory.Reflections}, "## User Patterns", "## 行为模式"},
+	{[]string{memory.Procedural, "skills", "skill"}, "## Proven Skills", "## 已验证的技能"},
+	{[]string{memory.Tasks}, "## Open Tasks", "## 待办任务"},
+	{nil, "## Other Notes", "## 其他"},
+}
+
+// headingOf returns the heading of a category and its position in categoryHeadings.
+func headingOf(category, language string) (rank int, heading string) {
+	rank = slices.IndexFunc(categoryHeadings, func(h struct {
+		categories []string
+		en, zh     string
+	}) bool {
+		return h.categories == nil || slices.Contains(h.categories, category)
+	})
+	if language == Chinese {
+		return rank, categoryHeadings[rank].zh
+	}
+	return rank, categoryHeadings[rank].en
+}

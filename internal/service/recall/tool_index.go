@@ -1,0 +1,158 @@
+package recall
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// toolIndex maps tools to the active procedural memories about them. It is safe for concurrent use.
+type toolIndex struct {
+	mu     sync.RWMutex
+	spaces map[string]*spaceTools // guarded by mu
+}
+
+// spaceTools is the index of one space. Tool names are keys in lower case.
+type spaceTools struct {
+	tool map[string]string          // tool by memory id
+	ids  map[string]map[string]bool // memory ids by tool
+	name map[string]string          // the name as written, by tool
+}
+
+func newToolIndex() *toolIndex { return &toolIndex{spaces: map[string]*spaceTools{}} }
+
+// load adds the memories of a space.
+func (t *toolIndex) load(space string, memories []*memory.Memory) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range memories {
+		t.putLocked(space, m.ID, m)
+	}
+}
+
+// apply brings the index forward by one changed memory.
+func (t *toolIndex) apply(space string, c *journal.MemoryChange) {
+	if toolOf(c.Before) == "" && toolOf(c.After) == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.putLocked(space, c.ID, c.After)
+}
+
+// toolOf returns the tool that a procedural memory is about, or "".
+func toolOf(m *memory.Memory) string {
+	if m == nil || m.Context == nil || m.Category != memory.Procedural {
+		return ""
+	}
+	return m.Context.Tool
+}
+
+// putLocked replaces the entry of a memory; m is nil if it was purged. The caller holds t.mu.
+func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
+	sp := t.spaces[space]
+	name := toolOf(m)
+	if name != "" && !m.IsActive() {
+		name = ""
+	}
+	if sp == nil {
+		if name == "" {
+			return
+		}
+		sp = &spaceTools{tool: map[string]string{}, ids: map[string]map[string]bool{}, name: map[string]string{}}
+		t.spaces[space] = sp
+	}
+	if old, ok := sp.tool[id]; ok {
+		delete(sp.tool, id)
+		if delete(sp.ids[old], id); len(sp.ids[old]) == 0 {
+			delete(sp.ids, old)
+			delete(sp.name, old)
+		}
+	}
+	if name != "" {
+		low := strings.ToLower(name)
+		if sp.ids[low] == nil {
+			sp.ids[low] = map[string]bool{}
+		}
+		sp.tool[id], sp.ids[low][id], sp.name[low] = low, true, name
+	}
+}
+
+// about returns the ids of the memories about the tools in use and the tools that a prompt mentions.
+func (t *toolIndex) about(space string, working []string, prompt string) (ids []string) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	sp := t.spaces[space]
+	if sp == nil {
+		return nil
+	}
+	for low, of := range sp.ids {
+		if slices.ContainsFunc(working, func(w string) bool { return strings.EqualFold(w, low) }) ||
+			mentionsTool(prompt, sp.name[low]) {
+			for id := range of {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// mentionsTool reports whether a prompt names a tool. Many tools have a common word as their name, such as Read or
+// search; such a name counts only between back quotes.
+func mentionsTool(prompt, tool string) bool {
+	if tool == "" {
+		return false
+	}
+	if strings.Contains(prompt, "`"+tool+"`") {
+		return true
+	}
+	if !looksLikeIdentifier(tool) {
+		return false
+	}
+	for from := 0; ; {
+		at := strings.Index(prompt[from:], tool)
+		if at < 0 {
+			return false
+		}
+		start, end := from+at, from+at+len(tool)
+		if (start == 0 || !isNameByte(prompt[start-1])) && (end == len(prompt) || !isNameByte(prompt[end])) {
+			return true
+		}
+		from = end
+	}
+}
+
+// isNameByte reports whether c can be part of an identifier.
+func isNameByte(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' }
+
+// looksLikeIdentifier reports whether a name has several parts or an upper-case letter inside, unlike a plain word.
+func looksLikeIdentifier(name string) bool {
+	return strings.ContainsAny(name, "_-./:0123456789") ||
+		strings.ContainsFunc(name[1:], unicode.IsUpper) && strings.ContainsFunc(name, unicode.IsLower)
+}
+
+// sortRules orders rules: the user's corrections and pinned ones first, then by occurrences, salience and age.
+func sortRules(rules []candidate) {
+	slices.SortFunc(rules, func(a, b candidate) int {
+		return cmp.Or(
+			cmp.Compare(correctionRank(b.memory), correctionRank(a.memory)),
+			cmp.Compare(b.memory.Context.Occurrences, a.memory.Context.Occurrences),
+			cmp.Compare(b.memory.Salience, a.memory.Salience),
+			b.memory.CreatedAt.Compare(a.memory.CreatedAt),
+			cmp.Compare(a.memory.ID, b.memory.ID),
+		)
+	})
+}
+
+// correctionRank is 1 for a rule that the user gave or pinned, else 0.
+func correctionRank(m *memory.Memory) int {
+	if m.Source == memory.SourceUserCorrection || m.Pinned {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,117 @@
+package transfer
+
+import (
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// Reasons why something of another system was merged into what is there, which stays as it is.
+const (
+	ReasonExactDuplicate = guard.ReasonExactDuplicate
+	ReasonNearDuplicate  = guard.ReasonNearDuplicate
+)
+
+// Merge is one imported thing that another memory already says.
+type Merge struct {
+	Line     int64 // in the import
+	Kind, ID string
+	Into     string // the memory that says it
+	Reason   string // exact or near duplicate
+}
+
+// neighbours is how many memories are compared with one that comes from another system.
+const neighbours = 5
+
+// findNearDuplicates finds, for each memory from another system, one here that says the same in other words. It
+// must not run inside a transaction: it embeds texts.
+func (d *decision) findNearDuplicates(batch []*item) error {
+	d.near = map[*item]string{}
+	if !d.external || d.service.near == nil {
+		return nil
+	}
+	view := d.service.store.Space(batch[0].space)
+	for _, it := range batch {
+		if it.kind != Memory || !it.memory.IsActive() {
+			continue
+		}
+		if _, err := view.Get(it.id); err == nil {
+			continue // there already
+		}
+		hits, err := d.service.near.Similar(d.ctx, it.space, it.memory.Content, neighbours)
+		if err != nil {
+			return err
+		}
+		var near []guard.Neighbour
+		for _, h := range hits {
+			if _, ours := d.seenHash(it, h.Memory.ID); !ours { // what one import brings is left as different as it was
+				near = append(near, guard.Neighbour{Memory: h.Memory, Score: h.Score})
+			}
+		}
+		if got := guard.Decide(guard.Item{Memory: *it.memory.Clone()}, near); got.Action == guard.Noop {
+			d.near[it] = got.Target
+		}
+	}
+	return nil
+}
+
+// externalMemory decides about a memory from another system. Its id is derived from its text, so an equal id means
+// that it was imported before.
+func (d *decision) externalMemory(tx *store.Tx, it *item) verdict {
+	m := it.memory
+	if _, seen := d.seenHash(it, m.ID); seen {
+		return verdict{reason: merged, detail: ReasonExactDuplicate, into: m.ID}
+	}
+	text := hashOf(it.space + "\x00" + m.Category + "\x00" + memory.Normalize(m.Content))
+	if have := tx.Memory(m.ID); have != nil {
+		d.recordSeen(it, m.ID, "")
+		if memory.Normalize(have.Content) != memory.Normalize(m.Content) {
+			return verdict{reason: ReasonExists, detail: "was imported before and has been changed here since"}
+		}
+		d.recordText(text, m.ID)
+		return verdict{reason: same}
+	}
+	if tx.IsForgotten(m.Content) {
+		return verdict{reason: ReasonForgotten, detail: "its text was forgotten here"}
+	}
+	if m.IsActive() {
+		if id := d.textOwner(text); id != "" {
+			return verdict{reason: merged, detail: ReasonExactDuplicate, into: id}
+		}
+		if equal := tx.Equal(m.Category, m.Content); equal != nil && !equal.Expired(tx.Now()) {
+			return verdict{reason: merged, detail: ReasonExactDuplicate, into: equal.ID}
+		}
+		if near := tx.Memory(d.near[it]); near != nil && near.IsActive() && !near.Expired(tx.Now()) {
+			return verdict{reason: merged, detail: ReasonNearDuplicate, into: near.ID}
+		}
+		d.recordText(text, m.ID)
+	}
+	d.recordSeen(it, m.ID, "")
+	return verdict{reason: added}
+}
+
+// textOwner returns the memory of this import that had a text first.
+func (d *decision) textOwner(text [16]byte) string {
+	if id := d.newTextOwners[text]; id != "" {
+		return id
+	}
+	return d.textOwners[text]
+}
+
+// recordText records which memory had a text first.
+func (d *decision) recordText(text [16]byte, id string) {
+	if d.textOwner(text) == "" {
+		d.newTextOwners[text] = id
+	}
+}
+
+// merge reports an item that another memory already says.
+func (im *importing) merge(it *item, v verdict) {
+	im.count(it).Merged++
+	if len(im.report.Merged) < maxSkipped {
+		im.report.Merged = append(
+			im.report.Merged,
+			Merge{Line: it.line, Kind: it.kind, ID: it.id, Into: v.into, Reason: v.detail},
+		)
+	}
+}

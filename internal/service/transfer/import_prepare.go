@@ -1,0 +1,200 @@
+package transfer
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+)
+
+// prepare redacts the texts of an item, validates it, and returns what is wrong with it, "" for nothing.
+func (im *importing) prepare(it *item) string {
+	var check memory.Check
+	check.Slug("space", it.space)
+	switch it.kind {
+	case Memory:
+		im.prepareMemory(&check, it.memory)
+	case Day:
+		check.Date("date", it.date)
+		it.day.Summary = memorysvc.CleanText(it.day.Summary)
+	case Entry:
+		check.Date("date", it.date)
+		im.prepareEntry(&check, it)
+	case Archived:
+		check.Date("date", it.date)
+		im.prepareArchived(&check, it.archived)
+	case Session:
+		im.prepareSession(&check, it.session)
+	case Summary:
+		it.text = memorysvc.CleanText(it.text)
+		check.Text(Summary, it.text, memory.MaxSummary, true)
+	case Forgotten:
+		check.ID("hash", it.forgotten.Hash)
+		if it.forgotten.At.IsZero() {
+			check.Add("at", "REQUIRED", "must not be empty")
+		}
+	}
+	return violations(&check)
+}
+
+// violations lists the violations of a check in one line.
+func violations(check *memory.Check) string {
+	invalid, ok := errors.AsType[*memory.InvalidError](check.Err())
+	if !ok {
+		return ""
+	}
+	parts := make([]string, len(invalid.Violations))
+	for i, v := range invalid.Violations {
+		parts[i] = v.Field + " " + v.Detail
+	}
+	return strings.Join(parts, "; ")
+}
+
+// prepareMemory redacts and validates a memory. The clock of another system is no reason to refuse a memory: a time
+// in the future becomes the time of the import.
+func (im *importing) prepareMemory(check *memory.Check, m *memory.Memory) {
+	full := m.Content != ""
+	memorysvc.Clean(m)
+	if full && m.Content == "" {
+		check.Add("content", "NOTHING_LEFT", "holds nothing but what must not be stored")
+		m.Content = "-" // said already
+	}
+	check.Memory("", m)
+	switch m.Status {
+	case memory.Active, memory.Superseded, memory.Retired:
+	case "":
+		m.Status = memory.Active
+	default:
+		check.Add("status", "UNKNOWN_VALUE", "is not a status")
+	}
+	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
+		if im.external && at.After(im.latest) {
+			*at = time.Time{} // another system's clock is no reason to refuse its memory: it came now
+		}
+	}
+	if m.CreatedAt.After(im.latest) {
+		check.Add("created_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
+	}
+	m.Revision = 0
+}
+
+// prepareEntry redacts and validates a log entry.
+func (im *importing) prepareEntry(check *memory.Check, it *item) {
+	e := it.entry
+	full := e.Content != ""
+	memorysvc.CleanEntry(e)
+	if full && e.Content == "" {
+		check.Add("content", "NOTHING_LEFT", "holds nothing but what must not be stored")
+		e.Content = "-" // said already
+	}
+	if e.At.IsZero() {
+		check.Add("at", "REQUIRED", "must not be empty")
+	}
+	if e.Time == "" {
+		e.Time = e.At.Format(time.TimeOnly)
+	}
+	if e.At.After(im.latest) {
+		check.Add("at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
+	}
+	check.Entry("", e)
+}
+
+// prepareArchived redacts and validates the record of an archived log.
+func (im *importing) prepareArchived(check *memory.Check, r *memory.Archived) {
+	check.ID("id", r.ID)
+	r.Summary = memorysvc.CleanText(r.Summary)
+	check.Text("summary", r.Summary, memory.MaxSummary, false)
+	for i, id := range r.Promoted {
+		check.ID(fmt.Sprintf("promoted[%d]", i), id)
+	}
+	if r.Entries < 0 {
+		check.Add("entries", "OUT_OF_RANGE", "must not be negative")
+	}
+	if r.At.IsZero() || r.At.After(im.latest) {
+		check.Add("archived_at", "OUT_OF_RANGE", "must be a time in the past")
+	}
+	if r.DeletedAt.After(im.latest) {
+		check.Add("deleted_at", "OUT_OF_RANGE", "must be a time in the past")
+	}
+}
+
+// prepareSession redacts and validates a session. Numbers of operations belong to the store that it came from and
+// go.
+func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
+	check.ID("id", s.ID)
+	if !slices.Contains(
+		[]memory.SessionState{memory.SessionOpen, memory.SessionEnded, memory.SessionReflected},
+		s.State,
+	) {
+		check.Add("state", "UNKNOWN_VALUE", "is not a state")
+	}
+	if s.StartedAt.IsZero() || s.StartedAt.After(im.latest) {
+		check.Add("started_at", "OUT_OF_RANGE", "must be a time in the past")
+	}
+	if s.NextSeq < 0 || s.ReflectedSeq < 0 {
+		check.Add("next_seq", "OUT_OF_RANGE", "must not be negative")
+	}
+	s.Summary = memorysvc.CleanText(s.Summary)
+	s.ReflectedOp = 0                  // a number of the store that it comes from
+	s.ReflectedSummaries = s.Summaries // contexts and summaries of them are not exported
+	s.LastAt = cmp.Or(s.LastAt, s.StartedAt)
+}
+
+// prepareMessage redacts and validates a message of the open session.
+func (im *importing) prepareMessage(open, it *item) string {
+	var check memory.Check
+	it.message, _ = redact.Message(it.message)
+	m := it.message
+	if !slices.Contains([]string{"user", "assistant", "system", "tool"}, m.Role) {
+		check.Add("role", "UNKNOWN_VALUE", "is not a role")
+	}
+	after := int64(0)
+	if n := len(open.messages); n > 0 {
+		after = open.messages[n-1].Seq
+	}
+	if m.Seq <= after {
+		check.Add("seq", "OUT_OF_RANGE", "must be larger than the one before")
+	}
+	if m.Seq >= open.session.NextSeq {
+		check.Add("seq", "OUT_OF_RANGE", "must be smaller than next_seq of the session")
+	}
+	return violations(&check)
+}
+
+// size is about how many bytes an item takes in the journal.
+func (it *item) size() int {
+	n := 512 + len(it.text)
+	switch {
+	case it.memory != nil:
+		n += len(it.memory.Content) + len(it.memory.StructuredData)
+	case it.entry != nil:
+		n += len(it.entry.Content) + len(it.entry.Error)
+	case it.archived != nil:
+		n += len(it.archived.Summary)
+	case it.day != nil:
+		n += len(it.day.Summary)
+	}
+	for _, m := range it.messages {
+		n += 128 + len(m.Content)
+		if m.Tool != nil {
+			n += len(m.Tool.Arguments) + len(m.Tool.Result) + len(m.Tool.Error)
+		}
+	}
+	return n
+}
+
+// encoded is a value in the form in which values are compared.
+func encoded(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}

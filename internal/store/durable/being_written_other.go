@@ -1,0 +1,9 @@
+//go:build !linux
+
+package durable
+
+// BeingWritten cannot tell on this system. It only fails for a name that does not exist.
+func (d dir) BeingWritten(name string) (bool, error) {
+	_, err := d.root.Lstat(name)
+	return false, err
+}

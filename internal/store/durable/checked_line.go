@@ -1,0 +1,55 @@
+package durable
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+)
+
+// castagnoli is the polynomial of CRC-32C (RFC 3720, appendix B.4), which common processors compute in hardware.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// crcField begins the checksum of a line; crcTail is its length with the eight hexadecimal digits and the closing
+// brace.
+const (
+	crcField = `,"crc":"`
+	crcTail  = len(crcField) + 8 + len(`"}`)
+)
+
+// AppendLine appends the JSON object of v as one line, with an additional last field "crc": the CRC-32C of everything
+// before that field. v must encode to an object with at least one field and without newlines. Its method AppendJSON(dst
+// []byte) ([]byte, error) is used if it has one, else encoding/json. After an error dst is as before.
+func AppendLine(dst []byte, v any) ([]byte, error) {
+	start := len(dst)
+	line, err := appendJSON(dst, v)
+	if err != nil {
+		return dst[:start], err
+	}
+	line = line[:len(line)-1]
+	return fmt.Appendf(line, "%s%08x\"}\n", crcField, crc32.Checksum(line[start:], castagnoli)), nil
+}
+
+// appendJSON appends the JSON of v.
+func appendJSON(dst []byte, v any) ([]byte, error) {
+	if a, ok := v.(interface {
+		AppendJSON(dst []byte) ([]byte, error)
+	}); ok {
+		return a.AppendJSON(dst)
+	}
+	raw, err := json.Marshal(v)
+	return append(dst, raw...), err
+}
+
+// ValidLine reports whether line, without its newline, has a correct checksum of AppendLine.
+func ValidLine(line []byte) bool {
+	if len(line) < crcTail+1 || line[0] != '{' {
+		return false
+	}
+	body, tail := line[:len(line)-crcTail], line[len(line)-crcTail:]
+	if string(tail[:len(crcField)]) != crcField || string(tail[crcTail-2:]) != `"}` {
+		return false
+	}
+	sum, err := strconv.ParseUint(string(tail[len(crcField):crcTail-2]), 16, 32)
+	return err == nil && uint32(sum) == crc32.Checksum(body, castagnoli)
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+)
+
+const (
+	// minSnapshotGrowth is how many bytes of journal make a snapshot worth its cost.
+	minSnapshotGrowth     = 8 << 20
+	snapshotCheckInterval = 5 * time.Second
+	// snapshotRetryInterval is the pause after a snapshot failed.
+	snapshotRetryInterval = time.Minute
+	trimInterval          = time.Hour
+)
+
+// Run maintains the store until ctx ends: it journals access counts, takes snapshots once the journal has grown by half
+// the size of one, and trims old history. It returns nil when ctx ends.
+func (s *Store) Run(ctx context.Context) error {
+	touches, upkeep, trim := time.NewTicker(accessFlushInterval), time.NewTicker(snapshotCheckInterval),
+		time.NewTicker(trimInterval)
+	defer touches.Stop()
+	defer upkeep.Stop()
+	defer trim.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-touches.C:
+			err = s.FlushAccesses(ctx)
+		case <-upkeep.C:
+			upkeep.Reset(snapshotCheckInterval)
+			err = s.journal.SyncHighWater()
+			if s.Err() == nil && s.snapshotDue() {
+				if _, err = s.Checkpoint(ctx); err != nil {
+					upkeep.Reset(snapshotRetryInterval)
+				}
+			}
+		case <-trim.C:
+			err = s.trim(ctx)
+		}
+		// A failure loses at most access counts. The next tick tries again.
+		if err != nil && ctx.Err() == nil && !errors.Is(err, memory.ErrReadOnly) {
+			s.log.Warn("maintenance of the store failed and will be retried", "err", err)
+		}
+	}
+}
+
+// snapshotDue reports whether the journal has grown enough since the last snapshot. The cost of snapshots is thereby
+// proportional to what is written.
+func (s *Store) snapshotDue() bool {
+	info := s.Snapshot()
+	s.snapshots.mu.Lock()
+	since := s.journal.Stats().Bytes - s.snapshots.journal
+	s.snapshots.mu.Unlock()
+	return since > max(minSnapshotGrowth, info.Bytes/2)
+}
+
+// trim removes history that is older than the configured days, unless the clock is not trusted. What it removes is
+// included in the newest snapshot and in the previous one, so that either can be used after damage.
+func (s *Store) trim(ctx context.Context) error {
+	now, warning, err := s.TrustedNow(ctx)
+	if warning != "" || err != nil {
+		return err
+	}
+	if !s.filesMu.TryLock() {
+		return nil // the files are being read; the next tick tries again
+	}
+	defer s.filesMu.Unlock()
+	previous, err := readManifest(s.fs, previousFile)
+	if err != nil || previous.LSN == 0 {
+		return err
+	}
+	// In a copy of the directory the previous manifest may be the newer one.
+	lsn := min(previous.LSN, s.Snapshot().LSN)
+	removed, err := s.journal.Trim(now.AddDate(0, 0, -s.historyDays), lsn)
+	if removed > 0 {
+		s.log.Info("trimmed old history", "segments", removed)
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"runtime"
+	"sync"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// readManifest reads a manifest of a snapshot; the zero manifest when there is none. Errors: *journal.CorruptError,
+// memory.ErrNewerVersion.
+func readManifest(fsys durable.FS, name string) (manifest, error) {
+	raw, err := durable.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return manifest{}, nil
+	}
+	if err != nil {
+		return manifest{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	line := bytes.TrimSuffix(raw, []byte("\n"))
+	if !durable.ValidLine(line) {
+		return manifest{}, &journal.CorruptError{File: name, Line: 1, Detail: "its checksum does not match"}
+	}
+	var m manifest
+	if err := json.Unmarshal(line, &m); err != nil {
+		return manifest{}, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
+	}
+	if m.Version > snapshotVersion {
+		return manifest{}, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", name, m.Version,
+			snapshotVersion, memory.ErrNewerVersion)
+	}
+	return m, nil
+}
+
+// load fills both states from the snapshot and checks that the files of bodies exist.
+func (s *Store) load(m manifest) error {
+	if err := s.loadSpaces(m); err != nil {
+		return err
+	}
+	return s.checkBodyFiles()
+}
+
+// loadSpaces fills both states from the snapshot. Spaces that are older than an unfinished purge are scrubbed.
+func (s *Store) loadSpaces(m manifest) error {
+	for _, f := range m.Spaces {
+		header, memories, err := readSpaceFile(s.fs, f.File)
+		if err != nil {
+			return err
+		}
+		for _, m := range memories {
+			s.interned.memory(m)
+		}
+		s.visible.spaces[f.Name] = s.visible.restore(header, memories)
+		s.staged.spaces[f.Name] = s.staged.restore(header, memories)
+		if s.scrubber != nil && f.LSN < s.scrubber.op {
+			for _, st := range []*state{s.visible, s.staged} {
+				sp := st.spaces[f.Name]
+				sp.applyScrub(sp.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{}))
+			}
+		}
+		for _, d := range header.Days {
+			s.snapshots.bodyFiles[f.File] = append(s.snapshots.bodyFiles[f.File], d.File)
+		}
+		for _, d := range header.Sessions {
+			s.snapshots.bodyFiles[f.File] = append(s.snapshots.bodyFiles[f.File], d.File)
+		}
+	}
+	return nil
+}
+
+// checkBodyFiles makes sure that the files of daily logs and sessions exist at full length. They are only read when
+// they are needed. A copy of the directory that was made while a snapshot was written may lack some, and must be
+// refused at once.
+func (s *Store) checkBodyFiles() error {
+	var files []body
+	for _, sp := range s.visible.spaces {
+		for _, d := range sp.days {
+			files = append(files, d.body)
+		}
+		for _, se := range sp.sessions {
+			files = append(files, se.body)
+		}
+	}
+	for _, d := range files {
+		if d.file == "" {
+			continue
+		}
+		name := snapshotDir + "/" + d.file
+		info, err := s.fs.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return &journal.CorruptError{File: name, Detail: "it is missing"}
+		case err != nil:
+			return fmt.Errorf("look at %s: %w", name, err)
+		case d.bytes != 0 && info.Size() != d.bytes:
+			return &journal.CorruptError{File: name,
+				Detail: fmt.Sprintf("it has %d bytes, not %d", info.Size(), d.bytes)}
+		}
+	}
+	return nil
+}
+
+// restore makes a space from the contents of a snapshot. States share the memories, but not the maps.
+func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState {
+	sp := st.newSpace(h.Space)
+	sp.slots = append(make([]*memory.Memory, 0, len(memories)+len(memories)/8+16), memories...)
+	sp.byID = make(map[string]int32, len(memories))
+	for i, m := range memories {
+		sp.byID[m.ID] = int32(i)
+		if sp.equal != nil && m.IsActive() {
+			sp.equal[sp.hash(m.Category, m.Content)] = int32(i)
+		}
+	}
+	sp.summary, sp.revision, sp.changed = h.Summary, h.Revision, h.Changed
+	maps.Copy(sp.forgotten, h.Forgotten)
+	maps.Copy(sp.removed, h.Removed)
+	for _, r := range h.Receipts {
+		sp.receipts[r.Key] = r
+	}
+	for _, d := range h.Days {
+		sp.days[d.Header.Date] = &day{header: d.Header, body: body{file: d.File, items: d.Items, bytes: d.Bytes}}
+	}
+	sp.archiveRevision = h.ArchiveRevision
+	for _, r := range h.Archive {
+		sp.archive[r.ID] = r
+	}
+	for _, se := range h.Sessions {
+		sp.sessions[se.Header.ID] = &session{header: se.Header,
+			body: body{file: se.File, items: se.Items, bytes: se.Bytes}}
+	}
+	return sp
+}
+
+// readSpaceFile reads the file of a space in a snapshot.
+func readSpaceFile(fsys durable.FS, name string) (*spaceHeader, []*memory.Memory, error) {
+	header := new(spaceHeader)
+	lines, err := readLines(fsys, name, header, func() int { return header.Memories })
+	if err != nil {
+		return nil, nil, err
+	}
+	if header.Version > snapshotVersion {
+		return nil, nil, fmt.Errorf("%s has format %d: %w", name, header.Version, memory.ErrNewerVersion)
+	}
+	memories, err := decodeLines[memory.Memory](name, lines)
+	return header, memories, err
+}
+
+// readBodyFile reads the body of a daily log or session. items is the number of items according to the space's header.
+func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
+	header := new(bodyHeader)
+	lines, err := readLines(fsys, name, header, func() int { return items })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]T, len(lines))
+	for i, line := range lines {
+		if err := json.Unmarshal(line, &out[i]); err != nil {
+			return nil, &journal.CorruptError{File: snapshotDir + "/" + name, Line: i + 2, Detail: err.Error()}
+		}
+	}
+	return out, nil
+}
+
+// readLines reads a file of a snapshot, decodes its first line into header and returns the others, whose checksums are
+// verified. count is called once header is decoded, and returns how many lines must follow.
+func readLines(fsys durable.FS, name string, header any, count func() int) ([][]byte, error) {
+	name = path.Join(snapshotDir, name)
+	data, err := durable.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (%w)", &journal.CorruptError{File: name, Detail: "it is missing"}, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	for i, line := range lines {
+		if !durable.ValidLine(line) {
+			return nil, &journal.CorruptError{File: name, Line: i + 1, Detail: "its checksum does not match"}
+		}
+	}
+	if err := json.Unmarshal(lines[0], header); err != nil {
+		return nil, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
+	}
+	if len(lines)-1 != count() {
+		return nil, &journal.CorruptError{File: name,
+			Detail: fmt.Sprintf("it holds %d items, not %d", len(lines)-1, count())}
+	}
+	return lines[1:], nil
+}
+
+// decodeLines decodes lines in parallel: decoding is most of the time that a start takes.
+func decodeLines[T any](name string, lines [][]byte) ([]*T, error) {
+	out := make([]*T, len(lines))
+	workers := min(runtime.GOMAXPROCS(0), len(lines)/1024+1)
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w * len(lines) / workers; i < (w+1)*len(lines)/workers; i++ {
+				out[i] = new(T)
+				if err := json.Unmarshal(lines[i], out[i]); err != nil {
+					errs[w] = &journal.CorruptError{File: snapshotDir + "/" + name, Line: i + 2, Detail: err.Error()}
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return out, errors.Join(errs...)
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"iter"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// Memory returns the newest state of a memory, nil when there is none. Clone it before changing it.
+func (tx *Tx) Memory(id string) *memory.Memory {
+	if m, ok := tx.memories[id]; ok {
+		return m
+	}
+	return tx.space.memory(id)
+}
+
+// Equal returns an active memory of the same category whose content is the same after memory.Normalize, nil when there
+// is none.
+func (tx *Tx) Equal(category, content string) *memory.Memory {
+	want := memory.Normalize(content)
+	same := func(m *memory.Memory) bool {
+		return m != nil && m.IsActive() && m.Category == category && memory.Normalize(m.Content) == want
+	}
+	if m := tx.memories[tx.equal[category+"\x00"+want]]; same(m) {
+		return m
+	}
+	if slot, ok := tx.space.equal[tx.space.hash(category, content)]; ok {
+		m := tx.space.slots[slot]
+		if _, changed := tx.memories[m.ID]; !changed && same(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+// Put creates or replaces a memory. It sets Revision, and UpdatedAt unless it creates a memory that has one. From then
+// on m belongs to the store. Error: *memory.InvalidError when m exceeds the limits.
+func (tx *Tx) Put(m *memory.Memory) error {
+	var check memory.Check
+	check.Memory("", m)
+	if err := check.Err(); err != nil {
+		return err
+	}
+	before := tx.Memory(m.ID)
+	if before != nil || m.UpdatedAt.IsZero() {
+		m.UpdatedAt = tx.now
+	}
+	if m.CreatedAt.IsZero() {
+		m.CreatedAt = tx.now
+	}
+	if m.Status == "" {
+		m.Status = memory.Active
+	}
+	m.Revision = tx.lsn
+	tx.interned.memory(m)
+	change := &journal.MemoryChange{ID: m.ID, Before: before, After: m}
+	if before == nil {
+		change.Prior = tx.space.removed[m.ID]
+	}
+	tx.changes = append(tx.changes, journal.Change{Memory: change})
+	if tx.memories == nil {
+		tx.memories, tx.equal = map[string]*memory.Memory{}, map[string]string{}
+	}
+	tx.memories[m.ID] = m
+	tx.equal[m.Category+"\x00"+memory.Normalize(m.Content)] = m.ID
+	return nil
+}
+
+// Remove removes a memory from the state. Deletions by users retire a memory instead, by Put.
+func (tx *Tx) Remove(id string) {
+	before := tx.Memory(id)
+	if before == nil {
+		return
+	}
+	tx.changes = append(tx.changes, journal.Change{Memory: &journal.MemoryChange{ID: id, Before: before}})
+	if tx.memories == nil {
+		tx.memories, tx.equal = map[string]*memory.Memory{}, map[string]string{}
+	}
+	tx.memories[id] = nil
+}
+
+// RemovedAt is the operation that removed the memory from the state, 0 when none did.
+func (tx *Tx) RemovedAt(id string) int64 { return tx.space.removed[id] }
+
+// Memories yields the newest state of every memory, in any status, in order of creation. Clone them before changing
+// them. The transaction must not write during the iteration. It visits the whole space while other writers wait, so
+// transactions that can name ids should use Memory.
+func (tx *Tx) Memories() iter.Seq[*memory.Memory] {
+	return func(yield func(*memory.Memory) bool) {
+		for _, m := range tx.space.memories() {
+			if changed, ok := tx.memories[m.ID]; ok {
+				m = changed
+			}
+			if m != nil && !yield(m) {
+				return
+			}
+		}
+		for _, c := range tx.changes { // what the transaction itself created
+			if c.Memory == nil || c.Memory.Before != nil || c.Memory.After == nil ||
+				tx.space.memory(c.Memory.ID) != nil {
+				continue
+			}
+			if m := tx.memories[c.Memory.ID]; m != nil && !yield(m) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// exitLocked is the program's exit code when another daemon has the data directory or the socket.
+const exitLocked = 4
+
+// TestOneDaemonASocket starts a second daemon with another data directory and the same socket: it must name both
+// directories and exit, and the first must go on serving.
+func TestOneDaemonASocket(t *testing.T) {
+	first := newPlace(t)
+	first.serve(t)
+	first.succeeds(t, "add", "The first daemon holds this.")
+	second := place{data: first.data + "2", socket: first.socket}
+	out := second.fails(t, exitLocked, "daemon", "serve")
+	for _, want := range []string{first.socket, first.data, second.data, "daemon stop"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the refusal does not name %s:\n%s", want, out)
+		}
+	}
+	if out := first.succeeds(t, "list"); !strings.Contains(out, "The first daemon holds this.") {
+		t.Errorf("the first daemon lists:\n%s", out)
+	}
+}
+
+// TestTwoDaemonsAtOnce starts two daemons with one socket at the same moment: exactly one serves, the other exits with
+// exitLocked. A daemon that was killed leaves nothing that the next one has to wait for.
+func TestTwoDaemonsAtOnce(t *testing.T) {
+	for range 5 {
+		a := newPlace(t)
+		b := place{data: a.data + "2", socket: a.socket}
+		codes := make(chan int, 2)
+		var wg sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		for _, p := range []place{a, b} {
+			wg.Go(func() {
+				cmd := p.command("daemon", "serve")
+				if err := cmd.Start(); err != nil {
+					t.Error(err)
+					return
+				}
+				go func() { <-ctx.Done(); _ = cmd.Process.Kill() }()
+				err := cmd.Wait()
+				if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+					codes <- exit.ExitCode()
+				} else {
+					codes <- 0
+				}
+			})
+		}
+		if code := <-codes; code != exitLocked {
+			t.Errorf("the first to end has exit code %d, want %d", code, exitLocked)
+		}
+		a.succeeds(t, "status", "--check", "--wait")
+		stop()
+		wg.Wait()
+		if code := <-codes; code != -1 {
+			t.Errorf("the daemon that served ended by itself, with exit code %d", code)
+		}
+		a.serve(t).kill()
+	}
+}
+
+// TestSocketRemoved removes the socket file under a daemon: clients reach it again, and doctor says what happened.
+func TestSocketRemoved(t *testing.T) {
+	p := newPlace(t)
+	d := p.serve(t)
+	if err := os.Remove(p.socket); err != nil {
+		t.Fatal(err)
+	}
+	p.succeeds(t, "status", "--check", "--wait")
+	out, _ := p.command("doctor").CombinedOutput() // exits with 1 for a warning
+	if !strings.Contains(string(out), "created again") {
+		t.Errorf("doctor:\n%s\nlog:\n%s", out, d.output())
+	}
+}
+
+// TestSocketTaken puts a file in the place of the socket: the daemon stops instead of serving nobody, and leaves the
+// file alone.
+func TestSocketTaken(t *testing.T) {
+	p := newPlace(t)
+	d := p.serve(t)
+	p.succeeds(t, "add", "Kept.")
+	taken := filepath.Join(filepath.Dir(p.socket), "taken")
+	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(taken, p.socket); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-d.done:
+	case <-time.After(time.Minute):
+		t.Fatalf("the daemon goes on:\n%s", d.output())
+	}
+	if raw, err := os.ReadFile(p.socket); string(raw) != "precious" {
+		t.Errorf("the file holds %q, %v", raw, err)
+	}
+	if err := os.Remove(p.socket); err != nil {
+		t.Fatal(err)
+	}
+	p.serve(t)
+	if out := p.succeeds(t, "list"); !strings.Contains(out, "Kept.") {
+		t.Errorf("after the restart:\n%s", out)
+	}
+}
