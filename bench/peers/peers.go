@@ -57,6 +57,7 @@ func main() {
 	}
 }
 
+// run measures every peer one after the other, since two at once would share the processors and the disk.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -94,6 +95,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return w.Flush()
 }
 
+// memsidecar is the daemon behind its MCP server, in the compatibility mode that has the reference server's
+// tools. Its home is a directory of its own, so that no installed daemon or configuration takes part.
 func memsidecar(bin, dir string) peer {
 	home := filepath.Join(dir, "home")
 	env := append(os.Environ(), "XDG_RUNTIME_DIR="+home, "HOME="+home, "XDG_CONFIG_HOME="+home)
@@ -128,6 +131,8 @@ func memsidecar(bin, dir string) peer {
 	}
 }
 
+// reference is the Model Context Protocol's own memory server, which keeps its graph in one JSONL file and in
+// the agent's process, so that killing the agent kills the store.
 func reference(script string) peer {
 	return peer{
 		name: "server-memory",
@@ -188,6 +193,7 @@ func ms(sorted []time.Duration, q float64) float64 {
 	return float64(sorted[int(q*float64(len(sorted)-1))].Microseconds()) / 1000
 }
 
+// connect starts an agent's MCP server and completes the handshake over its standard input and output.
 func connect(ctx context.Context, cmd *exec.Cmd) (*mcp.ClientSession, error) {
 	return mcp.NewClient(&mcp.Implementation{Name: "peers", Version: "1"}, nil).
 		Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
@@ -218,6 +224,9 @@ func entities(prefix string, from, n int) map[string]any {
 	return map[string]any{"entities": list}
 }
 
+// latencies fills a store and times single calls, sorted. Every created entity is new, since a duplicate is
+// answered without a write, and an empty answer to a search is an error, since it would be faster than a
+// right one.
 func latencies(ctx context.Context, p peer, data string, size int) (create, search []time.Duration, err error) {
 	s, err := connect(ctx, p.start(data))
 	if err != nil {

@@ -113,6 +113,8 @@ func Run(ctx context.Context, cmd *exec.Cmd, socket string, end func() error) (*
 // PID of the process.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
+// spawn starts the process and waits for its end in the background, so that a server that dies during a
+// measurement is noticed at once and not by a timeout.
 func (s *Server) spawn(cmd *exec.Cmd, end func() error) error {
 	s.cmd, s.end, s.exited, s.Began = cmd, end, make(chan struct{}), time.Now()
 	if err := cmd.Start(); err != nil {

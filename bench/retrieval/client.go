@@ -30,6 +30,8 @@ type client struct {
 	took     []time.Duration            // of searches
 }
 
+// connect opens one connection; the sets are asked one query at a time, so that a latency is never that of a
+// queue.
 func connect(d *process.Server, profile memsidecarv1.RankingProfile, arm memsidecarv1.SearchArm) (*client, error) {
 	conn, err := d.Client(0)
 	if err != nil {
@@ -88,6 +90,8 @@ func (c *client) retire(ctx context.Context, s *set, space string, docs []*docum
 	return c.remove(ctx, space, ids)
 }
 
+// newMemory gives a memory the number of its document as id, so that hits can be matched with the judgements
+// without comparing texts, which redaction may have changed.
 func newMemory(d *document, n int) *memsidecarv1.NewMemory {
 	m := &memsidecarv1.NewMemory{
 		Id: fmt.Sprintf("m%06d", n), Content: d.Text, Tags: d.Tags, Pinned: d.Pinned, Salience: d.Salience,
@@ -110,6 +114,7 @@ func category(scope []string) string {
 	return slug(scope[0])
 }
 
+// slug replaces what the name of a space may not hold.
 func slug(s string) string {
 	out := []byte(s)
 	for i, b := range out {
@@ -120,6 +125,8 @@ func slug(s string) string {
 	return string(out)
 }
 
+// remove retires memories and keeps them learnable: a forgotten value could not be restored for the next
+// question.
 func (c *client) remove(ctx context.Context, space string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -129,6 +136,7 @@ func (c *client) remove(ctx context.Context, space string, ids []string) error {
 	return err
 }
 
+// restore undoes remove.
 func (c *client) restore(ctx context.Context, space string, ids []string) error {
 	_, err := c.memories.Restore(ctx, &memsidecarv1.MemoryServiceRestoreRequest{Space: space, Ids: ids})
 	return err

@@ -109,6 +109,8 @@ type silence struct {
 	tops   []float64 // the best score of each, 0 for silence
 }
 
+// take counts one question that the store cannot answer, and keeps the score of the best wrong answer for the
+// curve of minimum scores.
 func (s *silence) take(hits []*memsidecarv1.SearchHit) {
 	s.Asked++
 	if len(hits) == 0 {
@@ -123,6 +125,7 @@ func (s *silence) join(o silence) {
 
 func (s silence) share() float64 { return float64(s.Silent) / float64(max(1, s.Asked)) }
 
+// top is the score of the best hit, 0 without one.
 func top(hits []*memsidecarv1.SearchHit) float64 {
 	if len(hits) == 0 {
 		return 0

@@ -55,6 +55,8 @@ type lost struct {
 	Removed   float64 `json:"removed"`
 }
 
+// finish sums up the sets. The macro figure weighs every set alike, whatever its number of queries: one long
+// conversation must not decide for all.
 func (r *report) finish(took []time.Duration) {
 	var groups [][]grade
 	var tops []float64
@@ -127,6 +129,7 @@ func grades(all []outcome) []grade {
 	return out
 }
 
+// rowOf is the mean of a set with its 95 % bootstrap interval over queries.
 func rowOf(name string, all []outcome) row {
 	g := grades(all)
 	r := row{Name: name, Queries: len(all), grade: mean(g)}
@@ -140,6 +143,8 @@ func (r *report) writeJSON(w io.Writer) error {
 	return out.Encode(r)
 }
 
+// writeTable writes the figures for people: sets, their categories, the mean, and the minimum scores that
+// would silence strangers with what they would cost.
 func (r *report) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "profile %s %s\nset\tqueries\tnDCG@10\t95 %%\tR@5\tR@10\tMRR\tfirst\tthree\tempty\tstrangers "+

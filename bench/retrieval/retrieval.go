@@ -60,6 +60,8 @@ type options struct {
 // meant reports whether meaning is to take part.
 func (o *options) meant() bool { return o.arm != memsidecarv1.SearchArm_SEARCH_ARM_KEYWORD }
 
+// configure reads the flags. A name that does not exist is an error before the daemon starts: a run takes
+// minutes.
 func configure(args []string, stderr io.Writer) (o options, err error) {
 	fs := flag.NewFlagSet("retrieval", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -96,6 +98,7 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
+// run measures a daemon of its own in a temporary directory, with the defaults but for what the flags change.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	o, err := configure(args, stderr)
 	if err != nil {

@@ -73,6 +73,7 @@ func readSets(dir string) ([]*set, error) {
 	return sets, nil
 }
 
+// readLines decodes a file of one JSON value per line of up to 16 MiB.
 func readLines[T any](path string) ([]T, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -75,6 +75,8 @@ func ByModel(m Model) Summarise {
 	return s.summarise
 }
 
+// summarise asks the model only about logs that it has not summarised before. A run that is interrupted after
+// the model answered, or whose operation conflicts, so costs no second call.
 func (s *modelSummariser) summarise(ctx context.Context, logs []Log) ([]Summary, error) {
 	select {
 	case s.semaphore <- struct{}{}:

@@ -21,6 +21,7 @@ type LockedError struct {
 	PID string
 }
 
+// Error names the owner of the directory where its lock file tells it, and both ways out.
 func (e *LockedError) Error() string {
 	who := "another memsidecar"
 	if e.PID != "" {

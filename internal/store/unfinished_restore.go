@@ -26,6 +26,7 @@ type IncompleteError struct {
 	Remedy string
 }
 
+// Error names the marker file, which of the two commands was interrupted, and what to do.
 func (e *IncompleteError) Error() string {
 	what := "restore"
 	if e.File == RepairingFile {

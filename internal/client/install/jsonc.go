@@ -127,6 +127,8 @@ func (s *scanner) peek() byte {
 	return s.text[s.pos]
 }
 
+// value reads one value and remembers where it lies in the text; numbers and words are checked by
+// encoding/json.
 func (s *scanner) value(depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, s.syntaxError("nested too deep")
@@ -149,10 +151,12 @@ func (s *scanner) value(depth int) (*node, error) {
 	}
 }
 
+// isWord reports whether c can be part of a number, true, false or null.
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.'
 }
 
+// stringValue finds the closing quote and lets encoding/json decode the escapes.
 func (s *scanner) stringValue() (*node, error) {
 	n := &node{kind: '"', start: s.pos}
 	for s.pos++; s.pos < len(s.text); s.pos++ {
@@ -172,6 +176,8 @@ func (s *scanner) stringValue() (*node, error) {
 	return nil, s.syntaxError("a string that does not end")
 }
 
+// container reads an object or an array. A comma before the closing bracket is allowed, as the hosts that
+// read JSONC allow it.
 func (s *scanner) container(open byte, depth int) (*node, error) {
 	n := &node{kind: open, start: s.pos}
 	end := open + 2 // ']' and '}' stand two behind their counterparts

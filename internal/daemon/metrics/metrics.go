@@ -132,6 +132,7 @@ func (m *Metrics) Handler(tcp bool) http.Handler {
 	})
 }
 
+// say answers in plain text.
 func say(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
@@ -218,6 +219,7 @@ func (sample collector) Collect(ch chan<- prometheus.Metric) {
 	out.gauge("paused", "1 while capture is paused.", flag(s.Paused))
 }
 
+// flag is a boolean as Prometheus has them: 1 or 0.
 func flag(b bool) float64 {
 	if b {
 		return 1

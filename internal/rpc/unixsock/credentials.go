@@ -61,6 +61,8 @@ func NewCredentials(allowed []uint32, lookup func(net.Conn) (Peer, error), logge
 	return &Credentials{allowed: slices.Clone(allowed), lookup: lookup, logger: logger}
 }
 
+// handshake asks the kernel who is at the other end before a byte of the request is read. PrivacyAndIntegrity
+// is true of a socket between two processes of one machine, and lets gRPC send per-call credentials over it.
 func (c *Credentials) handshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	p, err := c.lookup(conn)
 	if err != nil {

@@ -227,11 +227,13 @@ func Overlaps(dates []DateRange, start, end int) bool {
 	return false
 }
 
+// day is the span of one date. time.Date normalises 31 February to March; such a date is no date here.
 func day(y, m, d int) (from, to time.Time, ok bool) {
 	from = time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
 	return from, from.AddDate(0, 0, 1), from.Month() == time.Month(m) && from.Day() == d && y >= 1900
 }
 
+// dayOrMonth is the span of a date, or of the whole month where no day is given.
 func dayOrMonth(y, m int, d string) (from, to time.Time, ok bool) {
 	if d != "" {
 		return day(y, m, parseNumber(d))
@@ -259,6 +261,7 @@ func inYear(year string, m int, d string, now time.Time) (from, to time.Time, ok
 	return dayOrMonth(parseNumber(year), m, d)
 }
 
+// daysAgo is the span of the day so many days before now, in the calendar of now's zone.
 func daysAgo(n int, now time.Time) (from, to time.Time, ok bool) {
 	from = time.Date(now.Year(), now.Month(), now.Day()-n, 0, 0, 0, 0, time.UTC)
 	return from, from.AddDate(0, 0, 1), true
@@ -301,6 +304,7 @@ func parseMonth(name string) int {
 	return 0
 }
 
+// parseWeekday returns 0 to 6 from Sunday on; the caller's pattern has matched one of the names.
 func parseWeekday(name string) int {
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		if strings.EqualFold(d.String(), name) {

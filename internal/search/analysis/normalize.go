@@ -85,6 +85,9 @@ func appendFolded(dst []byte, s string) []byte {
 var latinLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "þ",
 	"th", "ð", "d")
 
+// appendFoldedRune folds case, drops apostrophes and combining accents, and reduces an accented Latin letter
+// to its base ("é" to "e"), since people type names without accents. Other scripts keep their marks, which
+// make other words there.
 func appendFoldedRune(dst []byte, r rune) []byte {
 	r = unicode.ToLower(unicode.ToUpper(r)) // joins variants such as the two small sigmas
 	switch {

@@ -22,6 +22,8 @@ var gramScripts = []*unicode.RangeTable{
 	unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
+// classOf decides how a character is tokenized: words by spaces, Han by dictionary-free bigrams, scripts
+// without spaces by n-grams, emoji one by one. ASCII and Han come first because they are nearly all there is.
 func classOf(r rune) class {
 	if r < utf8.RuneSelf {
 		if IsASCIIWord(byte(r)) {
@@ -83,6 +85,7 @@ func IsASCIIWord(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }
 
+// isFunctionHan reports a character that carries grammar rather than meaning, such as 的 or 了.
 func isFunctionHan(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff && strings.ContainsRune(functionHan, r)
 }

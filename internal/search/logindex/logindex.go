@@ -220,6 +220,8 @@ func (x *Index) Run(ctx context.Context) error {
 	}
 }
 
+// releaseIdle drops the indexes of spaces whose logs nobody has searched for a while. They are rebuilt from
+// the logs when somebody does.
 func (x *Index) releaseIdle(now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

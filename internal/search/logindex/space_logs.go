@@ -39,6 +39,7 @@ type indexedDay struct {
 	ids      map[string]bool
 }
 
+// newSpaceLogs makes an empty index of one space's logs, whose dates are those of the daemon's zone.
 func newSpaceLogs(cfg Config, l limits) *spaceLogs {
 	return &spaceLogs{
 		collection: cfg.Search.NewCollection(), limits: l, zone: cfg.Now().Location(), texts: map[string]LogText{},
@@ -53,6 +54,7 @@ func (l *spaceLogs) drop() {
 	l.texts = nil
 }
 
+// lookup finds the text of a hit; it is gone when the log was deleted between the search and this call.
 func (l *spaceLogs) lookup(id string) (LogText, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -174,6 +176,7 @@ func (l *spaceLogs) textOf(date string, e *memory.Entry, contexts map[entryOrigi
 // entryOrigin is what many entries of a day have in common.
 type entryOrigin struct{ tool, session string }
 
+// context tells in a hit which tool and session a log entry came from, in the shape that memories have.
 func (o entryOrigin) context() *memory.Context {
 	c := &memory.Context{Tool: o.tool}
 	if o.session != "" {
@@ -193,6 +196,7 @@ func (l *spaceLogs) timeOf(date string, e *memory.Entry) time.Time {
 	return l.noon(date)
 }
 
+// noon is the time of a day's summary for ranking: the middle of the day is never more than half a day wrong.
 func (l *spaceLogs) noon(date string) time.Time {
 	t, _ := time.ParseInLocation(memory.DateLayout, date, l.zone) // stored dates are valid
 	return t.Add(12 * time.Hour)

@@ -104,6 +104,8 @@ func NewTokenQuery(vectors [][]float32, weights []float32) *TokenQuery {
 	return q
 }
 
+// sumOf is the sum of a row's codes. The kernels multiply unsigned by signed bytes, so that an offset of the
+// unsigned ones adds this sum times the offset, which is subtracted again.
 func sumOf(codes []int8) (sum int32) {
 	for _, c := range codes {
 		sum += int32(c)

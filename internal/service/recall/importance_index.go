@@ -37,6 +37,7 @@ type importance struct {
 	id       string
 }
 
+// importanceOf is the sort key of a memory in a session's start context.
 func importanceOf(m *memory.Memory) importance {
 	return importance{pinned: pinned(m), salience: m.Salience, changed: changedAt(m).UnixNano(), id: m.ID}
 }
@@ -71,6 +72,7 @@ func (x *importanceIndex) apply(space string, c *journal.MemoryChange) {
 	}
 }
 
+// spaceLocked makes an empty entry for a space that is new; an empty list is complete.
 func (x *importanceIndex) spaceLocked(space string) *importantMemories {
 	if x.spaces == nil {
 		x.spaces = map[string]*importantMemories{}
@@ -108,6 +110,7 @@ func (x *importanceIndex) top(st *store.Store, space string) (ids []string, acti
 	return ids, s.active
 }
 
+// load sorts the keys of all active memories once, after a start.
 func (s *importantMemories) load(memories []*memory.Memory) {
 	keys := make([]importance, 0, len(memories))
 	for _, m := range memories {
@@ -120,6 +123,8 @@ func (s *importantMemories) load(memories []*memory.Memory) {
 	s.top = slices.Clone(keys[:min(len(keys), maxImportant)])
 }
 
+// remove leaves a list that is shorter than maxImportant and may be incomplete: the caller loads it again
+// when too few are left for a context.
 func (s *importantMemories) remove(key importance) {
 	s.active--
 	if i, ok := slices.BinarySearchFunc(s.top, key, compareImportance); ok {
@@ -127,6 +132,7 @@ func (s *importantMemories) remove(key importance) {
 	}
 }
 
+// insert keeps the list sorted and bounded, in time that does not depend on how many memories the space has.
 func (s *importantMemories) insert(key importance) {
 	s.active++
 	i, _ := slices.BinarySearchFunc(s.top, key, compareImportance)

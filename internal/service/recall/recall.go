@@ -106,6 +106,8 @@ func New(c Config) *Service {
 	return s
 }
 
+// randomNonce makes the id of a fence. A memory cannot contain it, since it is drawn after the memory was
+// stored, so that no recalled text can close the fence that it is in.
 func randomNonce() string {
 	var raw [8]byte
 	_, _ = rand.Read(raw[:]) // never fails

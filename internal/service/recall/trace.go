@@ -50,6 +50,7 @@ type traces struct {
 	next int     // index of the next one; guarded by mu
 }
 
+// add overwrites the oldest trace once the ring is full.
 func (t *traces) add(one Trace) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,6 +62,7 @@ func (t *traces) add(one Trace) {
 	t.next = (t.next + 1) % maxTraces
 }
 
+// list returns the newest traces first, so that a limit keeps what was just recalled.
 func (t *traces) list(f TraceFilter) (out []Trace) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

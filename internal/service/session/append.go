@@ -48,6 +48,7 @@ type AppendResult struct {
 	Replayed bool              // the key was used before: this is the first result
 }
 
+// validate reports every fault of the request at once, so that a client mends them in one step.
 func (r *AppendRequest) validate() error {
 	var c memory.Check
 	checkSession(&c, &r.Space, r.ID, true)
@@ -61,6 +62,7 @@ func (r *AppendRequest) validate() error {
 	return c.Err()
 }
 
+// checkMessages bounds the batch before it looks at the messages: the bound is what keeps the look short.
 func checkMessages(c *memory.Check, messages []memory.Message) {
 	if len(messages) > memory.MaxBatch {
 		c.Add("messages", "TOO_MANY", "has %d messages; the limit is %d", len(messages), memory.MaxBatch)
@@ -110,6 +112,8 @@ type redactedMessage struct {
 	redacted int
 }
 
+// prepare copies the messages, fills in times, makes their texts valid UTF-8, redacts, and cuts them to
+// length. The caller's messages stay as they are.
 func (s *Service) prepare(messages []memory.Message) []redactedMessage {
 	out := make([]redactedMessage, len(messages))
 	for i := range messages {
@@ -210,6 +214,7 @@ func (s *Service) capture(ctx context.Context, c *capture) (*memory.Session, err
 	return header, nil
 }
 
+// reason is the operation's reason, as "memsidecar ops" shows it.
 func (c *capture) reason() string {
 	if c.end != "" {
 		return "end session: " + c.end

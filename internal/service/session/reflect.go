@@ -53,6 +53,8 @@ type ReflectRequest struct {
 	Key      string // idempotency key, "" for none
 }
 
+// validate reports every fault of the request at once. A dry run writes nothing, so it cannot take messages
+// along.
 func (r *ReflectRequest) validate() error {
 	var c memory.Check
 	checkSession(&c, &r.Space, r.ID, len(r.Messages) == 0)
@@ -178,6 +180,7 @@ func (s *Service) sameAsStored(c *capture) error {
 	return nil
 }
 
+// dryRun plans a reflection and returns it without applying anything. The session stays open.
 func (s *Service) dryRun(ctx context.Context, req ReflectRequest) (Result, error) {
 	header, err := s.Get(req.Space, req.ID)
 	if err != nil {

@@ -129,6 +129,7 @@ type Started struct {
 	Result store.Result
 }
 
+// validate reports every fault of the request at once; an empty id is allowed, the service then makes one.
 func (r *StartRequest) validate() error {
 	var c memory.Check
 	checkSession(&c, &r.Space, r.ID, false)
@@ -285,6 +286,7 @@ func openHeader(known *memory.Session, id string, now time.Time) *memory.Session
 	return &next
 }
 
+// meta describes an operation on a session's own records.
 func (s *Service) meta(space, id, reason string) store.Meta {
 	return store.Meta{Space: space, Actor: journal.ActorSession, Reason: reason, Session: id}
 }

@@ -40,6 +40,7 @@ type WorkingUpdate struct {
 	Key       string   // idempotency key, "" for none
 }
 
+// validate bounds every list and text: working memory is repeated in each prompt of the session.
 func (r *WorkingUpdate) validate() error {
 	var c memory.Check
 	checkSession(&c, &r.Space, r.ID, true)

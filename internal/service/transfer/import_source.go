@@ -72,6 +72,7 @@ func detect(r io.Reader, space string, loc *time.Location) (source, string, erro
 	return nil, "", invalid("UNKNOWN_FORMAT", "is neither an export of memsidecar (JSONL) nor a memory.json")
 }
 
+// invalid is an error about the imported file as a whole.
 func invalid(reason, format string, args ...any) error {
 	var check memory.Check
 	check.Add("file", reason, format, args...)

@@ -107,6 +107,7 @@ func on(days map[string]*Day, date string) *Day {
 	return d
 }
 
+// add sums two days, for a view over several spaces.
 func (d *Day) add(other *Day) {
 	addAll(d.Added, other.Added)
 	addAll(d.Removed, other.Removed)
@@ -202,6 +203,8 @@ type counted struct {
 	accesses, messages int64
 }
 
+// into adds one operation to its day. Accesses have no actor: they are counted, but are no operation of
+// anybody.
 func (c counted) into(d *Day) {
 	if c.actor != "" {
 		d.Operations[c.actor]++

@@ -27,6 +27,7 @@ import (
 // holds for it.
 type NotEmptyError struct{ Name string }
 
+// Error names one entry of the directory, so that a person sees what is in the way.
 func (e *NotEmptyError) Error() string {
 	return "the directory is not empty: it holds " + e.Name + "; a restore never overwrites anything"
 }

@@ -231,6 +231,7 @@ type ctxWriter struct {
 	w   io.Writer
 }
 
+// Write stops at the first write after the call was cancelled: an archive may take minutes.
 func (c ctxWriter) Write(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

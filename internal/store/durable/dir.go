@@ -36,6 +36,7 @@ type dir struct {
 	info fs.FileInfo // nil when path is ""
 }
 
+// OpenFile opens below the root only; os.Root refuses symbolic links that lead out.
 func (d dir) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := d.root.OpenFile(name, flag, perm)
 	if err != nil {
@@ -54,6 +55,8 @@ func (d dir) MkdirAll(name string) error { return d.root.MkdirAll(name, dirMode)
 
 func (d dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
+// ReadDir returns the entries by name, so that a simulated file system and a real one are read in the same
+// order.
 func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
 	f, err := d.root.Open(name)
 	if err != nil {
@@ -68,6 +71,7 @@ func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
+// SyncDir makes created, renamed and removed names durable; on Linux the sync of a file does not (fsync(2)).
 func (d dir) SyncDir(name string) error {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|oDirectory, 0)
 	if err != nil {
@@ -77,6 +81,8 @@ func (d dir) SyncDir(name string) error {
 	return f.Sync()
 }
 
+// CheckAttached compares inodes: a file that was unlinked or moved away still takes writes, and nobody would
+// find them.
 func (d dir) CheckAttached(name string, opened fs.FileInfo) error {
 	if d.path != "" {
 		// Stat, not Lstat: the path may be a symbolic link to the directory.
@@ -106,6 +112,7 @@ type file struct{ *os.File }
 
 func (f file) Datasync() error { return datasync(f.File) }
 
+// Allocate reserves blocks, so that a full disk is found here and not in the middle of a record.
 func (f file) Allocate(size int64) error {
 	if size < 0 {
 		return &fs.PathError{Op: "allocate", Path: f.Name(), Err: fs.ErrInvalid}

@@ -65,6 +65,7 @@ type checker struct {
 	found []*CorruptError
 }
 
+// add notes a fault and lets the check go on: a person wants all of them at once.
 func (c *checker) add(file string, line int, format string, args ...any) {
 	c.found = append(c.found, &CorruptError{File: file, Line: line, Detail: fmt.Sprintf(format, args...)})
 }

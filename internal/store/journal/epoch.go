@@ -53,6 +53,7 @@ func storeOf(epoch string) string {
 	return store
 }
 
+// newHeader is the first line of a segment that starts at operation first.
 func newHeader(store string, first int64) header {
 	return header{Kind: "journal", Version: Version, Store: store, First: first}
 }

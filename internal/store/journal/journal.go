@@ -158,6 +158,7 @@ type CorruptError struct {
 	Detail string
 }
 
+// Error names file and line, says that nothing was changed, and names the command that repairs.
 func (e *CorruptError) Error() string {
 	at := e.File
 	if e.Line > 0 {

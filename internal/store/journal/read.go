@@ -174,6 +174,7 @@ type offsetReader struct {
 	at int64
 }
 
+// Read goes through ReadAt, so that several readers can share one open file.
 func (r *offsetReader) Read(p []byte) (int, error) {
 	n, err := r.f.ReadAt(p, r.at)
 	r.at += int64(n)

@@ -33,6 +33,8 @@ func Inherited(getenv func(string) string, path string) (*net.UnixListener, erro
 	return inherit(os.NewFile(firstInherited, "socket of the service manager"), path)
 }
 
+// inherit takes over a socket that the service manager opened. A socket at another path would leave clients
+// at the configured one without an answer, so it is refused.
 func inherit(f *os.File, path string) (*net.UnixListener, error) {
 	defer f.Close() // the listener has a copy
 	listener, err := net.FileListener(f)

@@ -36,6 +36,7 @@ type InUseError struct {
 	PID   string // "" when unknown
 }
 
+// Error names the socket and the process that serves it, as far as they are known.
 func (e *InUseError) Error() string {
 	owner := e.Owner
 	if owner == "" {
@@ -184,6 +185,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
+// present is the socket that clients reach now; watch may replace it.
 func (l *Listener) present() *net.UnixListener {
 	l.mu.Lock()
 	defer l.mu.Unlock()

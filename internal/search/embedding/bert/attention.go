@@ -30,6 +30,8 @@ type attention struct {
 	headCodes   []int16   // size
 }
 
+// fit grows the buffers to a text of so many tokens. They are kept between texts, so that a text
+// that is no longer than those before it allocates nothing here.
 func (a *attention) fit(tokens, size int) {
 	if tokens <= cap(a.keyScales) && size <= cap(a.headCodes) {
 		return
@@ -95,6 +97,8 @@ func (s *scratch) softmax(sums []int32, tokens int, scoreScale float32) {
 	}
 }
 
+// quantizeKeys splits each key's 16-bit codes into two bytes, so that the scores come from the int8 kernels
+// with the precision of 16 bits.
 func (a *attention) quantizeKeys(rows []float32, tokens, stride int, ones []float32) {
 	size := len(ones)
 	for j := range tokens {

@@ -130,6 +130,8 @@ type tensorReader struct {
 	err    error
 }
 
+// newTensorReader reads the header, which is JSON behind a magic number and its length. The file is part of
+// the program; damage means a wrong build, and is told as such instead of giving wrong vectors.
 func newTensorReader(file string) (*tensorReader, error) {
 	r := &tensorReader{file: file}
 	size := 0
@@ -259,6 +261,8 @@ type q4Embeddings struct {
 	blocks string
 }
 
+// row expands one token's embedding; the table stays in 4-bit blocks, since a text touches few of its 63,499
+// rows.
 func (e q4Embeddings) row(dst []float32, id int32) {
 	expandQ4(dst, e.blocks[int(id)*e.width/blockWeights*blockBytes:])
 }

@@ -54,6 +54,8 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	return out, err
 }
 
+// embedDocuments returns a pooled vector and the packed token vectors for each text, in the order of the
+// texts.
 func (e *Encoder) embedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
 	m, err := e.model(ctx)
 	if err != nil {

@@ -104,6 +104,7 @@ func parseMiniLM(file, weights string) (*model, error) {
 // int8Embeddings are word embeddings of 8 bits.
 type int8Embeddings struct{ matrix }
 
+// row expands one token's embedding.
 func (e int8Embeddings) row(dst []float32, id int32) {
 	scale := e.scales[id]
 	for i, code := range e.codes[int(id)*e.columns:][:e.columns] {
@@ -118,6 +119,8 @@ type blockReader struct {
 	short bool // the file was too short; every block is empty from then on
 }
 
+// next returns the following n bytes, and "" from the first that is missing on: the caller asks once, at the
+// end.
 func (b *blockReader) next(n int) string {
 	if b.short || n > len(b.file)-b.at {
 		b.short = true

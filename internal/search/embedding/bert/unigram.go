@@ -43,6 +43,8 @@ func (u *unigram) size() int { return len(u.scores) }
 // bytesPerToken is more than a token has on average in any language: longer texts are cut before they are normalised.
 const bytesPerToken = 64
 
+// tokenize cuts the text before it segments it: the Viterbi search is linear in the text, and what lies
+// beyond the limit could never become a token.
 func (u *unigram) tokenize(text string, limit int) []int32 {
 	if most := bytesPerToken * limit; len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "")

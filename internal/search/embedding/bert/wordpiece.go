@@ -47,6 +47,7 @@ func newWordPiece(words []string, special map[string]int32) *wordPiece {
 
 func (v *wordPiece) size() int { return len(v.initial) + len(v.continuation) }
 
+// tokenize handles special tokens in the text first, as the model's own tokenizer does, and stops at limit.
 func (v *wordPiece) tokenize(text string, limit int) []int32 {
 	ids := make([]int32, 1, min(limit, 2+len(text)/2))
 	ids[0] = v.start

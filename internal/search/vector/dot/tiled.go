@@ -2,6 +2,7 @@
 
 package dot
 
+// dots uses the widest kernel that this processor has; all give the same integers.
 func dots(out []int32, q, rows []int8) {
 	if hasTiles() {
 		dotsTiled(out, q, rows)
@@ -10,6 +11,7 @@ func dots(out []int32, q, rows []int8) {
 	}
 }
 
+// products uses the widest kernel that this processor has; all give the same integers.
 func products(out []int32, weights []int8, k int, inputs []int16) {
 	if tiles := bestTiles(); tiles != nil {
 		tiles.products(out, weights, k, inputs)
@@ -26,6 +28,7 @@ type productTiles struct {
 // usualTiles are those that every machine with hasTiles can run.
 var usualTiles = &productTiles{products4, products2, products1}
 
+// packed uses the widest kernel that this processor has; all give the same integers.
 func packed(out []int32, q []int8, rows []uint8) {
 	if hasTiles() {
 		packedTiled(out, q, rows)

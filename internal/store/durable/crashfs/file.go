@@ -45,6 +45,7 @@ func (h *file) lock(need access) error {
 	return nil
 }
 
+// Read sees what was written, synced or not, as a running process does.
 func (h *file) Read(p []byte) (int, error) {
 	err := h.lock(reading)
 	defer h.fs.mu.Unlock()
@@ -59,6 +60,7 @@ func (h *file) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// ReadAt follows io.ReaderAt: fewer bytes than asked for come with io.EOF.
 func (h *file) ReadAt(p []byte, off int64) (int, error) {
 	err := h.lock(reading)
 	defer h.fs.mu.Unlock()
@@ -90,6 +92,7 @@ func (h *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// WriteAt refuses a file opened for appending, as the os package does.
 func (h *file) WriteAt(p []byte, off int64) (int, error) {
 	err := h.lock(writing)
 	defer h.fs.mu.Unlock()
@@ -152,6 +155,7 @@ func (h *file) Close() error {
 	return nil
 }
 
+// Stat describes the open file, even when its name is gone.
 func (h *file) Stat() (fs.FileInfo, error) {
 	err := h.lock(anyMode)
 	defer h.fs.mu.Unlock()
@@ -161,6 +165,7 @@ func (h *file) Stat() (fs.FileInfo, error) {
 	return h.node.info(path.Base(h.name)), nil
 }
 
+// Truncate is a change like a write: it may be lost in a crash until the file is synced.
 func (h *file) Truncate(size int64) error {
 	err := h.lock(anyMode)
 	defer h.fs.mu.Unlock()
