@@ -19,7 +19,7 @@ type Filter struct {
 	Pinned        *bool // nil: both
 	CreatedFrom   time.Time
 	CreatedBefore time.Time
-	UpdatedFrom   time.Time // accesses are no updates
+	UpdatedFrom   time.Time // accesses are no updates; what was never changed was updated when it was created
 	UpdatedBefore time.Time
 }
 
@@ -33,13 +33,24 @@ func (f *Filter) Matches(m *Memory, now time.Time) bool {
 		return false
 	}
 	return anyOf(f.Categories, m.Category) && anyOf(f.Sources, m.Source) && m.Salience >= f.MinSalience &&
-		(f.Pinned == nil || *f.Pinned == m.Pinned) && hasAnyTag(m, f.Tags) && f.learntIn(m) &&
-		within(m.CreatedAt, f.CreatedFrom, f.CreatedBefore) && within(m.UpdatedAt, f.UpdatedFrom, f.UpdatedBefore)
+		(f.Pinned == nil || *f.Pinned == m.Pinned) && hasAnyTag(m, f.Tags) &&
+		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, m.LearntIn)) &&
+		within(m.CreatedAt, f.CreatedFrom, f.CreatedBefore) && within(updatedAt(m), f.UpdatedFrom, f.UpdatedBefore)
 }
 
-// learntIn reports whether m was learnt in one of the sessions.
-func (f *Filter) learntIn(m *Memory) bool {
-	return len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, m.LearntIn)
+// IsZero reports that no criterion is given, so that every active memory matches.
+func (f *Filter) IsZero() bool {
+	return len(f.Categories) == 0 && len(f.Tags) == 0 && len(f.Sources) == 0 && len(f.Sessions) == 0 &&
+		len(f.Statuses) == 0 && f.MinSalience <= 0 && f.Pinned == nil &&
+		f.CreatedFrom.IsZero() && f.CreatedBefore.IsZero() && f.UpdatedFrom.IsZero() && f.UpdatedBefore.IsZero()
+}
+
+// updatedAt is when m was changed last, or created: an entry of a log has no time of change.
+func updatedAt(m *Memory) time.Time {
+	if m.UpdatedAt.IsZero() {
+		return m.CreatedAt
+	}
+	return m.UpdatedAt
 }
 
 // LearntIn reports whether the memory was learnt in a session, by its context or its evidence.

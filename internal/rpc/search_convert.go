@@ -40,19 +40,10 @@ func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error)
 		Spaces: req.GetSpaces(), Query: req.GetQuery(), K: int(req.GetLimit()), Profile: profile, Arm: arm,
 		AsOf: timeFromProto(&check, "as_of", req.GetAsOf()), Explain: req.GetExplain(),
 		UseDecay: new(!req.GetIgnoreAccessAge()),
-		Filter:   searchFilter(filterFromProto(&check, req.GetFilter()), req.GetMinScore()),
+		Filter:   filterFromProto(&check, req.GetFilter()),
+		MinScore: req.GetMinScore(),
 	}
 	return out, check.Err()
-}
-
-// searchFilter is the filter of a search: that of memories, and a bound on the score.
-func searchFilter(f memory.Filter, minScore float64) search.Filter {
-	return search.Filter{
-		Categories: f.Categories, Tags: f.Tags, Sources: f.Sources, Sessions: f.Sessions, Statuses: f.Statuses,
-		CreatedAfter: f.CreatedFrom, CreatedBefore: f.CreatedBefore, UpdatedAfter: f.UpdatedFrom,
-		UpdatedBefore: f.UpdatedBefore,
-		MinSalience:   f.MinSalience, Pinned: f.Pinned, MinScore: minScore,
-	}
 }
 
 // hitsToProto converts hits, best first.

@@ -159,7 +159,7 @@ func evalMemory(d evalDoc, n int) *memory.Memory {
 	m := &memory.Memory{
 		ID: d.ID, Content: d.Text, Tags: d.Tags, Salience: 0.5, Pinned: d.Pinned, Source: memory.SourceUser, Confidence: 1,
 		CreatedAt: evalTime(d.Time).Add(time.Duration(n) * time.Microsecond), Status: memory.Active,
-		Category: strings.Join(d.Scope, ","),
+		Category: slug(strings.Join(d.Scope, ",")),
 	}
 	if d.Salience != nil {
 		m.Salience = *d.Salience
@@ -173,6 +173,9 @@ func evalMemory(d evalDoc, n int) *memory.Memory {
 	return m
 }
 
+// slug makes a category of a scope such as "user:universal".
+func slug(s string) string { return strings.ReplaceAll(s, ":", "-") }
+
 func (s *evalSet) ask(t *testing.T, space string, q evalQuery) []search.Hit {
 	t.Helper()
 	req := search.Request{Spaces: []string{space}, Query: q.Text, K: 10, AsOf: s.asOf}
@@ -180,7 +183,10 @@ func (s *evalSet) ask(t *testing.T, space string, q evalQuery) []search.Hit {
 		req.AsOf = at.Add(24 * time.Hour)
 	}
 	if len(q.Scope) > 0 {
-		req.Filter.Categories = append([]string{"user:universal"}, q.Scope...)
+		req.Filter.Categories = []string{"user-universal"}
+		for _, c := range q.Scope {
+			req.Filter.Categories = append(req.Filter.Categories, slug(c))
+		}
 	}
 	resp, err := s.engine.Search(t.Context(), req)
 	if err != nil {

@@ -13,7 +13,7 @@ func (r *ranking) selectHits(a *analyzer) []Hit {
 	memories := r.dedupEntries()
 	for i := range r.pool.items {
 		c := &r.pool.items[i]
-		if c.score < r.req.Filter.MinScore {
+		if c.score < r.req.MinScore {
 			continue
 		}
 		s.entries = s.entries[:len(s.entries)+1]
@@ -76,7 +76,7 @@ func (r *ranking) dedupEntries() (entries []*dedupEntry) {
 		return nil
 	}
 	for i := range r.pool.items {
-		if c := &r.pool.items[i]; c.score >= r.req.Filter.MinScore && !c.source.isCollection() {
+		if c := &r.pool.items[i]; c.score >= r.req.MinScore && !c.source.isCollection() {
 			entry := new(dedupEntry)
 			entry.setMemory(c.memory)
 			entries = append(entries, entry)

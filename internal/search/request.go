@@ -42,12 +42,14 @@ const (
 
 // Request asks for memories.
 type Request struct {
-	Spaces  []string // none is the default space; an unknown space is empty
-	Query   string   // at most 8,000 characters
-	K       int      // at most so many hits, 1 to 200; 0 is 10
-	Profile string   // one of the profile constants; "" is Balanced
-	Arm     string   // one of the arm constants; "" is Keyword
-	Filter  Filter
+	Spaces  []string      // none is the default space; an unknown space is empty
+	Query   string        // at most 8,000 characters
+	K       int           // at most so many hits, 1 to 200; 0 is 10
+	Profile string        // one of the profile constants; "" is Balanced
+	Arm     string        // one of the arm constants; "" is Keyword
+	Filter  memory.Filter // what may be found; what has expired never is
+	// MinScore is the least score of a hit, in the profile's own scale.
+	MinScore float64
 	// AsOf is the time for which the request is answered; zero is now. Ages, decay, expiry and relative dates in the
 	// query count from it, days begin in its location, and memories created later are not found.
 	AsOf time.Time
@@ -64,17 +66,6 @@ type Request struct {
 	// Collections are searched together with the spaces, by words alone, and not with the arm Vector. A text that
 	// repeats a memory is not shown.
 	Collections []SpaceCollection
-}
-
-// Filter narrows a search; all conditions must hold, an empty one always does.
-type Filter struct {
-	Categories, Tags, Sources, Sessions []string        // any of these; a session is where a memory was learnt
-	Statuses                            []memory.Status // any of these; none is active only
-	CreatedAfter, CreatedBefore         time.Time       // after inclusive, before exclusive
-	UpdatedAfter, UpdatedBefore         time.Time       // likewise; an unchanged memory was updated when it was created
-	MinScore                            float64         // of the score of the profile
-	MinSalience                         float64
-	Pinned                              *bool
 }
 
 // Response to a Request. The hits are best first.
@@ -135,14 +126,10 @@ func (r *Request) validate(now func() time.Time) error {
 	if !slices.Contains([]string{Keyword, Fusion, Vector}, r.Arm) || r.Arm == Vector && r.Profile != Balanced {
 		c.Add("arm", "UNKNOWN_VALUE", "must be keyword, fusion or, with the profile balanced, vector")
 	}
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"filter.min_score", r.Filter.MinScore}, {"filter.min_salience", r.Filter.MinSalience}} {
-		if math.IsNaN(f.value) {
-			c.Add(f.name, "OUT_OF_RANGE", "must be a number")
-		}
+	if math.IsNaN(r.MinScore) {
+		c.Add("min_score", "OUT_OF_RANGE", "must be a number")
 	}
+	r.Filter.Validate(&c, "filter.")
 	if r.AsOf.IsZero() {
 		r.AsOf = now()
 	}
@@ -154,52 +141,5 @@ func (r *Request) validate(now func() time.Time) error {
 
 // admits reports whether the request may find m.
 func (r *Request) admits(m *memory.Memory) bool {
-	if m.CreatedAt.After(r.AsOf) || m.Expired(r.AsOf) {
-		return false
-	}
-	f := &r.Filter
-	if len(f.Statuses) == 0 {
-		if !m.IsActive() {
-			return false
-		}
-	} else if !slices.Contains(f.Statuses, m.Status) &&
-		!(m.Status == "" && slices.Contains(f.Statuses, memory.Active)) {
-		return false
-	}
-	return anyOf(f.Categories, m.Category) && anyOf(f.Sources, m.Source) &&
-		(len(f.Tags) == 0 || slices.ContainsFunc(m.Tags, func(t string) bool { return slices.Contains(f.Tags, t) })) &&
-		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return learnedIn(m, s) })) &&
-		(f.CreatedAfter.IsZero() || !m.CreatedAt.Before(f.CreatedAfter)) &&
-		(f.CreatedBefore.IsZero() || m.CreatedAt.Before(f.CreatedBefore)) && f.matchesUpdate(m) &&
-		m.Salience >= f.MinSalience && (f.Pinned == nil || *f.Pinned == m.Pinned)
-}
-
-// matchesAll reports that the filter admits every active memory: at most the score is filtered.
-func (f *Filter) matchesAll() bool {
-	return len(f.Categories) == 0 && len(f.Tags) == 0 && len(f.Sources) == 0 && len(f.Sessions) == 0 &&
-		len(f.Statuses) == 0 &&
-		f.CreatedAfter.IsZero() && f.CreatedBefore.IsZero() && f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() &&
-		f.MinSalience <= 0 && f.Pinned == nil
-}
-
-// matchesUpdate checks the bounds of the last change.
-func (f *Filter) matchesUpdate(m *memory.Memory) bool {
-	if f.UpdatedAfter.IsZero() && f.UpdatedBefore.IsZero() {
-		return true
-	}
-	at := m.UpdatedAt
-	if at.IsZero() {
-		at = m.CreatedAt
-	}
-	return (f.UpdatedAfter.IsZero() || !at.Before(f.UpdatedAfter)) &&
-		(f.UpdatedBefore.IsZero() || at.Before(f.UpdatedBefore))
-}
-
-func anyOf(wanted []string, got string) bool { return len(wanted) == 0 || slices.Contains(wanted, got) }
-
-func learnedIn(m *memory.Memory, session string) bool {
-	if m.Context != nil && m.Context.LearnedFrom == "session_"+session {
-		return true
-	}
-	return slices.ContainsFunc(m.Evidence, func(e memory.Evidence) bool { return e.Session == session })
+	return !m.CreatedAt.After(r.AsOf) && !m.Expired(r.AsOf) && r.Filter.Matches(m, r.AsOf)
 }

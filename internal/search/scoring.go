@@ -93,7 +93,7 @@ func (r *ranking) maxScore(relevance float64) float64 {
 // admitsFeatures reports that the request admits a memory by its features alone. False means that the memory must be
 // checked.
 func (r *ranking) admitsFeatures(f *docFeatures) bool {
-	return r.req.Filter.matchesAll() && f.active && !f.expires && f.created < r.asOf
+	return r.req.Filter.IsZero() && f.active && !f.expires && f.created < r.asOf
 }
 
 // matchesDate reports whether a memory was created at a time that the query names.

@@ -239,34 +239,35 @@ func TestFilters(t *testing.T) {
 	active := []string{"learnt", "pinned", "plain", "recent", "session", "statusless", "task"}
 	for _, tt := range []struct {
 		name   string
-		filter search.Filter
+		filter memory.Filter
+		score  float64
 		asOf   time.Time
 		want   []string
 	}{
 		{name: "default", want: active},
-		{name: "category", filter: search.Filter{Categories: []string{memory.Tasks}}, want: []string{"task"}},
-		{name: "tag", filter: search.Filter{Tags: []string{"x", "ops"}}, want: []string{"task"}},
-		{name: "source", filter: search.Filter{Sources: []string{"auto_reflection"}}, want: []string{"learnt"}},
-		{name: "sessions", filter: search.Filter{Sessions: []string{"s1", "s2"}}, want: []string{"learnt", "session"}},
-		{name: "retired", filter: search.Filter{Statuses: []memory.Status{memory.Retired}}, want: []string{"retired"}},
-		{name: "active by name", filter: search.Filter{Statuses: []memory.Status{memory.Active}}, want: active},
-		{name: "created after", filter: search.Filter{CreatedAfter: epoch.Add(-day)}, want: []string{"recent"}},
-		{name: "created before", filter: search.Filter{CreatedBefore: epoch.Add(-day)},
+		{name: "category", filter: memory.Filter{Categories: []string{memory.Tasks}}, want: []string{"task"}},
+		{name: "tag", filter: memory.Filter{Tags: []string{"x", "ops"}}, want: []string{"task"}},
+		{name: "source", filter: memory.Filter{Sources: []string{"auto_reflection"}}, want: []string{"learnt"}},
+		{name: "sessions", filter: memory.Filter{Sessions: []string{"s1", "s2"}}, want: []string{"learnt", "session"}},
+		{name: "retired", filter: memory.Filter{Statuses: []memory.Status{memory.Retired}}, want: []string{"retired"}},
+		{name: "active by name", filter: memory.Filter{Statuses: []memory.Status{memory.Active}}, want: active},
+		{name: "created after", filter: memory.Filter{CreatedFrom: epoch.Add(-day)}, want: []string{"recent"}},
+		{name: "created before", filter: memory.Filter{CreatedBefore: epoch.Add(-day)},
 			want: []string{"learnt", "pinned", "plain", "session", "statusless", "task"}},
-		{name: "salience", filter: search.Filter{MinSalience: 0.8}, want: []string{"pinned"}},
-		{name: "pinned", filter: search.Filter{Pinned: new(true)}, want: []string{"pinned"}},
-		{name: "not pinned", filter: search.Filter{Pinned: new(false), CreatedAfter: epoch.Add(-2 * day)},
+		{name: "salience", filter: memory.Filter{MinSalience: 0.8}, want: []string{"pinned"}},
+		{name: "pinned", filter: memory.Filter{Pinned: new(true)}, want: []string{"pinned"}},
+		{name: "not pinned", filter: memory.Filter{Pinned: new(false), CreatedFrom: epoch.Add(-2 * day)},
 			want: []string{"recent"}},
-		{name: "as of later", asOf: epoch.Add(2 * day), filter: search.Filter{CreatedAfter: epoch},
+		{name: "as of later", asOf: epoch.Add(2 * day), filter: memory.Filter{CreatedFrom: epoch},
 			want: []string{"future"}},
 		{name: "as of before expiry", asOf: epoch.Add(-time.Second),
-			filter: search.Filter{CreatedBefore: epoch.Add(-2 * day)},
+			filter: memory.Filter{CreatedBefore: epoch.Add(-2 * day)},
 			want:   []string{"expired", "learnt", "pinned", "plain", "session", "statusless", "task"}},
-		{name: "score", filter: search.Filter{MinScore: 2}, want: []string{}},
+		{name: "score", score: 2, want: []string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ids(find(t, inDefault(memories...),
-				search.Request{Query: "deploy release", Filter: tt.filter, AsOf: tt.asOf}).Hits)
+				search.Request{Query: "deploy release", Filter: tt.filter, MinScore: tt.score, AsOf: tt.asOf}).Hits)
 			slices.Sort(got)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -451,7 +452,7 @@ func TestInvalid(t *testing.T) {
 		{"large k", search.Request{Query: "a", K: 201}, "limit"},
 		{"encoding", search.Request{Query: "a\xff"}, "query"},
 		{"length", search.Request{Query: strings.Repeat("字", 8001)}, "query"},
-		{"score", search.Request{Query: "a", Filter: search.Filter{MinScore: math.NaN()}}, "filter.min_score"},
+		{"score", search.Request{Query: "a", MinScore: math.NaN()}, "min_score"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := e.Search(t.Context(), tt.req)

@@ -90,13 +90,13 @@ func BenchmarkLogs(b *testing.B) {
 	})
 	b.Run("old", func(b *testing.B) {
 		for b.Loop() {
-			ask(b, search.Request{Filter: search.Filter{CreatedBefore: w.clock.Now().AddDate(-3, 0, 0)}})
+			ask(b, search.Request{Filter: memory.Filter{CreatedBefore: w.clock.Now().AddDate(-3, 0, 0)}})
 		}
 	})
 	b.Run("week", func(b *testing.B) {
 		for b.Loop() {
 			to := w.clock.Now().AddDate(-3, 0, 0)
-			ask(b, search.Request{Filter: search.Filter{CreatedAfter: to.AddDate(0, 0, -7), CreatedBefore: to}})
+			ask(b, search.Request{Filter: memory.Filter{CreatedFrom: to.AddDate(0, 0, -7), CreatedBefore: to}})
 		}
 	})
 }

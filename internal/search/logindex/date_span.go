@@ -16,7 +16,7 @@ func filterSpan(req *search.Request, now time.Time) (s dateSpan) {
 	date := func(t time.Time, days int) string {
 		return t.In(now.Location()).AddDate(0, 0, days).Format(memory.DateLayout)
 	}
-	if t := req.Filter.CreatedAfter; !t.IsZero() {
+	if t := req.Filter.CreatedFrom; !t.IsZero() {
 		s.from = date(t, -1)
 	}
 	for _, t := range []time.Time{req.AsOf, req.Filter.CreatedBefore} {

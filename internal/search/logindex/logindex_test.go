@@ -200,23 +200,23 @@ func TestFilters(t *testing.T) {
 		req  search.Request
 		want []string
 	}{
-		{"session", search.Request{Filter: search.Filter{Sessions: []string{"s2"}}}, []string{"log:e2"}},
-		{"from", search.Request{Filter: search.Filter{CreatedAfter: now.AddDate(0, 0, -2),
+		{"session", search.Request{Filter: memory.Filter{Sessions: []string{"s2"}}}, []string{"log:e2"}},
+		{"from", search.Request{Filter: memory.Filter{CreatedFrom: now.AddDate(0, 0, -2),
 			Sources: []string{logindex.Source}}}, []string{"log:e0", "log:e1"}},
-		{"before", search.Request{Filter: search.Filter{CreatedBefore: now.AddDate(0, 0, -3)}},
+		{"before", search.Request{Filter: memory.Filter{CreatedBefore: now.AddDate(0, 0, -3)}},
 			[]string{"log:e3", "log:e4"}},
 		{"as of", search.Request{AsOf: now.AddDate(0, 0, -4)}, []string{"log:e4"}},
-		{"category", search.Request{Filter: search.Filter{Categories: []string{memory.Facts}}}, []string{"fact"}},
-		{"source", search.Request{Filter: search.Filter{Sources: []string{memory.SourceUser}}}, []string{"fact"}},
-		{"salience", search.Request{Filter: search.Filter{MinSalience: 0.4}}, []string{"fact"}},
-		{"tags", search.Request{Filter: search.Filter{Tags: []string{"x"}}}, nil},
-		{"pinned", search.Request{Filter: search.Filter{Pinned: new(true)}}, nil},
-		{"status", search.Request{Filter: search.Filter{Statuses: []memory.Status{memory.Retired}}}, nil},
-		{"score", search.Request{Filter: search.Filter{MinScore: 2}}, nil},
+		{"category", search.Request{Filter: memory.Filter{Categories: []string{memory.Facts}}}, []string{"fact"}},
+		{"source", search.Request{Filter: memory.Filter{Sources: []string{memory.SourceUser}}}, []string{"fact"}},
+		{"salience", search.Request{Filter: memory.Filter{MinSalience: 0.4}}, []string{"fact"}},
+		{"tags", search.Request{Filter: memory.Filter{Tags: []string{"x"}}}, nil},
+		{"pinned", search.Request{Filter: memory.Filter{Pinned: new(true)}}, nil},
+		{"status", search.Request{Filter: memory.Filter{Statuses: []memory.Status{memory.Retired}}}, nil},
+		{"score", search.Request{MinScore: 2}, nil},
 		{"k", search.Request{K: 1}, []string{"log:e0"}},
 		{"space", search.Request{Spaces: []string{"work"}}, []string{"log:other"}},
 		{"spaces", search.Request{Spaces: []string{"work", "default"},
-			Filter: search.Filter{CreatedBefore: now.AddDate(0, 0, -1), CreatedAfter: now.AddDate(0, 0, -2)}},
+			Filter: memory.Filter{CreatedBefore: now.AddDate(0, 0, -1), CreatedFrom: now.AddDate(0, 0, -2)}},
 			[]string{"log:e1", "log:other"}},
 		{"arm", search.Request{Arm: search.Vector}, nil},
 	} {
@@ -285,7 +285,7 @@ func TestBounds(t *testing.T) {
 	}
 	// What is older is read for one search.
 	old := search.Request{Query: "lighthouse keeper",
-		Filter: search.Filter{CreatedBefore: w.clock.Now().AddDate(0, 0, -6)}}
+		Filter: memory.Filter{CreatedBefore: w.clock.Now().AddDate(0, 0, -6)}}
 	if got := w.search(old); len(got.Hits) != 2 || got.CompleteFrom != w.date(7) {
 		t.Errorf("found %v from %s", names(got), got.CompleteFrom)
 	}
