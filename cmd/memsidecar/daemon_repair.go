@@ -15,7 +15,7 @@ func (a *app) repairCommand() *cobra.Command {
 		Use:   "repair [DIR]",
 		Short: "Quarantine damaged files so the daemon can start",
 		Long: `Move damaged parts of a data directory into quarantine/ so that the daemon can start. Memories and
-logs that the damaged part contains are taken back from the published files where those have them, as
+logs that the damaged part contains are recovered from the published files where those have them, as
 operations that can be undone. Nothing is deleted, but the daemon no longer sees data that only the damaged
 part contains. Copy the directory first.`,
 		Args: cobra.MaximumNArgs(1),

@@ -12,7 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// Repair moves damaged parts of a data directory to its quarantine, keeps the rest, and takes back what the published
+// Repair moves damaged parts of a data directory to its quarantine, keeps the rest, and recovers what the published
 // files hold of the operations that are lost. It returns what it did, one line each; nothing for a directory without
 // damage. The caller holds the lock of the directory. After an error or a crash, it may be called again.
 func Repair(ctx context.Context, fsys durable.FS, now func() time.Time, loc *time.Location) ([]string, error) {
@@ -24,7 +24,7 @@ func Repair(ctx context.Context, fsys durable.FS, now func() time.Time, loc *tim
 	if err != nil || !unfinished {
 		return done, err
 	}
-	taken, err := takeBack(ctx, fsys, now, loc)
+	taken, err := recoverPublished(ctx, fsys, now, loc)
 	done = append(done, taken...)
 	if err != nil {
 		return done, fmt.Errorf("repair: %w", err)
@@ -32,9 +32,9 @@ func Repair(ctx context.Context, fsys durable.FS, now func() time.Time, loc *tim
 	return done, store.EndRepair(fsys)
 }
 
-// takeBack stores what the published files hold of lost operations. Of a journal that begins anew it stores nothing:
+// recoverPublished stores what the published files hold of lost operations. Of a journal that begins anew it stores nothing:
 // the next start adopts all published files.
-func takeBack(ctx context.Context, fsys durable.FS, now func() time.Time, loc *time.Location) (done []string,
+func recoverPublished(ctx context.Context, fsys durable.FS, now func() time.Time, loc *time.Location) (done []string,
 	err error) {
 	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Repairing: true})
 	if err != nil {
@@ -44,7 +44,7 @@ func takeBack(ctx context.Context, fsys durable.FS, now func() time.Time, loc *t
 		before := st.LSN()
 		done, err = jsonstore.Salvage(ctx, st, fsys, now, loc)
 		if err == nil && st.LSN() > before {
-			done = append(done, fmt.Sprintf("`memsidecar ops list` shows what was taken back as operations %d to %d, "+
+			done = append(done, fmt.Sprintf("`memsidecar ops list` shows what was recovered as operations %d to %d, "+
 				"and each can be undone", before+1, st.LSN()))
 		}
 		done = append(done, "sessions and history are in no published file; what the damaged part alone held of them is "+

@@ -19,7 +19,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Salvage takes back from the published files what a damaged journal has lost, one operation per space, which can be
+// Salvage recovers from the published files what a damaged journal has lost, one operation per space, which can be
 // undone. It returns what it did, one line each, without memory text. Call it after store.Repair, before anything is
 // published; it may be repeated.
 //
@@ -44,7 +44,7 @@ func Salvage(ctx context.Context, st *store.Store, fsys durable.FS, now func() t
 	}
 	for _, space := range spaces {
 		if err := s.space(ctx, space); err != nil {
-			return s.report, fmt.Errorf("take back what the files of space %s hold: %w", space, err)
+			return s.report, fmt.Errorf("recover what the files of space %s hold: %w", space, err)
 		}
 	}
 	return s.report, nil
@@ -67,7 +67,7 @@ type publishedFile struct {
 	ours bool
 }
 
-// space takes back what the files of one space hold.
+// space recovers what the files of one space hold.
 func (s *salvage) space(ctx context.Context, space string) error {
 	best, err := s.newest(space)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *salvage) space(ctx context.Context, space string) error {
 	if err != nil || best == nil && len(days) == 0 {
 		return err
 	}
-	reason := "repair: taken back from published files, because the journal had lost operations"
+	reason := "repair: recovered from published files, because the journal had lost operations"
 	added, changed, retired, entries := 0, 0, 0, 0
 	_, err = s.store.Update(ctx, store.Meta{Space: space, Actor: journal.ActorRepair, Reason: reason, Essential: true},
 		func(tx *store.Tx) error {
@@ -105,7 +105,7 @@ func (s *salvage) space(ctx context.Context, space string) error {
 		return err
 	}
 	if added+changed+retired+entries > 0 {
-		s.report = append(s.report, fmt.Sprintf("space %s: took back %d memories, %d changes of memories and %d log "+
+		s.report = append(s.report, fmt.Sprintf("space %s: recovered %d memories, %d changes of memories and %d log "+
 			"entries, and retired %d memories, from the published files", space, added, changed, entries, retired))
 	}
 	return s.unclaim(space)

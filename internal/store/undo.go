@@ -222,11 +222,15 @@ func (u *undo) day(tx *Tx, c *journal.DayChange) {
 	u.report(tx, c.Date, "")
 }
 
-// archived restores the record of an archived log. It follows from the rest of the operation, so it has no outcome.
+// archived restores the record of an archived log. It follows from the rest of the operation, so it has no outcome. It
+// counts all the same: an undo of a deletion may have changed nothing else.
 func (u *undo) archived(tx *Tx, c *journal.ArchiveChange) {
-	if equalJSON(tx.ArchivedAs(c.ID), c.After) {
-		tx.setArchived(c.ID, c.Before)
+	if !equalJSON(tx.ArchivedAs(c.ID), c.After) {
+		u.left++
+		return
 	}
+	tx.setArchived(c.ID, c.Before)
+	u.undone++
 }
 
 // removeEmptyDays removes the changed days of which nothing is left.

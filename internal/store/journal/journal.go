@@ -165,7 +165,7 @@ func (e *CorruptError) Error() string {
 		at = fmt.Sprintf("%s line %d", e.File, e.Line)
 	}
 	return fmt.Sprintf("%s is damaged: %s; nothing was changed; `memsidecar daemon repair` sets the damaged part "+
-		"aside, keeps the rest and takes back what published files hold", at, e.Detail)
+		"aside, keeps the rest and recovers what published files hold", at, e.Detail)
 }
 
 // Is makes errors.Is(err, memory.ErrCorrupt) true.

@@ -31,8 +31,8 @@ const maxPlaceholders = 1 << 20
 // record by ActorRepair replaces each lost one. So numbers stay, and an operation is either whole or gone. It returns
 // what it did, one line each. It leaves a journal without damage alone. store, after and proofs are as for Check.
 //
-// Without any segment and without a snapshot nothing is left to repair: the files that prove that there was a journal
-// are moved to the quarantine, and a new journal begins.
+// Without a snapshot and without any segment, or any readable line in the segments, nothing is left to repair: these and
+// the files that prove that there was a journal are moved to the quarantine, and a new journal begins.
 func Repair(fsys durable.FS, store string, after int64, now time.Time, proofs ...Proof) ([]string, error) {
 	found, err := Check(fsys, store, after, proofs...)
 	if err != nil || len(found) == 0 {
@@ -49,8 +49,11 @@ func Repair(fsys durable.FS, store string, after int64, now time.Time, proofs ..
 		return nil, err
 	}
 	proof := strongest(all)
-	if len(segments) == 0 && after == 0 {
-		return r.report, errors.Join(r.setAside(cleanStopFile, dir), r.setAside(HighWaterFile, "."))
+	if r.store == "" && len(segments) > 0 {
+		r.store, err = findStoreID(fsys, segments)
+	}
+	if after == 0 && (len(segments) == 0 || err != nil) {
+		return r.beginAnew(segments)
 	}
 	if corrupt {
 		if err := r.setAside(cleanStopFile, dir); err != nil {
@@ -70,11 +73,6 @@ func Repair(fsys durable.FS, store string, after int64, now time.Time, proofs ..
 		h.Epoch = newEpoch(r.store, strings.ToLower(rand.Text()[:12]))
 		err := r.write(segment{name: segmentName(h.First), first: h.First}, h, reached, nil, "every segment was missing")
 		return r.report, err
-	}
-	if r.store == "" {
-		if r.store, err = findStoreID(fsys, segments); err != nil {
-			return r.report, err
-		}
 	}
 	if first := segments[0].first; first > after+1 {
 		if err := r.write(segment{name: segmentName(after + 1), first: after + 1}, newHeader(r.store, after+1), first-1,
@@ -107,6 +105,26 @@ type repairer struct {
 	store  string
 	now    time.Time
 	report []string
+}
+
+// beginAnew moves segments of which no line is readable, and what proves that there was a journal, to the quarantine. The
+// proofs go last: until then a start is refused, whatever a crash leaves of the rest.
+func (r *repairer) beginAnew(segments []segment) ([]string, error) {
+	for _, s := range segments {
+		if err := Quarantine(r.fs, s.name, r.now); err != nil {
+			return r.report, err
+		}
+		if err := r.fs.Remove(s.name); err != nil {
+			return r.report, fmt.Errorf("repair: %w", err)
+		}
+		r.report = append(r.report, s.name+": moved to quarantine; no line of it is readable")
+	}
+	if len(segments) > 0 {
+		if err := r.fs.SyncDir(dir); err != nil {
+			return r.report, fmt.Errorf("repair: %w", err)
+		}
+	}
+	return r.report, errors.Join(r.setAside(cleanStopFile, dir), r.setAside(HighWaterFile, "."))
 }
 
 // setAside moves a file that proves how far the journal reached to the quarantine. in is its directory. A missing file
