@@ -74,13 +74,21 @@ func variants() []crashfs.CrashMode {
 // The power fails at every operation of a publication, then at every operation of what a start does about it.
 func TestCrashAtEveryOperation(t *testing.T) {
 	for _, s := range scenes() {
-		for _, exchange := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/exchange=%v", s.name, exchange), func(t *testing.T) {
+		for _, disk := range []struct{ exchange, shortLog bool }{{true, false}, {true, true}, {false, false}} {
+			t.Run(fmt.Sprintf("%s/exchange=%v,shortLog=%v", s.name, disk.exchange, disk.shortLog), func(t *testing.T) {
+				exchange := disk.exchange
+				open := func(fsys durable.FS) *publish.Files {
+					f := files(t, &watched{FS: fsys, noExchange: !exchange})
+					if disk.shortLog { // whole manifests are written between
+						f.SetMaxLog(0)
+					}
+					return f
+				}
 				base := crashfs.New()
-				s.before(t, base, files(t, base))
+				s.before(t, base, open(base))
 				start := base.Ops()
 				probe := base.Clone()
-				if err := s.run(files(t, &watched{FS: probe, noExchange: !exchange}), 3, "three"); err != nil && !errors.Is(err, publish.ErrEdited) {
+				if err := s.run(open(probe), 3, "three"); err != nil && !errors.Is(err, publish.ErrEdited) {
 					t.Fatal(err)
 				}
 				crashes, starts := 0, 0
@@ -91,7 +99,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 					for i, variant := range variants() {
 						fsys := base.Clone()
 						fsys.CrashAt(n)
-						done := s.run(files(t, &watched{FS: fsys, noExchange: !exchange}), 3, "three") == nil
+						done := s.run(open(fsys), 3, "three") == nil
 						rng := rand.New(rand.NewPCG(uint64(i), 1))
 						after := fsys.Crash(variant, rng)
 						if i < 3 && exchange {

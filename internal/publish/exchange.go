@@ -19,7 +19,7 @@ func (f *Files) recordPendingLocked(t *replacement) error {
 			entry.Claimed = t.old.hash
 		}
 	}
-	noted := map[string]ManifestEntry{t.name: entry}
+	noted := manifestChange{t.name: &entry}
 	if t.backup {
 		bak := ManifestEntry{
 			Hash: t.old.hash, Size: t.old.info.Size(), ModTime: t.old.info.ModTime(), Revision: former.Revision,
@@ -28,9 +28,9 @@ func (f *Files) recordPendingLocked(t *replacement) error {
 		if t.old.racy {
 			bak.ModTime = time.Time{}
 		}
-		noted[t.name+backupSuffix] = bak
+		noted[t.name+backupSuffix] = &bak
 	}
-	return f.recordLocked(noted)
+	return f.recordLocked(noted, synced)
 }
 
 // exchangeLocked puts temp under name, and what was there under name.next. Commit point: the sync of the directory.
@@ -104,14 +104,16 @@ func (f *Files) completeReplacementLocked(t *replacement) error {
 	if f.racyLocked(t.entry.ModTime) {
 		t.entry.ModTime = time.Time{} // somebody may write to it already
 	}
-	noted := map[string]ManifestEntry{t.name: t.entry}
+	noted := manifestChange{t.name: &t.entry}
 	switch {
 	case kept:
-		noted[bak] = f.entries[bak].completed()
+		whole := f.entries[bak].completed()
+		noted[bak] = &whole
 	case t.backup: // it was not ours to make a backup of
-		noted[bak] = t.bak
+		noted[bak] = &t.bak
 	}
-	return f.recordLocked(noted)
+	// The pending record is durable, and a start completes it from the files: this one may wait for the next sync.
+	return f.recordLocked(noted, unsynced)
 }
 
 // completed is k without the fields that matter only while it is pending.

@@ -64,11 +64,12 @@ type Files struct {
 
 	mu         sync.Mutex
 	entries    map[string]ManifestEntry // by file name, nil until it was read; guarded by mu, and so is all below
-	hashes     map[string]fileState     // what was hashed last of the files that are not as published, by name
-	busySince  map[string]time.Time     // of the files that were open for writing, when that was seen first
-	writing    []Edit                   // whose copies were open for writing
-	displaced  []Edit                   // to be announced when mu is free
-	noExchange bool                     // the file system has none
+	state      manifestState
+	hashes     map[string]fileState // what was hashed last of the files that are not as published, by name
+	busySince  map[string]time.Time // of the files that were open for writing, when that was seen first
+	writing    []Edit               // whose copies were open for writing
+	displaced  []Edit               // to be announced when mu is free
+	noExchange bool                 // the file system has none
 }
 
 // NewFiles returns Files that keep their manifest in a file that must be named index/published….json: Recover finds
@@ -77,6 +78,7 @@ func NewFiles(fsys durable.FS, manifest string, now func() time.Time, logger *sl
 	return &Files{
 		fsys: fsys, manifest: manifest, now: now, logger: logger,
 		hashes: map[string]fileState{}, busySince: map[string]time.Time{},
+		state: manifestState{maxLog: minLogBytes},
 	}
 }
 
@@ -224,8 +226,7 @@ func (f *Files) Remove(name string) error {
 				return err
 			}
 		}
-		delete(f.entries, name)
-		return f.saveLocked()
+		return f.dropLocked(name)
 	})
 }
 

@@ -3,14 +3,10 @@ package publish
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
-	"path"
 	"slices"
 	"time"
 
@@ -40,47 +36,6 @@ func (k ManifestEntry) matches(hash string) bool {
 // sameStat reports whether info describes a file of the size and time that was published.
 func (k ManifestEntry) sameStat(info fs.FileInfo) bool {
 	return !k.ModTime.IsZero() && k.Size == info.Size() && k.ModTime.Equal(info.ModTime())
-}
-
-// manifestFile is the JSON form of a manifest.
-type manifestFile struct {
-	Version int                      `json:"version"`
-	Files   map[string]ManifestEntry `json:"files"`
-}
-
-// loadLocked reads the manifest once. A missing or damaged one is empty.
-func (f *Files) loadLocked() error {
-	if f.entries != nil {
-		return nil
-	}
-	data, err := durable.ReadFile(f.fsys, f.manifest)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what was published: %w", err)
-	}
-	var l manifestFile
-	if err == nil {
-		if err := json.Unmarshal(data, &l); err != nil || l.Version != 1 {
-			f.logger.Warn(
-				"it is not known any more what was published; present files count as changed",
-				"file",
-				f.manifest,
-			)
-			l.Files = nil
-		}
-	}
-	edits, err := Edits(f.fsys)
-	if err != nil {
-		return err
-	}
-	for _, e := range edits {
-		if _, ours := l.Files[e.File]; ours && e.Writing {
-			f.writing = append(f.writing, e)
-		}
-	}
-	if f.entries = l.Files; f.entries == nil {
-		f.entries = map[string]ManifestEntry{}
-	}
-	return nil
 }
 
 // Published returns what was published last under name, and whether anything was.
@@ -148,66 +103,29 @@ func (f *Files) claimLocked(name, hash string) error {
 		return nil
 	}
 	k.Claimed = hash
-	return f.recordLocked(map[string]ManifestEntry{name: k})
+	return f.recordLocked(manifestChange{name: &k}, synced)
 }
 
 // Drop removes name from the manifest: nothing is published there any more. Durable on return.
 func (f *Files) Drop(name string) error {
-	return f.do(func() error {
-		if _, ok := f.entries[name]; !ok {
-			return nil
-		}
-		before := maps.Clone(f.entries)
-		delete(f.entries, name)
-		if err := f.saveLocked(); err != nil {
-			f.entries = before
-			return err
-		}
+	return f.do(func() error { return f.dropLocked(name) })
+}
+
+// dropLocked is Drop with the lock held.
+func (f *Files) dropLocked(name string) error {
+	if _, ok := f.entries[name]; !ok {
 		return nil
-	})
+	}
+	return f.recordLocked(manifestChange{name: nil}, synced)
 }
 
 // Claim records contents, by file name, in a manifest, as the method does. It is for the time before the Files of
 // that manifest are used. Durable on return.
 func Claim(fsys durable.FS, manifest string, contents map[string][sha256.Size]byte) error {
 	f := NewFiles(fsys, manifest, nil, slog.New(slog.DiscardHandler))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.loadLocked(); err != nil {
-		return err
-	}
+	change := manifestChange{}
 	for name, sum := range contents {
-		f.entries[name] = ManifestEntry{Claimed: hex.EncodeToString(sum[:])}
+		change[name] = &ManifestEntry{Claimed: hex.EncodeToString(sum[:])}
 	}
-	return f.saveLocked()
-}
-
-// saveLocked writes the manifest. Durable on return.
-func (f *Files) saveLocked() error {
-	if err := makeDir(f.fsys, path.Dir(f.manifest)); err != nil {
-		return err
-	}
-	data, err := json.Marshal(manifestFile{Version: 1, Files: f.entries})
-	if err != nil {
-		return fmt.Errorf("encode what was published: %w", err)
-	}
-	err = durable.WriteFile(f.fsys, f.manifest, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("note what is published: %w", err)
-	}
-	return nil
-}
-
-// recordLocked adds entries to the manifest, durably. After an error the manifest in memory is as before.
-func (f *Files) recordLocked(noted map[string]ManifestEntry) error {
-	before := maps.Clone(f.entries)
-	maps.Copy(f.entries, noted)
-	if err := f.saveLocked(); err != nil {
-		f.entries = before
-		return err
-	}
-	return nil
+	return f.do(func() error { return f.recordLocked(change, synced) })
 }

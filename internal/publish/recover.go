@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -61,11 +60,16 @@ func completeAll(fsys durable.FS, dirs []string) error {
 		}
 	}
 	for _, f := range manifests {
-		for _, name := range slices.Sorted(maps.Keys(f.entries)) {
-			if f.entries[name].Pending && !strings.HasSuffix(name, backupSuffix) {
-				if err := f.complete(name); err != nil {
-					return err
-				}
+		var pending []string
+		for name, entry := range f.entries {
+			if entry.Pending && !strings.HasSuffix(name, backupSuffix) {
+				pending = append(pending, name)
+			}
+		}
+		slices.Sort(pending)
+		for _, name := range pending {
+			if err := f.complete(name); err != nil {
+				return err
 			}
 		}
 	}
@@ -136,22 +140,18 @@ func (f *Files) completeLocked(name string) error {
 	if !k.Pending && !b.Pending {
 		return nil
 	}
-	before := maps.Clone(f.entries)
+	change := manifestChange{}
 	if k.Pending {
-		if err := f.completeEntryLocked(name, k); err != nil {
+		if change[name], err = f.completeEntryLocked(name, k); err != nil {
 			return err
 		}
 	}
 	if b.Pending {
-		if err := f.completeBackupLocked(bak, b); err != nil {
+		if change[bak], err = f.completeBackupLocked(bak, b); err != nil {
 			return err
 		}
 	}
-	if err := f.saveLocked(); err != nil {
-		f.entries = before
-		return err
-	}
-	return nil
+	return f.recordLocked(change, synced)
 }
 
 // completeNextLocked decides about a name.next that was found.
@@ -177,39 +177,39 @@ func (f *Files) completeNextLocked(name, next string, p fileState) error {
 	return err
 }
 
-// completeEntryLocked makes a pending entry agree with the file: its hash decides which version is there.
-func (f *Files) completeEntryLocked(name string, k ManifestEntry) error {
+// completeEntryLocked returns the entry in place of a pending one, nil for none: the hash of the file decides which
+// version is there.
+func (f *Files) completeEntryLocked(name string, k ManifestEntry) (*ManifestEntry, error) {
 	p, err := f.inspectLocked(name)
 	if err != nil && !errors.Is(err, ErrNotRegular) {
-		return err
+		return nil, err
 	}
 	switch {
 	case p.exists && p.hash == k.Hash:
-		f.entries[name] = k.completed()
+		k = k.completed()
+		return &k, nil
 	case k.Previous == "" && k.Claimed == "":
-		delete(f.entries, name) // the first publication, and it did not happen
+		return nil, nil // the first publication, and it did not happen
 	case k.Previous == k.Claimed:
-		f.entries[name] = ManifestEntry{Claimed: k.Claimed, Revision: k.PreviousRevision}
+		return &ManifestEntry{Claimed: k.Claimed, Revision: k.PreviousRevision}, nil
 	default:
-		f.entries[name] = ManifestEntry{Hash: k.Previous, Claimed: k.Claimed, Revision: k.PreviousRevision}
+		return &ManifestEntry{Hash: k.Previous, Claimed: k.Claimed, Revision: k.PreviousRevision}, nil
 	}
-	return nil
 }
 
 // completeBackupLocked does the same for the entry of the backup.
-func (f *Files) completeBackupLocked(bak string, b ManifestEntry) error {
+func (f *Files) completeBackupLocked(bak string, b ManifestEntry) (*ManifestEntry, error) {
 	hash, err := hashOf(f.fsys, bak)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		delete(f.entries, bak)
+		return nil, nil
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", bak, err)
+		return nil, fmt.Errorf("look at %s: %w", bak, err)
 	case hash == b.Previous:
-		f.entries[bak] = ManifestEntry{Hash: hash}
+		return &ManifestEntry{Hash: hash}, nil
 	default:
-		f.entries[bak] = ManifestEntry{Hash: b.Hash, Revision: b.Revision}
+		return &ManifestEntry{Hash: b.Hash, Revision: b.Revision}, nil
 	}
-	return nil
 }
 
 // recheckWritersLocked looks again at quarantined copies that were open for writing when they were moved. What was

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// publishedDir holds the manifests of published files, published-*.json; package publish writes them.
+// publishedDir holds the manifests of published files, published-*.json, each continued by a log, published-*.log;
+// package publish writes them and describes their format.
 const publishedDir = "index"
 
 // collectProofs returns what files outside the journal prove about its length: the newest operation that each of them
@@ -64,21 +66,21 @@ func dropStaleManifests(fsys durable.FS, m manifest) error {
 	return nil
 }
 
-// publishedManifests lists the manifests of published files.
+// publishedManifests lists the manifests of published files, and their logs.
 func publishedManifests(fsys durable.FS) (names []string, err error) {
 	entries, err := fsys.ReadDir(publishedDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for proofs of the journal's end: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "published") && path.Ext(e.Name()) == ".json" {
+		if ext := path.Ext(e.Name()); strings.HasPrefix(e.Name(), "published") && (ext == ".json" || ext == ".log") {
 			names = append(names, path.Join(publishedDir, e.Name()))
 		}
 	}
 	return names, nil
 }
 
-// publishedManifest is what this package reads of a manifest of published files.
+// publishedManifest is what this package reads of a manifest of published files, or of a line of its log.
 type publishedManifest struct {
 	Version int `json:"version"`
 	Files   map[string]struct {
@@ -87,19 +89,27 @@ type publishedManifest struct {
 	} `json:"files"`
 }
 
-// publishedProof returns the newest revision in a manifest of published files.
+// publishedProof returns the newest revision in a manifest of published files, or in its log. A log proves what it
+// holds no matter which manifest it continues.
 func publishedProof(fsys durable.FS, name string) (best journal.Proof, err error) {
 	data, err := durable.ReadFile(fsys, name)
 	if err != nil {
 		return best, fmt.Errorf("read %s: %w", name, err)
 	}
-	var m publishedManifest
-	if json.Unmarshal(data, &m) != nil || m.Version != 1 {
-		return best, nil // the publisher treats it as lost, too
+	parts := [][]byte{data}
+	isLog := path.Ext(name) == ".log"
+	if isLog {
+		parts = bytes.Split(data, []byte{'\n'})
 	}
-	for file, f := range m.Files {
-		if lsn := max(f.Revision, f.PreviousRevision); lsn > best.LSN {
-			best = journal.Proof{File: name + " (" + file + ")", LSN: lsn}
+	for _, part := range parts {
+		var m publishedManifest
+		if isLog && !durable.ValidLine(part) || json.Unmarshal(part, &m) != nil || !isLog && m.Version != 1 {
+			break // the publisher treats it as lost, too
+		}
+		for file, f := range m.Files {
+			if lsn := max(f.Revision, f.PreviousRevision); lsn > best.LSN {
+				best = journal.Proof{File: name + " (" + file + ")", LSN: lsn}
+			}
 		}
 	}
 	return best, nil
