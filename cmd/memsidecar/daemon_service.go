@@ -81,9 +81,9 @@ func (a *app) service(manager string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	exe, err := os.Executable()
+	exe, err := programPath()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, err
 	}
 	args, err := in.serveArgs()
 	if err != nil {

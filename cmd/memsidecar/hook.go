@@ -45,6 +45,7 @@ Events: session-start, prompt, pre-tool, post-tool, tool-failure, reply, pre-com
 // hookCommand is "hook".
 func (a *app) hookCommand() *cobra.Command {
 	var host string
+	var asked bool
 	var names []string
 	for _, h := range hook.Hosts() {
 		names = append(names, h.Name)
@@ -61,6 +62,9 @@ func (a *app) hookCommand() *cobra.Command {
 			if h == nil {
 				return usagef("unknown host %q; known hosts are %s", host, strings.Join(names, ", "))
 			}
+			if asked {
+				return a.printProbe(h, hook.Kind(args[0]))
+			}
 			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), timeLimit: hookTimeLimit}
 			if cmd.Flags().Changed("timeout") {
 				c.timeLimit = a.flags.timeout
@@ -69,6 +73,7 @@ func (a *app) hookCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&host, "host", "", "host program of the agent")
+	cmd.Flags().BoolVar(&asked, strings.TrimPrefix(probeFlag, "--"), false, "only print which program this is")
 	return cmd
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -129,8 +128,8 @@ func (a *app) target(h *hook.Host, scope install.Scope) (*install.Target, error)
 	}
 	program := "memsidecar"
 	if scope == install.User {
-		if program, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("find this program: %w", err)
+		if program, err = programPath(); err != nil {
+			return nil, err
 		}
 	}
 	home := a.env("HOME")
@@ -239,16 +238,27 @@ func (a *app) installStatus() *cobra.Command {
 				if s.elsewhere {
 					scope, times = "elsewhere", "?"
 				}
+				if s.untrusted() {
+					times += " " + string(s.trust)
+				}
 				rows = append(rows, []string{s.target.Host.Name, scope, string(s.kind), times, s.when(a), s.outcome})
 			}
 			a.out.table([]string{"HOST", "SCOPE", "EVENT", "REGISTERED", "LAST CALLED", "OUTCOME"}, rows)
+			a.printProblems(states)
 			return nil
 		},
 	}
 }
 
-// spawnable returns an error if the program that hooks call cannot be found.
-func spawnable(program string) error {
-	_, err := exec.LookPath(program)
-	return err
+// printProblems prints once for each configuration what is wrong with the program that it calls.
+func (a *app) printProblems(states []*hookState) {
+	told := map[string]bool{}
+	for _, s := range states {
+		line := fmt.Sprintf("%s %s: %s. Run \"memsidecar install %s%s\".\n", a.out.colour(amber, "!"), s.target.Host.Name,
+			s.problem, s.target.Host.Name, scopeFlag(s.target.Scope))
+		if s.problem != "" && !told[line] {
+			told[line] = true
+			a.out.printf("%s", line)
+		}
+	}
 }

@@ -21,6 +21,8 @@ type hookState struct {
 	last    time.Time // last call; zero for never
 	outcome string    // outcome of that call: ok, or the error
 	err     error     // the configuration cannot be read
+	problem string    // what is wrong with the registered program; "" when it is this one
+	trust   install.Trust
 
 	elsewhere bool // called, but registered in no known file: by a plugin or in another project
 }
@@ -35,6 +37,12 @@ func (s *hookState) object() object {
 		return append(out, member{"error", s.err.Error()})
 	}
 	out = append(out, member{"event", string(s.kind)}, member{"registered", s.times})
+	if s.problem != "" {
+		out = append(out, member{"problem", s.problem})
+	}
+	if s.trust != install.TrustUnneeded {
+		out = append(out, member{"trust", string(s.trust)})
+	}
 	if !s.last.IsZero() {
 		out = append(out, member{"last_called", s.last.UTC().Format(time.RFC3339Nano)}, member{"outcome", s.outcome})
 	}
@@ -63,6 +71,7 @@ func (a *app) hookStates() ([]*hookState, error) {
 		return nil, err
 	}
 	var out []*hookState
+	asked := probes{}
 	seen := map[string]bool{} // in the home directory both scopes name the same file
 	for _, h := range hook.Hosts() {
 		n := len(out)
@@ -82,7 +91,7 @@ func (a *app) hookStates() ([]*hookState, error) {
 				continue
 			}
 			seen[t.Path] = true
-			out = append(out, statesOf(t, dir)...)
+			out = append(out, statesOf(t, dir, asked)...)
 		}
 		if len(out) == n && fired(dir, h.Name) {
 			for _, b := range h.Bindings {
@@ -105,8 +114,12 @@ func (s *hookState) readMark(dir string) {
 }
 
 // statesOf returns the states of all events in one configuration file, or nil if no hook of ours is in it.
-func statesOf(t *install.Target, dir string) []*hookState {
+func statesOf(t *install.Target, dir string, asked probes) []*hookState {
 	registered, err := t.Registered()
+	var trust map[hook.Kind]install.Trust
+	if err == nil {
+		trust, err = t.Trust()
+	}
 	if err != nil {
 		if !fired(dir, t.Host.Name) {
 			return nil // no sign that it was ever installed
@@ -118,7 +131,13 @@ func statesOf(t *install.Target, dir string) []*hookState {
 	}
 	var out []*hookState
 	for _, b := range t.Host.Bindings {
-		s := &hookState{target: t, kind: b.Kind, times: registered[b.Kind]}
+		commands := registered[b.Kind]
+		s := &hookState{target: t, kind: b.Kind, times: len(commands), trust: trust[b.Kind]}
+		for _, command := range commands {
+			if problem := asked.problem(command); problem != "" {
+				s.problem = problem
+			}
+		}
 		s.readMark(dir)
 		out = append(out, s)
 	}
@@ -165,12 +184,16 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		warn("fix the file")
 		return f
 	}
-	if err := spawnable(t.Program); err != nil && !states[0].elsewhere {
-		warn("add memsidecar to the PATH of the host, or " + again)
-	}
 	var parts []string
 	never := 0
 	for _, s := range states {
+		if s.problem != "" && f.Level == pb.FindingLevel_FINDING_LEVEL_OK {
+			parts = append(parts, s.problem)
+			warn(again)
+		}
+		if s.untrusted() {
+			warn("start Codex and trust the hooks with /hooks: until then it skips them")
+		}
 		part := string(s.kind) + " "
 		switch {
 		case s.elsewhere && s.last.IsZero():
@@ -192,10 +215,13 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		default:
 			part += s.when(a)
 		}
+		if s.trust != install.TrustUnneeded {
+			part += ", " + string(s.trust)
+		}
 		parts = append(parts, part)
 	}
 	if never == len(states) {
-		warn(neverCalled(t.Host.Name))
+		warn("start a session; if the hooks are still not called, see the hook log of the host")
 	}
 	f.Detail = t.Path + ": " + strings.Join(parts, ", ")
 	if states[0].elsewhere {
@@ -204,12 +230,9 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 	return f
 }
 
-// neverCalled is the remedy for hooks that are registered but were never called.
-func neverCalled(host string) string {
-	if host == "codex" {
-		return "start a session; if the hooks are still not called, trust them with /hooks in Codex"
-	}
-	return "start a session; if the hooks are still not called, see the hook log of the host"
+// untrusted reports whether the host will skip the hook until a person has reviewed it.
+func (s *hookState) untrusted() bool {
+	return s.trust != install.TrustUnneeded && s.trust != install.TrustGiven
 }
 
 // scopeFlag is the flag for a scope in a command of a remedy.

@@ -9,4 +9,20 @@ func (t *Target) Add(text []byte) ([]byte, error) { return t.editor.add(t, text)
 func (t *Target) Remove(text []byte) ([]byte, error) { return t.editor.remove(t, text) }
 
 // Count is how often each event is registered.
-func (t *Target) Count(text []byte) (map[hook.Kind]int, error) { return t.editor.count(t, text) }
+func (t *Target) Count(text []byte) (map[hook.Kind]int, error) {
+	commands, err := t.editor.commands(t, text)
+	if len(commands) == 0 || err != nil {
+		return nil, err
+	}
+	out := map[hook.Kind]int{}
+	for kind, list := range commands {
+		out[kind] = len(list)
+	}
+	return out, nil
+}
+
+// Command is what is registered for an event.
+func (t *Target) Command(kind hook.Kind) string { return t.command(kind) }
+
+// CodexHash is the hash that Codex keeps of a hook.
+var CodexHash = codexHash

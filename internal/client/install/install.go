@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/client/hook"
@@ -59,8 +60,8 @@ type editor interface {
 	add(t *Target, before []byte) ([]byte, error)
 	// remove returns text without them, nil when nothing but what add makes for a missing file is left.
 	remove(t *Target, before []byte) ([]byte, error)
-	// count returns how often each event is registered.
-	count(t *Target, text []byte) (map[hook.Kind]int, error)
+	// commands returns the registered commands of ours, by event; as a shell takes them. Nil is none.
+	commands(t *Target, text []byte) (map[hook.Kind][]string, error)
 }
 
 // NewTarget finds a host's configuration. Error: ErrNoScope.
@@ -153,8 +154,8 @@ func (t *Target) change(edit func(*Target, []byte) ([]byte, error)) (*Change, er
 	return &Change{Path: path, Before: before, After: after}, nil
 }
 
-// Registered returns how often each event of the host is registered; nil when there is no configuration.
-func (t *Target) Registered() (map[hook.Kind]int, error) {
+// Registered returns the commands that are registered for each event; nil when there is no configuration.
+func (t *Target) Registered() (map[hook.Kind][]string, error) {
 	text, err := os.ReadFile(t.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -162,11 +163,11 @@ func (t *Target) Registered() (map[hook.Kind]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of %s: %w", t.Host.Title, err)
 	}
-	n, err := t.editor.count(t, text)
+	commands, err := t.editor.commands(t, text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
-	return n, nil
+	return commands, nil
 }
 
 // backupOf returns the path of the copy of the original.
@@ -199,7 +200,7 @@ func (t *Target) Write(c *Change) (backup string, err error) {
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of the configuration: %w", err)
 	}
-	if n, err := t.editor.count(t, c.Before); c.Before != nil && err == nil && len(n) == 0 {
+	if n, err := t.editor.commands(t, c.Before); c.Before != nil && err == nil && len(n) == 0 {
 		backup = backupOf(c.Path)
 		if err := writeFile(backup, c.Before, mode); err != nil {
 			return "", fmt.Errorf("write the backup: %w", err)
@@ -216,7 +217,12 @@ func (t *Target) Write(c *Change) (backup string, err error) {
 
 // command is what the host is to run for an event.
 func (t *Target) command(kind hook.Kind) string {
-	words := append([]string{t.Program, "hook", "--host", t.Host.Name, string(kind)}, t.Args...)
+	return shellCommand(append([]string{t.Program, "hook", "--host", t.Host.Name, string(kind)}, t.Args...))
+}
+
+// shellCommand quotes words for a shell where they need it.
+func shellCommand(words []string) string {
+	words = slices.Clone(words)
 	for i, w := range words {
 		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

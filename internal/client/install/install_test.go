@@ -67,9 +67,9 @@ func registeredOnce(t *testing.T, tg *install.Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[hook.Kind]int{}
+	want := map[hook.Kind][]string{}
 	for _, b := range tg.Host.Bindings {
-		want[b.Kind] = 1
+		want[b.Kind] = []string{tg.Command(b.Kind)}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("registered (-want +got):\n%s", diff)

@@ -299,8 +299,8 @@ func (s jsonEditor) withoutEmptyRoot(text []byte, root *node) []byte {
 	return text
 }
 
-// count returns how often each event calls us.
-func (s jsonEditor) count(t *Target, text []byte) (map[hook.Kind]int, error) {
+// commands returns the commands with which each event calls us.
+func (s jsonEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, error) {
 	if text == nil {
 		return nil, nil
 	}
@@ -308,13 +308,14 @@ func (s jsonEditor) count(t *Target, text []byte) (map[hook.Kind]int, error) {
 	if err != nil || hooks == nil {
 		return nil, err
 	}
-	out := map[hook.Kind]int{}
+	out := map[hook.Kind][]string{}
 	for _, it := range hooks.items {
 		if it.value.kind != '[' {
 			continue
 		}
 		for _, f := range s.ourHooks(t, it.value) {
-			out[t.kindOfCommand(f.command.text)]++
+			kind := t.kindOfCommand(f.command.text)
+			out[kind] = append(out[kind], f.command.text)
 		}
 	}
 	return out, nil

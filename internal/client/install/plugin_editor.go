@@ -18,6 +18,9 @@ var openCodePlugin string
 // pluginMark is the first line of the file. What does not begin with it is not ours.
 const pluginMark = "// memsidecar: plugin for OpenCode"
 
+// pluginWords stands before the list of the program and its arguments.
+const pluginWords = "const [program, ...args] = "
+
 // add writes our plugin with the program's path. Error: ErrForeign for a file that is not ours.
 func (pluginEditor) add(t *Target, before []byte) ([]byte, error) {
 	if before != nil && !bytes.HasPrefix(before, []byte(pluginMark)) {
@@ -38,14 +41,27 @@ func (pluginEditor) remove(_ *Target, before []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// count returns how often the plugin calls us for each event.
-func (pluginEditor) count(t *Target, text []byte) (map[hook.Kind]int, error) {
+// commands returns the commands with which the plugin calls us for each event.
+func (pluginEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, error) {
 	if !bytes.HasPrefix(text, []byte(pluginMark)) {
 		return nil, nil
 	}
-	out := map[hook.Kind]int{}
+	words := []string{t.Program}
+	if _, list, found := strings.Cut(string(text), pluginWords); found {
+		list, _, _ = strings.Cut(list, "\n")
+		if n, err := parseJSON([]byte(list)); err == nil && n.kind == '[' {
+			words = nil
+			for _, it := range n.items {
+				words = append(words, it.value.text)
+			}
+		}
+	}
+	out := map[hook.Kind][]string{}
 	for _, b := range t.Host.Bindings {
-		out[b.Kind] = strings.Count(string(text), `call("`+string(b.Kind)+`"`)
+		for range strings.Count(string(text), `call("`+string(b.Kind)+`"`) {
+			command := append([]string{words[0], "hook", "--host", t.Host.Name, string(b.Kind)}, words[1:]...)
+			out[b.Kind] = append(out[b.Kind], shellCommand(command))
+		}
 	}
 	return out, nil
 }

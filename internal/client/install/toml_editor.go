@@ -68,9 +68,7 @@ func tomlOthers(t *Target, block []byte) string {
 	lines = lines[1 : len(lines)-1]
 	const each = 5 // lines of a hook
 	for len(lines) >= each {
-		_, command, _ := strings.Cut(strings.TrimSpace(lines[3]), "=")
-		n, err := parseJSON([]byte(strings.TrimSpace(command)))
-		if err != nil || n.kind != '"' || t.kindOfCommand(n.text) == "" {
+		if command, ok := tomlValue(lines[3], "command"); !ok || t.kindOfCommand(command) == "" {
 			break
 		}
 		lines = lines[each:]
@@ -131,29 +129,35 @@ func (tomlEditor) remove(t *Target, before []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// count returns how often each event calls us.
-func (tomlEditor) count(t *Target, text []byte) (map[hook.Kind]int, error) {
+// commands returns the commands with which each event calls us.
+func (tomlEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, error) {
 	if err := checkTOML(text); err != nil {
 		return nil, err
 	}
-	out := map[hook.Kind]int{}
+	var out map[hook.Kind][]string
 	for line := range strings.Lines(string(text)) {
-		key, value, found := strings.Cut(strings.TrimSpace(line), "=")
-		if !found || strings.TrimSpace(key) != "command" {
-			continue
+		command, ok := tomlValue(line, "command")
+		if kind := t.kindOfCommand(command); ok && kind != "" {
+			if out == nil {
+				out = map[hook.Kind][]string{}
+			}
+			out[kind] = append(out[kind], command)
 		}
-		n, err := parseJSON([]byte(strings.TrimSpace(value))) // a basic string is written as in JSON
-		if err != nil || n.kind != '"' {
-			continue
-		}
-		if kind := t.kindOfCommand(n.text); kind != "" {
-			out[kind]++
-		}
-	}
-	if len(out) == 0 {
-		return nil, nil
 	}
 	return out, nil
+}
+
+// tomlValue returns the text of a line that sets a key to a basic string, which is written as in JSON.
+func tomlValue(line, key string) (text string, ok bool) {
+	name, value, found := strings.Cut(strings.TrimSpace(line), "=")
+	if !found || strings.TrimSpace(name) != key {
+		return "", false
+	}
+	n, err := parseJSON([]byte(strings.TrimSpace(value)))
+	if err != nil || n.kind != '"' {
+		return "", false
+	}
+	return n.text, true
 }
 
 // checkTOML reads as much of a file as is needed to append tables to it: that every string, list and inline table
