@@ -44,6 +44,7 @@ func (s *adminServer) archive(ctx context.Context, req *pb.AdminServiceArchiveRe
 	if err != nil {
 		return nil, store.Result{}, err
 	}
+	// Expiry does not depend on logs, so it goes on when summaries wait for the model.
 	expired, err := s.archiver.Expire(ctx, archiver.ExpireOptions{Space: req.GetSpace(), DryRun: req.GetDryRun()})
 	if err != nil {
 		return nil, store.Result{}, err
@@ -126,6 +127,7 @@ func (s *adminServer) Compress(ctx context.Context,
 // compress runs the archiver without regard to the idempotency key, and returns the operations for the receipt.
 func (s *adminServer) compress(ctx context.Context,
 	req *pb.AdminServiceCompressRequest) (*pb.AdminServiceCompressResponse, store.Result, error) {
+	// Each group is an operation of its own: one that is undone leaves the others merged.
 	report, err := s.archiver.Compress(ctx, archiver.CompressOptions{
 		Space: req.GetSpace(), Days: int(req.GetDays()), MaxGroups: int(req.GetLimit()), DryRun: req.GetDryRun(),
 	})

@@ -33,6 +33,7 @@ func (s *adminServer) Export(req *pb.AdminServiceExportRequest,
 	}
 	ctx, done := untilStop(stream.Context(), s.stopping)
 	defer done()
+	// Records are short; one message for each would cost more than its bytes.
 	w := bufio.NewWriterSize(chunks(func(p []byte) error {
 		return stream.Send(&pb.AdminServiceExportResponse{Chunk: p})
 	}), streamChunk)
@@ -67,6 +68,7 @@ func (s *adminServer) Import(stream grpc.ClientStreamingServer[pb.AdminServiceIm
 	ctx, done := untilStop(stream.Context(), s.stopping)
 	defer done()
 	meta := keyedMeta(first, first.GetSpace(), "import")
+	// Only the key identifies a repeat: the stream's bytes are not kept for a comparison.
 	if meta.Request = nil; first.GetDryRun() {
 		meta.Key = ""
 	}

@@ -88,6 +88,7 @@ func details(err error, code codes.Code, info *errdetails.ErrorInfo) []protoadap
 		return []protoadapt.MessageV1{&errdetails.ResourceInfo{ResourceType: e.Kind, ResourceName: e.Name,
 			Description: e.Error()}}
 	}
+	// A client that lost a race reads the current revision here instead of asking again.
 	if e, ok := errors.AsType[*memory.StaleError](err); ok {
 		info.Metadata["type"], info.Metadata["name"] = e.Kind, e.Name
 		info.Metadata["expected"], info.Metadata["current"] = fmt.Sprint(e.Expected), fmt.Sprint(e.Current)
@@ -98,6 +99,7 @@ func details(err error, code codes.Code, info *errdetails.ErrorInfo) []protoadap
 		return []protoadapt.MessageV1{&errdetails.ResourceInfo{Description: err.Error()}}
 	case code == codes.FailedPrecondition:
 		return []protoadapt.MessageV1{precondition(info.Reason, "memsidecar", err.Error())}
+	// Only these two pass by themselves, so only they invite a retry.
 	case errors.Is(err, memory.ErrShuttingDown), errors.Is(err, memory.ErrBusy):
 		return []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)}}
 	}

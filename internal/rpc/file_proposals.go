@@ -40,6 +40,7 @@ func (s *fileServer) ListProposals(_ context.Context,
 		}
 		all = append(all, items...)
 	}
+	// Entry ids are unique within a space only.
 	id := func(i review.Item) string { return i.Space + " " + i.Entry.ID }
 	res.Proposals, res.NextPageToken = pageOf(paging, all, id, proposalToProto)
 	return res, nil

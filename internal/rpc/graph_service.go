@@ -106,6 +106,7 @@ func (s *graphServer) Read(req *pb.GraphServiceReadRequest,
 	if err != nil {
 		return err
 	}
+	// An entity may have more observations than one message may hold.
 	entities = splitLarge(entities)
 	for len(entities) > 0 {
 		n, size := 0, 0

@@ -38,11 +38,13 @@ func (k *keyedCalls) run(ctx context.Context, meta store.Meta, f func() (store.R
 	if meta.Key == "" {
 		return f()
 	}
+	// A repeat that arrives while the first call runs must wait for its result, not run beside it.
 	release, err := k.acquire(ctx, meta.Space+"\x00"+meta.Key)
 	if err != nil {
 		return store.Result{}, err
 	}
 	defer release()
+	// The store answers a known key before it calls the function, so an update that always fails is a look-up.
 	known, err := k.store.Update(ctx, meta, func(*store.Tx) error { return errNotRecorded })
 	switch {
 	case err == nil:
@@ -54,6 +56,7 @@ func (k *keyedCalls) run(ctx context.Context, meta store.Meta, f func() (store.R
 	if err != nil {
 		return store.Result{}, err
 	}
+	// The work is done; a client that has gone must still find its receipt when it repeats the call.
 	_, err = k.store.Update(context.WithoutCancel(ctx), meta, func(tx *store.Tx) error {
 		tx.Report(journal.Outcome{ID: strconv.FormatInt(result.Op, 10), Status: journal.Applied,
 			Reason: operationReceipt})

@@ -58,6 +58,7 @@ func (s *memoryServer) consolidateText(ctx context.Context, req *pb.MemoryServic
 	done, err := s.consolidator.Consolidate(ctx, consolidator.Request{
 		Space: req.GetSpace(), Session: req.GetSessionId(), Content: text.GetContent(), Category: text.GetCategory(),
 		Salience: text.Salience, Title: text.GetTitle(), Tags: text.GetTags(), WriteTo: to,
+		// The key is recorded with the change itself, so that a crash cannot separate the two.
 		Key:    req.GetIdempotencyKey(),
 		Reason: req.GetReason(), DryRun: req.GetDryRun(), Confidence: text.Confidence, Later: text.GetAsync(),
 	})
@@ -103,6 +104,7 @@ func (s *memoryServer) consolidateLogEntries(ctx context.Context, req *pb.Memory
 		res.RemainingEntries = int32(remaining)
 		return result, nil
 	}
+	// Several operations share the key here, so the receipt is an operation of its own.
 	meta := keyedMeta(req, space, "consolidate log entries")
 	if req.GetDryRun() {
 		meta.Key = ""

@@ -31,6 +31,7 @@ func patchFromProto(check *memory.Check, in *pb.MemoryPatch, mask *fieldmaskpb.F
 		structFromProto(check, "patch.structured_data", in.GetStructuredData()))
 	set(named, "relations", &p.Relations, relationsFromProto(in.GetRelations()))
 	set(named, "evidence", &p.Evidence, evidenceFromProto(in.GetEvidence()))
+	// A context that is named and empty removes the present one.
 	if slices.Contains(named, "context") {
 		p.Context = &memory.Context{}
 		if c := contextFromProto(in.GetContext()); c != nil {
@@ -50,6 +51,8 @@ func set[T any](named []string, field string, to **T, value T) {
 // maskedFields lists the fields that are to be changed.
 func maskedFields(check *memory.Check, in *pb.MemoryPatch, mask *fieldmaskpb.FieldMask) []string {
 	var named []string
+	// Without a mask a field that is set to its default cannot be told from one that is missing, except for those
+	// that are optional in the message.
 	if len(mask.GetPaths()) == 0 {
 		if in != nil {
 			in.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {

@@ -49,6 +49,7 @@ func (s *memoryServer) purge(ctx context.Context, req *pb.MemoryServicePurgeRequ
 		return nil, store.Result{}, err
 	}
 	if !req.GetDryRun() {
+		// These caches may hold what was just erased.
 		s.recall.ForgetTraces()
 		s.sessions.ClearWorkingCache()
 		s.memories.Release()

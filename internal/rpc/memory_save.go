@@ -40,6 +40,7 @@ func (s *memoryServer) Save(ctx context.Context, req *pb.MemoryServiceSaveReques
 		res.History = outcomesToProto([]journal.Outcome{*done.History})[0]
 	}
 	for i, item := range done.Items {
+		// A dry run has decisions and no outcomes.
 		one := &pb.SavedMemory{Decision: decisions[item.Action], Content: item.Memory.Content, Rule: item.Reason}
 		if i < len(res.GetResult().GetOutcomes()) {
 			one.Outcome = res.GetResult().GetOutcomes()[i]

@@ -200,6 +200,7 @@ func (s *memoryServer) History(ctx context.Context,
 	res, size := &pb.MemoryServiceHistoryResponse{}, 0
 	for i, rec := range records {
 		op := s.operation(rec, func(c *journal.Change) bool { return c.Memory != nil && c.Memory.ID == req.GetId() })
+		// One operation that is larger than a page is sent alone; otherwise it could never be read.
 		if size += proto.Size(op); i == paging.size || i > 0 && size > maxPageBytes {
 			res.NextPageToken = paging.token(strconv.FormatInt(rec.Op, 10))
 			break
@@ -292,6 +293,7 @@ func (s *memoryServer) Stats(_ context.Context, req *pb.MemoryServiceStatsReques
 	res := &pb.MemoryServiceStatsResponse{
 		Total: stats.Total, Active: stats.ByStatus[memory.Active], Superseded: stats.ByStatus[memory.Superseded],
 		Retired: stats.ByStatus[memory.Retired], ByCategory: largest(stats.ByCategory),
+		// Sources and categories are free text: the rarest are summed up, so that the response stays bounded.
 		BySource:        largest(stats.BySource),
 		AverageSalience: stats.AverageSalience, Accesses: stats.Accesses, Sessions: stats.Sessions, Days: stats.Days,
 		LogEntries: stats.LogEntries, Position: s.position(stats.LSN),

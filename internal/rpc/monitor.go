@@ -108,6 +108,7 @@ func (m *Monitor) guard(r *request, f func() error) (err error) {
 // finish logs the request and returns its error as a status.
 func (m *Monitor) finish(ctx context.Context, r *request, err error) error {
 	took := m.now().Sub(r.start)
+	// Health and reflection services answer with statuses of their own.
 	if err != nil && isForeign(r.method) {
 		return err
 	}
@@ -132,6 +133,7 @@ func (m *Monitor) finish(ctx context.Context, r *request, err error) error {
 	}
 	attrs = append(attrs, slog.String("code", code.String()), slog.Duration("took", took),
 		slog.Int("received", r.received), slog.Int("sent", r.sent))
+	// Sizes and names only: no text of a memory reaches the log.
 	m.log.LogAttrs(context.WithoutCancel(ctx), level, "request", attrs...)
 	return err
 }

@@ -45,6 +45,7 @@ func (s *operationServer) List(ctx context.Context,
 			continue
 		}
 		op := s.listed(rec, req.GetIncludeChanges())
+		// The loop has read one operation too many; the token names the last one that was sent.
 		if size += proto.Size(op); len(res.Operations) == paging.size ||
 			len(res.Operations) > 0 && size > maxPageBytes {
 			res.NextPageToken = paging.token(strconv.FormatInt(lastOp, 10))
@@ -75,6 +76,7 @@ func (s *operationServer) listBounds(req *pb.OperationServiceListRequest) (first
 	if last, err = s.optionalNumber("last_id", req.GetLastId()); err != nil {
 		return 0, 0, p, err
 	}
+	// Newest first: a page is bounded from above, so that operations added meanwhile do not shift it.
 	last = cmp.Or(last, s.store.LSN())
 	if before > 0 {
 		last = min(last, before-1)

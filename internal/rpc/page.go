@@ -82,6 +82,8 @@ func pageOf[T any, M proto.Message](p paging, all []T, id func(T) string, conver
 	start := 0
 	if !p.first() {
 		at, last, _ := strings.Cut(p.key, " ")
+		// The list may have changed between two pages. The id finds the place again; the index is for an item that
+		// was removed.
 		index, _ := strconv.Atoi(at)
 		start = min(max(index, 0), len(all))
 		if i := slices.IndexFunc(all, func(item T) bool { return id != nil && id(item) == last }); i >= 0 {

@@ -86,6 +86,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	pbalpha.RegisterTitleServiceServer(server, &titleServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterViewServiceServer(server, &viewServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterUsageServiceServer(server, &usageServer{usage: deps.Usage})
+	// Registered last, because it reports every service that is registered by now.
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)

@@ -73,6 +73,8 @@ func messagesFromProto(check *memory.Check, in []*pb.SessionMessage) (first int6
 		if i == 0 {
 			first = m.GetSeq()
 		}
+		// Numbers let a client send again what it is unsure about: known ones are ignored. That needs them to be
+		// without gaps.
 		want := int64(0)
 		if first != 0 {
 			want = first + int64(i)

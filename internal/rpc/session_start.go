@@ -30,6 +30,7 @@ func (s *sessionServer) startFromProto(req *pb.SessionServiceStartRequest) (in s
 	case !req.GetProjectSpace():
 		in.Space = spaceOf(&check, req.GetSpace())
 		spaces = []string{in.Space}
+	// A project's session writes to the project's space and reads the default one too.
 	case req.GetSpace() != "":
 		check.Add("project_space", "CONFLICT", "cannot be given together with space")
 	case project == "":
@@ -45,6 +46,7 @@ func (s *sessionServer) startFromProto(req *pb.SessionServiceStartRequest) (in s
 		check.Add("context.language", "UNKNOWN_VALUE", "is not a language")
 	}
 	if options != nil {
+		// The service calls this only for a new session: a repeated start gets the context that was frozen first.
 		in.Context = func(ctx context.Context) (string, error) {
 			return s.recall.Context(ctx, recall.ContextRequest{
 				Spaces: spaces, Tokens: int(
@@ -76,6 +78,7 @@ func (s *sessionServer) Start(ctx context.Context, req *pb.SessionServiceStartRe
 			in.Context != nil,
 	}
 	if in.Context != nil {
+		// Working memory changes within a session, so it is not part of the frozen context.
 		if out.WorkingBlock, err = s.recall.Working(in.Space, started.ID); err != nil {
 			return nil, err
 		}

@@ -89,6 +89,7 @@ const batch = memory.MaxBatch
 
 // applyChanges makes the changes and looks at the store again.
 func (r *pass) applyChanges(ctx context.Context) error {
+	// Copies come first: from here on a crash may leave the store ahead of the files.
 	if err := r.keepCopies(); err != nil {
 		return err
 	}
@@ -113,6 +114,7 @@ func (r *pass) applyChanges(ctx context.Context) error {
 	if len(changes) == 0 && len(r.report.Operations) == 0 {
 		return nil
 	}
+	// The files are written from what the store holds now, including what the daemon redacted or rejected.
 	snap, err := r.cfg.Store.Snapshot(ctx, r.layout.logs())
 	if err != nil {
 		return err

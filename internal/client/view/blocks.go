@@ -56,6 +56,7 @@ func parseBlocks(text string) (pieces []block, serial int64, remarks bool) {
 		line = strings.TrimRight(line, " \t\r")
 		inner := c.cur != nil && c.cur.item && (strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"))
 		switch {
+		// Inside a code fence everything is text, even what looks like a heading or a comment.
 		case c.fence != "":
 			c.continueBlock(line)
 			if strings.HasPrefix(strings.TrimSpace(line), c.fence) {
@@ -89,6 +90,7 @@ func (c *blockParser) parseLine(n int, line string) {
 	if m := headingForm.FindStringSubmatch(text); m != nil {
 		c.endBlock()
 		level := len(m[1])
+		// A heading closes those of its own and of deeper levels.
 		for len(c.levels) > 0 && c.levels[len(c.levels)-1] >= level {
 			c.levels, c.headings = c.levels[:len(c.levels)-1], c.headings[:len(c.headings)-1]
 		}
@@ -111,6 +113,7 @@ func (c *blockParser) parseLine(n int, line string) {
 		return
 	}
 	if strings.HasPrefix(text, "```") || strings.HasPrefix(text, "~~~") {
+		// Code that follows a text without a blank line belongs to that text.
 		if c.cur == nil || c.blank > 0 {
 			c.endBlock()
 			c.startBlock(n, text, false)

@@ -42,6 +42,7 @@ func scan(fsys durable.FS, dirs []string) (files map[string]fileState, blocked m
 		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
+			// Editors keep their swap files under hidden names.
 			if !strings.HasSuffix(e.Name(), ".md") || strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
@@ -77,6 +78,7 @@ func readFile(fsys durable.FS, name string) (fileState, error) {
 	if err != nil {
 		return fileState{}, fmt.Errorf("look at %s: %w", name, err)
 	}
+	// Asked before the file is read: a writer that starts later changes the hash, which the next pass sees.
 	writing, err := fsys.BeingWritten(name)
 	if err == nil {
 		var data []byte
@@ -210,6 +212,7 @@ func cleanUp(fsys durable.FS, dirs []string, ours func(hash string) bool) error 
 			if err != nil {
 				return err
 			}
+			// A text of a person may have been swapped out just before the crash; it is kept and not removed.
 			if len(f.data) > 0 && !ours(f.hash) {
 				if _, err := keepCopy(fsys, swapped+".md", f.data); err != nil {
 					return err

@@ -36,6 +36,7 @@ func splitFront(text string) (fields front, body string, ok bool) {
 			fields = append(fields, frontField{"", []string{line}})
 		} else if isField && name != "" && strings.TrimLeft(name, " \t-#") == name {
 			fields = append(fields, frontField{strings.TrimSpace(name), []string{line}})
+			// An indented line continues the field above it. Fields of other programs are written back as they were.
 		} else if n := len(fields); n > 0 && fields[n-1].name != "" {
 			fields[n-1].raw = append(fields[n-1].raw, line)
 		} else {

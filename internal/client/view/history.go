@@ -73,6 +73,7 @@ func parseLogBlocks(text string) (out []logBlock) {
 		}
 		gap = false
 	}
+	// Equal lines of a log are told apart by their count, since a log has no ids.
 	for i, p := range out {
 		h := shortHash(oneLine(p.text))
 		out[i].key = lineKey(h, count[h])
@@ -181,6 +182,7 @@ func (r *pass) newLines(name string) (fresh []logBlock) {
 		r.holdBack(name, "is not text in UTF-8")
 		return nil
 	}
+	// A last line without an end may still be growing.
 	if len(f.data) > 0 && f.data[len(f.data)-1] != '\n' && r.waitForWriter(name, f) {
 		return nil
 	}

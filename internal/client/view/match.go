@@ -81,6 +81,8 @@ func (r *pass) matchCurrent(file string, d *listDiff, rest *[]block) {
 		if id == "" {
 			return false
 		}
+		// The memory's former line has gone and its present text stands here: that is one changed line, not two
+		// edits.
 		if i := slices.IndexFunc(d.removed, func(it item) bool { return it.id == id }); i >= 0 {
 			d.pairs = append(d.pairs, matchedBlock{p, d.removed[i], true})
 			d.removed = slices.Delete(d.removed, i, i+1)
@@ -123,6 +125,7 @@ func (d *listDiff) matchByWords(by map[string]*memory.Memory, rest []block) {
 		value       float64
 	}
 	var scores []score
+	// Every pair is compared; beyond this bound (some 500 by 500) changed lines count as removed and added.
 	if len(rest)*len(d.removed) <= work {
 		texts := make([]map[string]int, len(rest))
 		for i, p := range rest {
@@ -144,6 +147,7 @@ func (d *listDiff) matchByWords(by map[string]*memory.Memory, rest []block) {
 	slices.SortStableFunc(scores, func(a, b score) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.piece, b.piece), cmp.Compare(a.item, b.item))
 	})
+	// The best pairs first, each block and each memory once.
 	usedPiece, usedItem := map[int]bool{}, map[int]bool{}
 	for _, s := range scores {
 		if !usedPiece[s.piece] && !usedItem[s.item] {

@@ -111,6 +111,8 @@ func (r *pass) isTruncatedEntry(name string, f fileState, e entry, id string) bo
 	switch {
 	case e.Content == "":
 		why = "has no text below its front matter"
+	// The beginning of what the memory says, and no end of line: an editor that died while saving, more likely
+	// than a person.
 	case m != nil && len(f.data) > 0 && f.data[len(f.data)-1] != '\n' &&
 		strings.HasPrefix(canonical(m.Content), e.Content) && e.Content != canonical(m.Content):
 		why = "looks cut off: its text ends in the middle, without an end of line"

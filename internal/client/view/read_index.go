@@ -26,6 +26,7 @@ func (r *pass) readIndex() {
 			known[face.Block] = true
 		}
 	}
+	// What the next write would drop (comments, a file that was here before) is copied first.
 	if k.Hash == "" || remarks {
 		r.copyBefore[name] = true
 	}

@@ -43,6 +43,7 @@ func (r *pass) baseOf(name string, serial int64, pieces []block) []item {
 	}
 	var best []item
 	least := -1
+	// Newest first and "less than", so that the newest of equal ones wins.
 	for s := last; s > max(0, last-maxRenderings); s-- {
 		items := r.newState.items(name, s)
 		missing := 0
@@ -124,6 +125,7 @@ func (r *pass) updateItem(l listFile, p matchedBlock) bool {
 	}
 	if m == nil {
 		if !p.same {
+			// A change is somebody's work and a removal can be repeated, so the change wins.
 			r.addNote(l.name, "a memory was changed here and removed elsewhere; it is kept as a new one")
 			return r.addItem(l.name, p.block, memory.General)
 		}
@@ -172,6 +174,7 @@ func (r *pass) addItem(name string, p block, standard string) bool {
 		return false
 	}
 	add := s.newMemory()
+	// A date in the line is when the fact was learnt; one in the future is a typing error.
 	if m != nil && !m.CreatedAt.After(r.cfg.Now()) {
 		add.CreatedAt = m.CreatedAt
 	}

@@ -248,6 +248,7 @@ func (r *pass) waitForWriter(name string, f fileState) bool {
 	}
 	r.incomplete[name] = odd
 	age := now.Sub(f.mod)
+	// A program that keeps a file open for ever must not stop its memories from being adopted.
 	if !f.writing && (age < 0 || age >= quietTime) || now.Sub(odd.since) >= maxWait {
 		return false
 	}
@@ -295,6 +296,7 @@ func (r *pass) readAll() {
 		}
 	}
 	for name, why := range r.blocked {
+		// A directory or a link that bears another name than ours is nobody's business.
 		if _, ours := r.newState.Files[name]; ours || name == r.layout.index ||
 			slices.ContainsFunc(r.layout.lists, func(l listFile) bool { return l.name == name }) ||
 			r.logFiles()[name] != nil {

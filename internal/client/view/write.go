@@ -162,6 +162,7 @@ func (r *pass) owners() (owner map[string]string, taken map[string]bool, gone []
 			owner[k.ID] = name
 			continue
 		}
+		// The file of a removed memory goes only when nobody has changed it since it was written.
 		if f := r.files[name]; f.exists() && k.matches(f.hash) {
 			gone = append(gone, name)
 		} else if !f.exists() {
@@ -182,6 +183,7 @@ func (r *pass) entryPages() (pages []page, gone []string) {
 	for _, m := range ordered {
 		name := owner[m.ID]
 		if name == "" {
+			// Names are compared in lower case, because file systems of macOS and Windows do so.
 			name = entryName(m, func(lower string) bool { return taken[lower] })
 			taken[strings.ToLower(name)] = true
 		}

@@ -67,6 +67,7 @@ func (k *credentials) issue(in map[[sha256.Size]byte]time.Time, life time.Durati
 			delete(in, hash)
 		}
 	}
+	// The bound keeps a page that asks in a loop from filling memory.
 	for len(in) >= most {
 		var oldest [sha256.Size]byte
 		first := true

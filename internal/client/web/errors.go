@@ -102,6 +102,7 @@ func errorResponse(err error) (int, errorBody) {
 			}
 		}
 	}
+	// A reason can be more exact than its gRPC code: a full disk is 507, not 429.
 	if code, ok := httpStatusByReason[body.Reason]; ok {
 		return code, body
 	}

@@ -49,6 +49,7 @@ func (s *Server) watchOperations(w http.ResponseWriter, r *http.Request) error {
 		return q.err
 	}
 	select {
+	// A stream holds a connection for as long as its client likes, so their number is bounded.
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()
 	default:

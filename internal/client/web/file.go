@@ -174,6 +174,7 @@ func (s *Server) putFile(w http.ResponseWriter, r *http.Request) error {
 	if err := replaceIfUnchanged(fsys, f.name, was, append(data, '\n')); err != nil {
 		return s.notFoundError(r.Context(), f, err)
 	}
+	// Publishing reconciles the files first, which is what adopts the edit.
 	if _, err := s.files.Publish(r.Context(), &pb.FileServicePublishRequest{}); err != nil {
 		return err
 	}

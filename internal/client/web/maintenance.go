@@ -68,6 +68,7 @@ func (s *Server) consolidate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// Two different spaces in one request: neither may win silently.
 	if space != "" && in.Space != space {
 		return invalidRequest("space differs between the address and the body; give it once")
 	}

@@ -36,6 +36,7 @@ func (s *Server) callMethod(w http.ResponseWriter, r *http.Request) error {
 		return q.err
 	}
 	name := r.PathValue("service") + "/" + r.PathValue("method")
+	// A list of what is served, not of what is not: a new method is closed until somebody opens it.
 	if !servedMethods[name] {
 		return &httpError{
 			http.StatusNotFound, "NO_SUCH_METHOD",

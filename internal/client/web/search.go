@@ -73,6 +73,7 @@ func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
 		return invalidRequest("profile is balanced, product, weighted, overlap or recent")
 	}
 	req := &pb.SearchServiceSearchRequest{
+		// An empty query is allowed; only its absence is an error.
 		Query: *in.Query, Limit: defaultTopK, Spaces: in.Spaces, Profile: profile,
 		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, Filter: &pb.MemoryFilter{},
 		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,

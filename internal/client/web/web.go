@@ -97,6 +97,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
+	// Event streams never end by themselves; Shutdown would wait for them until its timeout.
 	close(s.stopping)
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
