@@ -42,6 +42,7 @@ func Check(fsys durable.FS) (Report, error) {
 	if err != nil {
 		return report, err
 	}
+	// All damage of the journal is listed before the state is built, which stops at the first.
 	damaged, err := journal.Check(fsys, m.Store, m.LSN, proofs...)
 	if err != nil {
 		return report, err
@@ -56,6 +57,7 @@ func Check(fsys durable.FS) (Report, error) {
 		return report, err
 	}
 	if in != nil {
+		// A purge that a crash interrupted: its text is expected in the files until the next start finishes it.
 		view.scrubber = newScrubber(in)
 	}
 	if err := report.add(view.load(m)); err != nil || len(report.Findings) > 0 {

@@ -29,6 +29,8 @@ func (s *Store) Digest() (string, error) {
 			hashValues(sum, v.Summary(), new(len(forgotten)))); err != nil {
 			return "", err
 		}
+		// Hashes of forgotten values are salted with the store's identity; their times are the same in a restored
+		// copy.
 		for _, at := range slices.SortedFunc(maps.Values(forgotten), time.Time.Compare) {
 			if err := hashValues(sum, "forgotten", &at); err != nil {
 				return "", err

@@ -38,6 +38,7 @@ func (s *Store) PinFiles(ctx context.Context) (*ReadView, *PinnedFiles, error) {
 		}
 		s.log.Warn("could not write a snapshot for the backup; using an older one", "err", err)
 	}
+	// No snapshot is being replaced while its files are listed.
 	s.snapshots.writing.Lock()
 	s.snapshots.mu.Lock()
 	m := s.snapshots.current
@@ -53,6 +54,7 @@ func (s *Store) PinFiles(ctx context.Context) (*ReadView, *PinnedFiles, error) {
 	}
 	s.snapshots.writing.Unlock()
 
+	// Frozen after the snapshot: what happened in between is in the journal, which is copied up to lsn.
 	frozen, lsn := s.freeze()
 	v := &ReadView{LSN: lsn, Origin: s.Origin(), Epoch: s.Epoch(), frozen: frozen, release: s.filesMu.RUnlock}
 	err := s.completePinnedFiles(&files, m, lsn)

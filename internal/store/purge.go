@@ -157,6 +157,7 @@ func (p *Purge) append(ctx context.Context) error {
 // stages, so only readers run beside it.
 func (p *Purge) scrubStates() {
 	s := p.store
+	// Interned strings would keep the erased text alive.
 	s.interned.clear()
 	shared := map[*memory.Memory]*memory.Memory{}
 	staged, visible := map[string]*scrubbed{}, map[string]*scrubbed{}

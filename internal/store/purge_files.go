@@ -158,6 +158,7 @@ func (s *Store) resume(in *purgeIntent) error {
 	p := &Purge{store: s, intent: in, scrub: newScrubber(in), committed: true, resumed: true,
 		req: PurgeRequest{Space: in.Space, Reason: in.Reason}}
 	switch synced := s.journal.Synced(); {
+	// The commit record is durable: only the files remain to be cleaned.
 	case synced >= in.Op:
 		rec, err := s.journal.Operation(in.Op)
 		if err != nil {
@@ -167,6 +168,7 @@ func (s *Store) resume(in *purgeIntent) error {
 			return fmt.Errorf("%s names operation %d, which is not a purge: %w", purgeIntentFile, in.Op,
 				memory.ErrCorrupt)
 		}
+	// The intent is written after everything before it is durable, so a gap is lost data.
 	case synced+1 < in.Op:
 		return fmt.Errorf("%s is that of operation %d, but the journal ends at %d: %w", purgeIntentFile, in.Op, synced,
 			memory.ErrCorrupt)

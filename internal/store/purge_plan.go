@@ -43,6 +43,7 @@ func (p *Purge) plan(ctx context.Context) error {
 		}
 		p.intent.IDs = append(p.intent.IDs, id)
 		for _, m := range versions {
+			// Every earlier version, since history keeps them all.
 			values = append(values, p.addVersion(m)...)
 		}
 	}
@@ -197,6 +198,7 @@ func (p *Purge) count(ctx context.Context) error {
 		}
 		return p.scrub.record(rec)
 	}
+	// The code that erases also counts, so that a preview cannot differ from the purge.
 	found, err := p.store.journal.Rewrite(ctx,
 		journal.RewriteOptions{Before: 1 << 62, DryRun: true, MayChange: p.scrub.mayChange, Change: counting})
 	n["journal"] = int64(found.Records)
@@ -213,6 +215,7 @@ func (p *Purge) countSpace(ctx context.Context, v *Space) error {
 	}
 	for _, m := range v.Memories() {
 		_, did := sc.memory(v.name, m)
+		// Memories that are named are counted by plan; here are those that merely quote a text.
 		count("memory", did && !(v.name == p.intent.Space && sc.ids[m.ID]))
 	}
 	count("summary", sc.texts.Match([]byte(v.Summary())))

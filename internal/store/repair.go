@@ -32,6 +32,8 @@ func Repair(fsys durable.FS, now time.Time) ([]string, error) {
 		err = view.load(m)
 	}
 	if err == nil {
+		// A snapshot reads its logs and transcripts only when they are needed; a repair must know about all of
+		// them.
 		err = view.readAll()
 	}
 	var done []string
@@ -75,6 +77,8 @@ func usePreviousSnapshot(fsys durable.FS, now time.Time, damage error) ([]string
 	}
 	remove := []string{manifestFile}
 	if _, corrupt := errors.AsType[*journal.CorruptError](err); corrupt {
+		// Both snapshots are damaged. The journal alone will do if it reaches back to the beginning, which is
+		// checked next.
 		previous, err, remove = manifest{}, nil, append(remove, previousFile)
 	}
 	if err == nil && previous.LSN == 0 {
@@ -87,6 +91,7 @@ func usePreviousSnapshot(fsys durable.FS, now time.Time, damage error) ([]string
 	if err != nil {
 		return nil, manifest{}, fmt.Errorf("repair: the newest snapshot is damaged and cannot be replaced: %w", err)
 	}
+	// A copy first: a person may get more out of the damaged file than this program.
 	if err := journal.Quarantine(fsys, manifestFile, now); err != nil {
 		return nil, manifest{}, err
 	}

@@ -28,6 +28,7 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 		if m == nil {
 			continue
 		}
+		// Both states point to the same memories; two copies would double the RAM of what was scrubbed.
 		clean, known := shared[m]
 		if !known {
 			var did bool

@@ -68,6 +68,7 @@ func (sp *spaceState) capture(stamp string) *spaceCapture {
 	for _, r := range sp.receipts {
 		c.header.Receipts = append(c.header.Receipts, r)
 	}
+	// Sorted, so that equal states make equal files.
 	slices.SortFunc(c.header.Receipts, func(a, b receipt) int { return strings.Compare(a.Key, b.Key) })
 	for _, header := range sp.dayHeaders() {
 		in := captureBody(c, sp.name, "log-"+header.Date, stamp, sp.days[header.Date].body,

@@ -61,6 +61,7 @@ func (s *Store) loadSpaces(m manifest) error {
 		}
 		s.visible.spaces[f.Name] = s.visible.restore(header, memories)
 		s.staged.spaces[f.Name] = s.staged.restore(header, memories)
+		// A snapshot of after the purge's commit is clean already.
 		if s.scrubber != nil && f.LSN < s.scrubber.op {
 			for _, st := range []*state{s.visible, s.staged} {
 				sp := st.spaces[f.Name]
@@ -112,6 +113,7 @@ func (s *Store) checkBodyFiles() error {
 // restore makes a space from the contents of a snapshot. States share the memories, but not the maps.
 func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState {
 	sp := st.newSpace(h.Space)
+	// Room for an eighth more: the first additions after a start would otherwise copy the whole slice.
 	sp.slots = append(make([]*memory.Memory, 0, len(memories)+len(memories)/8+16), memories...)
 	sp.byID = make(map[string]int32, len(memories))
 	for i, m := range memories {
@@ -190,6 +192,7 @@ func readLines(fsys durable.FS, name string, header any, count func() int) ([][]
 	if err := json.Unmarshal(lines[0], header); err != nil {
 		return nil, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
 	}
+	// Each line has its own checksum; only the count shows that whole lines are missing.
 	if len(lines)-1 != count() {
 		return nil, &journal.CorruptError{File: name,
 			Detail: fmt.Sprintf("it holds %d items, not %d", len(lines)-1, count())}

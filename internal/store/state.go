@@ -244,6 +244,7 @@ func (sp *spaceState) applyLog(rec *journal.Record, c *journal.Change) {
 		d = &day{header: &memory.Day{Date: date}}
 		sp.days[date] = d
 	}
+	// Readers may hold the old header, so it is replaced and never changed.
 	header := *d.header
 	header.Revision = rec.Op
 	if c.Day != nil {

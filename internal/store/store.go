@@ -166,6 +166,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 		if r.Fingerprint != fingerprint {
 			return res, 0, nil, fmt.Errorf("idempotency key %q: %w", meta.Key, memory.ErrKeyReused)
 		}
+		// The first call may not be durable yet, so the repeat waits for everything that is staged.
 		return Result{Op: r.Op, Outcomes: r.Outcomes, Replayed: true}, s.journal.Next() - 1, nil, nil
 	}
 	next := s.journal.Next()
@@ -173,6 +174,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	if err := fn(tx); err != nil {
 		return res, 0, nil, err
 	}
+	// Nothing to record. What the transaction saw may not be durable yet, so its answer waits for that.
 	if len(tx.changes) == 0 && meta.Key == "" {
 		return Result{Outcomes: tx.outcomes}, next - 1, nil, nil
 	}
@@ -185,6 +187,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	if err != nil {
 		return res, 0, nil, err
 	}
+	// Later transactions build on this one before it is durable; if its sync fails the store is read-only.
 	s.staged.apply(rec)
 	res = Result{Outcomes: tx.outcomes}
 	if len(tx.changes) > 0 {

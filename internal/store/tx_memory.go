@@ -56,6 +56,7 @@ func (tx *Tx) Put(m *memory.Memory) error {
 	tx.interned.memory(m)
 	change := &journal.MemoryChange{ID: m.ID, Before: before, After: m}
 	if before == nil {
+		// History follows this link to the memory of the same id that was removed earlier.
 		change.Prior = tx.space.removed[m.ID]
 	}
 	tx.changes = append(tx.changes, journal.Change{Memory: change})

@@ -37,6 +37,7 @@ func (s *Store) Undo(ctx context.Context, meta Meta, op int64) (Result, error) {
 	if meta.Reason == "" {
 		meta.Reason = fmt.Sprintf("undo of operation %d", rec.Op)
 	}
+	// The logs are read outside the transaction; when they changed in between, everything is read again.
 	for range 3 {
 		u := undo{rec: rec, days: map[string]int64{}, entries: map[string]map[string]*memory.Entry{}}
 		if err = u.readLogs(s.Space(rec.Space)); err != nil {
@@ -154,6 +155,7 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	case c.Purged:
 		u.report(tx, c.ID, ReasonPurged)
 		return nil
+	// Somebody has undone it already: an answer, not an error.
 	case sameMemory(current, c.Before):
 		u.report(tx, c.ID, ReasonUnchanged)
 		return nil
@@ -168,6 +170,7 @@ func (u *undo) memory(tx *Tx, c *journal.MemoryChange) error {
 	}
 	back := c.Before.Clone()
 	if current != nil {
+		// Accesses are observations, which no undo makes unhappen.
 		back.AccessCount, back.LastAccessed = current.AccessCount, current.LastAccessed
 	}
 	return tx.Put(back)

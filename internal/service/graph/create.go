@@ -19,6 +19,7 @@ func (s *Service) CreateEntities(ctx context.Context, meta store.Meta, entities 
 	n := 0
 	for i := range entities {
 		e, at := &entities[i], fmt.Sprintf("entities[%d].", i)
+		// Redacted before it is checked: the id is made of the name as it is stored.
 		redact(&e.Name, &e.Type)
 		checkName(&check, at+"name", e.Name)
 		check.Text(at+"entity_type", e.Type, MaxType, false)
@@ -110,6 +111,7 @@ func (s *Service) AddObservations(ctx context.Context, meta store.Meta, all []Ob
 	for i, o := range all {
 		added[i].Entity = o.Entity
 		for _, text := range o.Contents {
+			// Outcomes come in the order of the observations.
 			if next < len(result.Outcomes) && result.Outcomes[next].Status == journal.Applied {
 				added[i].Contents = append(added[i].Contents, text)
 			}

@@ -37,6 +37,7 @@ func (s *Service) DeleteEntities(ctx context.Context, meta store.Meta, names []s
 			return nil
 		}
 		var parts []*memory.Memory
+		// One pass over the space for all names: parts are not indexed by entity.
 		for m := range tx.Memories() {
 			p, ok := partOf(m, tx.Now())
 			if ok && (going[p.Name] && p.Kind == kindEntity || going[p.Entity] && p.Kind == kindObservation ||

@@ -76,6 +76,7 @@ func (s *Service) all(space string) (entities []Entity, relations []Relation) {
 			rest = append(rest, Relation{From: p.From, To: p.To, Type: p.Type})
 		}
 	}
+	// After all entities, since an observation may have been made before its entity was restored.
 	for _, o := range observed {
 		if i, ok := at[o.Entity]; ok {
 			entities[i].Observations = append(entities[i].Observations, o.Contents...)

@@ -103,6 +103,7 @@ func (st *Step) apply(tx *store.Tx, ready journal.Outcome) (journal.Outcome, err
 	case !m.IsActive():
 		o.Reason = ReasonNotActive
 		return o, nil
+	// A step without a patch removes. Its value is forgotten, so that no later session brings it back.
 	case st.Patch == nil:
 		if !tx.IsForgotten(m.Content) {
 			tx.Forget(m.Content)

@@ -43,6 +43,7 @@ func (s *Service) Update(ctx context.Context, meta store.Meta, id string, expect
 		if err := check.Err(); err != nil {
 			return "", err
 		}
+		// Two active memories of a category never say the same.
 		if equal := tx.Equal(m.Category, m.Content); equal != nil && equal.ID != id && m.IsActive() {
 			return "", &memory.ExistsError{Kind: "memory", Name: equal.ID}
 		}
@@ -81,6 +82,7 @@ func (p *Patch) apply(m *memory.Memory) {
 	}
 	c := *p.Context
 	if m.Context != nil {
+		// Fields of newer versions and other programs survive a change of the known ones.
 		c.Extra = m.Context.Extra
 	}
 	m.Context = &c
@@ -178,6 +180,7 @@ func (s *Service) changeOne(ctx context.Context, meta store.Meta, check *memory.
 	if err != nil {
 		return store.Result{}, nil, err
 	}
+	// The change ran in an earlier call; this one answers with what the memory is now.
 	if result.Replayed {
 		after, err = s.store.Space(meta.Space).Get(id)
 	}

@@ -86,6 +86,7 @@ func (s *Service) List(q Query) (Page, error) {
 		return Page{}, err
 	}
 	size := cmp.Or(q.Size, defaultPage)
+	// One more than a page tells whether there is another.
 	matches, total := s.first(&q, s.store.Space(q.Space).Memories(), s.now(), start, size+1)
 	page := Page{Total: total, Memories: cut(matches, size)}
 	if n := len(page.Memories); n < len(matches) {

@@ -96,6 +96,7 @@ func (s *Service) changeMany(ctx context.Context, meta store.Meta, check *memory
 			}
 			tx.Report(outcome)
 		}
+		// Some ids may be wrong, which the outcomes say. A call in which none is right is a mistake.
 		if !known {
 			return &memory.NotFoundError{Kind: "memory", Name: ids[0]}
 		}

@@ -123,6 +123,8 @@ func newRowFilter(f *memory.Filter, now time.Time) rowFilter {
 		s.mustNot |= pinnedMark
 	}
 	for _, t := range f.Tags {
+		// The bits are a Bloom filter: they rule out most memories without touching them, and exact decides the
+		// rest.
 		s.tags |= tagBloomOf(t)
 	}
 	for _, c := range f.Categories {
@@ -193,6 +195,7 @@ func (r *rows) keep(space string, all []*memory.Memory) {
 		r.spaces = map[string][]row{}
 	}
 	kept := r.spaces[space]
+	// Cleared, so that the slice does not keep removed memories alive.
 	clear(kept[min(len(all), len(kept)):])
 	kept = slices.Grow(kept[:min(len(all), len(kept))], len(all)-min(len(all), len(kept)))
 	for i := range kept {

@@ -45,6 +45,7 @@ func (s *Service) Stats(spaces []string) (Stats, error) {
 	out := Stats{ByCategory: map[string]int64{}, ByStatus: map[memory.Status]int64{}, BySource: map[string]int64{},
 		LSN: s.store.LSN()}
 	salience, active := 0.0, int64(0)
+	// A space that is named twice is counted once.
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(spaces))) {
 		view := s.store.Space(cmp.Or(name, memory.DefaultSpace))
 		one := SpaceStats{Name: view.Name(), Revision: view.Revision()}

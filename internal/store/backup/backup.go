@@ -169,6 +169,7 @@ func (l Layout) validMemberName(name string) bool {
 	if path.Clean(name) != name || base == "" || base[0] == '.' || strings.ContainsAny(name, "\\\x00") {
 		return false
 	}
+	// The files of the default space lie at the top; a directory with its name would be a second home for them.
 	if space, below := strings.CutPrefix(dir, "spaces/"); below {
 		space, rest, _ := strings.Cut(space, "/")
 		if !memory.IsSlug(space) || len(space) > memory.MaxSlug || space == memory.DefaultSpace {

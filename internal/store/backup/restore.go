@@ -153,6 +153,7 @@ func (r *restore) readHeader(archive io.Reader) (err error) {
 		return fmt.Errorf("the backup has format %d, this memsidecar knows %d: %w", r.head.Version, Version,
 			memory.ErrNewerVersion)
 	}
+	// The header bounds what is written from here on, so its own values are bounded first.
 	if r.head.Members > maxMembers || r.head.LSN < 0 || r.head.Bytes < 0 || !memory.IsSlug(r.head.Store) {
 		return &DamagedError{Detail: headerName + " has impossible values"}
 	}
@@ -211,6 +212,7 @@ func (r *restore) member(h *tar.Header) error {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", h.Name, err)
 	}
+	// Hashed while it is written; the manifest at the end of the archive decides whether the restore stands.
 	hash := sha256.New()
 	source := &readErrorTracker{r: r.tar}
 	_, err = io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(hash, ctxWriter{r.ctx, f})}, source,

@@ -91,6 +91,8 @@ func (a *archive) listMembers() error {
 		}
 	}
 	for _, segment := range a.files.Journal {
+		// The current segment grows while it is read; the archive takes what was durable when the files were
+		// pinned.
 		a.addPrefix(segment.Name, segment.Bytes)
 	}
 	entries, err := a.fs.ReadDir("quarantine")
@@ -187,6 +189,7 @@ func (a *archive) write(w io.Writer) (Info, error) {
 			return Info{}, fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
+	// The digest of the frozen state: a restore replays the archive and must arrive at the same one.
 	digest, err := a.view.Digest()
 	if err != nil {
 		return Info{}, err

@@ -35,6 +35,7 @@ func Check(fsys durable.FS, store string, after int64, proofs ...Proof) ([]*Corr
 		}
 		return c.found, nil
 	}
+	// Older segments are trimmed once a snapshot holds them; a gap to the snapshot is lost data.
 	if first := segments[0]; first.first > after+1 {
 		c.add(first.name, 0, "the journal starts at %d, but what lies between %d and there is in no snapshot",
 			first.first, after)

@@ -233,6 +233,7 @@ func (j *Journal) Close(ctx context.Context) error {
 		j.mu.Unlock()
 		return nil
 	}
+	// From here on Stage refuses, so that last covers everything that was acknowledged.
 	j.closing = true
 	last := j.next - 1
 	j.mu.Unlock()
@@ -248,6 +249,7 @@ func (j *Journal) Close(ctx context.Context) error {
 
 	var markErr error
 	if failed == nil && waitErr == nil {
+		// The mark turns a shorter journal at the next start from a torn write into damage.
 		markErr = writeCleanStop(j.fs, synced)
 	}
 	return errors.Join(waitErr, markErr, j.closeFiles())

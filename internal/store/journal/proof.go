@@ -46,6 +46,7 @@ func readHighWater(fsys durable.FS) (newest highWater, err error) {
 	for at := 0; at < len(data); at += highWaterSlot {
 		line, _, _ := bytes.Cut(data[at:min(at+highWaterSlot, len(data))], []byte{'\n'})
 		var slot highWater
+		// The slots are written in turn, so a torn write damages one and leaves the other.
 		if !durable.ValidLine(line) || json.Unmarshal(line, &slot) != nil {
 			continue
 		}

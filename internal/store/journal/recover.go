@@ -38,6 +38,7 @@ func Open(cfg Config) (*Journal, error) {
 		return nil, err
 	}
 	floor := strongest(proofs)
+	// A crash during rotation leaves a segment without a record.
 	unused, err := j.unusedSegment(floor)
 	if err != nil {
 		return nil, err
@@ -310,12 +311,14 @@ func diagnoseTail(rest []byte, want int64, floor Proof) string {
 // truncateTail copies the torn bytes behind offset at to the quarantine and removes them from the segment. Durable on
 // return.
 func (j *Journal) truncateTail(s segment, data []byte, at int64) error {
+	// Zeros are the preallocated rest of the segment.
 	torn := bytes.TrimRight(data[at:], "\x00")
 	if err := makeDir(j.fs, quarantineDir); err != nil {
 		return err
 	}
 	name := fmt.Sprintf("%s/torn-%s-%d.bin", quarantineDir, strings.TrimSuffix(path.Base(s.name), ".jsonl"), at)
 	if err := writeFile(j.fs, name, torn); err != nil {
+		// Nothing is cut before its copy is durable.
 		return fmt.Errorf("copy the torn tail of %s to quarantine: %w", s.name, err)
 	}
 	f, err := j.fs.OpenFile(s.name, os.O_RDWR, 0o600)

@@ -262,6 +262,7 @@ func writeRepaired(w io.Writer, h header, last int64, good map[int64][]byte, now
 			line = append(slices.Clone(line), '\n')
 		} else {
 			lost++
+			// A placeholder keeps the numbers without a gap: other records and published files refer to them.
 			filler := Record{LSN: lsn, Group: lsn, Op: lsn, At: now, Origin: cmp.Or(h.Epoch, h.Store),
 				Space: memory.DefaultSpace, Actor: ActorRepair,
 				Reason: "the record was damaged; its bytes are in quarantine"}

@@ -92,6 +92,7 @@ type RewriteCounts struct{ Segments, Records int }
 // Errors: *CorruptError; memory.ErrDiskFull, after which another call continues; after a failed rename or directory
 // sync the journal is read-only.
 func (j *Journal) Rewrite(ctx context.Context, r RewriteOptions) (total RewriteCounts, err error) {
+	// Trimming removes segments under the same lock.
 	j.filesMu.Lock()
 	defer j.filesMu.Unlock()
 	j.mu.Lock()
@@ -130,6 +131,7 @@ func (j *Journal) rewriteSegment(s segment, r RewriteOptions) (changed int, err 
 	for next := s.first; ; next++ {
 		raw, good := nextRecordLine(data[at:], next)
 		if !good {
+			// What is not whole before r.Before was durable, so it is damage and not a torn write.
 			if next < r.Before && !allZero(data[at:]) {
 				return changed, &CorruptError{File: s.name,
 					Detail: fmt.Sprintf("record %d is incomplete or damaged", next)}

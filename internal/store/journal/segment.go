@@ -60,6 +60,7 @@ func createSegment(fsys durable.FS, h header, size int64) (f durable.File, used 
 	}
 	line, err := durable.AppendLine(nil, h)
 	if err == nil {
+		// Allocated before the header is written: a segment on a full disk is empty and can simply be removed.
 		err = f.Allocate(int64(len(line)) + size)
 	}
 	if err == nil {

@@ -63,6 +63,7 @@ func endOffset(fsys durable.FS, s segment, lsn int64) (int64, error) {
 		if ok && h.lsn == lsn && durable.ValidLine(bytes.TrimSuffix(line, []byte{'\n'})) && err == nil {
 			return at, nil
 		}
+		// The end of the file, the preallocated rest, or a later record: it will not come any more.
 		if err != nil || len(line) > 0 && line[0] == 0 || ok && h.lsn >= lsn {
 			return 0, &CorruptError{File: s.name, Detail: fmt.Sprintf("record %d is not in it", lsn)}
 		}

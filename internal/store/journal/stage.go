@@ -51,6 +51,7 @@ func (j *Journal) Stage(rec *Record, essential bool) (Ticket, error) {
 		err = j.allocateLocked(int64(len(buf)), essential)
 	}
 	if err != nil {
+		// Others share the group: only this record is taken out of it.
 		b.buf = b.buf[:before]
 		return Ticket{}, err
 	}
@@ -82,6 +83,7 @@ func appendOperation(dst []byte, rec *Record, limit int) ([]byte, int, error) {
 		part.LSN = rec.LSN + int64(i)
 		part.Changes = changes
 		if i > 0 {
+			// A key is found once.
 			part.Receipt = nil
 		}
 		if dst, err = durable.AppendLine(dst, &part); err != nil {
@@ -123,6 +125,7 @@ func (j *Journal) allocateLocked(pending int64, essential bool) error {
 	if need <= j.allocated {
 		return nil
 	}
+	// A whole chunk ahead, so that most calls allocate nothing.
 	err := j.file.Allocate(need + j.chunk)
 	if err == nil {
 		j.allocated = need + j.chunk

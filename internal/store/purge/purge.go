@@ -196,6 +196,7 @@ func (s *Service) erase(ctx context.Context, p *store.Purge) error {
 	if err := p.Commit(ctx); err != nil {
 		return err
 	}
+	// After the commit point a client that goes away must not leave half of the text behind.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if s.cfg.Stopping != nil {
@@ -215,6 +216,7 @@ func (s *Service) erase(ctx context.Context, p *store.Purge) error {
 		return err
 	}
 	s.cfg.Memories.Erase(p.Texts())
+	// Held only while the purge runs: the texts themselves are what must not stay.
 	defer s.cfg.Memories.Erase(textscrub.Texts{})
 	if err := s.cleanFiles(ctx, p); err != nil {
 		return p.DeferToRestart(fmt.Errorf("erase from the files: %w", err))

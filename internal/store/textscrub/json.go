@@ -62,6 +62,7 @@ func unescapeOne(out, b []byte) (_ []byte, n, size int) {
 		size = 6
 		if utf16.IsSurrogate(r) {
 			low, ok := hex4(b[6:])
+			// Characters beyond U+FFFF are two escapes.
 			if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
 				return out, 0, 0
 			}
@@ -104,6 +105,7 @@ func (t Texts) JSON(raw json.RawMessage) (json.RawMessage, bool) {
 			out = append(out, part...)
 		}
 	}
+	// The text may lie across tokens; losing the value is better than keeping the text.
 	if !json.Valid(out) || t.Match(out) {
 		out = []byte(`"` + Placeholder + `"`)
 		if raw[0] == '{' {
@@ -174,6 +176,7 @@ func (t Texts) scrubString(part []byte, name bool, names map[string]bool) []byte
 		return part
 	}
 	if name {
+		// Two members whose names become equal would be one for most parsers.
 		for base, n := clean, 2; names[clean]; n++ {
 			clean = base + " " + strconv.Itoa(n)
 		}
