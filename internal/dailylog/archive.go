@@ -128,6 +128,7 @@ func DecodeArchive(data []byte, loc *time.Location) (*Archive, error) {
 		}
 		return err
 	})
+	// Checked before other errors: a newer format may look like a damaged one.
 	if version > 1 {
 		return nil, fmt.Errorf("has format %d: %w", version, memory.ErrNewerVersion)
 	}

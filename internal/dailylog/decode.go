@@ -27,6 +27,7 @@ func Decode(data []byte, loc *time.Location) (*File, error) {
 	c := &reader{Decoder: d, loc: loc}
 	start, date, entries := d.Pos(), false, false
 	err = d.Object(func(key []byte) error {
+		// Presence is noted apart from the value, which may be empty.
 		date = date || string(key) == "date"
 		entries = entries || string(key) == "entries"
 		return c.day(f, key)

@@ -173,6 +173,7 @@ func anthropicWhole(a *answer, data []byte) error {
 		switch b.Type {
 		case "text":
 			a.text.WriteString(b.Text)
+		// A structured answer comes as the arguments of a tool that the request defined.
 		case "tool_use":
 			a.toolCall.Write(b.Input)
 		default:

@@ -49,6 +49,7 @@ func decode(d *strictjson.Decoder, v reflect.Value) error {
 	case reflect.Struct:
 		return decodeStruct(d, v)
 	case reflect.Slice:
+		// An empty list differs from a missing one: models leave out what they forgot.
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 		return d.Array(func(int) error {
 			item := reflect.New(v.Type().Elem()).Elem()

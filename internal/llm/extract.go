@@ -59,6 +59,7 @@ func extractJSON(text string, check func(json.RawMessage) error) (json.RawMessag
 // searchText searches a text and reports whether an object was accepted.
 func (f *extractor) searchText(s string, depth int) bool {
 	s = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "\ufeff"))
+	// Some models answer with JSON in a JSON string.
 	if strings.HasPrefix(s, `"`) {
 		if end, err := skipValue(s, 0); err == nil && end == len(s) {
 			return f.searchString([]byte(s), depth)
@@ -71,6 +72,7 @@ func (f *extractor) searchText(s string, depth int) bool {
 		}
 		i += next
 		if s[i] == '<' {
+			// Reasoning may hold drafts of the answer, which must not be taken for it.
 			n, closed := reasoningLength(s[i:])
 			if !closed {
 				f.truncated = true
@@ -91,6 +93,7 @@ func (f *extractor) searchText(s string, depth int) bool {
 		case errors.Is(err, errTooDeep):
 			f.recordError(err)
 			return false
+		// An object whose quotes are escaped, as if cut out of a string.
 		case strings.HasPrefix(s[end:], `\`) && end <= i+2:
 			return f.searchEscaped(s[i:], depth)
 		}

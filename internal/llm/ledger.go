@@ -189,6 +189,7 @@ func (l *Ledger) reserve(input, output int) (*ledgerEntry, *Error) {
 	}
 	e := &ledgerEntry{ledger: l}
 	l.reserved[e] = want
+	// Saved before the request is sent: after a crash the estimate counts, and the budget is never exceeded.
 	if err := l.saveLocked(); err != nil {
 		delete(l.reserved, e)
 		return nil, &Error{Reason: ErrLedger, Later: true, Detail: err.Error(), Cause: err}

@@ -249,6 +249,7 @@ func (c *Client) Do(ctx context.Context, req Request) (Reply, error) {
 	case <-ctx.Done():
 		return Reply{}, fmt.Errorf("wait for a free slot to ask the model: %w", ctx.Err())
 	}
+	// Started once the slot is free: waiting for others is not the model's fault.
 	timed, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTotalTimeout)
 	defer cancel()
 	x := &exchange{client: c, req: req, retriesLeft: maxRetries, dialect: c.currentDialect()}

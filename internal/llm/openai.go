@@ -150,6 +150,7 @@ func (c *openAIChunk) addTo(a *answer, data []byte) error {
 		return nil
 	}
 	choice := c.Choices[0]
+	// Some servers send a whole message although a stream was asked for.
 	for _, d := range []*openAIDelta{choice.Message, choice.Delta} {
 		if d == nil {
 			continue

@@ -172,6 +172,7 @@ func (c *Client) transportFailure(ctx context.Context, err error) *failure {
 		}
 		return fail
 	}
+	// The URL may hold a key, so the error is shown without it.
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}

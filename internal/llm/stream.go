@@ -116,6 +116,7 @@ func decodeStream(in io.Reader, w provider, a *answer) error {
 			}
 		}
 		if errors.Is(err, io.EOF) {
+			// Some servers end the stream without [DONE]; a reason for finishing is enough then.
 			if flush() != nil || !a.done && a.finish == "" {
 				return errIncomplete
 			}

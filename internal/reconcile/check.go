@@ -47,6 +47,7 @@ func (s *Service) Check(ctx context.Context, space, date string, data []byte) ([
 	if err != nil {
 		return []Problem{unreadable(err)}, nil
 	}
+	// A pass must not adopt the same file while its fate is foretold.
 	s.passMu.Lock()
 	p, err := s.makePlan(ctx, t, data, false)
 	s.passMu.Unlock()

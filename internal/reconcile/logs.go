@@ -128,6 +128,7 @@ func (f *logFile) prepare(loc *time.Location) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
+	// After the ids are known: what is cut or completed is compared with the base's version of it.
 	f.sanitized = append(jsonstore.SanitizeLog(f.theirs), f.theirs.Complete(loc)...)
 	if f.partial && len(f.theirs.Day.Extra) == 0 {
 		f.theirs.Day.Extra = base.header.Extra
@@ -252,6 +253,7 @@ func (f *logFile) entry(tx *store.Tx, t *counts, c change[memory.Entry], ours *d
 		if now == nil {
 			return nil
 		}
+		// The person removed a text that they had seen; another one stands there now.
 		if names := differing(entryFields(c.base, now), c.base, now); len(names) > 0 && !insist["*"] &&
 			!insist[c.base.ID] {
 			t.conflict("entry", c.base.ID, "removed in the edit, but changed since (%s)", strings.Join(names, ", "))

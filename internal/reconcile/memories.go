@@ -112,6 +112,7 @@ func (f *memoryFile) changes(ours func(string) *memory.Memory) []change[memory.M
 			continue
 		}
 		now := ours(m.ID)
+		// Removed here meanwhile; what the edit changed is measured by its base.
 		if now == nil {
 			now = base
 		}
@@ -124,6 +125,7 @@ func (f *memoryFile) changes(ours func(string) *memory.Memory) []change[memory.M
 		return out
 	}
 	for id, m := range f.base.Memories {
+		// Retired memories are not published, so only an active one can be missing from a file.
 		if m.IsActive() && !have[id] && !f.predates(m) {
 			out = append(out, change[memory.Memory]{base: m})
 		}

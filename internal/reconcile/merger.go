@@ -156,6 +156,7 @@ func (a *merger) added(c change[memory.Memory]) error {
 	equal := a.tx.Equal(m.Category, m.Content)
 	switch {
 	case equal == nil || a.forces(m.ID):
+	// The person wrote again what had expired here, so it is meant to hold again.
 	case equal.Expired(a.tx.Now()):
 		return a.mergeInto(change[memory.Memory]{theirs: m, redacted: c.redacted}, equal, "")
 	default:

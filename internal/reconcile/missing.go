@@ -116,6 +116,7 @@ func (r *pass) quarantineDeletions(space string, targets []target, all int) erro
 	for _, e := range records {
 		switch {
 		case e.File != name || e.Resolved != "":
+		// The same list waits already; every pass would otherwise add another edit.
 		case e.Hash == hashOf(data):
 			return nil
 		default:

@@ -76,6 +76,7 @@ func (r *pass) file(ctx context.Context, t target, records []publish.Edit) error
 		if _, known, err := r.files(t).Published(t.name); err != nil || !known {
 			return err
 		}
+		// Many editors remove a file before they rename the new one into place, so a missing file waits.
 		if _, waiting := r.missing[t.name]; !waiting {
 			r.missing[t.name] = r.cfg.Now()
 		}
@@ -93,6 +94,7 @@ func (r *pass) file(ctx context.Context, t target, records []publish.Edit) error
 	delete(r.unparsable, t.name)
 	for _, e := range records {
 		if e.File == t.name && e.InPlace && e.Resolved == "" && e.Hash != found.Hash {
+			// The file was changed again: the edit that waited for a decision is no longer the one in place.
 			e.Resolved, e.InPlace = publish.Superseded, false
 			if err := e.Save(r.cfg.FS); err != nil {
 				return err
@@ -212,6 +214,7 @@ func (r *pass) handle(ctx context.Context, p *plan, e *publish.Edit) error {
 		e.Op = op
 	}
 	e.Kind, e.Details = "", nil
+	// What could be merged was adopted; only the rest waits for a person.
 	if len(t.conflicts) > 0 {
 		e.Kind, e.Details = publish.Conflict, t.details()
 	}

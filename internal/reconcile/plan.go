@@ -204,6 +204,7 @@ func (s *Service) planLog(ctx context.Context, t target, data []byte, displaced 
 	case isUnknown:
 		p.base, p.asWhole = 0, true
 		return p.postpone(publish.Ambiguous, "%s", unknown.why), nil
+	// An old version was put back, for example from a backup. It may be meant as an undo or be a mistake.
 	case f.unchanged() && (f.base != ours && published && p.base < known.Revision || !ours.exists && f.base.exists) && !now.unchanged():
 		p.asWhole = true
 		return p.postpone(
@@ -265,6 +266,7 @@ func (s *Service) prepareRun(p *plan) (func(*store.Tx, *counts) error, error) {
 	case p.memories != nil:
 		f := *p.memories
 		if p.asWhole || p.only != nil {
+			// As a whole: the file is what the person wants, so it is compared with the present state.
 			f.base, f.hasAccesses = s.currentState(p.space), false
 		}
 		changes := slices.DeleteFunc(s.changesOf(&f), func(c change[memory.Memory]) bool {

@@ -168,6 +168,7 @@ func (s *Service) allNames() ([]string, error) {
 		}
 		names = append(names, known...)
 	}
+	// Always looked at, even when it was never published: an older layout may have left it.
 	names = append(names, jsonstore.Path(memory.DefaultSpace))
 	dirs := []string{dailylog.Dir(memory.DefaultSpace)}
 	spaces, err := s.list("spaces")

@@ -154,6 +154,7 @@ func (s *Service) acceptedPlan(ctx context.Context, e publish.Edit) (*plan, erro
 	if err != nil {
 		return nil, err
 	}
+	// The person decided about the text that they were shown, not about another one.
 	if hashOf(data) != e.Hash {
 		return nil, refused([]string{"its copy " + e.Copy + " was changed"})
 	}
@@ -164,6 +165,7 @@ func (s *Service) acceptedPlan(ctx context.Context, e publish.Edit) (*plan, erro
 	if p.kind == publish.Refused {
 		return nil, refused(p.details)
 	}
+	// Accepting overrides conflicts; a file that cannot be read stays refused.
 	p.kind, p.force = "", map[string]bool{"*": true}
 	if e.Kind == publish.Conflict {
 		p.only = e.Details

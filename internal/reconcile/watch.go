@@ -139,6 +139,7 @@ func (w *watcher) close() {
 // watchAll watches every directory of published files. It watches directories and not files, because a file that is
 // replaced by a rename loses its watch. Watching a directory again does nothing.
 func (s *Service) watchAll(w *watcher) {
+	// Without inotify the periodic scan notices edits, a little later.
 	if w.Watcher == nil {
 		return
 	}

@@ -67,6 +67,7 @@ func (s *section) fill(tokens int) (used int) {
 	}
 	overhead := 0
 	if len(s.included) == 0 {
+		// The first entry pays for the section's title and for the line that says how many were left out.
 		overhead = Tokens(s.title+"\n") + omissionTokens
 	}
 	for i, e := range s.entries {
@@ -78,6 +79,7 @@ func (s *section) fill(tokens int) (used int) {
 			cost += Tokens(e.heading + "\n")
 		}
 		if used+cost > tokens {
+			// A chronological section must not have holes; others take whatever still fits.
 			if s.prefix {
 				break
 			}

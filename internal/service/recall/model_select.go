@@ -168,6 +168,7 @@ func (x *selector) candidates(ctx context.Context, one *selection) ([]candidate,
 	one.seen.mu.Lock()
 	defer one.seen.mu.Unlock()
 	listed, size := map[[2]string]bool{}, 0
+	// Search hits come before important memories, so that the limit cuts off the latter.
 	return slices.DeleteFunc(all, func(c candidate) bool {
 		drop := listed[c.key()] || one.seen.contains(c.space, c.memory) || fromReadFile(c.memory, one.req.FilesRead) ||
 			len(listed) == MaxIndexLines || size > MaxIndexBytes

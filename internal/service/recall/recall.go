@@ -242,6 +242,7 @@ func (s *Service) searchRelevant(ctx context.Context, req *Request, query string
 	if !req.Explicit {
 		want.EmbedTimeout = queryEmbedTimeout
 	}
+	// What the agent has already seen does not count as one of the results that it gets.
 	if fresh := 0; len(req.FilesRead) > 0 {
 		want.StopAfter = func(h *search.Hit) bool {
 			if !alreadyKnown(req, seen, h.Space, h.Memory) {

@@ -72,6 +72,7 @@ func (r *Request) validate(topK int) error {
 			r.Tokens = explicitTokens
 		}
 	}
+	// Below MinTokens not even the fence and one line would fit.
 	if r.Tokens < MinTokens || r.Tokens > MaxTokens {
 		c.Add("token_budget", "OUT_OF_RANGE", "must be %d to %d", MinTokens, MaxTokens)
 	}

@@ -67,6 +67,7 @@ func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
 		sp = &spaceTools{tool: map[string]string{}, ids: map[string]map[string]bool{}, name: map[string]string{}}
 		t.spaces[space] = sp
 	}
+	// The tool of a memory may have changed; the old entry goes first.
 	if old, ok := sp.tool[id]; ok {
 		delete(sp.tool, id)
 		if delete(sp.ids[old], id); len(sp.ids[old]) == 0 {

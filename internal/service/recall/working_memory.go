@@ -93,6 +93,7 @@ func (s *Service) fenceSummary(summary string, tokens int) string {
 	if tokens < smallBudget {
 		guide = w.short
 	}
+	// Tokens are counted over the whole block each time: a token may span two lines, so costs do not add up.
 	head, tail := open+"\n"+guide+"\n", end+"\n"
 	var entries []string
 	for line := range strings.SplitSeq(sanitize(summary), "\n") {

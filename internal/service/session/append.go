@@ -101,6 +101,7 @@ func (s *Service) Append(ctx context.Context, req AppendRequest) (AppendResult, 
 		return AppendResult{}, fmt.Errorf("append to session: %w", err)
 	}
 	if c.summary != nil {
+		// Run works out again when the session is due.
 		s.wakeRun()
 	}
 	return c.result, nil

@@ -47,6 +47,7 @@ func (s *Service) ResolvePath(space, id, path string, outside bool) (Path, error
 	out := Path{Full: absolute(dir, path)}
 	relative, within := relativeTo(dir, out.Full)
 	if within {
+		// Compared twice: as written, and with links resolved, since either may lead out.
 		_, within = relativeTo(resolveLinks(dir), resolveLinks(out.Full))
 	}
 	if out.Outside = !within; within {

@@ -170,6 +170,7 @@ func (s *Service) sameAsStored(c *capture) error {
 		if i < 0 || i >= int64(len(c.messages)) {
 			continue
 		}
+		// Times and tool results may differ between two readings of one transcript; role and text do not.
 		if got := c.messages[i]; got.Role != m.Role || got.Content != m.Content {
 			var check memory.Check
 			check.Add(fmt.Sprintf("messages[%d]", i), "CONFLICT",

@@ -113,6 +113,7 @@ func (s *Service) UpdateWorking(ctx context.Context, req WorkingUpdate) (*memory
 		if next.LastAt = tx.Now(); req.Dir != "" {
 			next.Cwd = req.Dir
 		}
+		// Notes are numbered apart from messages: a host repeats messages by number and knows nothing of notes.
 		next.Notes++
 		text, err := req.encodeNote(next.Cwd)
 		if err != nil {

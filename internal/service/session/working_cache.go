@@ -92,6 +92,7 @@ func (w *workingCache) extend(k key, header *memory.Session, added []*memory.Mes
 		}
 	}
 	one := e.Value.(*cacheEntry)
+	// The entry is not the state right before these messages, so another call came in between.
 	if !sameContent(one.builder.header, &before) {
 		w.order.Remove(e)
 		delete(w.entries, k)

@@ -105,6 +105,7 @@ func (e *exporter) line(space, kind string, value func(), where ...string) error
 func (e *exporter) space(v *store.Space) error {
 	for _, m := range v.Memories() {
 		m = m.Clone()
+		// Unknown fields may hold line breaks, and a record is one line.
 		m.Extra = compact(m.Extra)
 		if m.Context != nil {
 			m.Context.Extra = compact(m.Context.Extra)
@@ -137,6 +138,7 @@ func (e *exporter) space(v *store.Space) error {
 		}
 	}
 	forgotten := v.Forgotten()
+	// Sorted, so that two exports of one state are equal files.
 	for _, hash := range slices.Sorted(maps.Keys(forgotten)) {
 		err := e.line(v.Name(), Forgotten, func() {
 			e.Begin('{')

@@ -249,6 +249,7 @@ func (im *importing) flush() error {
 				return d.run(tx, batch)
 			},
 		)
+		// A daily log changed between reading and writing: the batch is decided again from what it holds now.
 		if errors.Is(err, memory.ErrStale) {
 			continue
 		}

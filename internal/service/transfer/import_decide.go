@@ -87,6 +87,7 @@ func (d *decision) run(tx *store.Tx, batch []*item) error {
 		d.verdicts[i] = v
 	}
 	if d.opts.DryRun {
+		// The error rolls the transaction back after it has decided everything.
 		return errDryRun
 	}
 	return nil

@@ -71,6 +71,7 @@ func (d *decision) externalMemory(tx *store.Tx, it *item) verdict {
 		d.recordText(text, m.ID)
 		return verdict{reason: same}
 	}
+	// What a person made this store forget does not come back through another system's copy.
 	if tx.IsForgotten(m.Content) {
 		return verdict{reason: ReasonForgotten, detail: "its text was forgotten here"}
 	}
@@ -81,6 +82,7 @@ func (d *decision) externalMemory(tx *store.Tx, it *item) verdict {
 		if equal := tx.Equal(m.Category, m.Content); equal != nil && !equal.Expired(tx.Now()) {
 			return verdict{reason: merged, detail: ReasonExactDuplicate, into: equal.ID}
 		}
+		// Near duplicates were looked for outside the transaction; the memory may have changed since.
 		if near := tx.Memory(d.near[it]); near != nil && near.IsActive() && !near.Expired(tx.Now()) {
 			return verdict{reason: merged, detail: ReasonNearDuplicate, into: near.ID}
 		}

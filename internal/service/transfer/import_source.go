@@ -84,6 +84,7 @@ type file struct{ items []*item }
 
 // openFile reads a whole memory.json and brings it within the limits of memories.
 func openFile(r io.Reader, space string, loc *time.Location) (*file, error) {
+	// One byte more than allowed shows that the file is too long without reading all of it.
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return nil, err
@@ -102,6 +103,7 @@ func openFile(r io.Reader, space string, loc *time.Location) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A file of another program may exceed the limits of a memory; it is cut here and reported, not refused.
 	f.Sanitize()
 	s := &file{}
 	for _, m := range f.Memories {
@@ -145,6 +147,7 @@ func (s *lines) read() (line []byte, tooLong bool, err error) {
 				return nil, false, err
 			}
 			if len(line)+len(part) > maxLine {
+				// The rest of the line is skipped, not kept: its length is not bounded.
 				tooLong, line = true, nil
 			} else if !tooLong {
 				line = append(line, part...)
@@ -190,6 +193,7 @@ func (s *lines) header() error {
 	switch {
 	case err != nil:
 		return invalid("INVALID_FILE", "has a first line that is not that of an export: %v", err)
+	// The header of a backup looks like that of an export; say which command reads it.
 	case what == "backup":
 		return invalid("UNKNOWN_FORMAT", "is part of a backup; restore the archive instead")
 	case what != kindExport || version < 1:
