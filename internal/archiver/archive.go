@@ -224,6 +224,7 @@ func (p *plan) archiveLog(tx *store.Tx, now *memory.Day, out *Day, loc *time.Loc
 	if err != nil {
 		return fmt.Errorf("encode the archive mark of a log: %w", err)
 	}
+	// The header of a day is shared with readers, so its map is copied before it is changed.
 	if day.Extra = maps.Clone(now.Extra); day.Extra == nil {
 		day.Extra = map[string]json.RawMessage{}
 	}
@@ -256,6 +257,7 @@ func (p *plan) putLogSummary(tx *store.Tx, summary string, out *Day, loc *time.L
 	var m *memory.Memory
 	if p.summaryMemory != nil {
 		old := tx.Memory(p.summaryMemory.ID)
+		// A summary that a person edited or retired stays as they left it.
 		if old == nil || !old.IsActive() || old.Content == content ||
 			old.Content != clip(p.day.Summary, memory.MaxContent) {
 			return nil

@@ -250,6 +250,7 @@ func (r *run) processDay(ctx context.Context, coming []Day) error {
 		return r.addDay(out)
 	}
 	if r.summariserDown && !out.archived {
+		// A log is never archived without its summary, which is what remains of it after sixty days.
 		return r.postponeDay(out, errNoSummary)
 	}
 	if r.changesLeft == 0 {
@@ -356,6 +357,7 @@ func (r *run) postponeDay(d Day, err error) error {
 	}
 	d.Action, d.Reason = Postponed, err.Error()
 	r.report.Days = append(r.report.Days, d)
+	// These fail every other log as well. Another error is that of one log, and the run goes on with the next.
 	for _, fatal := range []error{memory.ErrReadOnly, memory.ErrDiskFull, memory.ErrShuttingDown, context.Canceled,
 		context.DeadlineExceeded} {
 		if errors.Is(err, fatal) {

@@ -108,6 +108,7 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 		return CompressReport{}, err
 	}
 	report := CompressReport{DryRun: opts.DryRun}
+	// A clock that jumped ahead would make everything old at once.
 	now, doubt, err := a.store.TrustedNow(ctx)
 	if report.Postponed = doubt; err != nil || doubt != "" {
 		return report, err
@@ -150,6 +151,7 @@ func (a *Archiver) compressSpace(ctx context.Context, space string, now time.Tim
 	for k := range kinds {
 		order = append(order, k)
 	}
+	// A fixed order, so that a dry run foretells what a run does.
 	slices.SortFunc(order, func(a, b mergeKey) int {
 		return cmp.Or(cmp.Compare(a.category, b.category), cmp.Compare(a.tool, b.tool), cmp.Compare(a.class, b.class),
 			cmp.Compare(a.signature, b.signature))
@@ -230,6 +232,7 @@ func (a *Archiver) merge(ctx context.Context, space string, members []*memory.Me
 	switch {
 	case errors.Is(err, errDryRun):
 		for i := range g.Results {
+			// The ids of a dry run would not be those of a run.
 			g.Results[i].ID = ""
 		}
 	case errors.Is(err, memory.ErrStale), errors.Is(err, memory.ErrExists):
@@ -245,6 +248,7 @@ func (a *Archiver) merge(ctx context.Context, space string, members []*memory.Me
 func (p *mergedPart) put(tx *store.Tx, g *Group) error {
 	for _, m := range p.members {
 		now := tx.Memory(m.ID)
+		// Used or changed since the group was formed: it is not stale knowledge any more.
 		if now == nil || now.Revision != m.Revision || now.AccessCount >= maxAccessCount {
 			return &memory.StaleError{Kind: "memory", Name: m.ID, Expected: m.Revision}
 		}

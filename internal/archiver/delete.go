@@ -19,6 +19,7 @@ func (r *run) delete(ctx context.Context, out Day) (Day, error) {
 	if err != nil {
 		return out, err
 	}
+	// An entry may have been added after the archiving; it has no summary yet.
 	if !isFullyArchived(day, entries) {
 		return out, &memory.StaleError{Kind: "log", Name: out.Date, Expected: day.Revision, Current: day.Revision}
 	}

@@ -65,6 +65,7 @@ func (a *Archiver) expireSpace(ctx context.Context, space string, now time.Time,
 		if err != nil {
 			return nil, err
 		}
+		// A person who undid the expiry wants the memory to stay.
 		if last == nil || last.Undoes == 0 {
 			out = append(out, Expired{Space: space, ID: m.ID, Category: m.Category})
 		}

@@ -39,6 +39,7 @@ func findClusters(kind []*memory.Memory) [][]*memory.Memory {
 			all[i].sentences = append(all[i].sentences, wordSetOf(s))
 		}
 	}
+	// The most important memories lead, so that others gather around what is worth most.
 	leaders := make([]int32, len(all))
 	for i := range leaders {
 		leaders[i] = int32(i)
@@ -161,6 +162,7 @@ func (p *mergedPart) add(m *memory.Memory) bool {
 		max(len(next.Supersedes), len(next.Relations), len(next.Evidence)) > memory.MaxLinks {
 		return false
 	}
+	// The merged memory is as important as the most important original, and as sure as the least sure.
 	next.Salience = max(next.Salience, m.Salience)
 	next.Confidence = min(next.Confidence, m.Confidence)
 	next.AccessCount += m.AccessCount

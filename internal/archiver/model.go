@@ -140,6 +140,7 @@ func (s *modelSummariser) ask(ctx context.Context, logs []Log) ([]Summary, error
 		if e.Later {
 			return nil, &WaitError{e}
 		}
+		// An error that will not pass: rules decide, and the note says why.
 		note = e.Error()
 	}
 	rules, err := summariseByRules(ctx, logs)
@@ -180,6 +181,7 @@ func (a *answer) check(raw json.RawMessage) error {
 			a.checks = append(a.checks, newSourceCheck(l))
 		}
 	}
+	// By day number and not by position: models reorder and leave out days.
 	texts := make([]*string, len(a.logs))
 	for _, d := range reply.Days {
 		if d.Day < 1 || d.Day > len(texts) || texts[d.Day-1] != nil {
@@ -193,6 +195,7 @@ func (a *answer) check(raw json.RawMessage) error {
 			wrong = cmp.Or(wrong, fmt.Errorf("days: day %d is missing", i+1))
 			continue
 		}
+		// A model may spell out what was redacted in parts.
 		text, _ := redact.Text(strings.TrimSpace(strings.ToValidUTF8(*said, "")))
 		if err := a.checks[i].check(text); err != nil {
 			wrong = cmp.Or(wrong, fmt.Errorf("day %d: %w", i+1, err))
@@ -251,6 +254,7 @@ func chooseLines(logs []Log) [][]string {
 	out := make([][]string, len(logs))
 	left := questionTokens
 	for n, i := range order {
+		// Logs that need least come first; what they leave of their share goes to the others.
 		room := min(left/(len(order)-n), need[i])
 		left -= room
 		if room == need[i] {

@@ -82,6 +82,7 @@ func (r *run) prepare(ctx context.Context, space string, dates []string) error {
 		for _, e := range p.log.Entries {
 			size += len(e.Content)
 		}
+		// The entries of a batch are in RAM at once.
 		if size > maxBatchBytes {
 			break
 		}
@@ -106,6 +107,7 @@ func (r *run) summarise(ctx context.Context, plans []*plan) error {
 		err = fmt.Errorf("%d summaries of %d logs", len(summaries), len(logs))
 	}
 	if waits, ok := errors.AsType[*WaitError](err); ok {
+		// One failure is enough: the other logs of this run would wait for the same model.
 		r.summariserDown, r.report.Waiting = true, waits
 		return nil
 	}

@@ -118,6 +118,7 @@ func classifyEntry(e *memory.Entry) (category string, weight float64, sure bool)
 		return "", 0, true
 	}
 	category = slug(e.Category)
+	// What a user corrected must not be repeated, so a correction weighs more than its category says.
 	if e.Type == memory.EntryCorrection {
 		return cmp.Or(category, memory.Procedural), 0.85, true
 	}
@@ -195,6 +196,7 @@ func findRepeatedFailures(date string, entries []*memory.Entry) []candidate {
 		if !isFailure(e) || strings.TrimSpace(e.Content) == "" {
 			continue
 		}
+		// By class and not by text: error messages hold paths and numbers that differ each time.
 		k := kind{e.Tool, errorClass(cmp.Or(e.Error, e.Content))}
 		if groups[k] == nil {
 			order = append(order, k)

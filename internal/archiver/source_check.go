@@ -133,6 +133,7 @@ func stemsOf(s string) map[string]bool {
 	out := map[string]bool{}
 	var word []rune
 	flush := func() {
+		// Shorter words are mostly function words, which prove nothing.
 		if len(word) >= 4 {
 			out[string(word[:min(len(word), stemLength)])] = true
 		}

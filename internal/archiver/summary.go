@@ -93,6 +93,7 @@ func (d summaryOutline) compose() string {
 	var chosen []line
 	for _, l := range d.lines {
 		n := utf8.RuneCountInString(l.text) + len("\n- ")
+		// A later line may be shorter and still fit.
 		if n > room {
 			continue
 		}

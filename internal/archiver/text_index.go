@@ -135,6 +135,7 @@ func wordSetOf(s string) wordSet {
 			return
 		}
 		add(w)
+		// Two texts that differ in a number or a negation contradict each other, however alike they are.
 		if negations[w] || strings.ContainsFunc(w, unicode.IsDigit) {
 			strict = append(strict, w)
 		}

@@ -158,6 +158,7 @@ func (c Config) validate() error {
 	if c.ArchiveDays < 1 {
 		add("memory_archive_days", "is %d; it must be 1 or more", c.ArchiveDays)
 	}
+	// A log that is deleted before it is archived would leave no summary.
 	if c.DeleteDays < c.ArchiveDays {
 		add("memory_delete_days", "is %d; it must not be less than memory_archive_days, which is %d", c.DeleteDays,
 			c.ArchiveDays)

@@ -73,6 +73,7 @@ func (d *daemon) findEmbeddings() rpc.Finding {
 	c := d.coverage()
 	model, refused := d.cfg.Embeddings.Model, "the server takes %d not"
 	if d.remote == nil {
+		// Models inside take every text; one whose letters they do not know gets no vector.
 		model, refused = "the models inside", "%d in other languages than it knows are found by words"
 	}
 	detail := fmt.Sprintf("%s: %d of %d memories have vectors", model, c.Embedded, c.Embedded+c.Waiting+c.Rejected)

@@ -45,6 +45,7 @@ func (d *daemon) openModel() (*model, error) {
 		return nil, nil
 	}
 	m := &model{name: d.cfg.LLM.Model, limit: max(d.cfg.LLM.DailyTokens, 0), now: d.now}
+	// Without a readable ledger the day's budget is unknown, so no question is asked.
 	m.ledger, m.broken = llm.OpenLedger(llm.LedgerConfig{
 		DailyTokens: m.limit, Location: d.cfg.Location(), Now: d.now,
 		Load: func() ([]byte, error) {
@@ -119,6 +120,7 @@ func (d *daemon) findModel() rpc.Finding {
 	at := func(t time.Time) string { return t.In(d.cfg.Location()).Format(time.DateTime) }
 	used := m.usage()
 	switch {
+	// A reached budget is what the person asked for, not a fault of the model.
 	case m.reason != nil && errors.Is(m.reason, llm.ErrBudget) && d.now().Before(m.reason.RetryAt):
 		return warn("raise llm_daily_tokens if that is too early", "%s: the daily token limit is reached until %s; %s",
 			m.name, at(m.reason.RetryAt), used)

@@ -60,6 +60,7 @@ func (d *daemon) openStore() (err error) {
 	}
 	searching.Models = d.models
 	d.engine = search.New(searching)
+	// Searches wait until the index is loaded: an answer from half of the memories would look like a whole one.
 	d.indexed = d.engine.BlockSearches()
 	foreign, displaced := func(name string) { d.edits.FileChanged(name) }, func(e publish.Edit) { d.edits.EditQuarantined(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})

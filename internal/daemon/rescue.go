@@ -22,6 +22,7 @@ import (
 func rescue(ctx context.Context, from *transfer.Service, spaces []string, data string, present os.FileInfo,
 	now time.Time) (files []string, err error) {
 	dir, prefix := data, "rescue-"
+	// Another directory may lie at this path by now; it is not ours to write to.
 	if info, err := os.Stat(data); err != nil || !os.SameFile(info, present) {
 		dir, prefix = os.TempDir(), "memsidecar-rescue-"
 	}

@@ -43,6 +43,7 @@ func (d *Decoder) locate(path []string, at *int) error {
 			return d.Skip()
 		})
 	case '[':
+		// The document may have changed since the path was made; what was reached so far is still the best place.
 		n, err := strconv.Atoi(path[0])
 		if err != nil {
 			return errFound

@@ -157,6 +157,8 @@ func ParseDates(query string, now time.Time) []DateRange {
 		}
 		for _, at := range form.pattern.FindAllStringSubmatchIndex(text, 4) {
 			d := DateRange{Start: at[2], End: at[3]}
+			// Forms are tried from the most exact one on; "March 2024" must not be found again within "3 March
+			// 2024".
 			if Overlaps(found, d.Start, d.End) {
 				continue
 			}

@@ -54,6 +54,7 @@ func compoundEnd(text string, i int) (end int, plain bool) {
 		if n == 0 || end+n >= len(text) {
 			break
 		}
+		// A joiner at the end is punctuation: "main.go." is main.go and a full stop.
 		if next, _ := decodeRune(text, end+n); classOf(next) != classWord {
 			break
 		}
@@ -206,6 +207,7 @@ func (z *Tokenizer) splitCamel(s string) {
 		case i == 0:
 		case isUpper(r) && isLower(prev):
 			cut = true
+		// The last capital of a run begins the next word: HTTPServer.
 		case isUpper(r) && isUpper(prev) && i+size < len(s):
 			next, _ := decodeRune(s, i+size)
 			cut = isLower(next)

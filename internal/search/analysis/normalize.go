@@ -38,6 +38,7 @@ func foldWidth(s string) (string, bool) {
 	if wide == 0 {
 		return s, true
 	}
+	// A full-width form has three bytes, its ASCII twin one.
 	b := make([]byte, 0, len(s)-2*wide)
 	for i := 0; i < len(s); {
 		r, size := decodeRune(s, i)

@@ -90,6 +90,7 @@ func (z *Tokenizer) scanGrams(text string, i int) int {
 		if c := classOf(r); c != classHan && c != classGram {
 			break
 		}
+		// Traditional and simplified spellings of a word are one term.
 		if s, ok := z.lex.simplified[r]; ok {
 			r = s
 		}
@@ -115,6 +116,7 @@ func (z *Tokenizer) scanGrams(text string, i int) int {
 		if j+1 < len(run) {
 			_, next := decodeRune(text, at+size)
 			z.end += next
+			// Two particles side by side are in nearly every text.
 			if !isFunctionHan(r) || !isFunctionHan(run[j+1]) {
 				g := z.gramTerm(r, run[j+1])
 				z.emit(g.term, Bigram, g.weak)
@@ -160,6 +162,7 @@ func (z *Tokenizer) emitWord(s string, k Kind) {
 	z.buf = appendFolded(z.buf[:0], s)
 	if len(z.buf) > MaxTerm {
 		cut := MaxTerm
+		// Cut between characters, so that equal words are cut equally.
 		for cut > 0 && !utf8.RuneStart(z.buf[cut]) {
 			cut--
 		}

@@ -143,6 +143,7 @@ func (c *Client) EmbedQuery(ctx context.Context, text string) (Query, error) {
 	c.mu.Lock()
 	pausedUntil, lastErr := c.pausedUntil, c.lastErr
 	c.mu.Unlock()
+	// A server that is down would make every prompt wait for its time-out.
 	if c.cfg.Now().Before(pausedUntil) {
 		return Query{}, lastErr
 	}

@@ -46,6 +46,7 @@ func (c *Client) request(
 	}
 	body := request{Model: c.cfg.Model, Input: make([]string, len(texts)), Encoding: "float"}
 	for i, t := range texts {
+		// A remote server gets nothing that looks like a secret.
 		body.Input[i] = prefix + c.cfg.Clean(t)
 	}
 	data, err := json.Marshal(body)
@@ -96,6 +97,7 @@ func decodeReply(data []byte, n int) ([]vector.Quantized, error) {
 	}
 	out := make([]vector.Quantized, n)
 	for _, d := range r.Data {
+		// The reply names the text of each vector by its index and may be in any order.
 		if d.Index < 0 || d.Index >= n || out[d.Index].Dim() != 0 {
 			return nil, unavailable("the indexes of its vectors are wrong")
 		}

@@ -78,6 +78,7 @@ func (s *scratch) softmax(sums []int32, tokens int, scoreScale float32) {
 	for i, scale := range s.scales {
 		scale *= scoreScale
 		high, low := sums[2*tokens*i:][:len(scores)], sums[2*tokens*i+tokens:][:len(scores)]
+		// The greatest score is subtracted before exp, so that no power overflows.
 		greatest := float32(math.Inf(-1))
 		for j := range scores {
 			score := float32(high[j]<<lowBits+low[j]) * (keyScales[j] * scale)
@@ -92,6 +93,7 @@ func (s *scratch) softmax(sums []int32, tokens int, scoreScale float32) {
 			row[j] = int16(code)
 			sum += code
 		}
+		// The kernels work on whole steps; what is behind the last token must count nothing.
 		clear(row[tokens:])
 		s.scales[i] = 1 / float32(sum)
 	}

@@ -119,6 +119,8 @@ func (l *layer) feedForward(ctx context.Context, m *model, s *scratch, from, to 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	// A few columns have values far beyond the others and are kept unquantised, as in LLM.int8 (Dettmers et al.
+	// 2022).
 	l.outliers.addProducts(hidden, inner, m.Inner)
 	s.apply(&l.outer, inner, m.Inner, rows)
 	l.outerNorm.addAndNormalize(hidden, rows, m.Width, m.Epsilon)

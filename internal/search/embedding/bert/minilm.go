@@ -95,6 +95,7 @@ func parseMiniLM(file, weights string) (*model, error) {
 		})
 	}
 	b.align()
+	// Nothing may be left over: the lengths are derived from the header, so this checks them all at once.
 	if b.short || b.at != end || tokens.size() != h.Words || len(weights) != h.Words {
 		return nil, fmt.Errorf("%w: its length does not fit its header", errDamaged)
 	}

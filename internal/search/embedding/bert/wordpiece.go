@@ -81,6 +81,7 @@ func (v *wordPiece) cutSpecial(text string) (before string, id int32, after stri
 // appendPlain appends the pieces of a text without special tokens, until there are limit.
 func (v *wordPiece) appendPlain(ids []int32, text string, limit int) []int32 {
 	var word []byte
+	// Decomposed, so that accents are characters of their own and can be dropped, as the model was trained.
 	for _, r := range string(norm.NFD.Bytes(clean(text))) {
 		switch {
 		case unicode.Is(unicode.Mn, r):
@@ -122,6 +123,7 @@ func (v *wordPiece) appendWord(ids []int32, word []byte) []int32 {
 			id, ok = pieces[string(rest[:n])]
 		}
 		if n == 0 {
+			// The pieces found so far go too: the vocabulary knows whole words only.
 			return append(ids[:start], v.unknown)
 		}
 		ids = append(ids, id)

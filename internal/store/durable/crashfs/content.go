@@ -135,6 +135,7 @@ func tear(disk *page, versions []*page, rng *rand.Rand) *page {
 	if next == nil {
 		next = new(page)
 	}
+	// A disk writes a sector whole or not at all, and the sectors of a page in any order.
 	for at := 0; at < pageSize; at += sectorSize {
 		if rng.IntN(2) == 0 {
 			copy(torn[at:at+sectorSize], next[at:])

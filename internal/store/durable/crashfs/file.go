@@ -122,6 +122,7 @@ func (h *file) writeLocked(p []byte, off int64) (int, error) {
 	case partly:
 		count /= 2
 	}
+	// A full disk takes what fits, as write(2) does, and fails only with the rest.
 	if end := f.spaceForLocked(n, off+count); end < off+count {
 		count = max(0, end-off)
 		if err == nil {

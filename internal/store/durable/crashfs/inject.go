@@ -73,6 +73,7 @@ func (f *FS) rawLocked(name string) (*node, error) {
 	dir, parts := f.root, strings.Split(clean, "/")
 	for i, base := range parts {
 		last := i == len(parts)-1
+		// A file that a test puts there was there before; it is no change that a crash could undo.
 		dir.flush(len(dir.pending))
 		n := dir.visibleNames[base]
 		if n == nil {
