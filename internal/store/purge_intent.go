@@ -55,6 +55,9 @@ func readPurgeIntent(fsys durable.FS) (*purgeIntent, error) {
 			purgeIntentVersion,
 			memory.ErrNewerVersion)
 	}
+	if err := durable.DecodeLine(bytes.TrimSuffix(raw, []byte("\n")), in); err != nil {
+		return nil, fmt.Errorf("%s: %w", purgeIntentFile, err)
+	}
 	return in, nil
 }
 

@@ -24,19 +24,18 @@ import (
 // the spaces. Files are immutable: a new snapshot writes only what changed and names the others again. The newest
 // manifest and the previous one are kept, so that a damaged snapshot has a substitute.
 const (
-	snapshotVersion = 1
-	snapshotDir     = "snapshots"
-	manifestFile    = snapshotDir + "/MANIFEST.json"
-	previousFile    = snapshotDir + "/MANIFEST.prev.json"
+	snapshotDir  = "snapshots"
+	manifestFile = snapshotDir + "/MANIFEST.json"
+	previousFile = snapshotDir + "/MANIFEST.prev.json"
 )
 
 // manifest names the files of a snapshot. It is one line with a CRC-32C.
 type manifest struct {
-	Version int           `json:"version"`
-	Store   string        `json:"store"`
-	LSN     int64         `json:"lsn"` // everything up to here is in the files
-	At      time.Time     `json:"at"`
-	Spaces  []spaceInFile `json:"spaces"`
+	journal.Format
+	Store  string        `json:"store"`
+	LSN    int64         `json:"lsn"` // everything up to here is in the files
+	At     time.Time     `json:"at"`
+	Spaces []spaceInFile `json:"spaces"`
 }
 
 // spaceInFile is a space in the manifest.
@@ -49,7 +48,7 @@ type spaceInFile struct {
 
 // spaceHeader is the first line of a space's file. The memories follow, one line each, in order of creation.
 type spaceHeader struct {
-	Version   int                  `json:"version"`
+	journal.Format
 	Space     string               `json:"space"`
 	Revision  int64                `json:"revision"`
 	Changed   int64                `json:"changed"`
@@ -86,9 +85,9 @@ type sessionInFile struct {
 
 // bodyHeader is the first line of a body's file. The entries or messages follow, one line each.
 type bodyHeader struct {
-	Version int    `json:"version"`
-	Name    string `json:"name"`
-	Items   int    `json:"items"`
+	journal.Format
+	Name  string `json:"name"`
+	Items int    `json:"items"`
 }
 
 // snapshots is what the store remembers of its snapshots.
@@ -154,7 +153,7 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 		return lsn, nil
 	}
 	s.snapshots.failures++
-	next := manifest{Version: snapshotVersion, Store: s.journal.Origin(), LSN: lsn, At: start.UTC()}
+	next := manifest{Format: journal.CurrentFormat(), Store: s.journal.Origin(), LSN: lsn, At: start.UTC()}
 	for _, f := range old.Spaces {
 		if !slices.ContainsFunc(changed, func(c *spaceCapture) bool { return c.header.Space == f.Name }) {
 			next.Spaces = append(next.Spaces, f)

@@ -60,7 +60,7 @@ func (s *Store) capture(old manifest, failures int) (lsn int64, changed []*space
 func (sp *spaceState) capture(stamp string) *spaceCapture {
 	c := &spaceCapture{memories: sp.memories(), file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
 	c.header = spaceHeader{
-		Version: snapshotVersion, Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: len(c.memories),
+		Format: journal.CurrentFormat(), Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: len(c.memories),
 		Summary:   sp.summary,
 		Forgotten: maps.Clone(sp.forgotten), Removed: maps.Clone(sp.removed), Archive: sp.archived(),
 		ArchiveRevision: sp.archiveRevision,
@@ -113,7 +113,7 @@ func captureBody[T any](c *spaceCapture, space, name, stamp string, d body, kind
 		}
 		items = kind.apply(items, p.base.tail)
 		p.items = len(items)
-		return writeLines(fsys, p.file, bodyHeader{Version: snapshotVersion, Name: p.name, Items: len(items)}, items)
+		return writeLines(fsys, p.file, bodyHeader{Format: journal.CurrentFormat(), Name: p.name, Items: len(items)}, items)
 	}
 	p.install = func(sp *spaceState) {
 		// A body that was removed and created again in the meantime is a different one.

@@ -34,9 +34,11 @@ func readManifest(fsys durable.FS, name string) (manifest, error) {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return manifest{}, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
 	}
-	if m.Version > snapshotVersion {
-		return manifest{}, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", name, m.Version,
-			snapshotVersion, memory.ErrNewerVersion)
+	if err := m.Check(name); err != nil {
+		return manifest{}, err
+	}
+	if err := durable.DecodeLine(line, new(manifest)); err != nil {
+		return manifest{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
 }
@@ -145,12 +147,9 @@ func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState 
 // readSpaceFile reads the file of a space in a snapshot.
 func readSpaceFile(fsys durable.FS, name string) (*spaceHeader, []*memory.Memory, error) {
 	header := new(spaceHeader)
-	lines, err := readLines(fsys, name, header, func() int { return header.Memories })
+	lines, err := readLines(fsys, name, header, &header.Format, func() int { return header.Memories })
 	if err != nil {
 		return nil, nil, err
-	}
-	if header.Version > snapshotVersion {
-		return nil, nil, fmt.Errorf("%s has format %d: %w", name, header.Version, memory.ErrNewerVersion)
 	}
 	memories, err := decodeLines[memory.Memory](name, lines)
 	return header, memories, err
@@ -159,14 +158,14 @@ func readSpaceFile(fsys durable.FS, name string) (*spaceHeader, []*memory.Memory
 // readBodyFile reads the body of a daily log or session. items is the number of items according to the space's header.
 func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 	header := new(bodyHeader)
-	lines, err := readLines(fsys, name, header, func() int { return items })
+	lines, err := readLines(fsys, name, header, &header.Format, func() int { return items })
 	if err != nil {
 		return nil, err
 	}
 	out := make([]T, len(lines))
 	for i, line := range lines {
-		if err := json.Unmarshal(line, &out[i]); err != nil {
-			return nil, &journal.CorruptError{File: snapshotDir + "/" + name, Line: i + 2, Detail: err.Error()}
+		if err := decodeLine(name, i+2, line, &out[i]); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -174,7 +173,9 @@ func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 
 // readLines reads a file of a snapshot, decodes its first line into header and returns the others, whose checksums are
 // verified. count is called once header is decoded, and returns how many lines must follow.
-func readLines(fsys durable.FS, name string, header any, count func() int) ([][]byte, error) {
+// format is the part of header that says whether this version may read the file.
+func readLines(fsys durable.FS, name string, header any, format *journal.Format, count func() int) ([][]byte, error) {
+	base := name
 	name = path.Join(snapshotDir, name)
 	data, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,12 +193,31 @@ func readLines(fsys durable.FS, name string, header any, count func() int) ([][]
 	if err := json.Unmarshal(lines[0], header); err != nil {
 		return nil, &journal.CorruptError{File: name, Line: 1, Detail: err.Error()}
 	}
+	if err := format.Check(name); err != nil {
+		return nil, err
+	}
+	// Again, now that the version is known: a member that this one does not know is refused.
+	if err := decodeLine(base, 1, lines[0], header); err != nil {
+		return nil, err
+	}
 	// Each line has its own checksum; only the count shows that whole lines are missing.
 	if len(lines)-1 != count() {
 		return nil, &journal.CorruptError{File: name,
 			Detail: fmt.Sprintf("it holds %d items, not %d", len(lines)-1, count())}
 	}
 	return lines[1:], nil
+}
+
+// decodeLine decodes a line of a snapshot's file. Errors: *journal.CorruptError, memory.ErrNewerVersion.
+func decodeLine(name string, number int, line []byte, v any) error {
+	err := durable.DecodeLine(line, v)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, memory.ErrNewerVersion):
+		return fmt.Errorf("%s/%s line %d: %w", snapshotDir, name, number, err)
+	}
+	return &journal.CorruptError{File: snapshotDir + "/" + name, Line: number, Detail: err.Error()}
 }
 
 // decodeLines decodes lines in parallel: decoding is most of the time that a start takes.
@@ -210,8 +230,7 @@ func decodeLines[T any](name string, lines [][]byte) ([]*T, error) {
 		wg.Go(func() {
 			for i := w * len(lines) / workers; i < (w+1)*len(lines)/workers; i++ {
 				out[i] = new(T)
-				if err := json.Unmarshal(lines[i], out[i]); err != nil {
-					errs[w] = &journal.CorruptError{File: snapshotDir + "/" + name, Line: i + 2, Detail: err.Error()}
+				if errs[w] = decodeLine(name, i+2, lines[i], out[i]); errs[w] != nil {
 					return
 				}
 			}

@@ -4,7 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // castagnoli is the polynomial of CRC-32C (RFC 3720, appendix B.4), which common processors compute in hardware.
@@ -39,6 +44,55 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	}
 	raw, err := json.Marshal(v)
 	return append(dst, raw...), err
+}
+
+// DecodeLine decodes a line of AppendLine, without its newline, whose checksum was verified, into v. A member that v does
+// not have is a memory.ErrNewerVersion: a newer version wrote it, and what it means must not be ignored.
+func DecodeLine(line []byte, v any) error {
+	d := lineDecoders.Get().(*lineDecoder)
+	d.body, d.end = line[:len(line)-crcTail], "}"
+	err := d.Decode(v)
+	d.body = nil
+	if err == nil {
+		lineDecoders.Put(d) // after an error its buffer may hold a rest
+		return nil
+	}
+	// encoding/json has no type for this error.
+	if what, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return fmt.Errorf("%w: field %s is not known", memory.ErrNewerVersion, what)
+	}
+	return err
+}
+
+// lineDecoder is a strict decoder that reads one line after another, so that its buffer is reused: a start decodes
+// every line of a snapshot. It reads body, and then end, which stands for the checksum that the line had there.
+type lineDecoder struct {
+	*json.Decoder
+
+	body []byte
+	end  string
+}
+
+// lineDecoders holds decoders between lines.
+var lineDecoders = sync.Pool{New: func() any {
+	d := new(lineDecoder)
+	d.Decoder = json.NewDecoder(d)
+	d.DisallowUnknownFields()
+	return d
+}}
+
+// Read is for the Decoder.
+func (d *lineDecoder) Read(p []byte) (n int, err error) {
+	n = copy(p, d.body)
+	d.body = d.body[n:]
+	if len(d.body) == 0 {
+		m := copy(p[n:], d.end)
+		n, d.end = n+m, d.end[m:]
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // ValidLine reports whether line, without its newline, has a correct checksum of AppendLine.

@@ -55,7 +55,7 @@ func storeOf(epoch string) string {
 
 // newHeader is the first line of a segment that starts at operation first.
 func newHeader(store string, first int64) header {
-	return header{Kind: "journal", Version: Version, Store: store, First: first}
+	return header{Kind: "journal", Format: CurrentFormat(), Store: store, First: first}
 }
 
 // headerAt is the first line of the segment that begins at LSN first. The first epoch is omitted, because it is the

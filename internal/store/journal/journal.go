@@ -11,7 +11,7 @@
 //
 // A segment has one JSON object per line, then zeros up to its allocated size:
 //
-//	{"memsidecar":"journal","version":1,"store":"5e1f…","first":1,"crc":"5a1b2c3d"}
+//	{"memsidecar":"journal","version":1,"minor":1,"min_reader":1,"store":"5e1f…","first":1,"crc":"5a1b2c3d"}
 //	{"lsn":1,"group":1,"op":1,"at":"2026-02-21T10:30:00Z",…,"changes":[…],"crc":"…"}
 package journal
 
@@ -27,9 +27,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
-
-// Version is the version of the journal's format. Open refuses a higher one.
-const Version = 1
 
 const (
 	dir           = "journal"
@@ -105,6 +102,8 @@ type Journal struct {
 	synced    int64 // newest durable LSN
 	// lastGroupOffset is where the last group of the last segment begins, 0 when it is the first group. Replay sets it.
 	lastGroupOffset int64
+	// lastFormat is the format of the last segment. Replay sets it.
+	lastFormat Format
 	// syncs counts the groups that were synced.
 	syncs int64
 	bytes int64 // bytes replayed by Open and appended since

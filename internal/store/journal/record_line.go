@@ -2,8 +2,9 @@ package journal
 
 import (
 	"bytes"
-	"encoding/json"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // recordHead is what recovery needs of a record. These fields come first in every line, so that they can be read
@@ -40,10 +41,11 @@ func parseRecordHead(line []byte) (h recordHead, ok bool) {
 // last is the LSN of the operation's last record.
 func (h recordHead) last() int64 { return h.op + max(h.parts, 1) - 1 }
 
-// decodeLine decodes a line whose checksum was verified.
+// decodeLine decodes a line whose checksum was verified. Error: memory.ErrNewerVersion for a member, or a kind of
+// change, that this version does not know.
 func decodeLine(line []byte) (*Record, error) {
 	rec := new(Record)
-	if err := json.Unmarshal(line, rec); err != nil {
+	if err := durable.DecodeLine(line, rec); err != nil {
 		return nil, err
 	}
 	return rec, nil
@@ -51,11 +53,11 @@ func decodeLine(line []byte) (*Record, error) {
 
 // header is the first line of a segment.
 type header struct {
-	Kind    string `json:"memsidecar"`
-	Version int    `json:"version"`
-	Store   string `json:"store"`
-	Epoch   string `json:"epoch,omitempty"` // "" for the first one, which is that of the store
-	First   int64  `json:"first"`
+	Kind string `json:"memsidecar"`
+	Format
+	Store string `json:"store"`
+	Epoch string `json:"epoch,omitempty"` // "" for the first one, which is that of the store
+	First int64  `json:"first"`
 	// Begun is when the epoch began; zero for the first one.
 	Begun time.Time `json:"begun,omitzero"`
 }

@@ -74,10 +74,22 @@ func Open(cfg Config) (*Journal, error) {
 	if err := j.removeUnused(unused); err != nil {
 		return nil, err
 	}
+	empty := j.lastSegment().first == j.next
+	if empty && j.lastFormat.older() {
+		if end, err = j.replaceHeader(); err != nil {
+			return nil, err
+		}
+	}
 	if err := j.openForAppend(end, mark == j.synced); err != nil {
 		return nil, err
 	}
 	j.openHighWater()
+	if !empty && j.lastFormat.older() {
+		// On a full disk the segment goes on: records that an older program does not know stop it at their line.
+		if err := j.Roll(); err != nil && !errors.Is(err, memory.ErrDiskFull) {
+			return nil, errors.Join(err, j.Abandon())
+		}
+	}
 	return j, nil
 }
 
@@ -174,7 +186,7 @@ func (j *Journal) replay(cfg Config, floor Proof) (end int64, err error) {
 			return 0, &CorruptError{File: s.name, Line: 1,
 				Detail: fmt.Sprintf("it belongs to store %s, not to %s", h.Store, j.origin)}
 		}
-		j.epoch, j.epochStart = cmp.Or(h.Epoch, h.Store), h.Begun
+		j.epoch, j.epochStart, j.lastFormat = cmp.Or(h.Epoch, h.Store), h.Begun, h.Format
 		if i > from && s.first != j.next {
 			return 0, &CorruptError{File: s.name,
 				Detail: fmt.Sprintf("it starts at %d; the segment before ends at %d", s.first, j.next-1)}
@@ -219,6 +231,9 @@ func (j *Journal) replaySegment(cfg Config, s segment, data []byte, at int64, fl
 			continue
 		}
 		rec, err := decodeLine(raw)
+		if errors.Is(err, memory.ErrNewerVersion) {
+			return 0, fmt.Errorf("%s line %d: %w", s.name, line, err)
+		}
 		if err != nil {
 			return 0, &CorruptError{File: s.name, Line: line, Detail: "its CRC is right but it does not decode: " +
 				err.Error()}
@@ -339,6 +354,16 @@ func (j *Journal) truncateTail(s segment, data []byte, at int64) error {
 		"bytes", len(torn),
 		"copy", name)
 	return nil
+}
+
+// replaceHeader gives the last segment, which has no records, a header of the present format. It returns the header's
+// length. Durable on return.
+func (j *Journal) replaceHeader() (end int64, err error) {
+	line, err := durable.AppendLine(nil, j.headerAt(j.next))
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(line)), writeFile(j.fs, j.lastSegment().name, line)
 }
 
 // openForAppend opens the last segment for writing behind offset end. clean says that the journal was closed at this

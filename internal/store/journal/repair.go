@@ -167,7 +167,10 @@ func (r *repairer) rewrite(s segment, next, reached int64) error {
 	if err := Quarantine(r.fs, s.name, r.now); err != nil {
 		return err
 	}
-	good := wholeOperations(data, s.first, r.store)
+	good, err := wholeOperations(data, s.first, r.store)
+	if err != nil {
+		return fmt.Errorf("repair %s: %w", s.name, err)
+	}
 	last := max(reached, s.first-1)
 	for lsn := range good {
 		last = max(last, lsn)
@@ -194,8 +197,8 @@ func (r *repairer) write(s segment, h header, last int64, good map[int64][]byte,
 }
 
 // wholeOperations returns the good lines of data by LSN, without those of other stores and those of incomplete
-// operations.
-func wholeOperations(data []byte, first int64, store string) map[int64][]byte {
+// operations. Error: memory.ErrNewerVersion; a record that this version does not know must not become a placeholder.
+func wholeOperations(data []byte, first int64, store string) (map[int64][]byte, error) {
 	lines := map[int64][]byte{}
 	// So many records fit into the file. A higher number is forged or damaged, and would need as many placeholders.
 	most := first + int64(len(data)/minLineLength)
@@ -205,7 +208,11 @@ func wholeOperations(data []byte, first int64, store string) map[int64][]byte {
 			continue
 		}
 		if h, ok := parseRecordHead(piece); ok && h.lsn >= first && h.lsn <= most {
-			if rec, err := decodeLine(piece); err == nil && storeOf(rec.Origin) == store {
+			rec, err := decodeLine(piece)
+			if errors.Is(err, memory.ErrNewerVersion) {
+				return nil, err
+			}
+			if err == nil && storeOf(rec.Origin) == store {
 				lines[h.lsn] = piece
 			}
 		}
@@ -219,7 +226,7 @@ func wholeOperations(data []byte, first int64, store string) map[int64][]byte {
 			}
 		}
 	}
-	return lines
+	return lines, nil
 }
 
 // findStoreID returns the store's identity from the first readable header, else from the first good record.

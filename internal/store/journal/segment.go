@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -158,9 +157,11 @@ func readSegment(fsys durable.FS, s segment) (data []byte, headerLen int, h head
 	if err := json.Unmarshal(data[:end], &h); err != nil || h.Kind != "journal" || h.First != s.first {
 		return data, 0, header{}, &CorruptError{File: s.name, Line: 1, Detail: "its header is not that of this segment"}
 	}
-	if h.Version > Version {
-		return data, 0, header{}, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", s.name, h.Version,
-			Version, memory.ErrNewerVersion)
+	if err := h.Check(s.name); err != nil {
+		return data, 0, header{}, err
+	}
+	if err := durable.DecodeLine(data[:end], new(header)); err != nil {
+		return data, 0, header{}, fmt.Errorf("%s line 1: %w", s.name, err)
 	}
 	return data, end + 1, h, nil
 }
