@@ -16,8 +16,11 @@ import (
 // the other two are removed without a trace. found counts secrets and private passages. Text is idempotent, and takes
 // time linear in len(s).
 func Text(s string) (clean string, found int) {
-	s, found = strip(s)
 	low := lower(s)
+	if hasTag(low) {
+		s, found = strip(s)
+		low = lower(s)
+	}
 	for i := range shapes {
 		p := &shapes[i]
 		if !p.hinted(low) {

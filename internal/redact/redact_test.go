@@ -1,6 +1,8 @@
 package redact_test
 
 import (
+	"encoding/json"
+	"html"
 	"strings"
 	"testing"
 
@@ -145,6 +147,16 @@ func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 		{"recall holding a foreign end", open + ` x </memsidecar-recall id="n2"> y ` + end + "z", "z", 0},
 		{"recall escaped", esc.Replace(open + "x" + end + "z"), "z", 0},
 		{"two blocks", open + "x" + end + "mid" + open + "y" + end, "mid", 0},
+		{"html in json", `{"a":"\u0026lt;memsidecar-recall id=\u0026quot;n1\u0026quot;\u0026gt;x\u0026lt;/memsidecar-recall ` +
+			`id=\u0026quot;n1\u0026quot;\u0026gt;b"}`, `{"a":"b"}`, 0},
+		{"quoted", "> " + open + "\n> - old\n> " + end + "\n> rest", "> \n> rest", 0},
+		{"cut before its end", "q " + open + " old </memsidecar-rec", "q ", 0},
+		{"cut within its tag", `q <memsidecar-recall id="n`, "q ", 0},
+		{"cut within its escaped tag", `q &lt;memsidecar-recall id=&quot;n`, "q ", 0},
+		{"its beginning cut off", "- old\n" + end + "\nrest", "\nrest", 0},
+		{"its name alone", "what <memsidecar-recall> means", "what ", 0},
+		{"talk of it", "what does memsidecar-recall mean? a > b", "what does memsidecar-recall mean? a > b", 0},
+		{"private, escaped", "a &lt;private&gt;x&lt;/private&gt; b", "a  b", 1},
 		{"other tags", "<p>privately <private-x>y</p> a > b", "<p>privately <private-x>y</p> a > b", 0},
 		{"stray end", "a</private>b", "a</private>b", 0},
 	} {
@@ -154,6 +166,44 @@ func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 				t.Errorf("got %q (%d), want %q (%d)", got, n, tt.want, tt.found)
 			}
 		})
+	}
+}
+
+// TestRecallBlockInAnyEscaping: whatever hosts make of a block on its way into the record, nothing of it stays.
+func TestRecallBlockInAnyEscaping(t *testing.T) {
+	open, end := redact.Fence("0a1b2c3d4e5f6a7b")
+	const canary = "CANARY"
+	block := open + "\n- [facts] \"" + canary + "\" & <b> it's </b> (today)\n" + end
+	escapers := map[string]func(string) string{
+		"json": func(s string) string { b, _ := json.Marshal(s); return string(b) },
+		"json without html": func(s string) string {
+			return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "/", `\/`).Replace(s)
+		},
+		"html": html.EscapeString,
+		"html in numbers": func(s string) string {
+			return strings.NewReplacer("&", "&#38;", "<", "&#x3C;", ">", "&#62;").Replace(s)
+		},
+		"quote":    func(s string) string { return "> " + strings.ReplaceAll(s, "\n", "\n> ") },
+		"indent":   func(s string) string { return "\t" + strings.ReplaceAll(s, "\n", "\n\t") },
+		"one line": func(s string) string { return strings.Join(strings.Fields(s), " ") },
+		"as it is": func(s string) string { return s },
+	}
+	for outer, f := range escapers {
+		for inner, g := range escapers {
+			for third, h := range escapers {
+				in := f(g(h("before " + block + " after")))
+				got, _ := redact.Text(in)
+				if strings.Contains(got, canary) || !strings.Contains(got, "before") || !strings.Contains(got, "after") {
+					t.Errorf("%s of %s of %s: %q becomes %q", outer, inner, third, in, got)
+				}
+				at := strings.Index(in, canary)
+				for _, part := range []string{in[:at+len(canary)+5], in[at-3:]} { // cut by the host
+					if got, _ := redact.Text(part); strings.Contains(got, canary) {
+						t.Errorf("%s of %s of %s: %q becomes %q", outer, inner, third, part, got)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -7,7 +7,9 @@ import "strings"
 const (
 	recallTag  = "memsidecar-recall"
 	privateTag = "private"
-	maxTag     = 256 // maximum length of a tag in bytes; anything longer is text
+	maxTag     = 512 // maximum length of a tag in bytes, escapes included; anything longer is text
+	// as much of a tag's name as must be there for a tag that a host cut off at the end of a text
+	cutTag = "memsidecar-"
 )
 
 // Fence returns the opening and closing line of an injected block. The nonce must be unpredictable for the authors of
@@ -16,80 +18,155 @@ func Fence(nonce string) (open, end string) {
 	return `<` + recallTag + ` id="` + nonce + `">`, `</` + recallTag + ` id="` + nonce + `">`
 }
 
-// strip removes private passages and recall blocks, terminated or not, and counts the private passages. A tag also
-// counts when a removal joins its two halves. Angle brackets may be JSON escapes (\u003c), quotes may be escaped.
+// hasTag reports whether a text, in lower case, can hold anything that strip removes.
+func hasTag(low string) bool {
+	return strings.Contains(low, privateTag) || strings.Contains(low, cutTag)
+}
+
+// strip removes private passages and recall blocks, and counts the private passages. A tag also counts when a removal
+// joins its two halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or
+// HTML do it, more than once, lines may be quoted, and the beginning or the end may be cut off. So a block without an
+// end reaches to the end of the text, and one of which only the end is left to its beginning.
 func strip(s string) (string, int) {
-	if !strings.ContainsRune(s, '>') && !strings.Contains(s, `\u003`) {
-		return s, 0
-	}
 	out, found := make([]byte, 0, len(s)), 0
 	for len(s) > 0 {
-		n := nextClose(s)
-		out, s = append(out, s[:n]...), s[n:]
-		start, name, id := openTag(out)
-		switch name {
-		case privateTag:
+		at, n := nextClose(s)
+		out, s = append(out, s[:at]...), s[at:]
+		tag, start := openTag(out)
+		closing := s[:n]
+		s = s[n:]
+		switch name, id := nameOf(tag); {
+		case n == 0: // the end of the text, perhaps within a tag
+			if start >= 0 && strings.HasPrefix(strings.TrimLeft(name, "/"), cutTag) &&
+				strings.HasPrefix(recallTag, strings.TrimLeft(name, "/")) {
+				out = out[:start]
+			}
+		case start >= 0 && name == privateTag:
 			out, s = out[:start], afterPrivateEnd(s)
 			found++
-		case recallTag:
+		case start >= 0 && name == recallTag:
 			out, s = out[:start], afterRecallEnd(s, id)
+		case start >= 0 && name == "/"+recallTag && id != "":
+			out = out[:0]
+		default:
+			out = append(out, closing...)
 		}
 	}
 	return string(out), found
 }
 
-// nextClose returns the offset behind the next closing bracket, or the length of s.
-func nextClose(s string) int {
+// nextClose returns where the next closing bracket begins and how long it is; the length of s and 0 without one.
+func nextClose(s string) (at, n int) {
 	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '>':
-			return i + 1
-		case s[i] == '\\' && isEscape(s[i:], 'e'):
-			return i + escapeLen
+		switch s[i] {
+		case '>', '&':
+			if kind, n := bracket(s[i:]); kind == '>' {
+				return i, n
+			}
+		case '\\':
+			if kind, n := bracket(s[i:]); kind == '>' {
+				return i, n
+			}
+			for i+1 < len(s) && s[i+1] == '\\' {
+				i++ // the same bracket again
+			}
 		}
 	}
-	return len(s)
+	return len(s), 0
 }
 
-// escapeLen is the length of a JSON escape in bytes.
-const escapeLen = len(`\u003c`)
-
-// isEscape reports whether s starts with the JSON escape \u003c or \u003e, in any case.
-func isEscape(s string, last byte) bool {
-	return len(s) >= escapeLen && s[:escapeLen-1] == `\u003` && s[escapeLen-1]|0x20 == last
+// bracket reads the angle bracket at the beginning of s, plain or escaped: \u003c and &lt;, and escapes of those.
+// kind is '<' or '>', else 0.
+func bracket(s string) (kind byte, n int) {
+	switch {
+	case s == "":
+		return 0, 0
+	case s[0] == '<' || s[0] == '>':
+		return s[0], 1
+	case s[0] == '\\':
+		rest := strings.TrimLeft(s, `\`)
+		n = len(s) - len(rest)
+		switch low := lower(rest[:min(len(rest), 5)]); low {
+		case "u003c":
+			return '<', n + len(low)
+		case "u003e":
+			return '>', n + len(low)
+		case "u0026":
+			kind, of := entity(rest[len(low):])
+			return kind, n + len(low) + of
+		}
+	case s[0] == '&':
+		kind, n = entity(s[1:])
+		return kind, n + 1
+	}
+	return 0, 0
 }
 
-// openTag parses the tag at the end of out. name is "" when it is neither private nor recall.
-func openTag(out []byte) (start int, name, id string) {
-	tail := string(out[max(0, len(out)-maxTag):])
-	text, at := tag(tail)
-	word, rest := cutSpace(text)
-	for _, name := range []string{privateTag, recallTag} {
-		if strings.EqualFold(word, name) {
-			return len(out) - len(tail) + at, name, attribute(rest)
+// entities are the names of the brackets behind an ampersand.
+var entities = []struct {
+	name string
+	kind byte
+}{{"lt;", '<'}, {"gt;", '>'}, {"#60;", '<'}, {"#62;", '>'}, {"#x3c;", '<'}, {"#x3e;", '>'}}
+
+// entity reads an HTML entity without its ampersand, which may be escaped itself, any number of times.
+func entity(s string) (kind byte, n int) {
+	rest := behindAmpersands(s)
+	low := lower(rest[:min(len(rest), 5)])
+	for _, e := range entities {
+		if strings.HasPrefix(low, e.name) {
+			return e.kind, len(s) - len(rest) + len(e.name)
 		}
 	}
-	return 0, "", ""
+	return 0, 0
 }
 
-// tag returns the text between the brackets of the tag at the end of s, and the offset of the tag; "" without a tag.
-func tag(s string) (text string, at int) {
-	s = s[max(0, len(s)-maxTag):]
-	if n := len(s) - escapeLen; n >= 0 && isEscape(s[n:], 'e') {
-		s = s[:n]
-	} else if body, ok := strings.CutSuffix(s, ">"); ok {
-		s = body
-	} else {
-		return "", 0
+// behindAmpersands returns s without what escapes of its leading ampersand have put there.
+func behindAmpersands(s string) string {
+	for n := 1; n > 0; {
+		n = 0
+		for _, name := range []string{"amp;", "#38;", "#x26;", "#X26;"} {
+			if strings.HasPrefix(s, name) {
+				n = len(name)
+				break
+			}
+		}
+		s = s[n:]
 	}
-	at, width := strings.LastIndexByte(s, '<'), 1
-	if i := strings.LastIndex(s, `\u003`); i > at && isEscape(s[i:], 'c') {
-		at, width = i, escapeLen
+	return s
+}
+
+// openTag returns the text behind the last opening bracket of out and where the bracket begins; start is -1 when there
+// is none, or a closing one behind it.
+func openTag(out []byte) (tag string, start int) {
+	from := max(0, len(out)-maxTag)
+	tail := string(out[from:])
+	for i := len(tail) - 1; i >= 0; i-- {
+		switch c := tail[i]; c {
+		case '>':
+			return "", -1
+		case '<', '\\', '&':
+			if c == '\\' && i+1 < len(tail) && tail[i+1] == '\\' {
+				continue // looked at from the last of them on
+			}
+			kind, n := bracket(tail[i:])
+			if kind == '>' {
+				return "", -1
+			}
+			for kind == '<' && i > 0 && tail[i] == '\\' && tail[i-1] == '\\' {
+				i, n = i-1, n+1
+			}
+			if kind == '<' {
+				return tail[i+n:], from + i
+			}
+		}
 	}
-	if at < 0 {
-		return "", 0
-	}
-	return s[at+width:], at
+	return "", -1
+}
+
+// nameOf splits the text of a tag into its name, in lower case, and the value of its id.
+func nameOf(tag string) (name, id string) {
+	name, rest := cutSpace(tag)
+	return lower(strings.ReplaceAll(name, `\`, "")), attribute(rest)
 }
 
 // cutSpace splits s at the first white space.
@@ -103,21 +180,45 @@ func cutSpace(s string) (word, rest string) {
 // attribute returns the value of id="…"; its quotes may be escaped.
 func attribute(s string) string {
 	_, s, _ = strings.Cut(s, "id=")
-	return strings.Trim(s, "\\\"' \t\r\n/")
+	for s != "" {
+		s = strings.TrimLeft(s, "\\\"' \t\r\n")
+		if !strings.HasPrefix(s, "&") && !strings.HasPrefix(s, "u0022") && !strings.HasPrefix(s, "u0026") {
+			break
+		}
+		if s[0] == 'u' {
+			s = s[len("u0022"):]
+		}
+		s = behindAmpersands(strings.TrimPrefix(s, "&"))
+		for _, quote := range []string{"quot;", "#34;", "#39;", "apos;", "#x22;", "#x27;"} {
+			s = strings.TrimPrefix(s, quote)
+		}
+	}
+	if i := strings.IndexAny(s, "\\\"'& \t\r\n/"); i >= 0 {
+		s = s[:i]
+	}
+	return s
+}
+
+// nextTag returns the next tag of s, "" at the end of s, and the text behind it.
+func nextTag(s string) (tag, rest string) {
+	at, n := nextClose(s)
+	tag, start := openTag([]byte(s[max(0, at-maxTag):at]))
+	if start < 0 {
+		tag = ""
+	}
+	return tag, s[at+n:]
 }
 
 // afterPrivateEnd returns the text behind the matching end of a private passage. An unterminated passage extends to
 // the end of s: losing text is safer than storing it.
 func afterPrivateEnd(s string) string {
 	for depth := 1; depth > 0 && s != ""; {
-		n := nextClose(s)
-		text, _ := tag(s[:n])
-		s = s[n:]
-		word, _ := cutSpace(text)
-		switch {
-		case strings.EqualFold(word, privateTag):
+		var tag string
+		tag, s = nextTag(s)
+		switch name, _ := nameOf(tag); name {
+		case privateTag:
 			depth++
-		case strings.EqualFold(word, "/"+privateTag):
+		case "/" + privateTag:
 			depth--
 		}
 	}
@@ -128,11 +229,9 @@ func afterPrivateEnd(s string) string {
 // terminated.
 func afterRecallEnd(s, id string) string {
 	for s != "" {
-		n := nextClose(s)
-		text, _ := tag(s[:n])
-		s = s[n:]
-		word, rest := cutSpace(text)
-		if strings.EqualFold(word, "/"+recallTag) && attribute(rest) == id {
+		var tag string
+		tag, s = nextTag(s)
+		if name, of := nameOf(tag); name == "/"+recallTag && of == id {
 			return s
 		}
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // Action identifies what a tool call asks for, at three levels of detail, so that later calls can be compared with
 // it. The zero value matches nothing.
 type Action struct {
-	tool string
+	tool string // canonical, so that an action is the same in every host
 	// hash of tool and arguments without white space, long ids and temporary directories
 	digest string
 	// as in a Signature: also without numbers, directories and URL queries
@@ -26,15 +27,16 @@ type Action struct {
 	shape string
 }
 
-// ActionOf returns the action of a call. The result of the call and secrets in its arguments do not matter.
+// ActionOf returns the action of a call. The result of the call, secrets in its arguments, and the names that its host
+// has for the tool and the arguments do not matter.
 func ActionOf(tc *memory.ToolCall) Action {
-	tool := truncate(strings.TrimSpace(tc.Name), 60)
+	tool := truncate(toolcall.Canonical(tc.Name), 60)
 	args, _ := redact.Text(tc.Arguments)
-	sum := sha256.Sum256([]byte(tool + "\x00" + exactArguments(args)))
+	named, plain := toolcall.Arguments(tc.Name, args)
+	sum := sha256.Sum256([]byte(tool + "\x00" + exactArguments(named, plain)))
 	return Action{
-		tool: tool, digest: hex.EncodeToString(sum[:6]), normal: tool + "(" +
-			truncateHashed(normalArguments(args), 100) +
-			")", shape: shapeOf(args),
+		tool: tool, digest: hex.EncodeToString(sum[:6]),
+		normal: tool + "(" + truncateHashed(normalArguments(named, plain), 100) + ")", shape: shapeOf(named, plain),
 	}
 }
 
@@ -42,14 +44,13 @@ func ActionOf(tc *memory.ToolCall) Action {
 var temporary = lazyregexp.New(`(?:/private)?/(?:tmp|var/folders)/[^\s"'/]+`)
 
 // exactArguments normalises arguments only where they differ between identical runs.
-func exactArguments(args string) string {
-	var object map[string]any
-	if json.Unmarshal([]byte(args), &object) != nil {
-		return exactValue(args)
+func exactArguments(named map[string]any, plain string) string {
+	if named == nil {
+		return exactValue(plain)
 	}
 	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(object)) {
-		b.WriteString(k + "=" + exactValue(flattenValue(object[k])) + "\x00")
+	for _, k := range slices.Sorted(maps.Keys(named)) {
+		b.WriteString(k + "=" + exactValue(flattenValue(named[k])) + "\x00")
 	}
 	return b.String()
 }
@@ -85,17 +86,10 @@ var (
 )
 
 // shapeOf returns the program with its subcommand, or the server of a URL; "" for compound commands and anything else.
-func shapeOf(args string) string {
-	what := args
-	var object map[string]any
-	if json.Unmarshal([]byte(args), &object) == nil {
-		what = ""
-		for _, k := range informativeArguments {
-			if v, ok := object[k].(string); ok && v != "" {
-				what = v
-				break
-			}
-		}
+func shapeOf(named map[string]any, plain string) string {
+	what := plain
+	if named != nil {
+		what = informative(named)
 	}
 	if what = strings.TrimSpace(what); what == "" || len(what) > 2000 {
 		return ""

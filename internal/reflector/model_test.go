@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -396,6 +397,9 @@ func TestLessons(t *testing.T) {
 			b.model(says(tt.reply))
 			b.reflect("s1")
 			got := b.store.Space("p").Memories()
+			if tt.name == "unknown failure" { // that of the rules stays beside the lesson
+				got = slices.DeleteFunc(got, func(m *memory.Memory) bool { return m.Context.Tool != "" })
+			}
 			if len(got) != 1 || !strings.Contains(got[0].Content, tt.want[0]) || got[0].Category != memory.Procedural ||
 				got[0].Source != memory.SourceReflection {
 				t.Fatalf("%+v", got)

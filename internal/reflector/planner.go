@@ -136,7 +136,7 @@ func (r *planner) addFinding(m *memory.Message, s *sentence, f finding, call, an
 		about := ""
 		switch {
 		case call != nil && (answer == nil || call.Seq > answer.Seq || call.Seq+1 == answer.Seq):
-			about = call.Tool.Name + withPrefix(" ", readableArguments(call.Tool.Arguments))
+			about = call.Tool.Name + withPrefix(" ", readableArguments(call.Tool))
 			item.Memory.Context.Tool = call.Tool.Name
 		case answer != nil:
 			about = firstLine(answer.Content, 160)
@@ -188,10 +188,12 @@ func (r *planner) decide(item guard.Item) guard.Item {
 	return guard.Decide(item, r.in.Similar(item.Memory.Content))
 }
 
-// addFailures logs tool failures, and adds a rule for those that are repeated or have a clear fix.
+// addFailures logs tool failures, and adds a rule for each kind of them: a weak one for what was seen once, unless the
+// same call worked later in the session. Failing tests are normal work, not a lesson.
 func (r *planner) addFailures() {
 	failed := failures(r.in.Messages)
 	failed = failed[:min(len(failed), maxFailures)]
+	firstRules := 0
 	for _, f := range failed {
 		r.logFailure(f)
 		if known := r.in.Rules[f.signature]; known != nil {
@@ -203,8 +205,12 @@ func (r *planner) addFailures() {
 			continue
 		}
 		seen := r.in.Failures[f.signature] + f.count
-		if f.class == classTests || seen < 2 && f.fix == nil { // failing tests are normal work, not a lesson
+		once := seen < 2 && f.fix == nil
+		if f.class == classTests || once && (f.passed || firstRules == maxFirstRules) {
 			continue
+		}
+		if once {
+			firstRules++
 		}
 		r.plan.Items = append(r.plan.Items, r.ruleOf(f, seen))
 		r.kinds[f.signature] = f.kind()
@@ -214,11 +220,11 @@ func (r *planner) addFailures() {
 // logFailure adds a tool_failure entry with the failure's signature, kind and count.
 func (r *planner) logFailure(f *failure) {
 	tc, at := f.message.Tool, r.day(f.message)
-	content := fmt.Sprintf("%s failed: %s", tc.Name, cmp.Or(firstLine(tc.Error, 200), f.class))
+	content := fmt.Sprintf("%s failed: %s", tc.Name, cmp.Or(errorDetail(tc), f.class))
 	if r.chinese {
-		content = fmt.Sprintf("%s 失败：%s", tc.Name, cmp.Or(firstLine(tc.Error, 200), f.class))
+		content = fmt.Sprintf("%s 失败：%s", tc.Name, cmp.Or(errorDetail(tc), f.class))
 	}
-	if args := readableArguments(tc.Arguments); args != "" {
+	if args := lastingArguments(tc); args != "" {
 		content += " [" + args + "]"
 	}
 	extra := map[string]json.RawMessage{extraSignature: mustMarshal(f.signature), extraCount: mustMarshal(f.count)}
@@ -296,7 +302,11 @@ func (r *planner) summaryText() string {
 		return fmt.Sprintf("会话 %d 轮", turns) + withPrefix("；首个请求：", request) +
 			withPrefix("；工具：", strings.Join(tools, "、"))
 	}
-	return fmt.Sprintf("Session of %d user turns", turns) + withPrefix("; first request: ", request) +
+	turnWord := "turns"
+	if turns == 1 {
+		turnWord = "turn"
+	}
+	return fmt.Sprintf("Session of %d user %s", turns, turnWord) + withPrefix("; first request: ", request) +
 		withPrefix("; tools: ", strings.Join(tools, ", "))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -26,6 +27,8 @@ type Hints interface {
 }
 
 const (
+	// salience of a rule about what failed once
+	firstSalience = 0.6
 	// increase of a rule's salience when another action worked after a hint
 	hintHelped = 0.05
 	// decrease when the same action failed again, or worked
@@ -36,6 +39,7 @@ const (
 
 // Reasons of changed rules, besides TOOL_FAILED_AGAIN and TOOL_FIXED.
 const (
+	reasonFailed          = "TOOL_FAILED"
 	reasonHintHelped      = "HINT_HELPED"
 	reasonHintFailedAgain = "HINT_FAILED_AGAIN"
 	reasonHintOutdated    = "HINT_OUTDATED"
@@ -55,11 +59,11 @@ func knowledgeOfFailure(f *failure) Knowledge {
 func workedInstead(f *failure) string {
 	switch {
 	case f.fix != nil:
-		return readableArguments(f.fix.Arguments)
+		return lastingArguments(f.fix)
 	case f.remedy != nil && f.remedy.Name != f.message.Tool.Name:
-		return strings.TrimSpace(f.remedy.Name + " " + readableArguments(f.remedy.Arguments))
+		return strings.TrimSpace(f.remedy.Name + " " + lastingArguments(f.remedy))
 	case f.remedy != nil:
-		return readableArguments(f.remedy.Arguments)
+		return lastingArguments(f.remedy)
 	}
 	return ""
 }
@@ -69,12 +73,12 @@ func (f *failure) kind() string { return kindKey(ActionOf(f.message.Tool), f.cla
 
 // findAlternativeTool returns a successful call of another tool with the same main argument.
 func findAlternativeTool(failed *memory.ToolCall, next []*memory.Message) *memory.ToolCall {
-	what := readableArguments(failed.Arguments)
+	what := readableArguments(failed)
 	if len(what) < 8 {
 		return nil
 	}
 	for _, m := range next {
-		if m.Tool.Name != failed.Name && failureClass(m.Tool) == "" && readableArguments(m.Tool.Arguments) == what {
+		if m.Tool.Name != failed.Name && failureClass(m.Tool) == "" && readableArguments(m.Tool) == what {
 			return m.Tool
 		}
 	}
@@ -93,8 +97,8 @@ func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 		if x := item.Memory.Context; x != nil && r.kinds[x.Signature] == kind {
 			k := KnowledgeOf(&item.Memory)
 			if x.Signature != f.signature && !k.General {
-				item.Memory.Content, k.General = r.widenedText(item.Memory.Content, k.Shape), true
-				item.Reason = reasonFailsInGeneral
+				item.Memory.Content, k.General = r.widenedText(repeatedText(item.Memory.Content, x), k.Shape), true
+				item.Reason, item.Memory.Salience = reasonFailsInGeneral, max(item.Memory.Salience, 0.8)
 			}
 			r.extend(item, k, f, r.counted[x.Signature])
 			return true
@@ -105,7 +109,7 @@ func (r *planner) generalizeFailure(f *failure, all []*failure) bool {
 		item := &r.plan.Items[len(r.plan.Items)-1]
 		if k := KnowledgeOf(&item.Memory); !k.General {
 			k.General = true
-			item.Memory.Content, item.Reason = r.widenedText(known.Content, k.Shape), reasonFailsInGeneral
+			item.Memory.Content, item.Reason = r.widenedText(item.Memory.Content, k.Shape), reasonFailsInGeneral
 			item.Memory.StructuredData = k.mergeInto(item.Memory.StructuredData)
 		}
 		r.kinds[known.Context.Signature] = kind
@@ -156,7 +160,7 @@ func (r *planner) widenedText(content, shape string) string {
 func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 	tc := f.message.Tool
 	item := guard.Item{Action: guard.Add, Reason: "TOOL_FAILED_AGAIN", Memory: memory.Memory{
-		Category: memory.Procedural, Content: ruleText(f, r.chinese), Salience: 0.8, Source: memory.SourceReflection,
+		Category: memory.Procedural, Content: ruleText(f, seen, r.chinese), Salience: 0.8, Source: memory.SourceReflection,
 		Confidence: 1,
 		Context: &memory.Context{Tool: truncate(tc.Name, memory.MaxTitle), ErrorType: f.class,
 			LearnedFrom: learnedFrom(r.in.Session),
@@ -164,11 +168,11 @@ func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 		Evidence:       []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}},
 		StructuredData: knowledgeOfFailure(f).mergeInto(nil),
 	}}
+	if seen < 2 {
+		item.Reason, item.Memory.Salience, item.Memory.Confidence = reasonFailed, firstSalience, 0.8
+	}
 	if f.fix != nil {
 		item.Reason = "TOOL_FIXED"
-		if seen < 2 {
-			item.Memory.Salience, item.Memory.Confidence = 0.6, 0.8
-		}
 	}
 	return item
 }
@@ -186,7 +190,8 @@ func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 	}
 	item := guard.Item{
 		Action: guard.Update, Target: known.ID, TargetRevision: known.Revision, Reason: "TOOL_FAILED_AGAIN",
-		Memory: memory.Memory{Content: known.Content, Salience: max(known.Salience, 0.8), Context: &x,
+		Memory: memory.Memory{Content: repeatedText(known.Content, known.Context), Salience: max(known.Salience, 0.8),
+			Context:  &x,
 			Evidence: []memory.Evidence{{Log: formatDate(r.day(f.message)), Session: r.in.Session}}},
 	}
 	if k.Failed > 0 { // a rule that lost salience because it did not help must not regain it through more failures
@@ -194,11 +199,11 @@ func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 	}
 	if worked := workedInstead(f); k.Worked == "" && worked != "" && !strings.Contains(known.Content, worked) {
 		k.Worked, item.Reason = worked, "TOOL_FIXED"
-		text := ". What worked: "
+		text := whatWorked
 		if r.chinese {
-			text = "。可行的做法："
+			text = whatWorkedZh
 		}
-		item.Memory.Content = strings.TrimRight(known.Content, " .。") + text + worked
+		item.Memory.Content = strings.TrimRight(item.Memory.Content, " .。") + text + worked
 	}
 	item.Memory.StructuredData = k.mergeInto(known.StructuredData)
 	r.plan.Items = append(r.plan.Items, item)
@@ -251,7 +256,7 @@ func (r *planner) addHintFeedback() {
 func (r *planner) firstCallAfter(rule *memory.Memory, from time.Time) *memory.ToolCall {
 	var first *memory.Message
 	for _, m := range r.in.Messages {
-		if m.Tool == nil || !strings.EqualFold(m.Tool.Name, rule.Context.Tool) {
+		if m.Tool == nil || toolcall.Canonical(m.Tool.Name) != toolcall.Canonical(rule.Context.Tool) {
 			continue
 		}
 		at, about := r.day(m), ActionOf(m.Tool).Matches(rule)

@@ -46,7 +46,15 @@ func TestFailuresOfAKind(t *testing.T) {
 	npm := func(pkg string) *memory.ToolCall {
 		return call("terminal", `{"command":"npm install `+pkg+`"}`, "", "npm ERR! 401 Unauthorized")
 	}
-	kind := map[string]int64{"fetch_url(https://a.example/*)*dynamic_content": 1}
+	once := func(page string) string {
+		return "ADD TOOL_FAILED: The tool fetch_url failed (dynamic_content) for: https://a.example/" + page +
+			". The page is rendered by scripts; use a browser or another source"
+	}
+	noFile := func(name string) string {
+		return "ADD TOOL_FAILED: The tool read_file failed (not_found) for: /a/" + name + ".txt; error: no such file or " +
+			"directory. The target does not exist; check the name or path first"
+	}
+	kind := map[string]int64{"fetch(https://a.example/*)*dynamic_content": 1}
 	for _, tt := range []struct {
 		name     string
 		messages []*memory.Message
@@ -58,14 +66,18 @@ func TestFailuresOfAKind(t *testing.T) {
 			2},
 		{"three pages, one twice", calls("go", fetch("one"), fetch("one"), fetch("two"), fetch("three")), nil,
 			[]string{"ADD TOOL_FAILS_IN_GENERAL: " + general}, 4},
-		{"one page", calls("go", fetch("one")), nil, nil, 0},
+		{"one page", calls("go", fetch("one")), nil, []string{once("one")}, 1},
 		{"one page, another before", calls("go", fetch("one")), kind, []string{"ADD TOOL_FAILS_IN_GENERAL: " + general},
 			2},
 		{"two sites", calls("go", fetch("one"),
-			call("fetch_url", `{"url":"https://b.example/one"}`, `<div id="root"></div>`, "")), nil, nil, 0},
+			call("fetch_url", `{"url":"https://b.example/one"}`, `<div id="root"></div>`, "")), nil,
+			[]string{once("one"), strings.ReplaceAll(once("one"), "a.example", "b.example")}, 1},
 		{"two ends of one site", calls("go", fetch("one"),
-			call("fetch_url", `{"url":"https://a.example/two"}`, "", "HTTP 404")), nil, nil, 0},
-		{"two files that do not exist", calls("go", missing("/a/one.txt"), missing("/a/two.txt")), nil, nil, 0},
+			call("fetch_url", `{"url":"https://a.example/two"}`, "", "HTTP 404")), nil,
+			[]string{once("one"), "ADD TOOL_FAILED: The tool fetch_url failed (not_found) for: https://a.example/two; " +
+				"error: HTTP 404. The target does not exist; check the name or path first"}, 1},
+		{"two files that do not exist", calls("go", missing("/a/one.txt"), missing("/a/two.txt")), nil,
+			[]string{noFile("one"), noFile("two")}, 1},
 		{"in chinese", calls("请安装这两个包", npm("left"), npm("right")), nil,
 			[]string{"ADD TOOL_FAILS_IN_GENERAL: 工具 terminal 多次失败（auth）：npm install left，错误：npm ERR! 401 " +
 				"Unauthorized。需要有效凭据，请先向用户确认权限。npm install * 都会这样失败"}, 2},
@@ -83,7 +95,7 @@ func TestFailuresOfAKind(t *testing.T) {
 	t.Run("a known rule is widened, once", func(t *testing.T) {
 		known := ruleAbout("It needs a browser", 2, fetch("one"))
 		in := reflector.Input{Session: "s1", Messages: calls("go", fetch("two")),
-			Rules: map[string]*memory.Memory{"fetch_url(https://a.example/*)*dynamic_content": known}}
+			Rules: map[string]*memory.Memory{"fetch(https://a.example/*)*dynamic_content": known}}
 		p := reflector.Reflect(in)
 		want := []string{"UPDATE TOOL_FAILS_IN_GENERAL: It needs a browser. It fails like this for " +
 			"https://a.example/* in general"}
@@ -93,7 +105,7 @@ func TestFailuresOfAKind(t *testing.T) {
 		}
 		wide := p.Items[0].Memory.Clone()
 		wide.ID, wide.Revision, wide.Category = "m1", 6, memory.Procedural
-		in.Rules, in.Messages = map[string]*memory.Memory{"fetch_url(https://a.example/*)*dynamic_content": wide},
+		in.Rules, in.Messages = map[string]*memory.Memory{"fetch(https://a.example/*)*dynamic_content": wide},
 			calls("go", fetch("three"))
 		if p := reflector.Reflect(in); len(p.Items) != 1 || p.Items[0].Memory.Content != wide.Content ||
 			p.Items[0].Memory.Context.Occurrences != 4 {

@@ -119,8 +119,8 @@ func failureLines(failed []*failure, before map[string]int64) string {
 	var b strings.Builder
 	for i, f := range failed {
 		t := f.message.Tool
-		line := failureLine{i + 1, truncate(t.Name, 80), elideTokens(readableArguments(t.Arguments), 40),
-			elideTokens(firstLine(t.Error, 200), 60), f.count, before[f.signature]}
+		line := failureLine{i + 1, truncate(t.Name, 80), elideTokens(lastingArguments(t), 40),
+			elideTokens(errorDetail(t), 60), f.count, before[f.signature]}
 		if line.Error == "" {
 			line.Error = f.class
 		}

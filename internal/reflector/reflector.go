@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -254,7 +255,7 @@ func rulesFor(view *store.Space, wanted map[string]bool) map[string]*memory.Memo
 		if wanted[m.Context.Signature] {
 			out[m.Context.Signature] = m
 		}
-		if kind := kindKey(Action{tool: m.Context.Tool, shape: KnowledgeOf(m).Shape},
+		if kind := kindKey(Action{tool: toolcall.Canonical(m.Context.Tool), shape: KnowledgeOf(m).Shape},
 			m.Context.ErrorType); wanted[kind] {
 			out[kind] = m
 		}

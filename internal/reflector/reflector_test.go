@@ -105,13 +105,14 @@ func TestReflectOnce(t *testing.T) {
 	b.say("s1", append(user("I prefer tabs. We use Postgres 14."),
 		calls("x", call("fetch_url", `{"url":"https://a.com"}`, "", ""))[1])...)
 	res := b.reflect("s1")
-	want := []string{"The user prefers tabs", "We use Postgres 14"}
+	want := []string{"The user prefers tabs", "We use Postgres 14", "The tool fetch_url failed (empty_content) for: " +
+		"https://a.com. It returns nothing; use another way to get the content"}
 	if diff := cmp.Diff(want, b.contents()); diff != "" {
 		t.Error(diff)
 	}
 	rec, err := b.store.Operation(t.Context(), res.Op)
-	// two memories, two entries, the mark
-	if err != nil || rec.Actor != journal.ActorReflect || rec.Session != "s1" || len(rec.Changes) != 5 {
+	// three memories, two entries, the mark
+	if err != nil || rec.Actor != journal.ActorReflect || rec.Session != "s1" || len(rec.Changes) != 6 {
 		t.Errorf("operation %+v %v", rec, err)
 	}
 	s, err := b.store.Space("p").Session("s1")
@@ -132,7 +133,7 @@ func TestReflectOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = open(t, dir)
-	if again := b.reflect("s1"); !again.AlreadyReflected || len(b.contents()) != 2 {
+	if again := b.reflect("s1"); !again.AlreadyReflected || len(b.contents()) != 3 {
 		t.Errorf("after a restart: %+v %q", again, b.contents())
 	}
 }
@@ -181,15 +182,24 @@ func TestSameSessionsTeachOnce(t *testing.T) {
 func TestFailureOfTwoSessionsBecomesOneRule(t *testing.T) {
 	b := open(t, t.TempDir())
 	spa := call("fetch_url", `{"url":"https://a.com/x"}`, `<div id="root"></div>`, "")
-	for _, id := range []string{"s1", "s2", "s3"} {
+	const said = "(dynamic_content) for: https://a.com/x. The page is rendered by scripts; use a browser or another source"
+	for i, id := range []string{"s1", "s2", "s3"} {
 		b.say(id, calls("go", spa)...)
 		b.reflect(id)
+		all := b.store.Space("p").Memories()
+		want, salience := "The tool fetch_url fails repeatedly "+said, 0.8
+		if i == 0 {
+			want, salience = "The tool fetch_url failed "+said, 0.6
+		}
+		if len(all) != 1 || all[0].Content != want || all[0].Salience != salience {
+			t.Fatalf("after %s: %+v", id, all)
+		}
 	}
 	all := b.store.Space("p").Memories()
 	if len(all) != 1 || all[0].Category != memory.Procedural {
 		t.Fatalf("memories %q", b.contents())
 	}
-	want := &memory.Context{Tool: "fetch_url", ErrorType: "dynamic_content", LearnedFrom: "session_s2",
+	want := &memory.Context{Tool: "fetch_url", ErrorType: "dynamic_content", LearnedFrom: "session_s1",
 		Signature: reflector.Signature(spa), Occurrences: 3}
 	if diff := cmp.Diff(want, all[0].Context); diff != "" {
 		t.Error(diff)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 )
 
 // Error classes with special treatment.
@@ -65,8 +66,11 @@ var (
 		`|user (?:rejected|denied|cancell?ed|declined|doesn't want|interrupted)|request interrupted|用户(?:取消|拒绝|中断)`)
 	// An exit code; group 1 is the number.
 	exitCode = lazyregexp.New(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?|returned|退出码)[ :：]*(\d{1,3})`)
-	// Names of tools that fetch content.
+	// Names of tools that fetch content, besides those of the table of tools.
 	fetches = lazyregexp.New(`(?i)fetch|browse|crawl|scrape|http|web_?page|read_?url|open_?url|get_?url|visit`)
+	// Names of tools that read one thing, whose answer is never empty when it is there.
+	reads = lazyregexp.New(`(?i)(?:^|[_.-])(?:read|get|open|view|load|extract|download)_?(?:file|page|document|doc|content` +
+		`|text|pdf|article|note|resource)s?(?:$|[_.-])`)
 	// Pages that are rendered by scripts.
 	needsJS = lazyregexp.New(`(?i)enable javascript|javascript is (?:required|disabled)|requires javascript` +
 		`|<div id="(?:root|app|__next)">\s*</div>|启用 ?javascript|开启 ?javascript`)
@@ -84,29 +88,45 @@ var (
 	longPath = lazyregexp.New(`(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|[A-Za-z]:\\[\w.\\ -]+`)
 )
 
-// failureClass returns the error class of a call; "" if it succeeded or the user stopped it. An empty result of a
-// tool that fetches content is a failure, too.
-func failureClass(tc *memory.ToolCall) string {
-	text := tc.Error
-	if tc.Failed && text == "" {
-		text = tc.Result
+// errorText is what a failed call said.
+func errorText(tc *memory.ToolCall) string {
+	if tc.Error == "" && tc.Failed {
+		return tc.Result
 	}
-	if tc.Failed || tc.Error != "" {
-		if stopped.MatchString(text) {
-			return ""
-		}
-		text = truncate(text, 4000)
+	return tc.Error
+}
+
+// errorDetail is the line that says why a call failed, "" if none does.
+func errorDetail(tc *memory.ToolCall) string { return toolcall.ErrorLine(errorText(tc)) }
+
+// failureClass returns the error class of a call; "" if it succeeded or the user stopped it. The line that says why it
+// failed decides before the rest of what the tool said. An empty result of a tool that fetches or reads is a failure,
+// too.
+func failureClass(tc *memory.ToolCall) string {
+	if !tc.Failed && tc.Error == "" {
+		return emptyClass(tc)
+	}
+	text := errorText(tc)
+	if stopped.MatchString(text) {
+		return ""
+	}
+	for _, part := range []string{toolcall.ErrorLine(text), truncate(text, 4000)} {
 		for _, c := range errorClasses {
-			if c.re.MatchString(text) {
+			if c.re.MatchString(part) {
 				return c.class
 			}
 		}
-		if m := exitCode.FindStringSubmatch(text); m != nil {
-			return "exit_" + m[1]
-		}
-		return classOther
 	}
-	if !fetches.MatchString(tc.Name) {
+	if m := exitCode.FindStringSubmatch(truncate(text, 4000)); m != nil {
+		return "exit_" + m[1]
+	}
+	return classOther
+}
+
+// emptyClass returns the error class of a call that brought nothing although it fetches or reads; "" otherwise.
+func emptyClass(tc *memory.ToolCall) string {
+	name := toolcall.Canonical(tc.Name)
+	if name != toolcall.Fetch && name != toolcall.Read && !fetches.MatchString(name) && !reads.MatchString(name) {
 		return ""
 	}
 	result := strings.TrimSpace(truncate(tc.Result, 64<<10))
@@ -135,15 +155,14 @@ func Signature(tc *memory.ToolCall) string {
 	return ActionOf(tc).normal + "!" + class
 }
 
-// normalArguments normalises arguments: a JSON object becomes sorted key=value pairs, anything else is text.
-func normalArguments(args string) string {
-	var object map[string]any
-	if json.Unmarshal([]byte(args), &object) != nil {
-		return normalValue(args)
+// normalArguments normalises canonical arguments: named ones become sorted key=value pairs, anything else is text.
+func normalArguments(named map[string]any, plain string) string {
+	if named == nil {
+		return normalValue(plain)
 	}
 	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(object)) {
-		parts = append(parts, k+"="+normalValue(flattenValue(object[k])))
+	for _, k := range slices.Sorted(maps.Keys(named)) {
+		parts = append(parts, k+"="+normalValue(flattenValue(named[k])))
 	}
 	return strings.Join(parts, ",")
 }
@@ -212,6 +231,8 @@ type failure struct {
 	// the failed actions
 	actions []Action
 	count   int64
+	// the same action worked later in the session
+	passed bool
 	// a later successful call of the same tool with corrected arguments
 	fix *memory.ToolCall
 	// a later successful call that contains the failed command, or another tool's call for the same thing
@@ -252,6 +273,7 @@ func failures(messages []*memory.Message) (out []*failure) {
 		}
 	}
 	for _, f := range out {
+		f.passed = worksLater(f.message, calls)
 		if f.fix == nil {
 			f.remedy = findRemedy(f.message.Tool, calls, f.message)
 		}
@@ -262,12 +284,24 @@ func failures(messages []*memory.Message) (out []*failure) {
 	return out
 }
 
+// worksLater reports whether a failed action was done again unchanged and worked, so that it failed by chance or by
+// what has been put right since.
+func worksLater(failed *memory.Message, calls []*memory.Message) bool {
+	a := ActionOf(failed.Tool)
+	for _, m := range calls[slices.Index(calls, failed)+1:] {
+		if m.Tool.Name == failed.Tool.Name && failureClass(m.Tool) == "" && ActionOf(m.Tool).digest == a.digest {
+			return true
+		}
+	}
+	return false
+}
+
 // findRemedy returns a successful call of the same tool whose command contains the failed command and more.
 func findRemedy(failed *memory.ToolCall, calls []*memory.Message, at *memory.Message) *memory.ToolCall {
-	what := readableArguments(failed.Arguments)
+	what := readableArguments(failed)
 	i := slices.Index(calls, at)
 	for _, m := range calls[i+1 : min(len(calls), i+1+fixWithin)] {
-		if c := readableArguments(m.Tool.Arguments); m.Tool.Name == failed.Name && failureClass(m.Tool) == "" &&
+		if c := readableArguments(m.Tool); m.Tool.Name == failed.Name && failureClass(m.Tool) == "" &&
 			len(what) > 3 &&
 			c != what && strings.Contains(c, what) {
 			return m.Tool
@@ -323,23 +357,35 @@ func firstLine(s string, n int) string {
 // informativeArguments are the arguments that say what a call does; others say how or where.
 var informativeArguments = []string{"command", "cmd", "script", "query", "url"}
 
-// readableArguments formats arguments for people: the informative one, else the only value of an object, else all.
-func readableArguments(args string) string {
-	var object map[string]any
-	if json.Unmarshal([]byte(truncate(args, 4000)), &object) == nil {
-		for _, k := range informativeArguments {
-			if v, ok := object[k].(string); ok && v != "" {
-				return firstLine(v, 160)
-			}
+// informative returns the argument that says what a call does, "" if none of them is known to.
+func informative(named map[string]any) string {
+	for _, k := range informativeArguments {
+		if v, ok := named[k].(string); ok && v != "" {
+			return v
 		}
-		if len(object) == 1 {
-			for _, v := range object {
-				args = flattenValue(v)
-			}
+	}
+	return ""
+}
+
+// readableArguments formats arguments for people: the informative one, else the only value of an object, else all.
+func readableArguments(tc *memory.ToolCall) string {
+	args := tc.Arguments
+	named, plain := toolcall.Arguments(tc.Name, truncate(args, 4000))
+	switch what := informative(named); {
+	case what != "":
+		return firstLine(what, 160)
+	case named == nil:
+		return firstLine(plain, 160)
+	case len(named) == 1:
+		for _, v := range named {
+			args = flattenValue(v)
 		}
 	}
 	return firstLine(args, 160)
 }
+
+// lastingArguments are readableArguments without what differs from run to run, as rules say them.
+func lastingArguments(tc *memory.ToolCall) string { return toolcall.Stable(readableArguments(tc)) }
 
 // advice is what to do about an error class, in English and Chinese.
 var advice = map[string][2]string{
@@ -359,23 +405,49 @@ var advice = map[string][2]string{
 		"要修改的文本不匹配，请先重新读取文件"},
 }
 
-// ruleText is the text of the rule about a failure.
-func ruleText(f *failure, chinese bool) string {
+// How a rule says that a tool failed: what was seen once may be chance.
+const (
+	failedOnce    = "The tool %s failed (%s)"
+	failsAgain    = "The tool %s fails repeatedly (%s)"
+	failedOnceZh  = "工具 %s 失败过（%s）"
+	failsAgainZh  = "工具 %s 多次失败（%s）"
+	whatWorked    = ". What worked: "
+	whatWorkedZh  = "。可行的做法："
+	maxFirstRules = 5 // rules about failures that were seen once, of one reflection
+)
+
+// repeatedText turns the text of a rule about one failure into that of a rule about a repeated one. A text that a
+// person or a model wrote stays.
+func repeatedText(content string, x *memory.Context) string {
+	for once, again := range map[string]string{failedOnce: failsAgain, failedOnceZh: failsAgainZh} {
+		if rest, ok := strings.CutPrefix(content, fmt.Sprintf(once, x.Tool, x.ErrorType)); ok {
+			return fmt.Sprintf(again, x.Tool, x.ErrorType) + rest
+		}
+	}
+	return content
+}
+
+// ruleText is the text of the rule about a failure that was seen so often.
+func ruleText(f *failure, seen int64, chinese bool) string {
 	tc := f.message.Tool
-	what := readableArguments(tc.Arguments)
+	what := lastingArguments(tc)
 	hint := advice[f.class]
 	if f.fix != nil {
 		return fixText(f, chinese)
 	}
-	detail := firstLine(tc.Error, 160)
+	en, zh := failsAgain, failsAgainZh
+	if seen < 2 {
+		en, zh = failedOnce, failedOnceZh
+	}
+	detail := errorDetail(tc)
 	if f.remedy != nil {
 		hint = [2]string{"what worked: " + workedInstead(f), "可行的做法：" + workedInstead(f)}
 	}
 	if chinese {
-		return strings.TrimSpace(fmt.Sprintf("工具 %s 多次失败（%s）%s%s%s", tc.Name, f.class, withPrefix("：", what),
+		return strings.TrimSpace(fmt.Sprintf(zh+"%s%s%s", tc.Name, f.class, withPrefix("：", what),
 			withPrefix("，错误：", detail), withPrefix("。", hint[1])))
 	}
-	return strings.TrimSpace(fmt.Sprintf("The tool %s fails repeatedly (%s)%s%s%s", tc.Name, f.class,
+	return strings.TrimSpace(fmt.Sprintf(en+"%s%s%s", tc.Name, f.class,
 		withPrefix(" for: ", what), withPrefix("; error: ", detail), withPrefix(". ", capitalize(hint[0]))))
 }
 
@@ -391,10 +463,9 @@ func withPrefix(lead, s string) string {
 func fixText(f *failure, chinese bool) string {
 	tc := f.message.Tool
 	if chinese {
-		return fmt.Sprintf("工具 %s：%s 会失败（%s），应使用：%s", tc.Name, readableArguments(tc.Arguments), f.class,
-			readableArguments(f.fix.Arguments))
+		return fmt.Sprintf("工具 %s：%s 会失败（%s），应使用：%s", tc.Name, lastingArguments(tc), f.class,
+			lastingArguments(f.fix))
 	}
-	return fmt.Sprintf("The tool %s fails with %s (%s); use %s instead", tc.Name, readableArguments(tc.Arguments),
-		f.class,
-		readableArguments(f.fix.Arguments))
+	return fmt.Sprintf("The tool %s fails with %s (%s); use %s instead", tc.Name, lastingArguments(tc), f.class,
+		lastingArguments(f.fix))
 }

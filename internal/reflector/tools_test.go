@@ -24,28 +24,35 @@ func TestSignature(t *testing.T) {
 	}{
 		{"success", call("terminal", `{"cmd":"ls"}`, "ok", ""), ""},
 		{"stopped by the user", call("terminal", "{}", "", "The request was rejected by the user"), ""},
-		{"numbers", call("terminal", `{"cmd":"sleep 30"}`, "", "timed out after 30s"), "terminal(cmd=sleep N)!timeout"},
+		{"numbers", call("terminal", `{"cmd":"sleep 30"}`, "", "timed out after 30s"), "shell(command=sleep N)!timeout"},
 		{"path", call("read_file", `{"path":"/home/ann/src/main.go"}`, "", "no such file or directory"),
-			"read_file(path=PATH/main.go)!not_found"},
+			"read(path=PATH/main.go)!not_found"},
 		{"keys sorted", call("x", `{"b":2,"a":"y"}`, "", "boom"), "x(a=y,b=N)!error"},
 		{"url query", call("fetch_url", `{"url":"https://example.com/docs/v2?token=a&x=1#top"}`, "", "HTTP 404"),
-			"fetch_url(url=https://example.com/docs/vN)!not_found"},
+			"fetch(url=https://example.com/docs/vN)!not_found"},
 		{"ids", call("get", `{"id":"550e8400-e29b-41d4-a716-446655440000","rev":"9fceb02d0a"}`, "", "403 Forbidden"),
 			"get(id=ID,rev=ID)!permission"},
-		{"exit code", call("terminal", "make", "", "exit status 2"), "terminal(make)!exit_2"},
+		{"exit code", call("terminal", "make", "", "exit status 2"), "shell(command=make)!exit_2"},
 		{"failed by result", &memory.ToolCall{Name: "terminal", Arguments: "pyton x", Failed: true,
-			Result: "pyton: command not found"}, "terminal(pyton x)!command_not_found"},
+			Result: "pyton: command not found"}, "shell(command=pyton x)!command_not_found"},
 		{"empty fetch", call("fetch_url", `{"url":"https://example.com"}`, "  ", ""),
-			"fetch_url(url=https://example.com)!empty_content"},
+			"fetch(url=https://example.com)!empty_content"},
 		{"empty json", call("fetch_url", `{"url":"https://example.com"}`, `{"content":""}`, ""),
-			"fetch_url(url=https://example.com)!empty_content"},
+			"fetch(url=https://example.com)!empty_content"},
 		{"dynamic", call("fetch_url", `{"url":"https://example.com"}`,
 			`<html><body><div id="root"></div><script>x</script></body></html>`, ""),
-			"fetch_url(url=https://example.com)!dynamic_content"},
+			"fetch(url=https://example.com)!dynamic_content"},
 		{"a page about scripts", call("fetch_url", `{}`, "How to enable JavaScript: "+
 			strings.Repeat("words and more words ", 40), ""), ""},
+		{"an empty file", call("read_file", `{"path":"a.txt"}`, "", ""), "read(path=a.txt)!empty_content"},
+		{"an empty document", call("mcp__wiki__get_document", `{"name":"x"}`, "null", ""),
+			"wiki_get_document(name=x)!empty_content"},
+		{"an empty list", call("read_messages", `{}`, "[]", ""), ""},
+		{"the line that tells", call("Bash", `{"command":"x"}`, "", "Exit code 1\nretry after timeout\n"+
+			"Traceback (most recent call last):\n  File \"x\"\nModuleNotFoundError: No module named 'y'"),
+			"shell(command=x)!missing_dependency"},
 		{"empty output of another tool", call("terminal", `{"cmd":"true"}`, "", ""), ""},
-		{"chinese", call("terminal", "x", "", "权限不足"), "terminal(x)!permission"},
+		{"chinese", call("terminal", "x", "", "权限不足"), "shell(command=x)!permission"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := reflector.Signature(tt.call); got != tt.want {
@@ -80,7 +87,9 @@ func TestFailuresBecomeRules(t *testing.T) {
 		want     []string // category: content
 		entries  int
 	}{
-		{"once", calls("go", spa), nil, nil, 1},
+		{"once", calls("go", spa), nil,
+			[]string{"The tool fetch_url failed (dynamic_content) for: https://example.com/app. The page is rendered by " +
+				"scripts; use a browser or another source"}, 1},
 		{"twice", calls("go", spa, spa), nil,
 			[]string{"The tool fetch_url fails repeatedly (dynamic_content) for: https://example.com/app. The page " +
 				"is rendered by scripts; use a browser or another source"}, 1},
@@ -94,7 +103,14 @@ func TestFailuresBecomeRules(t *testing.T) {
 				"instead"}, 1},
 		{"retried unchanged", calls("go", call("terminal", `{"cmd":"x"}`, "", "not found"),
 			call("terminal", `{"cmd":"x"}`, "ok", "")), nil, nil, 1},
-		{"another thing worked", calls("go", typo, call("terminal", `{"cmd":"git status"}`, "ok", "")), nil, nil, 1},
+		{"another thing worked", calls("go", typo, call("terminal", `{"cmd":"git status"}`, "ok", "")), nil,
+			[]string{"The tool terminal failed (command_not_found) for: pyton run.py --fast; error: pyton: command not " +
+				"found. The command is not installed here; use another one"}, 1},
+		{"no ids, paths and times", calls("go", call("exec_command", `{"cmd":"make -C /tmp/x-1f9a"}`, "",
+			"Chunk ID: c5668e\nProcess exited with code 2\nOutput:\n10:20:30 cannot open /tmp/x-1f9a/a.txt: denied "+
+				"(request id 8f3a12)")), nil,
+			[]string{"The tool exec_command failed (exit_2) for: make -C …; error: … cannot open …/a.txt: denied " +
+				"(request id …)"}, 1},
 		{"failing tests are work", calls("go", tests, tests, tests), nil, nil, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -140,14 +156,14 @@ func TestSessionSummaryAndLog(t *testing.T) {
 	last := p.Entries[len(p.Entries)-1]
 	if last.Date != "2026-02-21" || last.Entry.Type != memory.EntrySessionSummary || last.Entry.Session != "s1" ||
 		last.Entry.Time != "10:00:00" ||
-		last.Entry.Content != "Session of 1 user turns; first request: Fix the login page; tools: read_file ×1, "+
+		last.Entry.Content != "Session of 1 user turn; first request: Fix the login page; tools: read_file ×1, "+
 			"terminal ×2 (1 failed)" {
 		t.Errorf("got %+v", last)
 	}
 	first := p.Entries[0].Entry
 	if first.Type != memory.EntryToolFailure || first.Tool != "terminal" || first.Error != "error" ||
 		first.Content != "terminal failed: boom [x]" ||
-		!cmp.Equal(first.Extra["signature"], json.RawMessage(`"terminal(cmd=x)!error"`)) {
+		!cmp.Equal(first.Extra["signature"], json.RawMessage(`"shell(command=x)!error"`)) {
 		t.Errorf("got %+v", first)
 	}
 }

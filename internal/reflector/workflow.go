@@ -217,7 +217,8 @@ func (r *planner) skillOf(w workflow, times int64) (guard.Item, bool) {
 	}
 	text := &memory.Skill{Name: s.Name, Steps: slices.Clone(s.Steps)}
 	for i := range text.Steps {
-		text.Steps[i].Arguments = readableArguments(text.Steps[i].Arguments)
+		text.Steps[i].Arguments = readableArguments(&memory.ToolCall{Name: text.Steps[i].Tool,
+			Arguments: text.Steps[i].Arguments})
 	}
 	item := guard.Item{Action: guard.Add, Reason: reasonSkillWorkedAgain, Memory: memory.Memory{
 		Category: memory.Procedural, Title: truncate(name, memory.MaxTitle), Content: text.Text(r.chinese),

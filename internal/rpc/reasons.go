@@ -214,6 +214,7 @@ var Reasons = []Reason{
 	{"STOP_DOING", KindRule, "The user asked to stop doing something.", ""},
 	{"TASK", KindRule, "The user named a task.", ""},
 	{"TEAM_HABIT", KindRule, "The user stated a habit of the team.", ""},
+	{"TOOL_FAILED", KindRule, "A tool call failed for the first time.", ""},
 	{"TOOL_FAILED_AGAIN", KindRule, "A tool call failed in the same way again.", ""},
 	{"TOOL_FAILS_IN_GENERAL", KindRule, "A tool fails in the same way for different arguments.", ""},
 	{"TOOL_FIXED", KindRule, "A tool call that had failed succeeded in another form.", ""},

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
@@ -17,11 +18,11 @@ type toolIndex struct {
 	spaces map[string]*spaceTools // guarded by mu
 }
 
-// spaceTools is the index of one space. Tool names are keys in lower case.
+// spaceTools is the index of one space. Tools are keyed by their canonical names, so that a rule of one host is found
+// in all.
 type spaceTools struct {
-	tool map[string]string          // tool by memory id
-	ids  map[string]map[string]bool // memory ids by tool
-	name map[string]string          // the name as written, by tool
+	tool map[string]string            // tool by memory id
+	ids  map[string]map[string]string // by tool: memory ids with the tool's name as the memory writes it
 }
 
 func newToolIndex() *toolIndex { return &toolIndex{spaces: map[string]*spaceTools{}} }
@@ -64,7 +65,7 @@ func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
 		if name == "" {
 			return
 		}
-		sp = &spaceTools{tool: map[string]string{}, ids: map[string]map[string]bool{}, name: map[string]string{}}
+		sp = &spaceTools{tool: map[string]string{}, ids: map[string]map[string]string{}}
 		t.spaces[space] = sp
 	}
 	// The tool of a memory may have changed; the old entry goes first.
@@ -72,15 +73,14 @@ func (t *toolIndex) putLocked(space, id string, m *memory.Memory) {
 		delete(sp.tool, id)
 		if delete(sp.ids[old], id); len(sp.ids[old]) == 0 {
 			delete(sp.ids, old)
-			delete(sp.name, old)
 		}
 	}
 	if name != "" {
-		low := strings.ToLower(name)
-		if sp.ids[low] == nil {
-			sp.ids[low] = map[string]bool{}
+		tool := toolcall.Canonical(name)
+		if sp.ids[tool] == nil {
+			sp.ids[tool] = map[string]string{}
 		}
-		sp.tool[id], sp.ids[low][id], sp.name[low] = low, true, name
+		sp.tool[id], sp.ids[tool][id] = tool, name
 	}
 }
 
@@ -92,10 +92,10 @@ func (t *toolIndex) about(space string, working []string, prompt string) (ids []
 	if sp == nil {
 		return nil
 	}
-	for low, of := range sp.ids {
-		if slices.ContainsFunc(working, func(w string) bool { return strings.EqualFold(w, low) }) ||
-			mentionsTool(prompt, sp.name[low]) {
-			for id := range of {
+	for tool, of := range sp.ids {
+		used := slices.ContainsFunc(working, func(w string) bool { return toolcall.Canonical(w) == tool })
+		for id, name := range of {
+			if used || mentionsTool(prompt, name) {
 				ids = append(ids, id)
 			}
 		}
