@@ -46,15 +46,14 @@ func fill(t testing.TB, st *store.Store, n, from, entries int) {
 	}
 }
 
-// counting counts the files opened whose name has a part.
+// counting counts the opened files that hold entries of logs: logs/DATE.json and snapshots/SPACE.log-DATE….
 type counting struct {
 	durable.FS
-	part string
-	n    atomic.Int64
+	n atomic.Int64
 }
 
 func (c *counting) OpenFile(name string, flag int, perm os.FileMode) (durable.File, error) {
-	if strings.Contains(name, c.part) {
+	if strings.Contains(name, "logs/") || strings.Contains(name, ".log-") {
 		c.n.Add(1)
 	}
 	return c.FS.OpenFile(name, flag, perm)
@@ -86,11 +85,10 @@ func TestStartReadsNoLogs(t *testing.T) {
 	if err := st.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	watched := &counting{FS: fsys, part: "log"} // logs/DATE.json and snapshots/SPACE.log-DATE…
+	watched := &counting{FS: fsys}
 	st, _ = open(watched)
-	// The manifest of published logs has such a name: the publisher reads it, and the check of the journal's end.
 	atStart := watched.n.Load()
-	if atStart > 2 {
+	if atStart > 0 {
 		t.Errorf("%d files of logs were opened at the start", atStart)
 	}
 	if n := len(st.Space("").Days()); n != 100 {
