@@ -168,7 +168,7 @@ func (r *planner) addItem(item guard.Item) {
 	switch d := guard.Decide(item, mine); d.Action {
 	case guard.Noop:
 		return
-	case guard.Update:
+	case guard.Update, guard.Delete:
 		var i int
 		if _, err := fmt.Sscan(d.Target, &i); err != nil {
 			return // cannot be: the targets were named above

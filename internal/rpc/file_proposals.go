@@ -99,6 +99,7 @@ func proposalToProto(i review.Item) *pb.Proposal {
 		ProposedBy: deciders[i.By], SessionId: i.Entry.Session, TargetId: i.Target, TargetRevision: i.Revision,
 		Before: i.Before,
 		State:  proposalStates[i.State], ResolvedAt: timeToProto(i.ResolvedAt), Stale: i.Pending() && i.Stale(),
+		ReplacedBy: i.ReplacedBy,
 	}
 	if i.Action == guard.Update {
 		m := i.Item().Memory

@@ -373,6 +373,14 @@ func TestSearchCalls(t *testing.T) {
 	if len(similar) != 1 || similar[0].GetMemory().GetId() != "b" {
 		t.Errorf("Similar = %v", similar)
 	}
+	for category, want := range map[string]int{similar[0].GetMemory().GetCategory(): 1, memory.Tasks: 0} {
+		got := must[*pb.SearchServiceSimilarResponse](t)(d.search.Similar(t.Context(),
+			&pb.SearchServiceSimilarRequest{Like: &pb.SearchServiceSimilarRequest_Id{Id: "a"},
+				Filter: &pb.MemoryFilter{Categories: []string{category}}})).GetHits()
+		if len(got) != want {
+			t.Errorf("Similar among %s = %v", category, got)
+		}
+	}
 	if _, err := d.search.Similar(t.Context(),
 		&pb.SearchServiceSimilarRequest{}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("like nothing: %v", err)

@@ -84,6 +84,7 @@ func (s *searchServer) Similar(ctx context.Context,
 	if req.GetLike() == nil {
 		check.Add("like", "REQUIRED", "id or content must be given")
 	}
+	filter := filterFromProto(&check, req.GetFilter())
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
@@ -95,15 +96,13 @@ func (s *searchServer) Similar(ctx context.Context,
 		}
 		text = m.Content
 	}
-	// The memory itself and other categories are among the nearest and do not count.
-	hits, err := s.engine.Similar(ctx, space, text, memory.MaxK)
+	hits, err := s.engine.SimilarAmong(ctx, space, text, min(limit+1, memory.MaxK), filter) // one is the memory itself
 	if err != nil {
 		return nil, err
 	}
 	var kept []search.Hit
 	for _, h := range hits {
-		if len(kept) < limit && h.Memory.ID != req.GetId() && h.Score >= req.GetMinSimilarity() &&
-			allowed(req.GetCategories(), h.Memory.Category) {
+		if len(kept) < limit && h.Memory.ID != req.GetId() && h.Score >= req.GetMinSimilarity() {
 			kept = append(kept, h)
 		}
 	}

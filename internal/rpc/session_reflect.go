@@ -19,7 +19,7 @@ func (e encoder) reflection(done *session.Result) *pb.SessionServiceReflectRespo
 	}
 	for i, item := range r.Plan.Items {
 		out := &pb.ReflectedItem{Decision: decisions[item.Action], TargetId: item.Target, Rule: item.Reason}
-		if item.Action == guard.Add || item.Action == guard.Update {
+		if item.Action != guard.Noop && item.Memory.Content != "" {
 			out.Memory = memoryToProto(&item.Memory)
 		}
 		if i < len(res.Result.Outcomes) {

@@ -12,16 +12,24 @@ import (
 // minSharedWeight is the share of a text's weight below which no memory is compared with it.
 const minSharedWeight = 0.15
 
-// Similar returns the active memories of a space whose content is nearest to text, best first, at most k (1 to 200).
-// The score is 0 to 1. It is 1 exactly for the same text, letter case, white space and closing punctuation aside;
+// Similar is SimilarAmong of all active memories.
+func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit, error) {
+	return e.SimilarAmong(ctx, space, text, k, memory.Filter{})
+}
+
+// SimilarAmong returns the memories of a space that match filter and whose content is nearest to text, best first, at
+// most k (1 to 200). The score is 0 to 1. It is 1 exactly for the same text, letter case, white space and closing punctuation aside;
 // texts that differ in a number or a negation score at most 0.9. No boost is part of it. Errors:
 // *memory.InvalidError, or that of ctx.
-func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit, error) {
+func (e *Engine) SimilarAmong(
+	ctx context.Context, space, text string, k int, filter memory.Filter,
+) ([]Hit, error) {
 	var check memory.Check
 	check.Text("text", text, maxQuery, false)
 	if k < 1 || k > memory.MaxK {
 		check.Add("limit", "OUT_OF_RANGE", "must be from 1 to %d", memory.MaxK)
 	}
+	filter.Validate(&check, "filter.")
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
@@ -44,7 +52,7 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 	var given, other shingles
 	a.setShingles(&given, text)
 	pool, weights := x.sharingTerms(s, terms, 2*k+20, func(m *memory.Memory) bool {
-		return m.IsActive() && !m.Expired(now) &&
+		return !m.Expired(now) && filter.Matches(m, now) &&
 			(len(terms) > 0 || memory.Normalize(m.Content) == string(given.canonical))
 	})
 	weight := func(term string) float64 {

@@ -963,7 +963,9 @@ type Proposal struct {
 	// When it was decided.
 	ResolvedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=resolved_at,json=resolvedAt,proto3" json:"resolved_at,omitempty"`
 	// The memory changed or was removed since, so the proposal can only be rejected.
-	Stale         bool `protobuf:"varint,15,opt,name=stale,proto3" json:"stale,omitempty"`
+	Stale bool `protobuf:"varint,15,opt,name=stale,proto3" json:"stale,omitempty"`
+	// For DELETE, the memory that supersedes the target when the proposal is accepted; may be empty.
+	ReplacedBy    string `protobuf:"bytes,16,opt,name=replaced_by,json=replacedBy,proto3" json:"replaced_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1101,6 +1103,13 @@ func (x *Proposal) GetStale() bool {
 		return x.Stale
 	}
 	return false
+}
+
+func (x *Proposal) GetReplacedBy() string {
+	if x != nil {
+		return x.ReplacedBy
+	}
+	return ""
 }
 
 // FileServiceListProposalsRequest selects proposals.
@@ -1542,7 +1551,7 @@ const file_memsidecar_v1_file_service_proto_rawDesc = "" +
 	"resolution\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\"T\n" +
 	"\x1eFileServiceResolveEditResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xc5\x04\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"\xe6\x04\n" +
 	"\bProposal\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x19\n" +
@@ -1563,7 +1572,9 @@ const file_memsidecar_v1_file_service_proto_rawDesc = "" +
 	"\x05state\x18\r \x01(\x0e2\x1c.memsidecar.v1.ProposalStateR\x05state\x12;\n" +
 	"\vresolved_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"resolvedAt\x12\x14\n" +
-	"\x05stale\x18\x0f \x01(\bR\x05stale\"\xbd\x01\n" +
+	"\x05stale\x18\x0f \x01(\bR\x05stale\x12\x1f\n" +
+	"\vreplaced_by\x18\x10 \x01(\tR\n" +
+	"replacedBy\"\xbd\x01\n" +
 	"\x1fFileServiceListProposalsRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12)\n" +
 	"\x10include_resolved\x18\x02 \x01(\bR\x0fincludeResolved\x12\x1d\n" +

@@ -90,7 +90,7 @@ const (
 	Decision_DECISION_ADD Decision = 1
 	// It changes a known memory. The old text stays in the history of that memory.
 	Decision_DECISION_UPDATE Decision = 2
-	// It says that a memory no longer holds. That memory is retired.
+	// It says that a memory no longer holds. It becomes a memory that supersedes that one.
 	Decision_DECISION_DELETE Decision = 3
 	// It is known already or not worth a memory.
 	Decision_DECISION_NOOP Decision = 4

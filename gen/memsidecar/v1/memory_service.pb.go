@@ -2629,8 +2629,8 @@ type ConsolidatedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Decision.
 	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
-	// The memory or log entry: the new one for ADD, the changed one for UPDATE, the retired one for DELETE, the known one
-	// for NOOP; may be empty. For an item that is pending, its entry in the daily log.
+	// The memory or log entry: the new one for ADD and DELETE, the changed one for UPDATE, the known one for NOOP; may be
+	// empty. A new memory names in supersedes what it replaced. For an item that is pending, its entry in the daily log.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// UPPER_SNAKE name of the reason; may be empty.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -76,7 +76,7 @@ type MemoryServiceClient interface {
 	// Save writes an entry to the daily log and brings memories up to date, in one operation. Rules decide; no language
 	// model is asked.
 	Save(ctx context.Context, in *MemoryServiceSaveRequest, opts ...grpc.CallOption) (*MemoryServiceSaveResponse, error)
-	// Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+	// Consolidate compares a text with the known memories, and adds it, updates or supersedes a memory, or changes nothing.
 	// It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
 	Consolidate(ctx context.Context, in *MemoryServiceConsolidateRequest, opts ...grpc.CallOption) (*MemoryServiceConsolidateResponse, error)
 	// History returns the operations that changed a memory page by page, newest first.
@@ -298,7 +298,7 @@ type MemoryServiceServer interface {
 	// Save writes an entry to the daily log and brings memories up to date, in one operation. Rules decide; no language
 	// model is asked.
 	Save(context.Context, *MemoryServiceSaveRequest) (*MemoryServiceSaveResponse, error)
-	// Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+	// Consolidate compares a text with the known memories, and adds it, updates or supersedes a memory, or changes nothing.
 	// It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
 	Consolidate(context.Context, *MemoryServiceConsolidateRequest) (*MemoryServiceConsolidateResponse, error)
 	// History returns the operations that changed a memory page by page, newest first.

@@ -673,8 +673,8 @@ type SearchServiceSimilarRequest struct {
 	Limit int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Leave out hits less similar than this, 0 to 1; default 0.
 	MinSimilarity float64 `protobuf:"fixed64,5,opt,name=min_similarity,json=minSimilarity,proto3" json:"min_similarity,omitempty"`
-	// Any of these categories; empty means all.
-	Categories    []string `protobuf:"bytes,6,rep,name=categories,proto3" json:"categories,omitempty"`
+	// Which memories are compared; empty means all that are active.
+	Filter        *MemoryFilter `protobuf:"bytes,6,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -755,9 +755,9 @@ func (x *SearchServiceSimilarRequest) GetMinSimilarity() float64 {
 	return 0
 }
 
-func (x *SearchServiceSimilarRequest) GetCategories() []string {
+func (x *SearchServiceSimilarRequest) GetFilter() *MemoryFilter {
 	if x != nil {
-		return x.Categories
+		return x.Filter
 	}
 	return nil
 }
@@ -1744,16 +1744,14 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12!\n" +
 	"\fvectors_used\x18\x05 \x01(\bR\vvectorsUsed\x12&\n" +
 	"\x0flogs_start_date\x18\x06 \x01(\tR\rlogsStartDate\x12!\n" +
-	"\fomitted_hits\x18\a \x01(\x05R\vomittedHits\"\xc6\x01\n" +
+	"\fomitted_hits\x18\a \x01(\x05R\vomittedHits\"\xdb\x01\n" +
 	"\x1bSearchServiceSimilarRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x12\x1a\n" +
 	"\acontent\x18\x03 \x01(\tH\x00R\acontent\x12\x14\n" +
 	"\x05limit\x18\x04 \x01(\x05R\x05limit\x12%\n" +
-	"\x0emin_similarity\x18\x05 \x01(\x01R\rminSimilarity\x12\x1e\n" +
-	"\n" +
-	"categories\x18\x06 \x03(\tR\n" +
-	"categoriesB\x06\n" +
+	"\x0emin_similarity\x18\x05 \x01(\x01R\rminSimilarity\x123\n" +
+	"\x06filter\x18\x06 \x01(\v2\x1b.memsidecar.v1.MemoryFilterR\x06filterB\x06\n" +
 	"\x04like\"o\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12!\n" +
@@ -1902,32 +1900,33 @@ var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
 	5,  // 6: memsidecar.v1.SearchHit.log:type_name -> memsidecar.v1.LogMatch
 	24, // 7: memsidecar.v1.LogMatch.entry:type_name -> memsidecar.v1.LogEntry
 	4,  // 8: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
-	4,  // 9: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	23, // 10: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
-	11, // 11: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
-	2,  // 12: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
-	22, // 13: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
-	15, // 14: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
-	14, // 15: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
-	11, // 16: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
-	23, // 17: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
-	3,  // 18: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	8,  // 19: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	10, // 20: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
-	13, // 21: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
-	17, // 22: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
-	19, // 23: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
-	7,  // 24: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
-	9,  // 25: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
-	12, // 26: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
-	16, // 27: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
-	18, // 28: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
-	20, // 29: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
-	24, // [24:30] is the sub-list for method output_type
-	18, // [18:24] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	21, // 9: memsidecar.v1.SearchServiceSimilarRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	4,  // 10: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
+	23, // 11: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	11, // 12: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	2,  // 13: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
+	22, // 14: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	15, // 15: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	14, // 16: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	11, // 17: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
+	23, // 18: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
+	3,  // 19: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	8,  // 20: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	10, // 21: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	13, // 22: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	17, // 23: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
+	19, // 24: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
+	7,  // 25: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
+	9,  // 26: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
+	12, // 27: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
+	16, // 28: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
+	18, // 29: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
+	20, // 30: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
+	25, // [25:31] is the sub-list for method output_type
+	19, // [19:25] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }

@@ -136,7 +136,7 @@ func (s *Server) writeTitled(ctx context.Context, a *api, in writeIn) (toolReply
 // text is what a model reads of a change.
 func (o *writeOut) text() string {
 	done := map[string]string{
-		"add": "Saved", "update": "Updated", "delete": "Retired the outdated memory", "noop": "Already known",
+		"add": "Saved", "update": "Updated", "delete": "Saved in place of the outdated memory", "noop": "Already known",
 	}[o.Decision]
 	if o.ID != "" {
 		done += " " + o.ID

@@ -209,7 +209,8 @@ func (r *Request) meta() (store.Meta, error) {
 // Consolidate decides about a candidate and applies the decision. Forgotten values are rejected; only an explicit
 // save brings them back. No lock is held during the search. If a similar memory changes concurrently, the decision is
 // repeated, at most 3 times. The model is asked once, for at most 20 seconds; after that, or if its proposal is
-// rejected, the rules decide.
+// rejected, the rules decide. Before it is asked, the candidate is durable in today's log, so that neither an answer nor
+// a crash loses a text that was handed in.
 //
 // Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, those of the store and the
 // search.
@@ -226,18 +227,27 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 	if req.Content = strings.TrimSpace(req.Content); req.Content == "" { // private passages only
 		return Decision{Action: guard.Noop, Status: journal.Rejected, Reason: guard.ReasonSecret}, nil
 	}
-	for i := range maxAttempts {
-		if i > 0 {
+	given := req.from // of Pending, which reads a changed log itself
+	for i, logged := 0, 0; i < maxAttempts && logged < logAttempts; {
+		if i+logged > 0 {
 			if err := s.waitDurable(ctx, req.Space); err != nil {
 				return Decision{}, err
 			}
 		}
-		d, err := s.tryConsolidate(ctx, req, meta, i == 0)
-		if !errors.Is(err, errStalePlan) {
+		d, err := s.tryConsolidate(ctx, &req, meta, i == 0)
+		switch {
+		case errors.Is(err, errStalePlan):
+			i++
+		case errors.Is(err, errLogChanged) && given == nil:
+			logged++
+			if req.from, err = s.readCandidate(req.Space, req.from.date, req.from.entry.ID); err != nil {
+				return Decision{}, err
+			}
+		default:
 			return d, err
 		}
 	}
-	return Decision{}, fmt.Errorf("consolidate: gave up after %d conflicting concurrent changes: %w", maxAttempts,
+	return Decision{}, fmt.Errorf("consolidate: gave up after too many conflicting concurrent changes: %w",
 		memory.ErrBusy)
 }
 
@@ -253,10 +263,11 @@ func (s *Service) waitDurable(ctx context.Context, space string) error {
 	return nil
 }
 
-// tryConsolidate makes one attempt. The error is errStalePlan when another one is needed.
-func (s *Service) tryConsolidate(ctx context.Context, req Request, meta store.Meta, first bool) (Decision, error) {
+// tryConsolidate makes one attempt. The error is errStalePlan or errLogChanged when another one is needed; req.from is
+// then the log entry that holds the candidate, if it has one.
+func (s *Service) tryConsolidate(ctx context.Context, req *Request, meta store.Meta, first bool) (Decision, error) {
 	if req.WriteTo == ToDaily || req.Later {
-		return s.appendDaily(ctx, req, meta)
+		return s.appendDaily(ctx, *req, meta)
 	}
 	out, purged := Decision{DecidedBy: ByRules}, s.store.LastPurge()
 	var err error
@@ -265,11 +276,16 @@ func (s *Service) tryConsolidate(ctx context.Context, req Request, meta store.Me
 	} else if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, maxNeighbours); err != nil {
 		return Decision{}, fmt.Errorf("find similar memories: %w", err)
 	}
-	candidate := candidateOf(req)
-	byRules := decide(req, candidate, out.Similar)
+	byRules := decide(*req, candidateOf(*req), out.Similar)
 	item := byRules
-	if s.model != nil && !s.disabled && first {
-		if item, out.Note, err = s.consultModel(ctx, req, out.Similar, candidate, byRules, purged); err != nil {
+	if q, ok := questionOf(*req, out.Similar, byRules); ok && s.model != nil && !s.disabled && first {
+		s.replies.invalidate(purged)
+		if err := s.persist(ctx, req, q); err != nil {
+			return Decision{}, err
+		}
+		candidate := candidateOf(*req)
+		byRules = decide(*req, candidate, out.Similar)
+		if item, out.Note, err = s.consultModel(ctx, *req, q, candidate, byRules, purged); err != nil {
 			return Decision{}, err
 		}
 	}
@@ -278,34 +294,34 @@ func (s *Service) tryConsolidate(ctx context.Context, req Request, meta store.Me
 	if err := s.attachReviews(&p, byRules.Target); err != nil {
 		return Decision{}, err
 	}
-	return s.update(ctx, req, meta, &out, &item, func(tx *store.Tx) ([]journal.Outcome, error) {
+	return s.update(ctx, *req, meta, &out, &item, func(tx *store.Tx) ([]journal.Outcome, error) {
 		if s.store.LastPurge() != purged {
 			return nil, errStalePlan // the memories read and the reply may contain purged text
 		}
-		return s.apply(tx, req, p, &out, &item, byRules)
+		return s.apply(tx, *req, p, &out, &item, byRules)
 	})
 }
 
 // apply runs in the transaction of item, the only one of p. If the guards reject a model's item, byRules replaces it.
 func (s *Service) apply(tx *store.Tx, req Request, p guard.Plan, out *Decision, item *guard.Item,
 	byRules guard.Item) ([]journal.Outcome, error) {
-	outcomes := guard.Preview(p, tx)
-	if o := outcomes[0]; item.Model && o.Status == journal.Rejected && o.Reason != guard.ReasonStale &&
-		o.Reason != guard.ReasonInactive {
-		out.Note = "the model's proposal was rejected: " + o.Reason // the candidate is not lost: the rules decide
-		review, err := guard.ForReview(p, tx)
-		if err != nil {
-			return nil, err
-		}
-		*item = byRules
-		p.Items, p.Entries = []guard.Item{byRules}, review
-		outcomes = guard.Preview(p, tx)
-	}
 	if item.Model {
+		reason := refusal(p, tx)
+		if isStale(reason) {
+			return nil, errStalePlan
+		}
 		out.DecidedBy = ByModel
+		if reason != "" {
+			out.Note, out.DecidedBy = "the model's proposal was rejected: "+reason, ByRules
+			var err error
+			if p, err = withoutRefused(p, byRules, tx); err != nil {
+				return nil, err
+			}
+			*item = p.Items[0]
+		}
 	}
-	if o := outcomes[0]; o.Status == journal.Rejected &&
-		(o.Reason == guard.ReasonStale || o.Reason == guard.ReasonInactive) {
+	outcomes := guard.Preview(p, tx)
+	if o := outcomes[0]; o.Status == journal.Rejected && isStale(o.Reason) {
 		return nil, errStalePlan
 	}
 	if err := req.from.recordDecision(s, tx, *item, outcomes[0]); err != nil {
@@ -316,6 +332,39 @@ func (s *Service) apply(tx *store.Tx, req Request, p guard.Plan, out *Decision, 
 	}
 	out.Changes = tx.Changes()
 	return outcomes, errDryRun
+}
+
+// refusal returns why the guards refuse a part of the only item of p, "" if they do not.
+func refusal(p guard.Plan, tx *store.Tx) string {
+	if o := guard.Preview(p, tx)[0]; o.Status == journal.Rejected {
+		return o.Reason
+	}
+	return guard.RefusedRetirements(p, tx)[0]
+}
+
+// isStale reports whether a reason means that a target changed since the decision.
+func isStale(reason string) bool {
+	return reason == guard.ReasonStale || reason == guard.ReasonInactive
+}
+
+// withoutRefused replaces the refused item of a model by that of the rules, so that the candidate is not lost. What
+// waits for a person becomes a review entry, unless the rules do the same. A retirement that was refused leaves a new
+// memory, which the entry names; so that item stays when the rules know nothing better.
+func withoutRefused(p guard.Plan, byRules guard.Item, tx *store.Tx) (guard.Plan, error) {
+	model := p.Items[0]
+	if model.Action == guard.Delete && byRules.Action == guard.Add {
+		p.Items[0].Reason = byRules.Reason
+		return p, nil
+	}
+	if model.Action != guard.Delete || byRules.Target != model.Target {
+		review, err := guard.ForReview(p, tx)
+		if err != nil {
+			return p, err
+		}
+		p.Entries = review
+	}
+	p.Items = []guard.Item{byRules}
+	return p, nil
 }
 
 // attachReviews prepares the plan for review items: their time, and the earlier proposals that need no repetition.
@@ -393,7 +442,7 @@ func (s *Service) update(ctx context.Context, req Request, meta store.Meta, abou
 		switch o.Reason {
 		case guard.ReasonUpdated:
 			out.Action = guard.Update
-		case guard.ReasonRetired:
+		case guard.ReasonRetired, guard.ReasonSuperseded:
 			out.Action = guard.Delete
 		default:
 			out.Action = guard.Add

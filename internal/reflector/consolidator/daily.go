@@ -1,6 +1,7 @@
 package consolidator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,16 @@ import (
 // appendDaily appends the candidate to today's log. With Request.Later the entry is marked as pending, and Run is
 // woken.
 func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
-	at := s.now().In(s.location)
+	d, err := s.appendEntry(ctx, req, meta, s.now().In(s.location))
+	if d.Reason == ReasonPending {
+		d.Action, d.Pending, d.DecidedBy = guard.Noop, true, ""
+		s.wakeRun()
+	}
+	return d, err
+}
+
+// appendEntry appends the candidate to the log of at, unless the day has it.
+func (s *Service) appendEntry(ctx context.Context, req Request, meta store.Meta, at time.Time) (Decision, error) {
 	day := at.Format(memory.DateLayout)
 	same, err := s.findLogged(req, day)
 	if err != nil {
@@ -32,7 +42,7 @@ func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta)
 		}
 		reason = ReasonPending
 	}
-	d, err := s.update(ctx, req, meta, &Decision{DecidedBy: ByRules}, &guard.Item{},
+	return s.update(ctx, req, meta, &Decision{DecidedBy: ByRules}, &guard.Item{},
 		func(tx *store.Tx) ([]journal.Outcome, error) {
 			o := journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: reason}
 			switch {
@@ -55,11 +65,24 @@ func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta)
 			tx.Report(o)
 			return nil, nil
 		})
-	if d.Reason == ReasonPending {
-		d.Action, d.Pending, d.DecidedBy = guard.Noop, true, ""
-		s.wakeRun()
+}
+
+// persist makes the candidate durable in today's log before the model is asked about it, and req a request about that
+// entry. A dry run, a candidate that is in a log already and a question whose answer is known need no entry. The entry
+// is not marked as pending: an undo of the decision must not make Run repeat it.
+func (s *Service) persist(ctx context.Context, req *Request, q question) error {
+	if _, answered := s.replies.get(q.key); answered || req.DryRun || req.from != nil {
+		return nil
 	}
-	return d, err
+	at := s.now().In(s.location)
+	d, err := s.appendEntry(ctx, *req, store.Meta{Space: req.Space,
+		Actor: cmp.Or(req.Actor, journal.ActorConsolidate), Reason: "candidate for a memory", Session: req.Session}, at)
+	if err != nil || d.ID == "" { // the guards will reject it, too
+		return err
+	}
+	// nil if the same text was decided about today: then it is durable as it is
+	req.from, err = s.readCandidate(req.Space, at.Format(memory.DateLayout), d.ID)
+	return err
 }
 
 // findLogged returns the id of the day's entry with the same content, "" if there is none.

@@ -15,7 +15,6 @@ import (
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/llm"
-	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/search"
@@ -115,30 +114,35 @@ func (a *replyCache) put(key [32]byte, r reply, purge int64) {
 	a.order = append(a.order, key)
 }
 
-// consultModel asks the model if similar, but not equal, memories are known. It returns byRules if there are none or
-// the model gives no usable reply; note is the reason for the latter. purged is the newest purge before anything was
-// read. The error is that of ctx.
-func (s *Service) consultModel(ctx context.Context, req Request, hits []search.Hit, candidate, byRules guard.Item,
-	purged int64) (item guard.Item, note string, err error) {
+// question is what the model is asked about a candidate.
+type question struct {
+	shown []shownMemory
+	key   [32]byte
+}
+
+// questionOf returns what to ask the model; ok is false if nothing similar, but not equal, is known.
+func questionOf(req Request, hits []search.Hit, byRules guard.Item) (q question, ok bool) {
 	if byRules.Action == guard.Noop && byRules.Reason == guard.ReasonExactDuplicate {
-		return byRules, "", nil
+		return q, false
 	}
-	s.replies.invalidate(purged)
-	var shown []shownMemory
 	for _, h := range hits {
-		if h.Score >= minSimilar && len(shown) < maxShown && len([]rune(h.Memory.Content)) <= shownRunes {
-			shown = append(shown, shownMemory{h.Memory, h.Score >= nearIdentical})
+		if h.Score >= minSimilar && len(q.shown) < maxShown && len([]rune(h.Memory.Content)) <= shownRunes {
+			q.shown = append(q.shown, shownMemory{h.Memory, h.Score >= nearIdentical})
 		}
 	}
-	if len(shown) == 0 {
-		return byRules, "", nil
-	}
-	key := questionKey(req, shown)
-	r, ok := s.replies.get(key)
+	q.key = questionKey(req, q.shown)
+	return q, len(q.shown) > 0
+}
+
+// consultModel returns the model's decision, from the cache or by asking. It returns byRules if the model gives no
+// usable reply; note is the reason. purged is the newest purge before anything was read. The error is that of ctx.
+func (s *Service) consultModel(ctx context.Context, req Request, q question, candidate, byRules guard.Item,
+	purged int64) (item guard.Item, note string, err error) {
+	r, ok := s.replies.get(q.key)
 	if !ok {
 		timed, cancel := context.WithTimeout(ctx, modelTimeout)
 		defer cancel()
-		_, err := s.model.Do(timed, buildRequest(req, shown, &r))
+		_, err := s.model.Do(timed, buildRequest(req, q.shown, &r))
 		if ctx.Err() != nil {
 			return guard.Item{}, "", fmt.Errorf("ask the model about a memory: %w", ctx.Err())
 		}
@@ -148,9 +152,9 @@ func (s *Service) consultModel(ctx context.Context, req Request, hits []search.H
 		if err != nil {
 			return byRules, fmt.Sprintf("the model did not answer within %s", modelTimeout), nil
 		}
-		s.replies.put(key, r, purged)
+		s.replies.put(q.key, r, purged)
 	}
-	if item, note = itemFromReply(candidate, r, shown); note != "" {
+	if item, note = itemFromReply(candidate, r, q.shown); note != "" {
 		return byRules, note, nil
 	}
 	return item, "", nil
@@ -251,7 +255,7 @@ func itemFromReply(candidate guard.Item, r reply, shown []shownMemory) (guard.It
 			item.Memory.Confidence = average(target.Confidence, item.Memory.Confidence)
 		}
 	case string(guard.Delete):
-		item.Action, item.Memory = guard.Delete, memory.Memory{}
+		item.Action = guard.Delete // the candidate supersedes the target
 	default:
 		return item, "the model chose an unknown action"
 	}

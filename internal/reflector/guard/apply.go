@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -24,23 +23,16 @@ func Preview(p Plan, view View) []journal.Outcome {
 // log of p.At. Apply runs inside one store.Update, so its changes are atomic with the caller's.
 func Apply(tx *store.Tx, p Plan) error {
 	verdicts := evaluate(p, tx)
+	assignIDs(tx, verdicts)
 	review, err := forReview(p, verdicts, tx)
 	if err != nil {
 		return err
 	}
-	for i, v := range verdicts {
-		if v.after != nil && v.reject == "" {
-			if v.item.Action == Add {
-				v.after.ID = cmp.Or(v.after.ID, store.NewID())
-				v.after.CreatedAt = tx.Now()
-			}
-			id := v.after.ID
-			if err := tx.Put(v.after); err != nil {
-				return fmt.Errorf("item %d of the plan: %w", i, err)
-			}
-			v.item.Target = id
+	for i := range verdicts {
+		if err := verdicts[i].put(tx); err != nil {
+			return fmt.Errorf("item %d of the plan: %w", i, err)
 		}
-		tx.Report(v.outcome())
+		tx.Report(verdicts[i].outcome())
 	}
 	for _, d := range cleanEntries(slices.Concat(p.Entries, review)) {
 		e := d.Entry
@@ -63,6 +55,8 @@ func (v *verdict) outcome() journal.Outcome {
 		out.Reason = ReasonAdded
 	case v.item.Action == Update:
 		out.Reason = ReasonUpdated
+	case v.retired != nil:
+		out.ID, out.Reason = v.after.ID, ReasonSuperseded
 	default:
 		out.Reason = ReasonRetired
 	}

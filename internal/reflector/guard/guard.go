@@ -39,8 +39,15 @@ func Guard(p Plan, view View) (accepted Plan, rejected []Rejection) {
 type verdict struct {
 	item Item
 	// the memory to store, nil for NOOP
-	after  *memory.Memory
-	reject string
+	after *memory.Memory
+	// after is a new memory
+	fresh bool
+	// the memory that after supersedes, nil for none
+	retired *memory.Memory
+	reject  string
+	// why the memory that the text would supersede stays; the item is an ADD then, of a DELETE as proposed
+	refused  string
+	proposed Item
 	// of a NOOP, for its outcome
 	reason string
 }
@@ -92,7 +99,10 @@ func (b *guardRun) record(v verdict) {
 	if v.item.Target != "" {
 		b.targets[v.item.Target] = true
 	}
-	if v.item.Action != Delete {
+	switch {
+	case v.fresh:
+		b.added[equalKey(v.after)] = ""
+	case v.item.Action == Update:
 		b.added[equalKey(v.after)] = v.item.Target
 	}
 }
@@ -105,33 +115,19 @@ func (b *guardRun) evaluateItem(item Item) verdict {
 		return verdict{item: item, reason: reason}
 	case Add:
 		return b.add(item)
-	case Update, Delete:
+	case Update:
 		target, reason := b.target(item)
 		if reason != "" {
 			return verdict{item: item, reject: reason}
 		}
-		if item.Action == Delete {
-			if reason := b.checkRetire(item, target); reason != "" {
-				return verdict{item: item, reject: reason}
-			}
-			after := target.Clone()
-			after.Status = memory.Retired
-			return verdict{item: item, after: after}
-		}
 		return b.update(item, target)
+	case Delete:
+		if item.Memory.Content != "" {
+			return b.supersede(item)
+		}
+		return b.retire(item)
 	}
 	return verdict{item: item, reject: ReasonUnknownAction}
-}
-
-// checkRetire returns why an item must not retire target, "" if it may.
-func (b *guardRun) checkRetire(item Item, target *memory.Memory) string {
-	switch {
-	case !item.Model || b.byPerson:
-		return ""
-	case b.retired > maxModelRetired:
-		return ReasonManyRetired
-	}
-	return modelReviewReason(item, target)
 }
 
 // target returns the memory that an item changes, or the reason why it must not.
@@ -174,7 +170,7 @@ func (b *guardRun) add(item Item) verdict {
 	if reason := invalid(m); reason != "" {
 		return verdict{item: item, reject: reason}
 	}
-	return verdict{item: item, after: m.Clone()}
+	return verdict{item: item, after: m.Clone(), fresh: true}
 }
 
 // noop turns an item into a NOOP on the memory id.

@@ -11,7 +11,7 @@ import (
 const (
 	// the plan would retire more than maxModelRetired memories
 	ReasonManyRetired = "TOO_MANY_RETIRED"
-	// the item would retire a memory that the user saved
+	// the item would retire a memory that the user or the user's agent saved
 	ReasonUsersOwn = "REVIEW_USERS_OWN"
 	// less than half of the old words remain
 	ReasonLostText   = "REVIEW_LOST_TEXT"
@@ -53,7 +53,8 @@ func countModelRetired(p Plan) (n int) {
 func modelReviewReason(item Item, target *memory.Memory) string {
 	switch item.Action {
 	case Delete:
-		if target.Source == memory.SourceUser || target.Source == memory.SourceUserCorrection {
+		switch target.Source {
+		case memory.SourceUser, memory.SourceUserCorrection, memory.SourceConsolidation:
 			return ReasonUsersOwn
 		}
 	case Update:

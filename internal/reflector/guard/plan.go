@@ -14,7 +14,7 @@ const (
 	Add Action = "ADD"
 	// keeps the id; the old text stays in the history
 	Update Action = "UPDATE"
-	// retires the memory, which can be restored
+	// retires the memory, which can be restored; with a text, that becomes a memory that supersedes it
 	Delete Action = "DELETE"
 	// the content is known; nothing changes
 	Noop Action = "NOOP"
@@ -33,8 +33,14 @@ type Item struct {
 
 	// Memory is the new memory of an ADD; empty category, source and confidence get defaults. For an UPDATE, non-zero
 	// content, category, salience, title, context and confidence replace those of the target; tags and evidence are
-	// added to the target's.
+	// added to the target's. For a DELETE it is the memory that supersedes the target; without content there is none.
 	Memory memory.Memory
+
+	// ReplacedBy is, for a DELETE without content, the known memory that supersedes the target; "" for none.
+	ReplacedBy string
+
+	// Unsure leaves the retirement of a DELETE to a person. Its text becomes a memory all the same.
+	Unsure bool
 
 	// UPPER_SNAKE name of the rule that proposed the item, or of a NOOP's cause
 	Reason string
@@ -103,20 +109,22 @@ const ReviewPrefix = "REVIEW_"
 
 // Reasons of rejected and duplicate items.
 const (
-	ReasonTooMany        = "TOO_MANY_OPERATIONS"
-	ReasonUnknownAction  = "UNKNOWN_ACTION"
-	ReasonNotShown       = "TARGET_NOT_SHOWN"
-	ReasonUnknownTarget  = "TARGET_UNKNOWN"
-	ReasonInactive       = "TARGET_NOT_ACTIVE"
-	ReasonTwice          = "TARGET_TWICE"
-	ReasonStale          = "TARGET_CHANGED"
-	ReasonPinned         = "TARGET_PINNED"
-	ReasonEmptied        = "EMPTIED"
-	ReasonForgotten      = "FORGOTTEN"
-	ReasonSecret         = "SECRET"
-	ReasonLostNumber     = "REVIEW_LOST_NUMBER"
-	ReasonLostName       = "REVIEW_LOST_NAME"
-	ReasonLostNegation   = "REVIEW_LOST_NEGATION"
+	ReasonTooMany       = "TOO_MANY_OPERATIONS"
+	ReasonUnknownAction = "UNKNOWN_ACTION"
+	ReasonNotShown      = "TARGET_NOT_SHOWN"
+	ReasonUnknownTarget = "TARGET_UNKNOWN"
+	ReasonInactive      = "TARGET_NOT_ACTIVE"
+	ReasonTwice         = "TARGET_TWICE"
+	ReasonStale         = "TARGET_CHANGED"
+	ReasonPinned        = "TARGET_PINNED"
+	ReasonEmptied       = "EMPTIED"
+	ReasonForgotten     = "FORGOTTEN"
+	ReasonSecret        = "SECRET"
+	ReasonLostNumber    = "REVIEW_LOST_NUMBER"
+	ReasonLostName      = "REVIEW_LOST_NAME"
+	ReasonLostNegation  = "REVIEW_LOST_NEGATION"
+	// the text may replace another memory: a person decides
+	ReasonUnsure         = "REVIEW_REPLACEMENT"
 	ReasonExactDuplicate = "EXACT_DUPLICATE" // an active memory of the category has the same text
 	ReasonNearDuplicate  = "NEAR_DUPLICATE"  // of a Duplicate outcome
 	ReasonUnchanged      = "UNCHANGED"       // of a Duplicate outcome
@@ -127,5 +135,7 @@ const (
 	ReasonAdded   = "ADDED"
 	ReasonUpdated = "UPDATED"
 	ReasonRetired = "RETIRED"
-	ReasonLogged  = "LOGGED"
+	// the new memory supersedes a known one
+	ReasonSuperseded = "SUPERSEDED"
+	ReasonLogged     = "LOGGED"
 )

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -41,8 +40,10 @@ type Proposal struct {
 	Revision int64  `json:"target_revision"`
 	By       string `json:"by"`
 	// text of the target at the time of the proposal
-	Before     string    `json:"before"`
-	Proposed   *Values   `json:"proposed,omitempty"`
+	Before   string  `json:"before"`
+	Proposed *Values `json:"proposed,omitempty"`
+	// of a Delete: the memory that supersedes the target, "" for none
+	ReplacedBy string    `json:"replaced_by,omitempty"`
 	State      string    `json:"state,omitempty"`
 	ResolvedAt time.Time `json:"resolved_at,omitzero"`
 }
@@ -63,7 +64,8 @@ type Values struct {
 
 // Item returns the item that applies the proposal.
 func (p *Proposal) Item() Item {
-	item := Item{Action: p.Action, Target: p.Target, TargetRevision: p.Revision, Model: p.By == ByModel}
+	item := Item{Action: p.Action, Target: p.Target, TargetRevision: p.Revision, Model: p.By == ByModel,
+		ReplacedBy: p.ReplacedBy}
 	if v := p.Proposed; v != nil {
 		item.Memory = memory.Memory{
 			Content: v.Content, Category: v.Category, Title: v.Title, Salience: v.Salience, Confidence: v.Confidence,
@@ -120,11 +122,12 @@ func forReview(p Plan, verdicts []verdict, view View) (out []DatedEntry, err err
 		return nil, nil
 	}
 	seen := p.Reviewed
-	for _, v := range verdicts {
-		if !strings.HasPrefix(v.reject, ReviewPrefix) {
+	for i := range verdicts {
+		item, reason := verdicts[i].review()
+		if item == nil {
 			continue
 		}
-		proposal := newProposal(v, view)
+		proposal := newProposal(item, reason, view)
 		if containsProposal(seen, proposal) {
 			continue
 		}
@@ -135,7 +138,7 @@ func forReview(p Plan, verdicts []verdict, view View) (out []DatedEntry, err err
 		}
 		entry, err := WithProposal(&memory.Entry{
 			At: p.At, Time: p.At.Format(time.TimeOnly), Type: memory.EntryReview, Session: p.Session,
-			Content: "[" + v.reject + " " + proposal.Target + "] " + text,
+			Content: "[" + reason + " " + proposal.Target + "] " + text,
 		}, proposal)
 		if err != nil {
 			return nil, err
@@ -155,18 +158,18 @@ func containsProposal(all []*Proposal, p *Proposal) bool {
 	return false
 }
 
-// newProposal makes the proposal of a rejected item.
-func newProposal(v verdict, view View) *Proposal {
-	p := &Proposal{Reason: v.reject, Action: v.item.Action, Target: v.item.Target, Revision: v.item.TargetRevision,
-		By: ByRules}
-	if v.item.Model {
+// newProposal makes the proposal of an item that is left to a person.
+func newProposal(item *Item, reason string, view View) *Proposal {
+	p := &Proposal{Reason: reason, Action: item.Action, Target: item.Target, Revision: item.TargetRevision,
+		By: ByRules, ReplacedBy: item.ReplacedBy}
+	if item.Model {
 		p.By = ByModel
 	}
 	if target := view.Memory(p.Target); target != nil {
 		p.Before = target.Content
 	}
 	if p.Action == Update {
-		m := &v.item.Memory
+		m := &item.Memory
 		p.Proposed = &Values{
 			Content: m.Content, Category: m.Category, Title: m.Title, Salience: m.Salience, Confidence: m.Confidence,
 			Source: m.Source,
@@ -183,10 +186,8 @@ func Accept(tx *store.Tx, item Item) (journal.Outcome, error) {
 	b := &guardRun{view: tx, source: cmp.Or(item.Memory.Source, memory.SourceReflection), byPerson: true,
 		targets: map[string]bool{}, added: map[string]string{}}
 	v := b.evaluateItem(item)
-	if v.after != nil && v.reject == "" {
-		if err := tx.Put(v.after); err != nil {
-			return journal.Outcome{}, fmt.Errorf("apply the accepted review item: %w", err)
-		}
+	if err := v.put(tx); err != nil {
+		return journal.Outcome{}, fmt.Errorf("apply the accepted review item: %w", err)
 	}
 	return v.outcome(), nil
 }

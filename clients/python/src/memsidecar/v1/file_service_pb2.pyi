@@ -159,7 +159,7 @@ class FileServiceResolveEditResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ...) -> None: ...
 
 class Proposal(_message.Message):
-    __slots__ = ("id", "space", "log_date", "proposed_at", "reason", "decision", "proposed_by", "session_id", "target_id", "target_revision", "before", "proposed", "state", "resolved_at", "stale")
+    __slots__ = ("id", "space", "log_date", "proposed_at", "reason", "decision", "proposed_by", "session_id", "target_id", "target_revision", "before", "proposed", "state", "resolved_at", "stale", "replaced_by")
     ID_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     LOG_DATE_FIELD_NUMBER: _ClassVar[int]
@@ -175,6 +175,7 @@ class Proposal(_message.Message):
     STATE_FIELD_NUMBER: _ClassVar[int]
     RESOLVED_AT_FIELD_NUMBER: _ClassVar[int]
     STALE_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_BY_FIELD_NUMBER: _ClassVar[int]
     id: str
     space: str
     log_date: str
@@ -190,7 +191,8 @@ class Proposal(_message.Message):
     state: ProposalState
     resolved_at: _timestamp_pb2.Timestamp
     stale: bool
-    def __init__(self, id: _Optional[str] = ..., space: _Optional[str] = ..., log_date: _Optional[str] = ..., proposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., proposed_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., session_id: _Optional[str] = ..., target_id: _Optional[str] = ..., target_revision: _Optional[int] = ..., before: _Optional[str] = ..., proposed: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., state: _Optional[_Union[ProposalState, str]] = ..., resolved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stale: _Optional[bool] = ...) -> None: ...
+    replaced_by: str
+    def __init__(self, id: _Optional[str] = ..., space: _Optional[str] = ..., log_date: _Optional[str] = ..., proposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., proposed_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., session_id: _Optional[str] = ..., target_id: _Optional[str] = ..., target_revision: _Optional[int] = ..., before: _Optional[str] = ..., proposed: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., state: _Optional[_Union[ProposalState, str]] = ..., resolved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stale: _Optional[bool] = ..., replaced_by: _Optional[str] = ...) -> None: ...
 
 class FileServiceListProposalsRequest(_message.Message):
     __slots__ = ("space", "include_resolved", "all_spaces", "page_size", "page_token")

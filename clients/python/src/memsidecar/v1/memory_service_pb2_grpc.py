@@ -212,7 +212,7 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Consolidate(self, request, context):
-        """Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+        """Consolidate compares a text with the known memories, and adds it, updates or supersedes a memory, or changes nothing.
         It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

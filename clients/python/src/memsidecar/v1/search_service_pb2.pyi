@@ -128,20 +128,20 @@ class SearchServiceSearchResponse(_message.Message):
     def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., vectors_used: _Optional[bool] = ..., logs_start_date: _Optional[str] = ..., omitted_hits: _Optional[int] = ...) -> None: ...
 
 class SearchServiceSimilarRequest(_message.Message):
-    __slots__ = ("space", "id", "content", "limit", "min_similarity", "categories")
+    __slots__ = ("space", "id", "content", "limit", "min_similarity", "filter")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     MIN_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
-    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
     space: str
     id: str
     content: str
     limit: int
     min_similarity: float
-    categories: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., content: _Optional[str] = ..., limit: _Optional[int] = ..., min_similarity: _Optional[float] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
+    filter: _memory_pb2.MemoryFilter
+    def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., content: _Optional[str] = ..., limit: _Optional[int] = ..., min_similarity: _Optional[float] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ...) -> None: ...
 
 class SearchServiceSimilarResponse(_message.Message):
     __slots__ = ("hits", "omitted_hits")

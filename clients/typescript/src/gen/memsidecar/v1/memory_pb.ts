@@ -461,7 +461,7 @@ export enum Decision {
   UPDATE = 2,
 
   /**
-   * It says that a memory no longer holds. That memory is retired.
+   * It says that a memory no longer holds. It becomes a memory that supersedes that one.
    *
    * @generated from enum value: DECISION_DELETE = 3;
    */

@@ -1463,8 +1463,8 @@ export type ConsolidatedItem = Message<"memsidecar.v1.ConsolidatedItem"> & {
   decision: Decision;
 
   /**
-   * The memory or log entry: the new one for ADD, the changed one for UPDATE, the retired one for DELETE, the known one
-   * for NOOP; may be empty. For an item that is pending, its entry in the daily log.
+   * The memory or log entry: the new one for ADD and DELETE, the changed one for UPDATE, the known one for NOOP; may be
+   * empty. A new memory names in supersedes what it replaced. For an item that is pending, its entry in the daily log.
    *
    * @generated from field: string id = 2;
    */
@@ -2435,7 +2435,7 @@ export const MemoryService: GenService<{
     output: typeof MemoryServiceSaveResponseSchema;
   },
   /**
-   * Consolidate compares a text with the known memories, and adds it, updates or retires a memory, or changes nothing.
+   * Consolidate compares a text with the known memories, and adds it, updates or supersedes a memory, or changes nothing.
    * It does the same for entries of the daily logs that wait to become memories; each of those is one operation.
    *
    * @generated from rpc memsidecar.v1.MemoryService.Consolidate
