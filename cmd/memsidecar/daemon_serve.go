@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"log/slog"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +38,8 @@ ends it at once, without losing acknowledged data.`,
 			if err != nil {
 				return err
 			}
-			log := newLogger(a.stderr, cfg.LogLevel)
+			log, closeLog := queuedLogger(a.stderr, cfg.LogLevel)
+			defer closeLog()
 			listener, err := listener.Inherited(a.env, cfg.Socket)
 			if err != nil {
 				return err
@@ -45,6 +48,10 @@ ends it at once, without losing acknowledged data.`,
 				Logger:   log,
 				Version:  programVersion(),
 				Listener: listener,
+				Abort: func() {
+					closeLog()
+					os.Exit(exitError)
+				},
 				Ready: func(socket string) {
 					if err := in.setStopped(false); err != nil {
 						log.Warn("the mark of an earlier stop could not be removed", "err", err)
@@ -60,10 +67,22 @@ ends it at once, without losing acknowledged data.`,
 	return cmd
 }
 
+// logFlush is how long the end of the daemon waits for whoever reads the log.
+const logFlush = 500 * time.Millisecond
+
+// queuedLogger is newLogger for a program that must never wait for whoever reads its log. done writes what is queued.
+func queuedLogger(w io.Writer, level slog.Level) (log *slog.Logger, done func()) {
+	q := daemon.NewLogQueue(w)
+	return loggerTo(q, columns(w) > 0, level), func() { q.Close(logFlush) }
+}
+
 // newLogger logs text to a terminal and JSON elsewhere.
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+func newLogger(w io.Writer, level slog.Level) *slog.Logger { return loggerTo(w, columns(w) > 0, level) }
+
+// loggerTo logs text for people, else JSON.
+func loggerTo(w io.Writer, people bool, level slog.Level) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
-	if columns(w) > 0 {
+	if people {
 		return slog.New(slog.NewTextHandler(w, opts))
 	}
 	return slog.New(slog.NewJSONHandler(w, opts))

@@ -58,6 +58,34 @@ type Options struct {
 
 	// Listener is an inherited socket, such as one of a service manager; nil creates Config.Socket. Run closes it.
 	Listener *net.UnixListener
+	// Abort ends the process; it is called when a stop takes longer than StopLimit. nil waits. What a stop still does
+	// then is repeated by the next start: everything acknowledged is in the journal.
+	Abort func()
+}
+
+// StopLimit is how long a stop may take. Service managers and people that wait for 10 seconds see the process end.
+const StopLimit = 9 * time.Second
+
+// limitStop calls o.Abort when the function that it returns is not called within StopLimit of the end of ctx.
+func (o Options) limitStop(ctx context.Context) (done func()) {
+	if o.Abort == nil {
+		return func() {}
+	}
+	returned := make(chan struct{})
+	stopWaiting := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(StopLimit)
+		defer timer.Stop()
+		select {
+		case <-returned:
+		case <-timer.C:
+			o.Logger.Error("the stop takes too long; ending without it, which loses nothing acknowledged", "limit", StopLimit)
+			o.Abort()
+		}
+	})
+	return func() {
+		stopWaiting()
+		close(returned)
+	}
 }
 
 // daemon is one running daemon. Its fields are set by open and not changed after.
@@ -118,6 +146,7 @@ type daemon struct {
 func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer opts.limitStop(ctx)()
 	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop,
 		stopping: make(chan struct{})}
 	if d.now == nil {
