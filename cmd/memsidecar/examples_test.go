@@ -149,7 +149,8 @@ func understood(args []string, mention bool) error {
 		return nil
 	}
 	left := cmd.Flags().Args()
-	if cmd.HasSubCommands() && len(left) > 0 && cmd.ValidateArgs(nil) == nil && cmd.Args != nil {
+	takes := strings.Contains(cmd.Use, " ") // arguments of its own, beside its subcommands
+	if cmd.HasSubCommands() && !takes && len(left) > 0 && cmd.ValidateArgs(nil) == nil && cmd.Args != nil {
 		return fmt.Errorf("unknown subcommand %q", left[0])
 	}
 	if mention {

@@ -51,6 +51,12 @@ func (p probes) problem(command string) string {
 	return p[program]
 }
 
+// server is problem for the command of an MCP server: its program is asked, the server is not started.
+func (p probes) server(command string, h *hook.Host) string {
+	program, _, _ := strings.Cut(command, " mcp")
+	return p.problem(program + " hook --host " + h.Name + " " + string(h.Bindings[0].Kind))
+}
+
 // probe is problem without the memory.
 func probe(program, command string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), probeLimit)

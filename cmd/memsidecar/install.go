@@ -4,30 +4,43 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memsidecar/memsidecar/internal/client/hook"
 	"github.com/memsidecar/memsidecar/internal/client/install"
+	"github.com/memsidecar/memsidecar/internal/daemon"
 )
 
-const installLong = `Register memsidecar's hooks in the configuration of a host program:
-%s.
+const installLong = `Connect host programs of agents to memsidecar. Without a HOST, the hosts that are found on this
+machine; with --all, every known one: %s.
 
-The file is edited in place: comments, order and other entries are kept, and the previous file is saved as
-FILE.memsidecar.bak. Installing again changes nothing. An invalid file is not changed. No other setting of the host
-is changed, including its own memory.
+Three parts are installed where the host has them:
 
-With --scope project, the configuration of the project in this directory is edited. Its hooks call memsidecar by
-name, so the file can be shared. --data, --socket, --space and --config are passed to the hooks.`
+  hooks         record sessions and show what fits a prompt
+  mcp           an MCP server with tools to search and save
+  instructions  a short skill that says when to search and when to save
+
+Files are edited in place: comments, order and other entries are kept, and a file that was there before is saved as
+FILE.memsidecar.bak. Installing again changes nothing. A file that cannot be read is not changed. No other setting of
+a host is changed, including its own memory. "memsidecar uninstall" brings back every byte.
+
+With --scope project, the configuration of the project in this directory is edited. It calls memsidecar by name, so
+the files can be shared. --data, --socket, --space and --config are passed on.`
 
 // installer holds the flags of install and uninstall.
 type installer struct {
 	app    *app
 	scope  string
+	only   string
 	dryRun bool
+	all    bool
+
+	remove bool // uninstall
 }
 
 // hostNames lists the known hosts for help and errors.
@@ -43,13 +56,13 @@ func hostNames() string {
 func (a *app) installCommand() *cobra.Command {
 	in := &installer{app: a}
 	cmd := &cobra.Command{
-		Use:   "install HOST",
-		Short: "Register memsidecar's hooks in a host program",
+		Use:   "install [HOST...]",
+		Short: "Connect agents' host programs: hooks, MCP server, instructions",
 		Long:  fmt.Sprintf(installLong, hostNames()),
-		Example: "  memsidecar install claude-code --dry-run\n  memsidecar install gemini --scope project\n  " +
-			"memsidecar install status",
-		Args: cobra.ExactArgs(1),
-		RunE: in.run((*install.Target).Install, "Installed"),
+		Example: "  memsidecar install --dry-run\n  memsidecar install claude-code\n  " +
+			"memsidecar install gemini --scope project --only hooks\n  memsidecar install status",
+		Args: cobra.ArbitraryArgs,
+		RunE: in.run,
 	}
 	in.flags(cmd)
 	cmd.AddCommand(a.installStatus())
@@ -58,71 +71,180 @@ func (a *app) installCommand() *cobra.Command {
 
 // uninstallCommand is "uninstall".
 func (a *app) uninstallCommand() *cobra.Command {
-	in := &installer{app: a}
+	in := &installer{app: a, remove: true}
 	cmd := &cobra.Command{
-		Use:   "uninstall HOST",
-		Short: "Remove memsidecar's hooks from a host program",
-		Long: "Remove memsidecar's hooks from the configuration of a host program. The rest of the file stays " +
-			"byte for byte the same.",
-		Example: "  memsidecar uninstall claude-code --dry-run",
-		Args:    cobra.ExactArgs(1),
-		RunE:    in.run((*install.Target).Uninstall, "Uninstalled"),
+		Use:   "uninstall [HOST...]",
+		Short: "Remove what install put into host programs",
+		Long: `Remove from the configuration of host programs what "memsidecar install" put in; without a HOST, from all.
+The rest of each file stays byte for byte the same. Files and directories that only install made are removed.`,
+		Example: "  memsidecar uninstall claude-code --dry-run\n  memsidecar uninstall --only mcp",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    in.run,
 	}
 	in.flags(cmd)
 	return cmd
 }
 
-// flags adds the flags that both commands have.
+// flags adds the flags of the command.
 func (in *installer) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.scope, "scope", "user", "user or project")
+	cmd.Flags().StringVar(&in.only, "only", "", "only these parts, with commas: hooks, mcp, instructions")
 	cmd.Flags().BoolVar(&in.dryRun, "dry-run", false, "only show the changes")
-}
-
-// run plans the change of the configuration of a host, writes it unless --dry-run is given, and reports it.
-func (in *installer) run(plan func(*install.Target) (*install.Change, error), done string) func(*cobra.Command,
-	[]string) error {
-	return func(_ *cobra.Command, args []string) error {
-		h := hook.ByName(args[0])
-		if h == nil {
-			return usagef("unknown host %q; known hosts are %s", args[0], hostNames())
-		}
-		scope := install.Scope(in.scope)
-		if scope != install.User && scope != install.Project {
-			return usagef("--scope is %q; it must be user or project", in.scope)
-		}
-		t, err := in.app.target(h, scope)
-		if err != nil {
-			return noScope(h, err)
-		}
-		c, err := plan(t)
-		if err != nil {
-			return &cliError{what: err.Error(),
-				hint:  "Nothing was changed. Fix the file, or add the hooks by hand as described in docs/hooks.md.",
-				cause: err}
-		}
-		backup := ""
-		if !in.dryRun {
-			if backup, err = t.Write(c); err != nil {
-				return err
-			}
-		}
-		return in.report(t, c, backup, done)
+	if !in.remove {
+		cmd.Flags().BoolVar(&in.all, "all", false, "every known host, found or not")
 	}
 }
 
-// noScope explains that a host has no configuration in this scope.
-func noScope(h *hook.Host, err error) error {
-	if !errors.Is(err, install.ErrNoScope) {
+// run plans the changes of all files, writes them unless --dry-run is given, and reports them. A host of which a file
+// cannot be read is left out whole.
+func (in *installer) run(_ *cobra.Command, args []string) error {
+	parts, err := in.parts()
+	if err != nil {
 		return err
 	}
-	return &cliError{what: h.Title + " has no user-level file for hooks", code: exitUsage, cause: err,
+	hosts, err := in.hosts(args)
+	if err != nil {
+		return err
+	}
+	var changes []*install.Change
+	var refused []error
+	for _, h := range hosts {
+		list, err := in.plan(h, parts, len(args) > 0)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		changes = append(changes, list...)
+	}
+	backups := make([]string, len(changes))
+	for i, c := range changes {
+		if in.dryRun {
+			break
+		}
+		if backups[i], err = c.Write(); err != nil {
+			return err
+		}
+	}
+	if len(changes) > 0 || len(refused) == 0 {
+		if err := in.report(hosts, parts, changes, backups); err != nil {
+			return err
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// parts are those of --only, or all.
+func (in *installer) parts() ([]install.Part, error) {
+	scope := install.Scope(in.scope)
+	if scope != install.User && scope != install.Project {
+		return nil, usagef("--scope is %q; it must be user or project", in.scope)
+	}
+	if in.only == "" {
+		return install.Parts(), nil
+	}
+	var out []install.Part
+	for name := range strings.SplitSeq(in.only, ",") {
+		part := install.Part(strings.TrimSpace(name))
+		if !slices.Contains(install.Parts(), part) {
+			return nil, usagef("--only has %q; the parts are hooks, mcp and instructions", name)
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+// hosts are those that were named, else those that are found; to uninstall, all.
+func (in *installer) hosts(args []string) (out []*hook.Host, err error) {
+	for _, name := range args {
+		h := hook.ByName(name)
+		if h == nil {
+			return nil, usagef("unknown host %q; known hosts are %s", name, hostNames())
+		}
+		out = append(out, h)
+	}
+	if len(args) > 0 && in.all {
+		return nil, usagef("--all takes no HOST")
+	}
+	if len(args) > 0 {
+		return out, nil
+	}
+	env, err := in.app.installEnv()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hook.Hosts() {
+		if in.all || in.remove || install.Present(h, env, exec.LookPath) {
+			out = append(out, h)
+		}
+	}
+	if len(out) == 0 {
+		return nil, &cliError{what: "no host program was found on this machine",
+			hint: "Name one: memsidecar install HOST. Hosts: " + hostNames() + "."}
+	}
+	return out, nil
+}
+
+// plan returns the changes of one host's files that are not as they should be. A host that was named and has none of
+// the parts in this scope is an error.
+func (in *installer) plan(h *hook.Host, parts []install.Part, named bool) (out []*install.Change, err error) {
+	files, err := in.app.hostFiles(h, install.Scope(in.scope))
+	if err != nil {
+		return nil, err
+	}
+	held := false
+	for _, f := range files {
+		c, err := in.change(f, parts)
+		if err != nil {
+			return nil, &cliError{what: err.Error(), cause: err, hint: "Nothing of " + h.Title + " was changed. Fix " +
+				"the file, or add the entries by hand as described in docs/hooks.md."}
+		}
+		held = held || len(f.Holds(parts)) > 0
+		if !c.Same() {
+			out = append(out, c)
+		}
+	}
+	if !held && named {
+		return nil, noScope(h)
+	}
+	return out, nil
+}
+
+// change is the change of one file.
+func (in *installer) change(f *install.File, parts []install.Part) (*install.Change, error) {
+	if in.remove {
+		return f.Uninstall(parts)
+	}
+	return f.Install(parts)
+}
+
+// noScope explains that a host has no file for the parts in this scope.
+func noScope(h *hook.Host) error {
+	return &cliError{what: h.Title + " has no user-level file for this", code: exitUsage, cause: install.ErrNoScope,
 		hint: "It reads the hooks of Claude Code: run \"memsidecar install claude-code\" for both, or use --scope " +
 			"project."}
 }
 
-// target finds the configuration of a host.
-func (a *app) target(h *hook.Host, scope install.Scope) (*install.Target, error) {
+// installEnv says where configurations are found.
+func (a *app) installEnv() (install.Env, error) {
 	dir, err := os.Getwd()
+	if err != nil {
+		return install.Env{}, err
+	}
+	home := a.env("HOME")
+	if !filepath.IsAbs(home) {
+		return install.Env{}, &cliError{what: "cannot find the configuration: HOME is not set to an absolute path",
+			code: exitUsage}
+	}
+	state, err := daemon.StateDir(a.env)
+	if err != nil {
+		return install.Env{}, err
+	}
+	return install.Env{Home: home, Dir: dir, State: state, Getenv: a.env}, nil
+}
+
+// hostFiles finds the configuration of a host.
+func (a *app) hostFiles(h *hook.Host, scope install.Scope) ([]*install.File, error) {
+	env, err := a.installEnv()
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +254,7 @@ func (a *app) target(h *hook.Host, scope install.Scope) (*install.Target, error)
 			return nil, err
 		}
 	}
-	home := a.env("HOME")
-	if !filepath.IsAbs(home) && scope == install.User {
-		return nil, &cliError{what: "cannot find the configuration: HOME is not set to an absolute path",
-			code: exitUsage}
-	}
-	return install.NewTarget(h, scope, install.Env{Home: home, Dir: dir, Getenv: a.env}, program, a.passedOn())
+	return install.Files(h, scope, env, program, a.passedOn()), nil
 }
 
 // passedOn are the global flags that the installed hooks need.
@@ -158,42 +275,67 @@ func (a *app) passedOn() []string {
 	return out
 }
 
-// report prints the diff, the backup, and further steps for the host.
-func (in *installer) report(t *install.Target, c *install.Change, backup, done string) error {
+// report prints what was changed, and further steps for the hosts.
+func (in *installer) report(hosts []*hook.Host, parts []install.Part, changes []*install.Change,
+	backups []string) error {
 	out := in.app.out
 	if out.json {
-		return out.object(object{
-			{"host", t.Host.Name}, {"scope", string(t.Scope)}, {"path", c.Path}, {"changed", !c.Same() && !in.dryRun},
-			{"dry_run", in.dryRun},
-			{"backup", backup}, {"diff", c.Diff()},
-		})
+		list := []object{}
+		for i, c := range changes {
+			list = append(list, object{{"host", c.Host().Name}, {"parts", c.Holds(parts)}, {"scope", in.scope},
+				{"path", c.Path}, {"changed", !in.dryRun}, {"backup", backups[i]}, {"diff", c.Diff()}})
+		}
+		return out.object(object{{"dry_run", in.dryRun}, {"files", list}})
 	}
-	if c.Same() {
-		out.printf("Nothing to do: %s is up to date.\n", c.Path)
+	if len(changes) == 0 {
+		var names []string
+		for _, h := range hosts {
+			names = append(names, h.Name)
+		}
+		out.printf("Nothing to do: %s up to date.\n", strings.Join(names, ", "))
 		return nil
 	}
-	out.printf("%s\n", c.Path)
-	for _, line := range c.Diff() {
-		colour := map[byte]string{'-': red, '+': green}[line[0]]
-		out.printf("%s\n", out.colour(colour, printable(line)))
+	for i, c := range changes {
+		in.reportFile(c, parts, backups[i])
 	}
-	switch {
-	case in.dryRun:
+	if in.dryRun {
 		out.printf("Nothing was changed.\n")
 		return nil
-	case backup != "":
-		out.printf("%s; the previous file is %s.\n", done, backup)
-	default:
-		out.printf("%s.\n", done)
 	}
-	if done == "Installed" && t.Scope == install.User && strings.HasPrefix(t.Program, os.TempDir()) {
-		out.note("the hooks call %s in a temporary directory; install the program elsewhere, then install the hooks "+
-			"again", t.Program)
+	if self, err := programPath(); err == nil && !in.remove && in.scope == "user" && strings.HasPrefix(self, os.TempDir()) {
+		out.note("the hosts call %s in a temporary directory; install the program elsewhere, then run this again", self)
 	}
-	if note := notes[t.Host.Name]; note != "" && done == "Installed" {
-		out.printf("%s\n", note)
+	for _, h := range hosts {
+		if note := notes[h.Name]; note != "" && !in.remove && slices.Contains(parts, install.Hooks) {
+			out.printf("%s\n", note)
+		}
 	}
 	return nil
+}
+
+// reportFile prints the change of one file: the diff only before it is made.
+func (in *installer) reportFile(c *install.Change, parts []install.Part, backup string) {
+	out := in.app.out
+	done := "Installed"
+	if in.remove {
+		done = "Removed"
+	}
+	if in.dryRun {
+		out.printf("%s\n", c.Path)
+		for _, line := range c.Diff() {
+			colour := map[byte]string{'-': red, '+': green}[line[0]]
+			out.printf("%s\n", out.colour(colour, printable(line)))
+		}
+		return
+	}
+	var names []string
+	for _, p := range c.Holds(parts) {
+		names = append(names, string(p))
+	}
+	out.printf("%s %s of %s: %s\n", done, strings.Join(names, " and "), c.Host().Name, c.Path)
+	if backup != "" {
+		out.printf("  the previous file is %s\n", backup)
+	}
 }
 
 // notes are further steps and limits of a host, printed after an installation.
@@ -229,7 +371,7 @@ func (a *app) installStatus() *cobra.Command {
 				return a.out.object(object{{"hooks", list}})
 			}
 			if len(states) == 0 {
-				a.out.printf("No hooks are registered. Run \"memsidecar install HOST\"; hosts: %s.\n", hostNames())
+				a.out.printf("Nothing is installed. Run \"memsidecar install\"; hosts: %s.\n", hostNames())
 				return nil
 			}
 			var rows [][]string
@@ -241,7 +383,7 @@ func (a *app) installStatus() *cobra.Command {
 				if s.untrusted() {
 					times += " " + string(s.trust)
 				}
-				rows = append(rows, []string{s.target.Host.Name, scope, string(s.kind), times, s.when(a), s.outcome})
+				rows = append(rows, []string{s.target.Host.Name, scope, s.event(), times, s.when(a), s.outcome})
 			}
 			a.out.table([]string{"HOST", "SCOPE", "EVENT", "REGISTERED", "LAST CALLED", "OUTCOME"}, rows)
 			a.printProblems(states)

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +36,7 @@ func (s *hookState) object() object {
 	if s.err != nil {
 		return append(out, member{"error", s.err.Error()})
 	}
-	out = append(out, member{"event", string(s.kind)}, member{"registered", s.times})
+	out = append(out, member{"event", s.event()}, member{"registered", s.times})
 	if s.problem != "" {
 		out = append(out, member{"problem", s.problem})
 	}
@@ -49,11 +49,21 @@ func (s *hookState) object() object {
 	return out
 }
 
+// event is the event's name, or the part's when no event calls it.
+func (s *hookState) event() string {
+	if s.target.Part != install.Hooks {
+		return string(s.target.Part)
+	}
+	return string(s.kind)
+}
+
 // when is the age of the last call, or the error of the configuration.
 func (s *hookState) when(a *app) string {
 	switch {
 	case s.err != nil:
 		return s.err.Error()
+	case s.target.Part != install.Hooks:
+		return "-"
 	case s.last.IsZero():
 		return "never"
 	}
@@ -77,23 +87,21 @@ func (a *app) hookStates() ([]*hookState, error) {
 		n := len(out)
 		var first *install.Target
 		for _, scope := range []install.Scope{install.User, install.Project} {
-			t, err := a.target(h, scope)
-			if errors.Is(err, install.ErrNoScope) {
-				continue
-			}
+			files, err := a.hostFiles(h, scope)
 			if err != nil {
 				return nil, err
 			}
-			if first == nil {
-				first = t
+			for _, t := range targetsOf(files) {
+				if first == nil && t.Part == install.Hooks {
+					first = t
+				}
+				if key := t.Path + " " + string(t.Part); !seen[key] {
+					seen[key] = true
+					out = append(out, statesOf(t, dir, asked)...)
+				}
 			}
-			if seen[t.Path] {
-				continue
-			}
-			seen[t.Path] = true
-			out = append(out, statesOf(t, dir, asked)...)
 		}
-		if len(out) == n && fired(dir, h.Name) {
+		if first != nil && !hasHooks(out[n:]) && fired(dir, h.Name) {
 			for _, b := range h.Bindings {
 				s := &hookState{target: first, kind: b.Kind, elsewhere: true}
 				s.readMark(dir)
@@ -102,6 +110,22 @@ func (a *app) hookStates() ([]*hookState, error) {
 		}
 	}
 	return out, nil
+}
+
+// targetsOf returns the parts of all files, hooks first.
+func targetsOf(files []*install.File) (out []*install.Target) {
+	for _, f := range files {
+		out = append(out, f.Targets...)
+	}
+	slices.SortStableFunc(out, func(a, b *install.Target) int {
+		return slices.Index(install.Parts(), a.Part) - slices.Index(install.Parts(), b.Part)
+	})
+	return out
+}
+
+// hasHooks reports whether one of the states is that of a hook.
+func hasHooks(states []*hookState) bool {
+	return slices.ContainsFunc(states, func(s *hookState) bool { return s.target.Part == install.Hooks })
 }
 
 // readMark reads the time and outcome of the last call.
@@ -128,6 +152,13 @@ func statesOf(t *install.Target, dir string, asked probes) []*hookState {
 	}
 	if len(registered) == 0 {
 		return nil
+	}
+	if t.Part != install.Hooks {
+		s := &hookState{target: t, times: 1}
+		if words := registered[""][0]; words != "" {
+			s.problem = asked.server(words, t.Host)
+		}
+		return []*hookState{s}
 	}
 	var out []*hookState
 	for _, b := range t.Host.Bindings {
@@ -171,7 +202,7 @@ func (a *app) hookFindings() []*pb.Finding {
 // hookFinding is the finding for the events of one configuration file.
 func (a *app) hookFinding(states []*hookState) *pb.Finding {
 	t := states[0].target
-	f := &pb.Finding{Name: "hooks of " + t.Host.Name, Level: pb.FindingLevel_FINDING_LEVEL_OK}
+	f := &pb.Finding{Name: string(t.Part) + " of " + t.Host.Name, Level: pb.FindingLevel_FINDING_LEVEL_OK}
 	warn := func(remedy string) {
 		f.Level = pb.FindingLevel_FINDING_LEVEL_WARN
 		if f.Remedy == "" {
@@ -182,6 +213,13 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 	if err := states[0].err; err != nil {
 		f.Detail = err.Error()
 		warn("fix the file")
+		return f
+	}
+	if t.Part != install.Hooks {
+		if f.Detail = t.Path; states[0].problem != "" {
+			f.Detail += ": " + states[0].problem
+			warn(again)
+		}
 		return f
 	}
 	var parts []string

@@ -2,6 +2,14 @@ package install
 
 import "github.com/memsidecar/memsidecar/internal/client/hook"
 
+// Install and Uninstall change one part alone.
+func (t *Target) Install() (*Change, error) { return t.file().Install(Parts()) }
+
+// Uninstall is the way back.
+func (t *Target) Uninstall() (*Change, error) { return t.file().Uninstall(Parts()) }
+
+func (t *Target) file() *File { return &File{Path: t.Path, Targets: []*Target{t}} }
+
 // Add, Remove and Count are what is done to a configuration's text.
 func (t *Target) Add(text []byte) ([]byte, error) { return t.editor.add(t, text) }
 

@@ -26,7 +26,7 @@ func target(t *testing.T, host string, scope install.Scope) *install.Target {
 	env := install.Env{Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "shop"), Getenv: func(string) string {
 		return ""
 	}}
-	tg, err := install.NewTarget(hook.ByName(host), scope, env, program, []string{"--space", "shop"})
+	tg, err := install.NewTarget(hook.ByName(host), install.Hooks, scope, env, program, []string{"--space", "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func apply(t *testing.T, tg *install.Target, plan func() (*install.Change, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tg.Write(c); err != nil {
+	if _, err := c.Write(); err != nil {
 		t.Fatal(err)
 	}
 	text, err = os.ReadFile(tg.Path)
@@ -171,7 +171,7 @@ func TestNewFile(t *testing.T) {
 
 func TestNoScope(t *testing.T) {
 	env := install.Env{Home: "/home/mei", Dir: "/shop", Getenv: func(string) string { return "" }}
-	if _, err := install.NewTarget(hook.ByName("vscode"), install.User, env, program, nil); !errors.Is(err,
+	if _, err := install.NewTarget(hook.ByName("vscode"), install.Hooks, install.User, env, program, nil); !errors.Is(err,
 		install.ErrNoScope) {
 		t.Errorf("error %v", err)
 	}
@@ -187,7 +187,7 @@ func TestMovedConfigurations(t *testing.T) {
 		env := install.Env{Home: "/home/mei", Getenv: func(name string) string {
 			return map[string]string{tt.variable: "/x"}[name]
 		}}
-		tg, err := install.NewTarget(hook.ByName(tt.host), install.User, env, program, nil)
+		tg, err := install.NewTarget(hook.ByName(tt.host), install.Hooks, install.User, env, program, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,6 +209,7 @@ func TestRefused(t *testing.T) {
 		{"two of one name", "claude-code", `{"hooks": {}, "hooks": {}}`, `"hooks" is there twice`},
 		{"hooks that are a list", "gemini", `{"hooks": []}`, `"hooks" is not an object`},
 		{"an event that is an object", "cursor", `{"hooks": {"stop": {}}}`, "are not a list"},
+		{"a comma that Gemini refuses", "gemini", "{\n\"a\": [1],\n}", "line 3: a comma behind the last item"},
 		{"more behind the end", "gemini", "{} {}", "more behind the end"},
 		{"a comment without an end", "gemini", "{} /*", "a comment that does not end"},
 		{"not UTF-8", "gemini", "{\"a\": \"\xff\"}", "not UTF-8"},
@@ -320,7 +321,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, tg.Path, []byte(`{"a": 1}`))
-	if _, err := tg.Write(c); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+	if _, err := c.Write(); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -353,7 +354,7 @@ func FuzzThereAndBack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before []byte) {
 		for _, host := range []string{"claude-code", "cursor", "codex", "copilot"} {
 			env := install.Env{Home: "/home/mei", Getenv: func(string) string { return "" }}
-			tg, err := install.NewTarget(hook.ByName(host), install.User, env, program, nil)
+			tg, err := install.NewTarget(hook.ByName(host), install.Hooks, install.User, env, program, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

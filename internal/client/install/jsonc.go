@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -38,6 +39,21 @@ const maxDepth = 200
 type scanner struct {
 	text []byte
 	pos  int
+
+	comma error // of the first comma behind a last item
+}
+
+// checkCommas refuses a comma behind a last item, for a host that refuses the whole file because of it: what is
+// registered there would never be called.
+func checkCommas(text []byte) error {
+	s := &scanner{text: bytes.TrimPrefix(text, []byte("\uFEFF"))}
+	if err := s.blank(); err != nil {
+		return err
+	}
+	if _, err := s.value(0); err != nil {
+		return err
+	}
+	return s.comma
 }
 
 // parseJSON reads one value with nothing but white space and comments around it. Members of the same name are
@@ -182,11 +198,15 @@ func (s *scanner) container(open byte, depth int) (*node, error) {
 	n := &node{kind: open, start: s.pos}
 	end := open + 2 // ']' and '}' stand two behind their counterparts
 	s.pos++
+	comma := false // the last byte read
 	for {
 		if err := s.blank(); err != nil {
 			return nil, err
 		}
 		if s.peek() == end {
+			if comma && s.comma == nil {
+				s.comma = s.syntaxError("a comma behind the last item, for which the host refuses the whole file")
+			}
 			s.pos++
 			n.end = s.pos
 			return n, nil
@@ -202,7 +222,9 @@ func (s *scanner) container(open byte, depth int) (*node, error) {
 		switch s.peek() {
 		case ',':
 			s.pos++
+			comma = true
 		case end:
+			comma = false
 		default:
 			return nil, s.syntaxError(fmt.Sprintf("a comma or %c was expected", end))
 		}

@@ -1,7 +1,9 @@
 package install_test
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,29 +13,70 @@ import (
 	"github.com/memsidecar/memsidecar/internal/client/install"
 )
 
-// TestClaudePlugin keeps the hooks of the plugin the same as those that are installed.
+// TestClaudePlugin keeps the plugin the same as what is installed, part by part.
 func TestClaudePlugin(t *testing.T) {
-	const path = "../../../integrations/claude-code/hooks/hooks.json"
+	const dir = "../../../integrations/claude-code/"
 	env := install.Env{Home: "/home/mei", Getenv: func(string) string { return "" }}
-	tg, err := install.NewTarget(hook.ByName("claude-code"), install.User, env, "memsidecar", nil)
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		part         install.Part
+		path, before string
+	}{
+		{install.Hooks, "hooks/hooks.json", "{\n  \"description\": \"Tell memsidecar what happens in a session.\"\n}\n"},
+		{install.MCP, ".mcp.json", ""},
+		{install.Instructions, "skills/memsidecar/SKILL.md", ""},
+	} {
+		tg, err := install.NewTarget(hook.ByName("claude-code"), tt.part, install.User, env, "memsidecar", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before []byte
+		if tt.before != "" {
+			before = []byte(tt.before)
+		}
+		want, err := tg.Add(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(dir+tt.path, want, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(dir + tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
+		}
 	}
-	want, err := tg.Add([]byte("{\n  \"description\": \"Tell memsidecar what happens in a session.\"\n}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(path, want, 0o600); err != nil {
+}
+
+// TestMarketplace follows the marketplace file to the plugin that it offers.
+func TestMarketplace(t *testing.T) {
+	read := func(path string, into any) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	var market struct {
+		Name    string
+		Owner   struct{ Name string }
+		Plugins []struct{ Name, Source string }
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
+	read("../../../.claude-plugin/marketplace.json", &market)
+	if market.Name == "" || market.Owner.Name == "" || len(market.Plugins) != 1 {
+		t.Fatalf("marketplace %+v", market)
+	}
+	var plugin struct{ Name, Version string }
+	read(filepath.Join("../../..", market.Plugins[0].Source, ".claude-plugin/plugin.json"), &plugin)
+	if plugin.Name != market.Plugins[0].Name || plugin.Version == "" {
+		t.Errorf("the marketplace offers %q, the plugin is %+v", market.Plugins[0].Name, plugin)
 	}
 }
 

@@ -9,24 +9,50 @@ import (
 	"github.com/memsidecar/memsidecar/internal/client/hook"
 )
 
-// tomlEditor is Codex's configuration. The hooks are tables at the end of the file, between two lines by which they
+// tomlEditor is Codex's configuration. Each part is tables at the end of the file, between two lines by which they
 // are found again: a table ends where the next one begins, so that nothing above them changes its meaning.
-type tomlEditor struct{}
+type tomlEditor struct{ part tomlPart }
 
-const (
-	tomlBegin  = "# >>> memsidecar: hooks, written by \"memsidecar install codex\" >>>"
-	tomlEnd    = "# <<< memsidecar <<<"
-	tomlJoined = " (the line before had no end)"
+// tomlPart is what stands between two lines.
+type tomlPart interface {
+	begin() string
+	// tables writes the lines of the part. old are those that stand there now.
+	tables(t *Target, old []string) []string
+	// own is how many of the lines, from the first, are of the part.
+	own(t *Target, lines []string) int
+	// commands returns what is registered anywhere in the file.
+	commands(t *Target, text []byte) map[hook.Kind][]string
+}
+
+// codexHooks are the hooks, codexServer is the MCP server.
+type (
+	codexHooks  struct{}
+	codexServer struct{}
 )
 
-// add puts our hooks at the end of the file between two comment lines, and keeps what the host wrote between them.
-func (tomlEditor) add(t *Target, before []byte) ([]byte, error) {
+func (codexHooks) begin() string  { return tomlBegin }
+func (codexServer) begin() string { return tomlBeginServer }
+
+const (
+	tomlBegin       = "# >>> memsidecar: hooks, written by \"memsidecar install codex\" >>>"
+	tomlBeginServer = "# >>> memsidecar: MCP server, written by \"memsidecar install codex\" >>>"
+	tomlServer      = "mcp_servers." + serverName
+	tomlEnd         = "# <<< memsidecar <<<"
+	tomlJoined      = " (the line before had no end)"
+)
+
+// add puts the part at the end of the file between two comment lines, and keeps what the host wrote between them. What
+// is registered elsewhere in the file stays there.
+func (e tomlEditor) add(t *Target, before []byte) ([]byte, error) {
 	if err := checkTOML(before); err != nil {
 		return nil, err
 	}
-	start, end, joined, err := tomlBlock(before)
+	start, end, joined, err := tomlBlock(before, e.part.begin())
 	if err != nil {
 		return nil, err
+	}
+	if _, server := e.part.(codexServer); server && start < 0 && e.part.commands(t, before) != nil {
+		return before, nil
 	}
 	newline := "\n"
 	if bytes.Contains(before, []byte("\r\n")) {
@@ -40,50 +66,81 @@ func (tomlEditor) add(t *Target, before []byte) ([]byte, error) {
 			start, end = len(before), len(before)
 		}
 	}
-	others := tomlOthers(t, before[start:end])
-	return splice(before, start, end, tomlHooks(t, newline, joined, others)), nil
-}
-
-// tomlHooks writes the tables between their two lines. others are those of somebody else that stand there too.
-func tomlHooks(t *Target, newline string, joined bool, others string) string {
-	begin := tomlBegin
+	own, others := e.split(t, before[start:end])
+	begin := e.part.begin()
 	if joined {
 		begin += tomlJoined
 	}
-	lines := []string{begin}
+	lines := append([]string{begin}, e.part.tables(t, own)...)
+	text := strings.Join(lines, newline) + newline + others + tomlEnd + newline
+	return splice(before, start, end, text), nil
+}
+
+// split separates what stands between the two lines into ours and the rest: Codex itself adds tables behind the last
+// one, above the comment at the end.
+func (e tomlEditor) split(t *Target, block []byte) (own []string, others string) {
+	lines := slices.Collect(strings.Lines(string(block)))
+	if len(lines) < 2 {
+		return nil, ""
+	}
+	lines = lines[1 : len(lines)-1]
+	n := e.part.own(t, lines)
+	return lines[:n], strings.Join(lines[n:], "")
+}
+
+// tables writes the hook of each event.
+func (codexHooks) tables(t *Target, _ []string) (lines []string) {
 	for _, b := range t.Host.Bindings {
 		lines = append(lines, "[[hooks."+b.Native+"]]", "[[hooks."+b.Native+".hooks]]", `type = "command"`,
 			"command = "+quoteJSON(t.command(b.Kind)), "timeout = 5")
 	}
-	return strings.Join(lines, newline) + newline + others + tomlEnd + newline
+	return lines
 }
 
-// tomlOthers is what stands between the two lines and is not ours: Codex itself adds tables behind the last one,
-// above the comment at the end.
-func tomlOthers(t *Target, block []byte) string {
-	lines := slices.Collect(strings.Lines(string(block)))
-	if len(lines) < 2 {
-		return ""
-	}
-	lines = lines[1 : len(lines)-1]
+// own counts the lines of hooks of ours.
+func (codexHooks) own(t *Target, lines []string) (n int) {
 	const each = 5 // lines of a hook
-	for len(lines) >= each {
-		if command, ok := tomlValue(lines[3], "command"); !ok || t.kindOfCommand(command) == "" {
+	for ; n+each <= len(lines); n += each {
+		if command, ok := tomlValue(lines[n+3], "command"); !ok || t.kindOfCommand(command) == "" {
 			break
 		}
-		lines = lines[each:]
 	}
-	return strings.Join(lines, "")
+	return n
+}
+
+// tables writes the server. What the host added to its table or below it stays.
+func (codexServer) tables(t *Target, old []string) []string {
+	words := t.server()
+	lines := []string{"[" + tomlServer + "]", "command = " + quoteJSON(words[0]), "args = " + quoteList(words[1:])}
+	for _, line := range old {
+		line = strings.TrimRight(line, "\r\n")
+		key, _, _ := strings.Cut(line, "=")
+		if key = strings.TrimSpace(key); line != lines[0] && key != "command" && key != "args" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// own counts the lines of the server's table and of the tables below it, which mean nothing without it.
+func (codexServer) own(_ *Target, lines []string) int {
+	for i, line := range lines {
+		if strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "["+tomlServer+"]") &&
+			!strings.HasPrefix(line, "["+tomlServer+".") {
+			return i
+		}
+	}
+	return len(lines)
 }
 
 // tomlBlock finds what was written between the two lines, their own included; start is -1 when they are not there.
-func tomlBlock(text []byte) (start, end int, joined bool, err error) {
-	start = lineStarting(text, tomlBegin, 0)
+func tomlBlock(text []byte, begin string) (start, end int, joined bool, err error) {
+	start = lineStarting(text, begin, 0)
 	if start < 0 {
 		return -1, -1, false, nil
 	}
 	end = lineStarting(text, tomlEnd, start)
-	if end < 0 || lineStarting(text, tomlBegin, start+1) >= 0 {
+	if end < 0 || lineStarting(text, begin, start+1) >= 0 {
 		return 0, 0, false, fmt.Errorf("%w: the lines of memsidecar in it are not as they were written; take them "+
 			"out by hand", ErrUnreadable)
 	}
@@ -111,15 +168,15 @@ func lineStarting(text []byte, with string, from int) int {
 }
 
 // remove deletes our block and keeps what others wrote inside it.
-func (tomlEditor) remove(t *Target, before []byte) ([]byte, error) {
+func (e tomlEditor) remove(t *Target, before []byte) ([]byte, error) {
 	if err := checkTOML(before); err != nil {
 		return nil, err
 	}
-	start, end, joined, err := tomlBlock(before)
+	start, end, joined, err := tomlBlock(before, e.part.begin())
 	if err != nil || start < 0 {
 		return before, err
 	}
-	others := tomlOthers(t, before[start:end])
+	_, others := e.split(t, before[start:end])
 	if joined && end == len(before) && others == "" {
 		start = len(bytes.TrimSuffix(bytes.TrimSuffix(before[:start], []byte("\n")), []byte("\r")))
 	}
@@ -129,11 +186,16 @@ func (tomlEditor) remove(t *Target, before []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// commands returns the commands with which each event calls us.
-func (tomlEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, error) {
+// commands returns what is registered.
+func (e tomlEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, error) {
 	if err := checkTOML(text); err != nil {
 		return nil, err
 	}
+	return e.part.commands(t, text), nil
+}
+
+// commands returns the commands with which each event calls us.
+func (codexHooks) commands(t *Target, text []byte) map[hook.Kind][]string {
 	var out map[hook.Kind][]string
 	for line := range strings.Lines(string(text)) {
 		command, ok := tomlValue(line, "command")
@@ -144,7 +206,24 @@ func (tomlEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, erro
 			out[kind] = append(out[kind], command)
 		}
 	}
-	return out, nil
+	return out
+}
+
+// commands returns the command of the server under no event.
+func (codexServer) commands(_ *Target, text []byte) map[hook.Kind][]string {
+	for _, table := range tomlTables(text) {
+		if table.head != "["+tomlServer+"]" {
+			continue
+		}
+		words := []string{table.strings["command"]}
+		if n, err := parseJSON([]byte(table.words["args"])); err == nil && n.kind == '[' {
+			for _, it := range n.items {
+				words = append(words, it.value.text)
+			}
+		}
+		return map[hook.Kind][]string{"": {shellCommand(words)}}
+	}
+	return nil
 }
 
 // tomlValue returns the text of a line that sets a key to a basic string, which is written as in JSON.
@@ -185,6 +264,11 @@ func checkTOML(text []byte) error {
 			(key == "hooks" || strings.HasPrefix(key, "hooks.") || key == `"hooks"`) {
 			return s.syntaxError("\"hooks\" is written in one line, so no table can be added to it; write it as " +
 				"[[hooks.EVENT]] tables")
+		}
+		if table == "" && (key == "mcp_servers" || strings.HasPrefix(key, "mcp_servers.")) ||
+			table == "[mcp_servers]" && statement != table && key == serverName {
+			return s.syntaxError("\"mcp_servers\" is written in one line, so no table can be added to it; write it as " +
+				"[mcp_servers.NAME] tables")
 		}
 		inline := table == "[hooks]" && statement != table
 		plain := strings.HasPrefix(statement, "[hooks.")
