@@ -24,9 +24,9 @@ type mcpMember struct{ name, value string }
 
 // Values that are filled in.
 const (
-	mcpProgram = "PROGRAM" // a string
-	mcpArgs    = "ARGS"    // a list, without the program
-	mcpWords   = "WORDS"   // a list that begins with the program
+	mcpProgram = "{program}" // a string
+	mcpArgs    = "{args}"    // a list, without the program
+	mcpWords   = "{words}"   // a list that begins with the program
 )
 
 // The forms of the hosts.
