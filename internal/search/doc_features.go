@@ -18,6 +18,8 @@ type docFeatures struct {
 	pinned      bool
 	active      bool
 	expires     bool
+	question    bool   // it asks something
+	turnLength  uint16 // characters of a turn of a dialogue, see turnLength; 0 for no turn
 }
 
 func featuresOf(m *memory.Memory, length float32) docFeatures {
@@ -25,6 +27,7 @@ func featuresOf(m *memory.Memory, length float32) docFeatures {
 		salience: m.Salience, accessBoost: accessBoost(m), created: unixNano(m.CreatedAt),
 		accessed: unixNano(m.LastAccessed),
 		length:   length, pinned: m.Pinned, active: m.IsActive(), expires: !m.ExpiresAt.IsZero(),
+		question: isQuestion(m), turnLength: turnLength(m),
 	}
 }
 

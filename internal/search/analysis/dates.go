@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,15 +13,29 @@ import (
 type DateRange struct {
 	From, Before time.Time
 	Start, End   int
+	Kind         DateKind
 }
+
+// DateKind is how a query names a period.
+type DateKind uint8
+
+// The kinds of dates.
+const (
+	CalendarDate DateKind = iota // by the calendar: "3 May", "in 2023"
+	PastDate                     // from now backwards: "yesterday", "last week"
+	PresentDate                  // the time around now: "today", "this week"
+)
 
 // Contains reports whether t is in the period.
 func (d DateRange) Contains(t time.Time) bool { return !t.Before(d.From) && t.Before(d.Before) }
 
+// IsDay reports whether the period is one day.
+func (d DateRange) IsDay() bool { return d.Before.Equal(d.From.AddDate(0, 0, 1)) }
+
 // ISO is the period as memories usually write it: a day or a month, "" for anything else.
 func (d DateRange) ISO() string {
 	switch {
-	case d.Before.Equal(d.From.AddDate(0, 0, 1)):
+	case d.IsDay():
 		return d.From.Format(time.DateOnly)
 	case d.From.Day() == 1 && d.Before.Equal(d.From.AddDate(0, 1, 0)):
 		return d.From.Format("2006-01")
@@ -48,8 +63,8 @@ var (
 	digits   = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 )
 
-// dateForms are tried in order; the first that matches a part of the query reads it.
-var dateForms = []dateForm{
+// calendarForms and then relativeForms are tried in order; the first that matches a part of the query reads it.
+var calendarForms = []dateForm{
 	{digits, lazyregexp.New(`(?:^|[^\d])((\d{4})[-/.](\d{1,2})[-/.](\d{1,2}))(?:[^\d]|$)`),
 		func(g []string, _ time.Time) (time.Time, time.Time, bool) {
 			return day(parseNumber(g[2]), parseNumber(g[3]), parseNumber(g[4]))
@@ -74,10 +89,20 @@ var dateForms = []dateForm{
 		func(g []string, now time.Time) (time.Time, time.Time, bool) {
 			return inYear(g[3], parseMonth(g[2]), "", now)
 		}},
-	{anyMonth, lazyregexp.New(`(?i)\b((?:in|last|this|during|since) ` + monthNames + `)\b`),
+	{anyMonth, lazyregexp.New(`(?i)\b((?:in|last|this|during|since|of|early|late|mid|until) ` + monthNames + `)\b`),
 		func(g []string, now time.Time) (time.Time, time.Time, bool) {
 			return inYear("", parseMonth(g[2]), "", now)
 		}},
+	{digits, lazyregexp.New(`(?i)(\bin (\d{4})\b|\b(\d{4})年)`),
+		func(g []string, now time.Time) (time.Time, time.Time, bool) {
+			y := parseNumber(g[2] + g[3])
+			from := time.Date(y, 1, 1, 0, 0, 0, 0, now.Location())
+			return from, from.AddDate(1, 0, 0), y >= 1970 && y <= now.Year()+50
+		}},
+}
+
+// relativeForms count from now.
+var relativeForms = []dateForm{
 	{[]string{"today", "yesterday"}, lazyregexp.New(`(?i)\b(today|yesterday|the day before yesterday)\b`),
 		func(g []string, now time.Time) (time.Time, time.Time, bool) {
 			return daysAgo(map[byte]int{'t': 0, 'y': 1}[strings.ToLower(g[1])[0]], now)
@@ -135,12 +160,6 @@ var dateForms = []dateForm{
 			}
 			return ago(parseNumber(g[2]), unit, now)
 		}},
-	{digits, lazyregexp.New(`(?i)(\bin (\d{4})\b|\b(\d{4})年)`),
-		func(g []string, now time.Time) (time.Time, time.Time, bool) {
-			y := parseNumber(g[2] + g[3])
-			from := time.Date(y, 1, 1, 0, 0, 0, 0, now.Location())
-			return from, from.AddDate(1, 0, 0), y >= 1970 && y <= now.Year()+50
-		}},
 }
 
 // maxDateText is how many bytes of a query are searched for dates.
@@ -151,7 +170,7 @@ func ParseDates(query string, now time.Time) []DateRange {
 	text := query[:min(len(query), maxDateText)]
 	lower := strings.ToLower(text)
 	found := numericDates(text, now)
-	for _, form := range dateForms {
+	for i, form := range slices.Concat(calendarForms, relativeForms) {
 		if !containsAny(lower, form.needs) {
 			continue
 		}
@@ -171,6 +190,13 @@ func ParseDates(query string, now time.Time) []DateRange {
 			var ok bool
 			if d.From, d.Before, ok = form.resolve(group, now); ok {
 				d.From, d.Before = inLocation(d.From, now), inLocation(d.Before, now)
+				switch {
+				case i < len(calendarForms):
+				case d.Contains(now):
+					d.Kind = PresentDate
+				default:
+					d.Kind = PastDate
+				}
 				found = append(found, d)
 			}
 		}

@@ -121,28 +121,27 @@ func (q *TokenQuery) Len() int {
 	return len(q.weights)
 }
 
-// maxSimChunk is the number of stored tokens that MaxSim compares at once.
+// maxSimChunk is the number of stored tokens that BestMatches compares at once.
 const maxSimChunk = 64
 
 // MaxSim is the weighted mean, over the query's tokens, of the greatest cosine with any token of the set: late
 // interaction as in Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late
 // Interaction over BERT", 2020. It is 0 when either has no tokens. set must be of the query's model. 12 tokens of a
 // query against 10 of a text take about 1.3 µs with AVX2.
-func (q *TokenQuery) MaxSim(set TokenSet) float64 {
+func (q *TokenQuery) MaxSim(set TokenSet) float64 { return q.Mean(q.BestMatches(set)) }
+
+// BestMatches returns, for each token of the query, the greatest cosine with any token of the set; nil when either has no
+// tokens. set must be of the query's model.
+func (q *TokenQuery) BestMatches(set TokenSet) []float64 {
 	if q.Len() == 0 || len(set) == 0 || len(set)%TokenBytes(q.dim) != 0 {
-		return 0
+		return nil
 	}
 	var sums [maxSimChunk]int32
 	var norms [maxSimChunk]float64
 	size := TokenBytes(q.dim)
-	total := 0.0
-	var room [maxSimChunk]float64
-	best := room[:0]
-	if len(q.weights) > len(room) {
-		best = make([]float64, 0, len(q.weights))
-	}
-	for range q.weights {
-		best = append(best, -1)
+	best := make([]float64, len(q.weights))
+	for i := range best {
+		best[i] = -1
 	}
 	for len(set) > 0 {
 		chunk := set[:min(len(set), maxSimChunk*size)]
@@ -161,8 +160,13 @@ func (q *TokenQuery) MaxSim(set TokenSet) float64 {
 			}
 		}
 	}
-	for i, weight := range q.weights {
-		total += float64(weight * best[i])
+	return best
+}
+
+// Mean is the weighted mean of one number for each token of the query; 0 without numbers.
+func (q *TokenQuery) Mean(byToken []float64) (mean float64) {
+	for i, v := range byToken {
+		mean += float64(q.weights[i] * v) // rounded here on every machine
 	}
-	return total
+	return mean
 }

@@ -1,0 +1,77 @@
+package search
+
+import "slices"
+
+// Which candidates become the list of results. Nothing here depends on how many hits are asked for.
+const (
+	evidenceHalf = 2.0 // evidence that is a relevance of a half
+	minEvidence  = 0.2 // below it nothing is near by any measure
+	tailEvidence = 0.3 // share of the best evidence below which the rest is cut
+	tailImplicit = 0.7 // the same for an implicit request: a memory that nobody asked for must be about as good as the best
+)
+
+// rankByEvidence scores the candidates of all sources, and drops what is not near to the query.
+func (r *ranking) rankByEvidence() {
+	if r.req.Profile != Balanced {
+		r.rankBySource()
+		return
+	}
+	if r.req.Implicit && !r.passesGate() {
+		r.pool.items = r.pool.items[:0]
+	}
+	english := r.minilmVector()
+	least := r.leastEvidence()
+	for i := range r.pool.items {
+		c := &r.pool.items[i]
+		c.strength = strengthOf(c.evidence, english)
+	}
+	r.pool.items = slices.DeleteFunc(r.pool.items, func(c candidate) bool { return c.evidence < least })
+	for i := range r.pool.items {
+		c := &r.pool.items[i]
+		explain := r.explainer(c)
+		explain("relevance", relevanceOf(c.evidence))
+		c.score = relevanceOf(c.evidence * r.boost(&c.features, explain))
+	}
+	sortCandidates(r.pool.items)
+}
+
+// relevanceOf puts evidence on a scale of 0 to 1 without a bound at which good hits become equal.
+func relevanceOf(evidence float64) float64 {
+	return max(evidence, 0) / (max(evidence, 0) + evidenceHalf)
+}
+
+// leastEvidence is the evidence below which candidates are dropped.
+func (r *ranking) leastEvidence() float64 {
+	if r.req.Arm == Vector {
+		return lessThanAny // for measuring
+	}
+	best := lessThanAny
+	for i := range r.pool.items {
+		best = max(best, r.pool.items[i].evidence)
+	}
+	if r.req.Implicit {
+		return max(minEvidence, best*tailImplicit)
+	}
+	return max(minEvidence, best*tailEvidence)
+}
+
+// explainer records the parts of a candidate's score when the request asks for them.
+func (r *ranking) explainer(c *candidate) func(name string, v float64) {
+	return func(name string, v float64) {
+		if r.req.Explain {
+			c.parts = append(c.parts, Part{name, v})
+		}
+	}
+}
+
+// rankBySource scores the candidates of all sources by Product or Weighted.
+func (r *ranking) rankBySource() {
+	for i := range r.pool.items {
+		c := &r.pool.items[i]
+		explain := r.explainer(c)
+		explain("similarity", c.relevance)
+		c.score = r.sourceScore(c.relevance, &c.features, explain)
+	}
+	r.pool.items = slices.DeleteFunc(r.pool.items, func(c candidate) bool { return c.relevance <= 0 })
+	sortCandidates(r.pool.items)
+}
