@@ -219,16 +219,29 @@ func (c *hookCall) startDaemon(cfg daemon.Config, dir string) error {
 	return err
 }
 
-// recordCall records the time and outcome of the call for "install status". It is not synced: losing it does no harm.
+// recordCall records the time and outcome of the call for "install status" and "doctor". It is not synced: losing it
+// does no harm.
 func (c *hookCall) recordCall(dir string, err error) {
-	text := outcomeOf(err) + "\n"
-	path := filepath.Join(dir, "fired", c.host.Name+"."+string(c.kind))
-	if os.WriteFile(path, []byte(text), 0o600) == nil {
+	outcome := outcomeOf(err)
+	name := c.host.Name + "." + string(c.kind)
+	writeMark(filepath.Join(dir, "fired", name), outcome+"\n", os.O_TRUNC)
+	if outcome == hookTimeout {
+		// One byte each: hooks run at the same time, and appending needs no lock.
+		writeMark(filepath.Join(dir, "timeouts", name), ".", os.O_APPEND)
+	}
+}
+
+// writeMark writes text to a file and makes its directory when that is missing. Errors are of no consequence.
+func writeMark(path, text string, how int) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
+	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
+	}
+	if err != nil {
 		return
 	}
-	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
-		_ = os.WriteFile(path, []byte(text), 0o600)
-	}
+	_, _ = f.WriteString(text)
+	_ = f.Close()
 }
 
 // Outcomes of a hook; the log has the details.

@@ -24,6 +24,9 @@ type hookState struct {
 	problem string    // what is wrong with the registered program; "" when it is this one
 	trust   install.Trust
 
+	gaveUp     int64     // calls that ended at their time limit, so that the agent got nothing
+	lastGiveUp time.Time // the last of them
+
 	elsewhere bool // called, but registered in no known file: by a plugin or in another project
 }
 
@@ -44,7 +47,8 @@ func (s *hookState) object() object {
 		out = append(out, member{"trust", string(s.trust)})
 	}
 	if !s.last.IsZero() {
-		out = append(out, member{"last_called", s.last.UTC().Format(time.RFC3339Nano)}, member{"outcome", s.outcome})
+		out = append(out, member{"last_called", s.last.UTC().Format(time.RFC3339Nano)}, member{"outcome", s.outcome},
+			member{"gave_up", s.gaveUp})
 	}
 	return out
 }
@@ -128,9 +132,13 @@ func hasHooks(states []*hookState) bool {
 	return slices.ContainsFunc(states, func(s *hookState) bool { return s.target.Part == install.Hooks })
 }
 
-// readMark reads the time and outcome of the last call.
+// readMark reads the time and outcome of the last call, and how many gave up.
 func (s *hookState) readMark(dir string) {
-	path := filepath.Join(dir, "fired", s.target.Host.Name+"."+string(s.kind))
+	name := s.target.Host.Name + "." + string(s.kind)
+	if info, err := os.Stat(filepath.Join(dir, "timeouts", name)); err == nil {
+		s.gaveUp, s.lastGiveUp = info.Size(), info.ModTime()
+	}
+	path := filepath.Join(dir, "fired", name)
 	if info, err := os.Stat(path); err == nil {
 		text, _ := os.ReadFile(path) // without a text only the outcome is unknown
 		s.last, s.outcome = info.ModTime(), strings.TrimSpace(string(text))
@@ -180,6 +188,9 @@ func fired(dir, host string) bool {
 	marks, _ := filepath.Glob(filepath.Join(dir, "fired", host+".*"))
 	return len(marks) > 0
 }
+
+// giveUpAge is how long doctor warns of a hook that gave up.
+const giveUpAge = 7 * 24 * time.Hour
 
 // hookFindings returns one doctor finding per host with hooks: registered once, and when last called.
 func (a *app) hookFindings() []*pb.Finding {
@@ -255,6 +266,13 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		}
 		if s.trust != install.TrustUnneeded {
 			part += ", " + string(s.trust)
+		}
+		if s.gaveUp > 0 {
+			part += fmt.Sprintf(" (gave up %d times, last %s)", s.gaveUp, a.out.age(s.lastGiveUp))
+		}
+		if s.gaveUp > 0 && a.now().Sub(s.lastGiveUp) < giveUpAge {
+			warn("the agent got no memories those times: see hooks/hook.log in the state directory, and `memsidecar " +
+				"status` for a daemon that is busy")
 		}
 		parts = append(parts, part)
 	}

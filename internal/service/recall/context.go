@@ -73,20 +73,23 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 		return "", err
 	}
 	now := s.now().In(s.zone)
-	memories, more := s.memoryEntries(&req, now)
+	memories, more, err := s.memoryEntries(ctx, &req, now)
+	if err != nil {
+		return "", err
+	}
 	w := phrasesByLanguage[req.Language]
 	sections := []*section{
 		{title: w.summary, share: 20, prefix: true, entries: s.summaryEntries(&req)},
 		{title: w.memory, share: 45, entries: memories, more: more},
 	}
-	logs, err := s.logEntries(&req, now)
+	logs, moreLogs, err := s.logEntries(ctx, &req, now)
 	if err != nil {
 		return "", fmt.Errorf("context: %w", err)
 	}
 	sections = append(sections,
 		&section{title: w.instructions, share: 45, prefix: true,
 			entries: projectFiles(req.Root, pathsToward(req.Root, req.Dir, instructionFiles), req.Instructions)},
-		&section{title: w.logs, share: 20, entries: logs},
+		&section{title: w.logs, share: 20, entries: logs, more: moreLogs},
 		&section{title: w.bootstrap, share: 30, prefix: true,
 			entries: projectFiles(req.Root, bootstrapFiles, req.Bootstrap)})
 	body := assemble(sections, w, req.Tokens)
@@ -101,17 +104,21 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 }
 
 // memoryEntries returns the memories, most important first, and how many there are beyond those. It sets req.Language if
-// that is empty.
-func (s *Service) memoryEntries(req *ContextRequest, now time.Time) (out []entry, more int) {
+// that is empty. The error is that of ctx.
+func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now time.Time) (out []entry, more int,
+	err error) {
 	top, active := s.mostImportant(req.Spaces, now)
 	if req.Language == "" {
 		req.Language = s.languageFor(req, top)
 	}
 	if req.Index {
-		return indexEntries(top, now, req.Language), 0
+		return indexEntries(top, now, req.Language), 0, ctx.Err()
 	}
 	tokens := 0
 	for _, c := range top {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
 		if tokens > req.Tokens {
 			break // the budget cannot hold more, so further memories are only counted
 		}
@@ -122,7 +129,7 @@ func (s *Service) memoryEntries(req *ContextRequest, now time.Time) (out []entry
 		out = append(out, entry{rank, heading, line})
 		tokens += Tokens(line)
 	}
-	return out, max(0, active-len(out))
+	return out, max(0, active-len(out)), nil
 }
 
 // mostImportant returns the most important active memories of spaces, at most maxImportant of each: pinned ones first,
@@ -229,8 +236,11 @@ func splitSentences(line string) (out []string) {
 	return out
 }
 
-// logEntries returns the log entries of today and yesterday, newest first; of an archived log its summary.
-func (s *Service) logEntries(req *ContextRequest, now time.Time) (out []entry, err error) {
+// logEntries returns the log entries of today and yesterday, newest first, and how many there are beyond what the
+// budget can hold; of an archived log its summary.
+func (s *Service) logEntries(ctx context.Context, req *ContextRequest, now time.Time) (out []entry, more int,
+	err error) {
+	tokens := 0
 	for back := range logDays {
 		date := now.AddDate(0, 0, -back).Format(memory.DateLayout)
 		for _, space := range req.Spaces {
@@ -238,17 +248,25 @@ func (s *Service) logEntries(req *ContextRequest, now time.Time) (out []entry, e
 			if errors.Is(err, memory.ErrNotFound) {
 				continue
 			} else if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			if day.Archived && day.Summary != "" {
 				entries = []*memory.Entry{{Type: "summary", Content: day.Summary}}
 			}
 			for _, e := range slices.Backward(entries) {
+				if err := ctx.Err(); err != nil {
+					return nil, 0, err
+				}
+				if tokens > req.Tokens {
+					more++ // an agent can log thousands of entries a day: those are only counted
+					continue
+				}
 				text, _ := truncate(strings.Join(strings.Fields(sanitize(e.Content)), " "), contextChars)
-				out = append(out, entry{back, "## " + date,
-					strings.Join(strings.Fields("- "+e.Time+" ["+e.Type+"] "+text), " ")})
+				line := strings.Join(strings.Fields("- "+e.Time+" ["+e.Type+"] "+text), " ")
+				out = append(out, entry{back, "## " + date, line})
+				tokens += Tokens(line)
 			}
 		}
 	}
-	return out, nil
+	return out, more, nil
 }

@@ -1,6 +1,8 @@
 package recall_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -81,7 +83,7 @@ func TestImportanceOfManyMemories(t *testing.T) {
 
 // BenchmarkContext measures the context of a session start in stores of growing size.
 func BenchmarkContext(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
+	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var all []*memory.Memory
 			for i := range n {
@@ -95,5 +97,45 @@ func BenchmarkContext(b *testing.B) {
 				w.context(b, recall.ContextRequest{})
 			}
 		})
+	}
+}
+
+// cancelledAfter is a context that ends after Err was called so many times.
+type cancelledAfter struct {
+	context.Context
+	calls int
+}
+
+func (c *cancelledAfter) Err() error {
+	if c.calls--; c.calls < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A client that gave up must not make the daemon go on: memories and log entries are left where they are.
+func TestContextStops(t *testing.T) {
+	var all []*memory.Memory
+	for i := range 20 {
+		all = append(all, old(fmt.Sprint("m", i), fmt.Sprintf("Text number %d.", i), 0))
+	}
+	w := newWorld(t, recall.Config{}, all...)
+	w.update(t, func(tx *store.Tx) error {
+		for i := range 20 {
+			if err := tx.AppendEntry("2026-02-21", &memory.Entry{Time: "14:30:00", Type: memory.EntryEvent,
+				Content: fmt.Sprintf("Entry number %d.", i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, calls := range []int{0, 5, 30} {
+		text, err := w.Context(&cancelledAfter{Context: t.Context(), calls: calls}, recall.ContextRequest{})
+		if !errors.Is(err, context.Canceled) || text != "" {
+			t.Errorf("cancelled after %d looks: %q, %v", calls, text, err)
+		}
+	}
+	if text := w.context(t, recall.ContextRequest{}); !strings.Contains(text, "Entry number 19.") {
+		t.Errorf("the log is not in the context:\n%s", text)
 	}
 }
