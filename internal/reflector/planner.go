@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -42,6 +43,8 @@ const (
 	maxTranscript = 1 << 20
 	// signatures recorded per reflection
 	maxFailures = 20
+	// changes by statements, of guard.MaxItems; the rest is for what tool calls teach
+	maxStatements = guard.MaxItems - 16
 )
 
 // Reflect proposes what to keep of a session, by deterministic rules. It is a pure function.
@@ -54,13 +57,14 @@ func Reflect(in Input) guard.Plan {
 	r.addFailures()
 	r.addWorkflows()
 	r.addHintFeedback()
+	r.limitChanges()
 	r.addSummary()
 	return r.plan
 }
 
 // newPlanner makes a planner with redacted messages and an empty plan.
 func newPlanner(in Input) *planner {
-	r := &planner{in: in, kinds: map[string]string{}, counted: map[string]bool{}}
+	r := &planner{in: in, kinds: map[string]string{}, counted: map[string]bool{}, claims: guard.Claims{}}
 	if in.Known == nil {
 		r.in.Known = func(string) *memory.Memory { return nil }
 	}
@@ -85,6 +89,12 @@ type planner struct {
 	kinds map[string]string
 	// signatures of rules in the plan that already count all failures of their kind
 	counted map[string]bool
+	// what the statements compared so far say
+	claims guard.Claims
+	// number of changes proposed by statements
+	changes int
+	// number of findings that are not in the plan, because a reflection may change only so much
+	omitted int
 }
 
 // day returns the local time of a message; without a time of its own, of the reflection.
@@ -156,26 +166,40 @@ func (r *planner) addFinding(m *memory.Message, s *sentence, f finding, call, an
 // learnedFrom is the provenance of memories of a session.
 func learnedFrom(session string) string { return truncate("session_"+session, memory.MaxTitle) }
 
-// addItem compares an item with known memories and with the plan. Of two contradicting statements the later one counts.
+// addItem compares an item with known memories and with the plan. Of two contradicting statements the later one counts,
+// also when no further change has room. Items that change nothing are not compared: the known memory is, in their place.
 func (r *planner) addItem(item guard.Item) {
-	mine := make([]guard.Neighbour, len(r.plan.Items))
+	var planned []guard.Neighbour
 	for i, p := range r.plan.Items {
+		if p.Action == guard.Noop {
+			continue
+		}
 		m := p.Memory
-		m.ID, m.Revision, m.Status = fmt.Sprint(i), 0, memory.Active
+		m.ID, m.Revision, m.Status = strconv.Itoa(i), 0, memory.Active
 		m.Category = cmp.Or(m.Category, item.Memory.Category)
-		mine[i] = guard.Neighbour{Memory: &m}
+		planned = append(planned, guard.Neighbour{Memory: &m})
 	}
-	switch d := guard.Decide(item, mine); d.Action {
+	switch d := r.claims.Decide(item, planned); d.Action {
 	case guard.Noop:
 		return
 	case guard.Update, guard.Delete:
-		var i int
-		if _, err := fmt.Sscan(d.Target, &i); err != nil {
+		i, err := strconv.Atoi(d.Target)
+		if err != nil {
 			return // cannot be: the targets were named above
 		}
-		r.plan.Items[i] = r.decide(item)
+		if r.plan.Items[i] = r.decide(item); r.plan.Items[i].Action == guard.Noop {
+			r.changes--
+		}
 	default:
-		r.plan.Items = append(r.plan.Items, r.decide(item))
+		if r.changes >= maxStatements {
+			r.omitted++
+			return
+		}
+		item = r.decide(item)
+		r.plan.Items = append(r.plan.Items, item)
+		if item.Action != guard.Noop {
+			r.changes++
+		}
 	}
 }
 
@@ -185,7 +209,29 @@ func (r *planner) decide(item guard.Item) guard.Item {
 		item.Action = guard.Add
 		return item
 	}
-	return guard.Decide(item, r.in.Similar(item.Memory.Content))
+	return r.claims.Decide(item, r.in.Similar(item.Memory.Content))
+}
+
+// limitChanges drops what a reflection may not change any more, and says so in the daily log. The transcript has it.
+func (r *planner) limitChanges() {
+	changes := 0
+	r.plan.Items = slices.DeleteFunc(r.plan.Items, func(item guard.Item) bool {
+		if item.Action == guard.Noop {
+			return false
+		}
+		changes++
+		return changes > guard.MaxItems
+	})
+	if r.omitted += max(0, changes-guard.MaxItems); r.omitted == 0 {
+		return
+	}
+	text := fmt.Sprintf("%d more things to remember were found and not kept: one reflection changes at most %d memories. "+
+		"They are in the transcript of session %s", r.omitted, guard.MaxItems, r.in.Session)
+	if r.chinese {
+		text = fmt.Sprintf("另有 %d 条值得记住的内容未保存：一次反思最多改动 %d 条记忆。原文在会话 %s 的记录中", r.omitted, guard.MaxItems,
+			r.in.Session)
+	}
+	r.addEntry(r.day(r.in.Messages[len(r.in.Messages)-1]), memory.Entry{Type: memory.EntryReflection, Content: text})
 }
 
 // addFailures logs tool failures, and adds a rule for each kind of them: a weak one for what was seen once, unless the

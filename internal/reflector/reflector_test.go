@@ -21,13 +21,13 @@ import (
 
 // bed is a store with a search index and a reflector on it.
 type bed struct {
-	t      *testing.T
+	t      testing.TB
 	store  *store.Store
 	engine *search.Engine
 	*reflector.Reflector
 }
 
-func open(t *testing.T, dir string) *bed {
+func open(t testing.TB, dir string) *bed {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {

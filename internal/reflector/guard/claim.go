@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // parsedClaim is what the rules understand of a statement.
@@ -18,7 +19,8 @@ type parsedClaim struct {
 	value  string
 	words  []string
 	tokens protectedTokens
-	hasHan bool // contains Chinese
+	hasHan bool   // contains Chinese
+	normal string // the statement, normalised
 }
 
 // slotPattern recognises a statement that assigns the value of a slot (slot filling as in dialogue systems). In its
@@ -118,7 +120,8 @@ func parseClaim(content string) parsedClaim {
 	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "’", "'")), " ")
 	s = strings.TrimRight(s, ".!。！ ")
 	s = canonicalTerms.Replace(s)
-	r := parsedClaim{tokens: protectedTokensOf(content), words: contentWords(s), hasHan: isHan(s)}
+	r := parsedClaim{tokens: protectedTokensOf(content), words: contentWords(s), hasHan: isHan(s),
+		normal: memory.Normalize(content)}
 	if m := versioned.FindStringSubmatch(s); m != nil {
 		r.slot, r.value = "project.version "+strings.TrimSpace(m[1]), m[2]
 		return r

@@ -28,21 +28,36 @@ const (
 	ReasonRefined = "REFINED"
 )
 
+// Decide is Claims.Decide for a single candidate.
+func Decide(c Item, near []Neighbour) Item { return Claims{}.Decide(c, near) }
+
+// Claims remembers how statements were understood, by text, because that takes dozens of regular expressions and a
+// plan compares each candidate with all earlier ones. Make it with Claims{}; it is not safe for concurrent use.
+type Claims map[string]*parsedClaim
+
+// of parses a statement, once.
+func (r Claims) of(content string) *parsedClaim {
+	if r[content] == nil {
+		claim := parseClaim(content)
+		r[content] = &claim
+	}
+	return r[content]
+}
+
 // Decide chooses an action for the candidate c.Memory among similar memories, by rules only: NOOP if one says the
 // same, UPDATE of the one that it corrects, refines or contradicts, else ADD. c.Reason is kept for an ADD. When in
 // doubt it returns an ADD, because a duplicate is easier to repair than a lost memory.
-func Decide(c Item, near []Neighbour) Item {
+func (r Claims) Decide(c Item, near []Neighbour) Item {
 	c.Action = Add
 	near = slices.Clone(near)
 	slices.SortStableFunc(near, func(a, b Neighbour) int { return cmp.Compare(b.Score, a.Score) })
-	mine := parseClaim(c.Memory.Content)
+	mine := r.of(c.Memory.Content)
 	for _, n := range near {
 		if n.Memory == nil || !n.Memory.IsActive() {
 			continue
 		}
-		other := parseClaim(n.Memory.Content)
-		if memory.Normalize(n.Memory.Content) == memory.Normalize(c.Memory.Content) &&
-			n.Memory.Category == cmp.Or(c.Memory.Category, memory.General) {
+		other := r.of(n.Memory.Content)
+		if mine.normal == other.normal && n.Memory.Category == cmp.Or(c.Memory.Category, memory.General) {
 			return decideOn(c, n.Memory, Noop, ReasonExactDuplicate, nil)
 		}
 		if n.Score >= nearDuplicate && sameTokens(mine.tokens, other.tokens) && mine.slot == other.slot &&
@@ -54,7 +69,7 @@ func Decide(c Item, near []Neighbour) Item {
 		if n.Memory == nil || !n.Memory.IsActive() {
 			continue
 		}
-		if item, ok := reviseTarget(c, mine, n.Memory); ok {
+		if item, ok := reviseTarget(c, mine, n.Memory, r.of(n.Memory.Content)); ok {
 			return item
 		}
 	}
@@ -71,9 +86,9 @@ func decideOn(c Item, target *memory.Memory, action Action, why string, replaces
 	return c
 }
 
-// reviseTarget makes c an UPDATE of target or a NOOP if both are about the same. ok is false if they are not.
-func reviseTarget(c Item, mine parsedClaim, target *memory.Memory) (Item, bool) {
-	other := parseClaim(target.Content)
+// reviseTarget makes c, which says mine, an UPDATE of target, which says other, or a NOOP if both are about the same.
+// ok is false if they are not.
+func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parsedClaim) (Item, bool) {
 	if mine.slot != "" && mine.slot == other.slot {
 		switch {
 		case mine.value == other.value && mine.tokens.Negations == other.tokens.Negations:
@@ -108,7 +123,7 @@ func reviseTarget(c Item, mine parsedClaim, target *memory.Memory) (Item, bool) 
 const repeatedWords = 4
 
 // repeats reports whether other contains all words of mine in order, so that mine adds nothing.
-func repeats(mine, other parsedClaim) bool {
+func repeats(mine, other *parsedClaim) bool {
 	if mine.slot != "" || mine.hasHan || other.hasHan || len(mine.words) < repeatedWords ||
 		2*len(mine.words) < len(other.words) {
 		return false
@@ -123,13 +138,13 @@ func repeats(mine, other parsedClaim) bool {
 
 // refines reports whether text contains all of old and at most three times as many words. Chinese text must contain
 // old literally: single characters in order prove nothing.
-func refines(text, old string, mine, other parsedClaim) bool {
+func refines(text, old string, mine, other *parsedClaim) bool {
 	if len(mine.words) <= len(other.words) || len(other.words) == 2 && !extendsText(text, old) ||
 		len(mine.words) > 3*len(other.words) {
 		return false
 	}
 	if other.hasHan {
-		return strings.Contains(memory.Normalize(text), memory.Normalize(old))
+		return strings.Contains(mine.normal, other.normal)
 	}
 	return containsInOrder(mine.words, other.words)
 }

@@ -28,7 +28,8 @@ const maxModelRetired = 1
 // ReplacedTokens returns the protected tokens of old that now replaces, if the rules recognise both as values of one
 // slot; see Item.Replaces. ok is false if they do not.
 func ReplacedTokens(old, now string) (replaces []string, ok bool) {
-	item, ok := reviseTarget(Item{Memory: memory.Memory{Content: now}}, parseClaim(now), &memory.Memory{Content: old})
+	item, ok := reviseTarget(Item{Memory: memory.Memory{Content: now}}, Claims{}.of(now),
+		&memory.Memory{Content: old}, Claims{}.of(old))
 	if !ok || item.Action != Update {
 		return nil, false
 	}
