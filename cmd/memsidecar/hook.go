@@ -36,14 +36,15 @@ format.
 
 The command never fails and never blocks the agent. On any error the output is empty, the exit code is 0, and
 hooks/hook.log in the state directory has the reason. If no daemon is running, one is started in the background. An
-event within a turn takes at most 40 ms, or --timeout.
+event within a turn takes at most 40 ms, or --timeout; the process ends after 100 ms whatever hangs, and at once on
+SIGTERM.
 
 Hosts: %s
 
 Events: session-start, prompt, pre-tool, post-tool, tool-failure, reply, pre-compact, stop, session-end`
 
-// hookCommand is "hook".
-func (a *app) hookCommand() *cobra.Command {
+// hookCommand is "hook". w is nil when the command is only described.
+func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 	var host string
 	var asked bool
 	var names []string
@@ -65,10 +66,12 @@ func (a *app) hookCommand() *cobra.Command {
 			if asked {
 				return a.printProbe(h, hook.Kind(args[0]))
 			}
-			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), timeLimit: hookTimeLimit}
+			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), timeLimit: hookTimeLimit, watchdog: w}
 			if cmd.Flags().Changed("timeout") {
 				c.timeLimit = a.flags.timeout
+				w.extend(c.timeLimit + hookSlack)
 			}
+			w.setAnswer(func(text string) { _, _ = a.stdout.Write(h.Encode(c.kind, text)) })
 			return c.run(cmd.Context())
 		},
 	}
@@ -80,6 +83,8 @@ func (a *app) hookCommand() *cobra.Command {
 // runHook is the program for "memsidecar hook". Its exit code is always 0, because for some hosts another code blocks
 // the agent's action. It does not build the other commands, to start faster.
 func runHook(ctx context.Context, a *app, args []string) int {
+	w := a.watchHook(ctx, args)
+	defer close(w.stop)
 	defer func() {
 		if p := recover(); p != nil {
 			a.hookLog("panic: %v", p)
@@ -89,11 +94,11 @@ func runHook(ctx context.Context, a *app, args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	a.addGlobals(root)
-	root.AddCommand(a.hookCommand())
+	root.AddCommand(a.hookCommand(w))
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.hookLog("%s: %v", strings.Join(args, " "), err)
-		_, _ = fmt.Fprintln(a.stdout, "{}") // an empty answer in every host's format
+		w.tell("")
 	}
 	return exitOK
 }
@@ -104,6 +109,7 @@ type hookCall struct {
 	host      *hook.Host
 	kind      hook.Kind
 	timeLimit time.Duration
+	watchdog  *hookWatchdog
 }
 
 // run reads the event, handles it and writes the answer. Errors after reading go to the log only.
@@ -125,12 +131,12 @@ func (c *hookCall) run(ctx context.Context) error {
 	if err == nil {
 		text, err = c.handle(ctx, cfg, dir, ev)
 	}
-	_, writeErr := c.app.stdout.Write(c.host.Encode(c.kind, text))
+	c.watchdog.tell(text)
 	c.recordCall(dir, err)
 	if err != nil {
 		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, oneLine(err.Error()))
 	}
-	return writeErr
+	return nil
 }
 
 // hookDir is the directory for the state of hooks, one for each daemon, below the state directory.
@@ -189,7 +195,10 @@ func (c *hookCall) bound(ctx context.Context, conn *client) (context.Context, co
 		probe, stop := context.WithTimeout(ctx, c.timeLimit)
 		defer stop()
 		// If no daemon listens, the call itself fails at once.
-		if ok, err := conn.serving(probe); !ok && !(err != nil && unreachable(err)) {
+		ok, err := conn.serving(probe)
+		if ok {
+			c.watchdog.extend(max(hookEdgeLimit, c.timeLimit) + hookSlack)
+		} else if !(err != nil && unreachable(err)) {
 			cancel()
 		}
 	}()

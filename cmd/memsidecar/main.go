@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer context.AfterFunc(ctx, stop)()
 
 	a := newApp(stdin, stdout, stderr, os.Getenv)
-	if len(args) > 0 && args[0] == "hook" {
+	if isHook(args) {
 		return runHook(ctx, a, args)
 	}
 	root := a.rootCommand()
@@ -129,7 +129,7 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "sessions", a.sessionCommand(), a.logCommand())
 	addGroup(root, "changes", a.opsCommand(), a.undoCommand(), a.historyCommand(), a.editsCommand(), a.reviewCommand())
 	addGroup(root, "agents", a.installCommand(), a.uninstallCommand(), a.mcpCommand(), a.recallCommand(),
-		a.hookCommand())
+		a.hookCommand(nil))
 	addGroup(root, "daemon", a.daemonCommand(), a.statusCommand(), a.doctorCommand(), a.checkCommand(),
 		a.configCommand(), a.uiCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand())

@@ -74,7 +74,7 @@ func (t *transcript) addResult(id, text string, failed bool) {
 // readTranscript reads whole lines from offset on, about limit bytes at most, and returns their messages and the
 // offset behind them. A file that is shorter than offset was written anew: the error is errShrunk.
 func readTranscript(h *Host, path string, offset, limit int64) (entries []entry, end int64, err error) {
-	f, err := os.Open(path)
+	f, err := openTranscript(path)
 	if errors.Is(err, os.ErrNotExist) { // hosts begin it with the first turn
 		return nil, offset, nil
 	}
@@ -87,8 +87,6 @@ func readTranscript(h *Host, path string, offset, limit int64) (entries []entry,
 		return nil, offset, fmt.Errorf("open the transcript: %w", err)
 	}
 	switch {
-	case !info.Mode().IsRegular():
-		return nil, offset, errors.New("the transcript is not a file")
 	case info.Size() < offset:
 		return nil, 0, errTranscriptShrunk
 	case info.Size() == offset:

@@ -1,0 +1,46 @@
+package hook
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestOpenTranscript: only a regular file is opened, also behind a link, and nothing blocks.
+func TestOpenTranscript(t *testing.T) {
+	dir := t.TempDir()
+	file, fifo, link := filepath.Join(dir, "file"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, []byte("x"), 0o600), syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]error{file: nil, link: nil, fifo: errNotRegular, "/dev/zero": errNotRegular,
+		dir: errNotRegular, filepath.Join(dir, "none"): fs.ErrNotExist} {
+		f, err := openTranscript(path)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+		if err == nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// TestWithin: a file system that does not answer is given up on.
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := within(openLimit, func() (*os.File, error) {
+			time.Sleep(time.Minute)
+			return nil, nil
+		})
+		if took := time.Since(start); !errors.Is(err, errTranscriptHung) || took != openLimit {
+			t.Errorf("%v after %v", err, took)
+		}
+		time.Sleep(time.Minute) // the call that was left behind
+	})
+}
