@@ -18,7 +18,7 @@ import (
 // TestAdoptedLogsHaveGrace: old logs of another tool are archived at once and deleted no sooner than a log of ours
 // would be after that.
 func TestAdoptedLogsHaveGrace(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	old := b.date(200)
 	_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorAdopt}, func(tx *store.Tx) error {
 		return tx.AppendEntry(old, &memory.Entry{Time: "09:00:00", Type: memory.EntryEvent,
@@ -44,7 +44,7 @@ func TestAdoptedLogsHaveGrace(t *testing.T) {
 
 // TestOldestLogsHaveGrace: so do those of the oldest layout, and those that another memsidecar had archived already.
 func TestOldestLogsHaveGrace(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	fs := crashfs.New()
 	b.store = b.open(fs)
 	for name, text := range map[string]string{
@@ -91,7 +91,7 @@ func TestOldestLogsHaveGrace(t *testing.T) {
 
 // TestPurgedEntries tell nothing: they become neither memories nor a part of a summary.
 func TestPurgedEntries(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(40), memory.Entry{Type: memory.EntryEvent, Category: memory.Preferences, Content: textscrub.Placeholder +
 		"."},
 		memory.Entry{Type: memory.EntryEvent, Content: "moved the timetable service"})
@@ -108,7 +108,7 @@ func TestPurgedEntries(t *testing.T) {
 // TestImportedLogsHaveGrace: so do old logs that were imported, archived or not, long after the store began.
 func TestImportedLogsHaveGrace(t *testing.T) {
 	for _, archived := range []bool{false, true} {
-		b := newBench(t)
+		b := newHarness(t)
 		b.log(b.date(1), memory.Entry{Time: "09:00:00", Type: memory.EntryEvent, Content: "something of our own"})
 		old := b.date(200)
 		_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorImport}, func(tx *store.Tx) error {

@@ -24,20 +24,20 @@ var shanghai = time.FixedZone("Asia/Shanghai", 8*60*60)
 // noon is when the tests happen, unless they say otherwise.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, shanghai)
 
-type bench struct {
+type harness struct {
 	*testing.T
 	store *store.Store
 	now   time.Time
 	loc   *time.Location
 }
 
-func newBench(t *testing.T) *bench {
-	b := &bench{T: t, now: noon, loc: shanghai}
+func newHarness(t *testing.T) *harness {
+	b := &harness{T: t, now: noon, loc: shanghai}
 	b.store = b.open(crashfs.New())
 	return b
 }
 
-func (b *bench) open(fsys durable.FS) *store.Store {
+func (b *harness) open(fsys durable.FS) *store.Store {
 	b.Helper()
 	st, err := store.Open(store.Config{FS: fsys, Now: b.clock, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -46,13 +46,13 @@ func (b *bench) open(fsys durable.FS) *store.Store {
 	return st
 }
 
-func (b *bench) clock() time.Time { return b.now }
+func (b *harness) clock() time.Time { return b.now }
 
-func (b *bench) date(daysAgo int) string {
+func (b *harness) date(daysAgo int) string {
 	return noon.AddDate(0, 0, -daysAgo).Format(memory.DateLayout)
 }
 
-func (b *bench) update(space string, fn func(*store.Tx) error) int64 {
+func (b *harness) update(space string, fn func(*store.Tx) error) int64 {
 	b.Helper()
 	res, err := b.store.Update(b.Context(), store.Meta{Space: space, Actor: journal.ActorClient}, fn)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *bench) update(space string, fn func(*store.Tx) error) int64 {
 	return res.Op
 }
 
-func (b *bench) log(date string, entries ...memory.Entry) {
+func (b *harness) log(date string, entries ...memory.Entry) {
 	b.Helper()
 	b.update("", func(tx *store.Tx) error {
 		for i := range entries {
@@ -77,7 +77,7 @@ func (b *bench) log(date string, entries ...memory.Entry) {
 	})
 }
 
-func (b *bench) run(opts archiver.Options) archiver.Report {
+func (b *harness) run(opts archiver.Options) archiver.Report {
 	b.Helper()
 	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	r, err := a.Run(b.Context(), opts)
@@ -87,14 +87,14 @@ func (b *bench) run(opts archiver.Options) archiver.Report {
 	return r
 }
 
-func (b *bench) undo(op int64) {
+func (b *harness) undo(op int64) {
 	b.Helper()
 	if _, err := b.store.Undo(b.Context(), store.Meta{}, op); err != nil {
 		b.Fatalf("undo of %d: %v", op, err)
 	}
 }
 
-func (b *bench) promoted(r archiver.Report) []string {
+func (b *harness) promoted(r archiver.Report) []string {
 	var out []string
 	for _, d := range r.Days {
 		for _, p := range d.Promoted {
@@ -118,7 +118,7 @@ func actions(r archiver.Report) []string {
 func event(text string) memory.Entry { return memory.Entry{Type: memory.EntryEvent, Content: text} }
 
 func TestAges(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for _, ago := range []int{61, 60, 31, 30, 29, 0} {
 		b.log(b.date(ago), event("wrote the API guide"))
 	}
@@ -183,7 +183,7 @@ func dayBefore(rec *journal.Record) *memory.Day {
 	return &memory.Day{}
 }
 
-func (b *bench) find(title string) *memory.Memory {
+func (b *harness) find(title string) *memory.Memory {
 	for _, m := range b.store.Space("").Memories() {
 		if m.Title == title {
 			return m
@@ -193,7 +193,7 @@ func (b *bench) find(title string) *memory.Memory {
 }
 
 func TestUndo(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(40), event("decided to use PostgreSQL"), event("lunch"))
 	b.log(b.date(70), event("the user prefers tea"))
 	r := b.run(archiver.Options{})
@@ -283,7 +283,7 @@ func TestPromotion(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.log("2026-04-22", tt.entries...)
 			if diff := cmp.Diff(tt.want, b.promoted(b.run(archiver.Options{}))); diff != "" {
 				t.Errorf("promoted (-want +got):\n%s", diff)
@@ -293,7 +293,7 @@ func TestPromotion(t *testing.T) {
 }
 
 func TestPromotedMemory(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log("2026-04-22", memory.Entry{ID: "e1", Time: "14:30:00", Type: "event", Content: "User prefers tea",
 		Session: "s1"})
 	r := b.run(archiver.Options{})
@@ -314,7 +314,7 @@ func TestPromotedMemory(t *testing.T) {
 }
 
 func TestNotPromotedTwice(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	put := func(id, category, content string, status memory.Status) {
 		b.update("", func(tx *store.Tx) error {
 			return tx.Put(&memory.Memory{ID: id, Category: category, Content: content, Status: status, Confidence: 1,
@@ -355,7 +355,7 @@ func TestNotPromotedTwice(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	long := strings.Repeat("very ", 100) + "long"
 	b.log("2026-04-20", event(long), memory.Entry{Type: "tool_failure", Tool: "x", Content: "x failed"},
 		event("decided to go"), event(long))

@@ -170,16 +170,17 @@ func BenchmarkRetention(b *testing.B) {
 		}()
 		report(b, "busy", adds(busy, b, st))
 		stop()
-		retain(b, st, "archive", due, archiver.Archive, archiver.Options{DeleteDays: 100000})
-		retain(b, st, "delete", due, archiver.Delete, archiver.Options{})
+		benchmarkRetention(b, st, "archive", due, archiver.Archive, archiver.Options{DeleteDays: 100000})
+		benchmarkRetention(b, st, "delete", due, archiver.Delete, archiver.Options{})
 		if err := st.Close(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// retain does what is due in runs of 60 logs while memories are added.
-func retain(b *testing.B, st *store.Store, name string, due int, action archiver.Action, opts archiver.Options) {
+// benchmarkRetention does what is due in runs of 60 logs while memories are added.
+func benchmarkRetention(b *testing.B, st *store.Store, name string, due int, action archiver.Action,
+	opts archiver.Options) {
 	heap := heapOf()
 	ctx, done := context.WithCancel(b.Context())
 	var peak atomic.Uint64

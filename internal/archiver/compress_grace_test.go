@@ -15,7 +15,7 @@ import (
 )
 
 // compressUnasked is the daily job.
-func (b *bench) compressUnasked() archiver.CompressReport {
+func (b *harness) compressUnasked() archiver.CompressReport {
 	b.Helper()
 	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	r, err := a.Compress(b.Context(), archiver.CompressOptions{Scheduled: true})
@@ -28,7 +28,7 @@ func (b *bench) compressUnasked() archiver.CompressReport {
 // TestImportedMemoriesHaveGrace: old memories that were imported are not merged by themselves for 30 days, those
 // beside them are, and whoever asks for it has it at once.
 func TestImportedMemoriesHaveGrace(t *testing.T) {
-	fill := func(b *bench) {
+	fill := func(b *harness) {
 		_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorImport}, func(tx *store.Tx) error {
 			for _, m := range harbour() {
 				if err := tx.Put(m); err != nil {
@@ -45,7 +45,7 @@ func TestImportedMemoriesHaveGrace(t *testing.T) {
 			b.put(old("light"+string(rune('a'+i)), text))
 		}
 	}
-	b := newBench(t)
+	b := newHarness(t)
 	fill(b)
 	r := b.compressUnasked()
 	if r.Merged() != 1 {
@@ -62,7 +62,7 @@ func TestImportedMemoriesHaveGrace(t *testing.T) {
 			t.Errorf("after %d days: %+v", tt.days, r)
 		}
 	}
-	b = newBench(t)
+	b = newHarness(t)
 	fill(b)
 	if r := b.compress(archiver.CompressOptions{}); r.Merged() != 2 {
 		t.Errorf("asked for: %+v", r)
@@ -71,7 +71,7 @@ func TestImportedMemoriesHaveGrace(t *testing.T) {
 
 // TestRestoredMemoriesHaveGrace: neither are those of a backup, which tells nothing of how long ago it was restored.
 func TestRestoredMemoriesHaveGrace(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	from := crashfs.New()
 	b.store = b.open(from)
 	b.put(harbour()...)

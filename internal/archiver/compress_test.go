@@ -25,7 +25,7 @@ func old(id, content string) *memory.Memory {
 	}
 }
 
-func (b *bench) put(list ...*memory.Memory) {
+func (b *harness) put(list ...*memory.Memory) {
 	b.Helper()
 	b.update("", func(tx *store.Tx) error {
 		for _, m := range list {
@@ -37,7 +37,7 @@ func (b *bench) put(list ...*memory.Memory) {
 	})
 }
 
-func (b *bench) compress(opts archiver.CompressOptions) archiver.CompressReport {
+func (b *harness) compress(opts archiver.CompressOptions) archiver.CompressReport {
 	b.Helper()
 	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	r, err := a.Compress(b.Context(), opts)
@@ -124,7 +124,7 @@ func TestCompress(t *testing.T) {
 		{"three that do not fit into two", long(3), 1, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.put(tt.put...)
 			dry := b.compress(archiver.CompressOptions{DryRun: true})
 			if b.store.LSN() != 1 {
@@ -140,7 +140,7 @@ func TestCompress(t *testing.T) {
 				}
 				return
 			}
-			sameAsForetold(t, dry, r)
+			requireSameAsDryRun(t, dry, r)
 			g := r.Groups[0]
 			if tt.want != nil {
 				var got []string
@@ -173,7 +173,7 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-func sameAsForetold(t *testing.T, dry, real archiver.CompressReport) {
+func requireSameAsDryRun(t *testing.T, dry, real archiver.CompressReport) {
 	t.Helper()
 	for i := range real.Groups {
 		g := real.Groups[i]
@@ -188,7 +188,7 @@ func sameAsForetold(t *testing.T, dry, real archiver.CompressReport) {
 }
 
 // checkMerged checks that a group became fewer, that nothing was lost, and that the links go both ways.
-func (b *bench) checkMerged(g archiver.Group, before []*memory.Memory) {
+func (b *harness) checkMerged(g archiver.Group, before []*memory.Memory) {
 	b.Helper()
 	if len(g.Results) < 1 || len(g.Results) > 3 || len(g.Results) >= len(g.Originals) {
 		b.Errorf("%d originals became %d", len(g.Originals), len(g.Results))
@@ -226,7 +226,7 @@ func (b *bench) checkMerged(g archiver.Group, before []*memory.Memory) {
 }
 
 func TestRestoreMerged(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.put(harbour()...)
 	g := b.compress(archiver.CompressOptions{}).Groups[0]
 	s := memorysvc.New(b.store, b.clock)
@@ -243,7 +243,7 @@ func TestRestoreMerged(t *testing.T) {
 }
 
 func TestCompressLimits(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for n, text := range []string{"The ferry leaves every morning.", "Timetables come from the port authority.",
 		"Mei repairs engines herself."} {
 		for i, more := range []string{"", " It is so.", " They say so."} {
@@ -266,7 +266,7 @@ func TestCompressLimits(t *testing.T) {
 
 // TestMergedMemory: what a result takes from its originals beside the text.
 func TestMergedMemory(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	list := harbour()
 	list[0].Salience, list[0].Tags, list[0].AccessCount = 0.9, []string{"ferry"}, 2
 	list[1].Confidence, list[1].Tags, list[1].AccessCount = 0.5, []string{"ferry", "line"}, 1

@@ -20,7 +20,7 @@ import (
 )
 
 func TestEntriesAfterArchiving(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(31), event("user prefers tea"))
 	b.run(archiver.Options{})
 	b.log(b.date(31), event("user hates coffee"))
@@ -47,7 +47,7 @@ func TestEntriesAfterArchiving(t *testing.T) {
 }
 
 func TestArchivedElsewhere(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(65), event("user prefers tea"))
 	b.log(b.date(40), event("user prefers tea"))
 	b.update("", func(tx *store.Tx) error {
@@ -70,7 +70,7 @@ func TestArchivedElsewhere(t *testing.T) {
 }
 
 func TestZones(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.now = time.Date(2026, 5, 31, 17, 0, 0, 0, time.UTC) // already June in Shanghai, not yet in New York
 	b.log("2026-05-02", event("x"))                       // 30 days before the first of June
 	b.loc = time.FixedZone("New York", -4*60*60)
@@ -122,7 +122,7 @@ func TestClock(t *testing.T) {
 			[]string{"40 archive", "0 keep", "-3653 keep"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.log(b.date(40), event("x"))
 			b.log(b.date(0), event("y"))
 			if tt.log != "" {
@@ -141,7 +141,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestMaxDaysAndSpaces(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for _, space := range []string{"", "work"} {
 		for _, ago := range []int{42, 41, 40} {
 			b.update(space, func(tx *store.Tx) error {
@@ -168,7 +168,7 @@ func TestMaxDaysAndSpaces(t *testing.T) {
 
 // TestTwoRunsAtATime has each log archived and deleted by exactly one of them.
 func TestTwoRunsAtATime(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for ago := 80; ago > 35; ago-- {
 		b.log(b.date(ago), event(fmt.Sprintf("user prefers tea number %d", ago)))
 	}
@@ -193,7 +193,7 @@ func TestTwoRunsAtATime(t *testing.T) {
 }
 
 func TestBadOptions(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	a := archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler)})
 	_, err := a.Run(t.Context(), archiver.Options{Space: "No Slug", ArchiveDays: 30, DeleteDays: 20, MaxDays: -1})
 	invalid, ok := errors.AsType[*memory.InvalidError](err)
@@ -206,7 +206,7 @@ func TestBadOptions(t *testing.T) {
 // log is archived as a whole and deleted only after that, and another run must come to where an undisturbed one does.
 func TestCrash(t *testing.T) {
 	seed := crashfs.New()
-	prepare := newBench(t)
+	prepare := newHarness(t)
 	prepare.store = prepare.open(seed)
 	for _, ago := range []int{70, 40} {
 		prepare.log(prepare.date(ago), event(fmt.Sprintf("user prefers tea number %d", ago)), event("lunch"))
@@ -214,7 +214,7 @@ func TestCrash(t *testing.T) {
 	if err := prepare.store.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	work := func(ctx context.Context, b *bench, fsys *crashfs.FS) {
+	work := func(ctx context.Context, b *harness, fsys *crashfs.FS) {
 		st, err := store.Open(store.Config{FS: fsys, Now: b.clock, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return // crashed while opening
@@ -225,7 +225,7 @@ func TestCrash(t *testing.T) {
 	}
 	calm := seed.Clone()
 	start := calm.Ops()
-	work(t.Context(), newBench(t), calm)
+	work(t.Context(), newHarness(t), calm)
 	steps := calm.Ops() - start
 	want := contents(t, calm.Crash(crashfs.Lost, nil))
 	if len(want) != 5 {
@@ -233,14 +233,14 @@ func TestCrash(t *testing.T) {
 	}
 	for n := start + 1; n <= start+steps; n++ {
 		for _, variant := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
-			b := newBench(t)
+			b := newHarness(t)
 			fsys := seed.Clone()
 			fsys.CrashAt(n)
 			work(t.Context(), b, fsys)
 			after := fsys.Crash(variant, rand.New(rand.NewPCG(uint64(n), 1)))
 			b.store = b.open(after)
 			for _, ago := range []int{70, 40} {
-				checkWhole(b, b.date(ago), ago)
+				requireIntactLog(b, b.date(ago), ago)
 			}
 			b.run(archiver.Options{})
 			if err := b.store.Close(t.Context()); err != nil {
@@ -254,8 +254,8 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d steps", steps)
 }
 
-// checkWhole checks that a log is untouched, or archived with its memories, or gone and leaves them.
-func checkWhole(b *bench, date string, ago int) {
+// requireIntactLog checks that a log is untouched, or archived with its memories, or gone and leaves them.
+func requireIntactLog(b *harness, date string, ago int) {
 	b.Helper()
 	day, entries, err := b.store.Space("").Log(date)
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
@@ -280,7 +280,7 @@ func checkWhole(b *bench, date string, ago int) {
 // contents lists what a store holds, without ids.
 func contents(t *testing.T, fsys *crashfs.FS) []string {
 	t.Helper()
-	b := newBench(t)
+	b := newHarness(t)
 	st := b.open(fsys)
 	var out []string
 	for _, m := range st.Space("").Memories() {

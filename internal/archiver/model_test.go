@@ -81,8 +81,8 @@ func (o *oracle) Do(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llm.Reply{}, &llm.Error{Reason: llm.ErrInvalidReply}
 }
 
-// echoes says of each day its first entry.
-func echoes(_ int, days []dayShown) string {
+// replyWithFirstEntries answers of each day its first entry.
+func replyWithFirstEntries(_ int, days []dayShown) string {
 	var out []summaryOf
 	for i, d := range days {
 		out = append(out, summaryOf{i + 1, "It was noted: " + d.texts[0]})
@@ -91,13 +91,13 @@ func echoes(_ int, days []dayShown) string {
 }
 
 // asking returns an archiver whose summaries are a model's.
-func (b *bench) asking(m archiver.Model) *archiver.Archiver {
+func (b *harness) asking(m archiver.Model) *archiver.Archiver {
 	return archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler),
 		Summarise: archiver.ByModel(m)})
 }
 
 // six writes logs of 0, 29, 30, 31, 60 and 61 days.
-func (b *bench) six() {
+func (b *harness) six() {
 	for i, ago := range []int{0, 29, 30, 31, 60, 61} {
 		b.log(b.date(ago), event(fmt.Sprintf("repaired crane number %d of the old harbour", 70+i)))
 	}
@@ -106,9 +106,9 @@ func (b *bench) six() {
 // TestOneQuestion: four logs are due; the dry run asks once, and what follows says the same without another question,
 // as does a second start.
 func TestOneQuestion(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.six()
-	m := &oracle{says: echoes}
+	m := &oracle{says: replyWithFirstEntries}
 	a := b.asking(m)
 	dry, err := a.Run(t.Context(), archiver.Options{DryRun: true})
 	if err != nil {
@@ -130,7 +130,7 @@ func TestOneQuestion(t *testing.T) {
 		}
 	}
 	lsn := b.store.LSN()
-	again := &oracle{says: echoes}
+	again := &oracle{says: replyWithFirstEntries}
 	if r, err := b.asking(again).Run(t.Context(), archiver.Options{}); err != nil || len(again.asked) != 0 ||
 		b.store.LSN() != lsn {
 		t.Errorf("a second start: %v, %d questions, %v", actions(r), len(again.asked), err)
@@ -182,7 +182,7 @@ func TestModelSaysTooMuch(t *testing.T) {
 		{"多了否定", chinese, "没有把时刻表服务迁移到新机器。", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.log(b.date(30), tt.entries...)
 			m := &oracle{says: func(int, []dayShown) string { return string(replyOf(summaryOf{1, tt.says})) }}
 			r, err := b.asking(m).Run(t.Context(), archiver.Options{})
@@ -202,7 +202,7 @@ func TestModelSaysTooMuch(t *testing.T) {
 
 // TestBadDayAmongGood: after one repair only the day that is still wrong is left to the rules.
 func TestBadDayAmongGood(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.six()
 	m := &oracle{says: func(attempt int, days []dayShown) string {
 		out := []summaryOf{}
@@ -253,7 +253,7 @@ func TestModelServer(t *testing.T) {
 		{"HTML", []fakellm.Step{fakellm.HTML()}, 1, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.log(b.date(61), event("repaired crane number 70 of the old harbour"))
 			server := fakellm.New(tt.steps...)
 			web := httptest.NewServer(server)
@@ -294,7 +294,7 @@ func TestModelServer(t *testing.T) {
 
 // TestQuestionIsBounded: however much there is, the question is not longer, and every log has its share.
 func TestQuestionIsBounded(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(40), event("a short day at the harbour"))
 	for ago := 41; ago < 47; ago++ {
 		var entries []memory.Entry
@@ -305,7 +305,7 @@ func TestQuestionIsBounded(t *testing.T) {
 			event("the password is hunter2hunter2, the key sk-proj-abcdEFGH1234567890abcdEFGH1234567890abcd"))
 		b.log(b.date(ago), entries...)
 	}
-	m := &oracle{says: echoes}
+	m := &oracle{says: replyWithFirstEntries}
 	if _, err := b.asking(m).Run(t.Context(), archiver.Options{}); err != nil || len(m.asked) != 1 {
 		t.Fatalf("%d questions, %v", len(m.asked), err)
 	}
@@ -329,14 +329,14 @@ func TestQuestionIsBounded(t *testing.T) {
 func TestCrashBetweenModelAndArchive(t *testing.T) {
 	want := ""
 	for at := 0; ; at++ {
-		b := newBench(t)
+		b := newHarness(t)
 		fsys := crashfs.New()
 		b.store = b.open(fsys)
 		b.six()
 		if at > 0 {
 			fsys.CrashAt(fsys.Ops() + at)
 		}
-		m := &oracle{says: echoes}
+		m := &oracle{says: replyWithFirstEntries}
 		_, _ = b.asking(m).Run(t.Context(), archiver.Options{})
 		crashed := fsys.Crashed()
 		if crashed {
@@ -366,7 +366,7 @@ func TestCrashBetweenModelAndArchive(t *testing.T) {
 }
 
 // left writes what is left of all logs.
-func (b *bench) left() string {
+func (b *harness) left() string {
 	var out []string
 	v := b.store.Space("")
 	for _, m := range v.Memories() {
@@ -383,10 +383,10 @@ func (b *bench) left() string {
 
 // TestForgottenIsNotShown: what the user had forgotten is not sent to the model either.
 func TestForgottenIsNotShown(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(40), event("sold the old boat of Mei"), event("painted the new boat"))
 	b.update("", func(tx *store.Tx) error { tx.Forget("Sold the old boat of Mei"); return nil })
-	m := &oracle{says: echoes}
+	m := &oracle{says: replyWithFirstEntries}
 	if _, err := b.asking(m).Run(t.Context(), archiver.Options{}); err != nil || len(m.asked) != 1 ||
 		strings.Contains(m.asked[0].User, "Mei") {
 		t.Errorf("%v, asked %+v", err, m.asked)

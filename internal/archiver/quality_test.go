@@ -29,7 +29,7 @@ func (q quality) recall() float64    { return float64(q.found) / float64(q.wante
 
 // promote puts a corpus into old logs, thirty entries in each, archives them and returns what was promoted, by entry.
 func promote(t *testing.T, corpus []utterance) map[string][]string {
-	b := newBench(t)
+	b := newHarness(t)
 	for i, u := range corpus {
 		e := u.entry
 		e.ID, e.At = fmt.Sprint("u", i), noon.AddDate(0, 0, -40-i/30)

@@ -17,7 +17,7 @@ func TestRealModel(t *testing.T) {
 	s := realllm.Start(t)
 	for i, mode := range []llm.OutputMode{llm.OutputSchema, llm.OutputJSON, llm.OutputPlain} {
 		t.Run(string(mode), func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.log(b.date(61), event(said), event("the ferry was late"))
 			p := realllm.NewProxy(t, s)
 			p.Refuse([]string{"json_schema", "json_object"}[:i]...)
@@ -43,7 +43,7 @@ func TestRealModel(t *testing.T) {
 	}
 	t.Run("made up", func(t *testing.T) {
 		s.NeedOwn(t, "what another model makes up is not known")
-		b := newBench(t)
+		b := newHarness(t)
 		b.log(b.date(61), event("the ferry was late"))
 		p := realllm.NewProxy(t, s)
 		r, _ := realRun(b, p.URL, s.Model)
@@ -56,7 +56,7 @@ func TestRealModel(t *testing.T) {
 	})
 	t.Run("stopped", func(t *testing.T) {
 		s.NeedOwn(t, "it is killed, and started again")
-		b := newBench(t)
+		b := newHarness(t)
 		b.log(b.date(61), event(said), event("the ferry was late"))
 		s.Stop()
 		r, _ := realRun(b, s.URL, s.Model)
@@ -73,7 +73,7 @@ func TestRealModel(t *testing.T) {
 }
 
 // realRun archives what is due, asking the model behind the address.
-func realRun(b *bench, url, model string) (archiver.Report, *llm.Ledger) {
+func realRun(b *harness, url, model string) (archiver.Report, *llm.Ledger) {
 	b.Helper()
 	ledger, err := llm.OpenLedger(llm.LedgerConfig{Now: b.clock, Location: b.loc})
 	if err != nil {

@@ -19,7 +19,7 @@ var publishedFiles = backup.Layout{jsonstore.BackupFiles{}, dailylog.BackupFiles
 // TestRestoredLogsHaveGrace: who restores an old backup to see its logs once more does not find them deleted at the
 // first start.
 func TestRestoredLogsHaveGrace(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.now = noon.AddDate(0, 0, -100)
 	from := crashfs.New()
 	b.store = b.open(from)

@@ -50,13 +50,13 @@ func summaries(texts ...string) []archiver.Summary {
 	return out
 }
 
-func (b *bench) with(m *model) *archiver.Archiver {
+func (b *harness) with(m *model) *archiver.Archiver {
 	return archiver.New(archiver.Config{Store: b.store, Location: b.loc, Logger: slog.New(slog.DiscardHandler),
 		Summarise: m.summarise})
 }
 
 func TestSummariserIsDown(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for _, ago := range []int{70, 65, 40} {
 		b.log(b.date(ago), event("user prefers tea number "+b.date(ago)))
 	}
@@ -88,7 +88,7 @@ func TestSummariserIsDown(t *testing.T) {
 }
 
 func TestSummariesInBatches(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for ago := 50; ago > 40; ago-- {
 		b.log(b.date(ago), event("x"))
 	}
@@ -111,7 +111,7 @@ func TestSummariesInBatches(t *testing.T) {
 
 // TestSummaryOfChangedLog: a log that gets an entry while the model thinks is summed up again, with it.
 func TestSummaryOfChangedLog(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	b.log(b.date(40), event("x"))
 	b.update("", func(tx *store.Tx) error { tx.Forget("the user's secret"); return nil })
 	m := &model{}
@@ -134,7 +134,7 @@ func TestSummaryOfChangedLog(t *testing.T) {
 func TestNonsenseOfSummariser(t *testing.T) {
 	for name, says := range map[string][]string{"none": {}, "too many": {"a", "b"}, "blank": {" \n"}} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
+			b := newHarness(t)
 			b.log(b.date(65), event("x"))
 			m := &model{says: func([]archiver.Log) []string { return says }}
 			r, _ := b.with(m).Run(t.Context(), archiver.Options{})
@@ -146,7 +146,7 @@ func TestNonsenseOfSummariser(t *testing.T) {
 }
 
 // records writes the records of a date, one a line.
-func (b *bench) records(date string) (out []string) {
+func (b *harness) records(date string) (out []string) {
 	for _, r := range b.store.Space("").ArchivedOn(date) {
 		out = append(out, fmt.Sprintf("%s %d %d promoted, deleted %v", r.ID, r.Entries, len(r.Promoted), r.Deleted()))
 	}
@@ -154,7 +154,7 @@ func (b *bench) records(date string) (out []string) {
 }
 
 func TestRecords(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	date := b.date(61)
 	wants := func(when string, want ...string) {
 		t.Helper()
@@ -200,7 +200,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestRecordsSurviveARestart(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	fsys := crashfs.New()
 	b.store = b.open(fsys)
 	b.log(b.date(70), event("user prefers tea"))
@@ -226,7 +226,7 @@ func TestRecordsSurviveARestart(t *testing.T) {
 }
 
 func TestExpire(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	for _, m := range []*memory.Memory{
 		{ID: "passed", Content: "a", ExpiresAt: noon},
 		{ID: "comes", Content: "b", ExpiresAt: noon.Add(1)},
@@ -282,7 +282,7 @@ func TestExpire(t *testing.T) {
 // TestOnceAFortnight: a machine that is used for an hour every other week is never on for long enough to prove its
 // clock. Its logs end all the same, one visit later.
 func TestOnceAFortnight(t *testing.T) {
-	b := newBench(t)
+	b := newHarness(t)
 	fsys := crashfs.New()
 	b.now = noon.AddDate(0, 0, -14*10)
 	var dates []string

@@ -59,8 +59,8 @@ type jump struct {
 	away    bool // the clock is set right while the daemon does not run
 }
 
-// jumps by day of the year.
-func jumps() map[int]jump {
+// clockJumps are wrong clocks, by day of the year.
+func clockJumps() map[int]jump {
 	const day = 24 * time.Hour
 	out := map[int]jump{}
 	n := 20
@@ -157,8 +157,8 @@ func (y *year) Do(_ context.Context, req llm.Request) (llm.Reply, error) {
 	return llm.Reply{}, &llm.Error{Reason: llm.ErrInvalidReply}
 }
 
-// retain runs everything that goes by age.
-func (y *year) retain(compress bool) {
+// applyRetention runs everything that goes by age.
+func (y *year) applyRetention(compress bool) {
 	y.t.Helper()
 	a := archiver.New(archiver.Config{Store: y.store, Location: y.loc, Logger: slog.New(slog.DiscardHandler),
 		Summarise: y.summarise})
@@ -216,12 +216,12 @@ func (y *year) step(day, hour int, wrong *jump) {
 	if y.faulty && day%2 == 0 && day < yearDays {
 		y.fs.CrashAt(y.fs.Ops() + 1 + day/2%8) // not reached when there is less to do
 	}
-	y.retain(hour == 21 && day%30 == 0)
+	y.applyRetention(hour == 21 && day%30 == 0)
 }
 
 func (y *year) live() {
 	y.t.Helper()
-	wrong := jumps()
+	wrong := clockJumps()
 	down := 0
 	for day := range yearDays + tailDays {
 		if zone, ok := zones[day]; ok {
@@ -250,7 +250,7 @@ func (y *year) live() {
 	}
 }
 
-func newYear(t *testing.T, faulty bool) *year {
+func newYearRun(t *testing.T, faulty bool) *year {
 	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	y := &year{
 		t: t, faulty: faulty, rng: rand.New(rand.NewPCG(1, 2)), fs: crashfs.New(), start: start, truth: start,
@@ -365,7 +365,7 @@ func TestYear(t *testing.T) {
 		t.Skip("a year has one goroutine after the other, and takes half a minute with the race detector; make " +
 			"crash-short runs it without")
 	}
-	calm, rough := newYear(t, false), newYear(t, true)
+	calm, rough := newYearRun(t, false), newYearRun(t, true)
 	calm.check()
 	rough.check()
 	if diff := cmp.Diff(calm.state(), rough.state()); diff != "" {

@@ -26,8 +26,8 @@ import (
 // published is what the daemon publishes.
 var published = backup.Layout{jsonstore.BackupFiles{}, dailylog.BackupFiles{}}
 
-// filled makes a store with something of everything in it, some of it in a snapshot and some behind it.
-func filled(t *testing.T) (*store.Store, durable.FS) {
+// newFilledStore makes a store with something of everything in it, some of it in a snapshot and some behind it.
+func newFilledStore(t *testing.T) (*store.Store, durable.FS) {
 	t.Helper()
 	fs := crashfs.New()
 	st := memtest.Open(t, store.Config{FS: fs, SegmentSize: 8 << 10})
@@ -82,8 +82,8 @@ func write(t *testing.T, fs durable.FS, name, text string) {
 	}
 }
 
-// archived backs the store up.
-func archived(t *testing.T, st *store.Store, fs durable.FS) ([]byte, backup.Info) {
+// archiveOf backs the store up.
+func archiveOf(t *testing.T, st *store.Store, fs durable.FS) ([]byte, backup.Info) {
 	t.Helper()
 	var b bytes.Buffer
 	source := &backup.Source{Store: st, FS: fs, Published: published, Now: new(memtest.Clock).Now}
@@ -95,12 +95,12 @@ func archived(t *testing.T, st *store.Store, fs durable.FS) ([]byte, backup.Info
 }
 
 func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
-	st, from := filled(t)
+	st, from := newFilledStore(t)
 	want, err := st.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, info := archived(t, st, from)
+	archive, info := archiveOf(t, st, from)
 	if info.LSN != st.LSN() || info.Digest != want {
 		t.Fatalf("the backup holds %d %s, the store %d %s", info.LSN, info.Digest, st.LSN(), want)
 	}
@@ -147,7 +147,7 @@ func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
 		t.Errorf("epoch %s after a restart, %s before", again.Epoch(), other.Epoch())
 	}
 	memtest.CheckDir(t, to)
-	second, _ := archived(t, again, to)
+	second, _ := archiveOf(t, again, to)
 	third := crashfs.New()
 	if info, err = backup.Restore(t.Context(), third, bytes.NewReader(second), options("later")); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
 func TestEmptyStore(t *testing.T) {
 	fs := crashfs.New()
 	st := memtest.OpenStore(t, fs)
-	archive, _ := archived(t, st, fs)
+	archive, _ := archiveOf(t, st, fs)
 	to := crashfs.New()
 	info, err := backup.Restore(t.Context(), to, bytes.NewReader(archive), options("fresh"))
 	if err != nil {
@@ -177,8 +177,8 @@ func TestEmptyStore(t *testing.T) {
 // TestCrashOfRestore crashes a restore at every operation: what is left is nothing, or refused by name, or whole; and
 // it can be run again.
 func TestCrashOfRestore(t *testing.T) {
-	st, from := filled(t)
-	archive, info := archived(t, st, from)
+	st, from := newFilledStore(t)
+	archive, info := archiveOf(t, st, from)
 	whole := crashfs.New()
 	if _, err := backup.Restore(t.Context(), whole, bytes.NewReader(archive), options("fresh")); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,8 @@ func TestCrashOfRestore(t *testing.T) {
 		for seed, variant := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn, crashfs.Torn,
 			crashfs.Torn} {
 			left := crashed.Crash(variant, rand.New(rand.NewPCG(uint64(n), uint64(seed))))
-			counts[look(t, left, info, fmt.Sprintf("crash at %d (%s), %v %d", n, whole.Trace()[n-1], variant, seed))]++
+			where := fmt.Sprintf("crash at %d (%s), %v %d", n, whole.Trace()[n-1], variant, seed)
+			counts[requireWholeOrAbsent(t, left, info, where)]++
 			if backup.CheckEmpty(left, published) != nil {
 				continue // it is whole
 			}
@@ -217,8 +218,8 @@ func TestCrashOfRestore(t *testing.T) {
 	}
 }
 
-// look says how a directory was left, and fails when it is half.
-func look(t *testing.T, fs *crashfs.FS, info backup.Info, where string) string {
+// requireWholeOrAbsent says how a directory was left, and fails when it is half.
+func requireWholeOrAbsent(t *testing.T, fs *crashfs.FS, info backup.Info, where string) string {
 	t.Helper()
 	_, err := store.Check(fs)
 	if errors.Is(err, memory.ErrIncomplete) {
@@ -243,8 +244,8 @@ func look(t *testing.T, fs *crashfs.FS, info backup.Info, where string) string {
 // TestFailureOfRestore fails every operation once: the error is reported and nothing is left, or the directory is
 // refused.
 func TestFailureOfRestore(t *testing.T) {
-	st, from := filled(t)
-	archive, info := archived(t, st, from)
+	st, from := newFilledStore(t)
+	archive, info := archiveOf(t, st, from)
 	whole := crashfs.New()
 	if _, err := backup.Restore(t.Context(), whole, bytes.NewReader(archive), options("fresh")); err != nil {
 		t.Fatal(err)
@@ -256,12 +257,12 @@ func TestFailureOfRestore(t *testing.T) {
 		if _, err := backup.Restore(t.Context(), fs, bytes.NewReader(archive), options("fresh")); err == nil {
 			t.Errorf("operation %d (%s) failed and nobody said so", n, whole.Trace()[n-1])
 		}
-		look(t, fs, info, fmt.Sprintf("failure of %d (%s)", n, whole.Trace()[n-1]))
+		requireWholeOrAbsent(t, fs, info, fmt.Sprintf("failure of %d (%s)", n, whole.Trace()[n-1]))
 	}
 }
 
 func TestWritesGoOnDuringABackup(t *testing.T) {
-	st, from := filled(t)
+	st, from := newFilledStore(t)
 	want, _ := st.Digest()
 	lsn := st.LSN()
 	var b bytes.Buffer
@@ -300,8 +301,8 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestBadArchives(t *testing.T) {
-	st, from := filled(t)
-	good, info := archived(t, st, from)
+	st, from := newFilledStore(t)
+	good, info := archiveOf(t, st, from)
 	type edit func(h *tar.Header, data []byte) (*tar.Header, []byte)
 	for _, tt := range []struct {
 		name string
@@ -346,18 +347,18 @@ func TestBadArchives(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			write(t, from, "paused", "x")
-			good, _ := archived(t, st, from)
-			refused(t, rewritten(t, good, tt.edit), tt.want)
+			good, _ := archiveOf(t, st, from)
+			requireRefused(t, rewriteArchive(t, good, tt.edit), tt.want)
 		})
 	}
 	unharmed := 0
 	for at := 0; at < len(good); at += 1 + len(good)/40 {
-		refused(t, good[:at], "")
+		requireRefused(t, good[:at], "")
 		flipped := bytes.Clone(good)
 		flipped[at] ^= 4
 		fs := crashfs.New()
 		if _, err := backup.Restore(t.Context(), fs, bytes.NewReader(flipped), options("fresh")); err != nil {
-			refused(t, flipped, "")
+			requireRefused(t, flipped, "")
 			// some bits mean nothing: the time in the header of gzip, what fills a byte up
 		} else if err := backup.CheckState(fs, info); err != nil {
 			t.Errorf("restored with a wrong bit at %d: %v", at, err)
@@ -368,7 +369,7 @@ func TestBadArchives(t *testing.T) {
 	if unharmed > 4 {
 		t.Errorf("%d wrong bits did no harm", unharmed)
 	}
-	refused(t, append(bytes.Clone(good), "more"...), "")
+	requireRefused(t, append(bytes.Clone(good), "more"...), "")
 }
 
 func rename(from, to string) func(*tar.Header, []byte) (*tar.Header, []byte) {
@@ -382,8 +383,8 @@ func rename(from, to string) func(*tar.Header, []byte) (*tar.Header, []byte) {
 	}
 }
 
-// refused requires that an archive is not restored, and that nothing is left of the attempt.
-func refused(t *testing.T, archive []byte, want string) {
+// requireRefused requires that an archive is not restored, and that nothing is left of the attempt.
+func requireRefused(t *testing.T, archive []byte, want string) {
 	t.Helper()
 	fs := crashfs.New()
 	_, err := backup.Restore(t.Context(), fs, bytes.NewReader(archive), options("fresh"))
@@ -395,8 +396,8 @@ func refused(t *testing.T, archive []byte, want string) {
 	}
 }
 
-// rewritten passes every member through edit; nil leaves it out.
-func rewritten(t *testing.T, archive []byte, edit func(*tar.Header, []byte) (*tar.Header, []byte)) []byte {
+// rewriteArchive passes every member through edit; nil leaves it out.
+func rewriteArchive(t *testing.T, archive []byte, edit func(*tar.Header, []byte) (*tar.Header, []byte)) []byte {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // TestWritersGoOn requires that what others write during a purge is there, and that they may say again what was
 // erased once it is.
 func TestWritersGoOn(t *testing.T) {
-	w := filled(t)
+	w := newFilledFixture(t)
 	const writers, each = 4, 60
 	var wg sync.WaitGroup
 	errs := make([]error, writers)
@@ -63,7 +63,7 @@ func TestWritersGoOn(t *testing.T) {
 	if _, err := w.state(); err != nil {
 		t.Error(err)
 	}
-	again := &world{fs: w.fs.Crash(crashfs.Lost, nil), step: w.step}
+	again := &fixture{fs: w.fs.Crash(crashfs.Lost, nil), step: w.step}
 	if err := again.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestWritersGoOn(t *testing.T) {
 
 // TestManyMemories purges more than fits into one record, and looks for more texts than one by one.
 func TestManyMemories(t *testing.T) {
-	w := filled(t)
+	w := newFilledFixture(t)
 	const n = 400
 	var req store.PurgeRequest
 	req.Space = "many"
@@ -117,7 +117,7 @@ func TestManyMemories(t *testing.T) {
 	if alone, err := w.fromStart(); err != nil || alone != digest {
 		t.Errorf("the journal alone adds up to another state, or %v", err)
 	}
-	again := &world{fs: w.fs.Crash(crashfs.Lost, nil), step: w.step}
+	again := &fixture{fs: w.fs.Crash(crashfs.Lost, nil), step: w.step}
 	if err := again.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestManyMemories(t *testing.T) {
 // TestWaitsForBackup lets whoever copies the files finish first, and does nothing when it cannot wait that long.
 func TestWaitsForBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := filled(t)
+		w := newFilledFixture(t)
 		before, err := w.state()
 		if err != nil {
 			t.Fatal(err)

@@ -23,10 +23,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
-// filled is a world with the canary everywhere.
-func filled(t *testing.T) *world {
+// newFilledFixture is a fixture with the canary everywhere.
+func newFilledFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &world{fs: crashfs.New()}
+	w := &fixture{fs: crashfs.New()}
 	if err := errors.Join(w.open(), w.fill()); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func filled(t *testing.T) *world {
 }
 
 func TestPurge(t *testing.T) {
-	w := filled(t)
+	w := newFilledFixture(t)
 	before, err := w.state()
 	if err != nil {
 		t.Fatal(err)
@@ -75,15 +75,15 @@ func TestPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("on the disk", func(t *testing.T) { // before a start could finish anything
-		disk := &world{fs: w.fs.Crash(crashfs.Lost, nil)}
+		disk := &fixture{fs: w.fs.Crash(crashfs.Lost, nil)}
 		if found, err := disk.traces(); err != nil || len(found) > 0 {
 			t.Errorf("left in %v, %v", found, err)
 		}
 	})
-	t.Run("in the history", func(t *testing.T) { history(t, w, res.Op) })
-	t.Run("undo", func(t *testing.T) { undo(t, w, res.Op) })
+	t.Run("in the history", func(t *testing.T) { requirePurgedHistory(t, w, res.Op) })
+	t.Run("undo", func(t *testing.T) { requireNoUndo(t, w, res.Op) })
 	t.Run("restart", func(t *testing.T) {
-		w := &world{fs: w.fs.Crash(crashfs.Lost, nil), step: w.step}
+		w := &fixture{fs: w.fs.Crash(crashfs.Lost, nil), step: w.step}
 		if err := w.open(); err != nil {
 			t.Fatal(err)
 		}
@@ -102,8 +102,8 @@ func TestPurge(t *testing.T) {
 	})
 }
 
-// history requires that the versions are listed, purged, and the purge first.
-func history(t *testing.T, w *world, op int64) {
+// requirePurgedHistory requires that the versions are listed, purged, and the purge first.
+func requirePurgedHistory(t *testing.T, w *fixture, op int64) {
 	recs, err := w.st.History(t.Context(), "", "c1", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +138,8 @@ func history(t *testing.T, w *world, op int64) {
 	}
 }
 
-// undo requires that nothing erased comes back.
-func undo(t *testing.T, w *world, purge int64) {
+// requireNoUndo requires that nothing erased comes back.
+func requireNoUndo(t *testing.T, w *fixture, purge int64) {
 	if _, err := w.st.Undo(t.Context(), store.Meta{}, purge); !errors.Is(err, memory.ErrNotUndoable) {
 		t.Errorf("undo of the purge: %v", err)
 	}
@@ -161,7 +161,7 @@ func undo(t *testing.T, w *world, purge int64) {
 }
 
 func TestPurgeRefuses(t *testing.T) {
-	w := &world{fs: crashfs.New()}
+	w := &fixture{fs: crashfs.New()}
 	if err := w.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestPurgeRefuses(t *testing.T) {
 
 // TestWatchGoesOn requires that a reader of the change feed sees every operation once, through the rewriting.
 func TestWatchGoesOn(t *testing.T) {
-	w := filled(t)
+	w := newFilledFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	seen := make(chan int64, 100)
@@ -217,8 +217,8 @@ func TestWatchGoesOn(t *testing.T) {
 	}
 }
 
-// start is a disk with the canary everywhere, and what an uninterrupted purge does on it.
-type start struct {
+// crashStart is a disk with the canary everywhere, and what an uninterrupted purge does on it.
+type crashStart struct {
 	disk   *crashfs.FS
 	step   int
 	before string
@@ -226,11 +226,11 @@ type start struct {
 	trace  []string
 }
 
-func newStart(t *testing.T) *start {
+func newCrashStart(t *testing.T) *crashStart {
 	t.Helper()
-	w := filled(t)
-	s := &start{disk: w.fs.Crash(crashfs.Kept, nil), step: w.step}
-	w = s.world()
+	w := newFilledFixture(t)
+	s := &crashStart{disk: w.fs.Crash(crashfs.Kept, nil), step: w.step}
+	w = s.newFixture()
 	if err := w.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +249,13 @@ func newStart(t *testing.T) *start {
 	return s
 }
 
-// world is a new one that starts the same.
-func (s *start) world() *world { return &world{fs: s.disk.Crash(crashfs.Kept, nil), step: s.step} }
+// newFixture makes a fixture on a copy of the disk.
+func (s *crashStart) newFixture() *fixture {
+	return &fixture{fs: s.disk.Crash(crashfs.Kept, nil), step: s.step}
+}
 
 // settled requires that either nothing has happened or all of it, and that it can be done then.
-func (s *start) settled(w *world) error {
+func (s *crashStart) settled(w *fixture) error {
 	digest, err := w.state()
 	if err != nil {
 		return err
@@ -276,13 +278,13 @@ func (s *start) settled(w *world) error {
 // TestCrashAtEveryOperation crashes a purge at every operation of the file system and requires that the next start
 // finds nothing of it or finishes it. Some of the next starts are crashed in their turn.
 func TestCrashAtEveryOperation(t *testing.T) {
-	s := newStart(t)
+	s := newCrashStart(t)
 	var runs atomic.Int64
 	parallel(t, len(s.trace), func(n int) error {
 		if memtest.SkipSample(n, 21) {
 			return nil
 		}
-		w := s.world()
+		w := s.newFixture()
 		if err := w.open(); err != nil {
 			return err
 		}
@@ -292,13 +294,13 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		}
 		for v := range 5 {
 			variant := []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn, crashfs.Torn, crashfs.Torn}[v]
-			again := &world{fs: w.fs.Crash(variant, rand.New(rand.NewPCG(uint64(n), uint64(v)))), step: s.step}
+			again := &fixture{fs: w.fs.Crash(variant, rand.New(rand.NewPCG(uint64(n), uint64(v)))), step: s.step}
 			if (n+v)%5 == 0 { // this start is crashed too
 				again.fs.CrashAt(1 + (n*7+v*13)%60)
 				if err := again.open(); err != nil {
-					again = &world{fs: again.fs.Crash(crashfs.Torn, rand.New(rand.NewPCG(uint64(n), 99))), step: s.step}
+					again = &fixture{fs: again.fs.Crash(crashfs.Torn, rand.New(rand.NewPCG(uint64(n), 99))), step: s.step}
 				} else {
-					again = &world{fs: again.fs.Crash(crashfs.Kept, nil), step: s.step}
+					again = &fixture{fs: again.fs.Crash(crashfs.Kept, nil), step: s.step}
 				}
 			}
 			if err := again.open(); err != nil {
@@ -318,7 +320,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 // TestErrorAtEveryOperation lets every operation of a purge fail once and requires that the error is named, that
 // readers see the state before or after, and that the next start, with a crash before it, finishes.
 func TestErrorAtEveryOperation(t *testing.T) {
-	s := newStart(t)
+	s := newCrashStart(t)
 	var runs, named atomic.Int64
 	parallel(t, 2*len(s.trace), func(i int) error {
 		n, fault := (i-1)/2+1, []error{syscall.EIO, syscall.ENOSPC}[(i-1)%2]
@@ -326,7 +328,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 			return nil
 		}
 		where := fmt.Sprintf("%v at %d (%s)", fault, n, s.trace[n-1])
-		w := s.world()
+		w := s.newFixture()
 		if err := w.open(); err != nil {
 			return err
 		}
@@ -348,7 +350,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 			}
 		}
 		for _, variant := range []crashfs.CrashMode{crashfs.Lost, crashfs.Kept, crashfs.Torn} {
-			again := &world{fs: w.fs.Crash(variant, rand.New(rand.NewPCG(uint64(n), 1))), step: s.step}
+			again := &fixture{fs: w.fs.Crash(variant, rand.New(rand.NewPCG(uint64(n), 1))), step: s.step}
 			if openErr := again.open(); openErr != nil {
 				return fmt.Errorf("%s, %v: does not open: %w", where, variant, openErr)
 			}
@@ -366,14 +368,14 @@ func TestErrorAtEveryOperation(t *testing.T) {
 		if strings.HasPrefix(s.trace[n-1], "syncdir") {
 			return nil
 		}
-		next := &world{fs: w.fs, step: s.step} // another process, on what the kernel still holds
+		next := &fixture{fs: w.fs, step: s.step} // another process, on what the kernel still holds
 		if err := next.open(); err != nil {
 			return fmt.Errorf("%s, then another process: %w", where, err)
 		}
 		if err := s.settled(next); err != nil {
 			return fmt.Errorf("%s, then another process: %w", where, err)
 		}
-		disk := &world{fs: next.fs.Crash(crashfs.Lost, nil)}
+		disk := &fixture{fs: next.fs.Crash(crashfs.Lost, nil)}
 		if found, err := disk.traces(); err != nil {
 			return err
 		} else if len(found) > 0 {
@@ -389,8 +391,8 @@ func TestErrorAtEveryOperation(t *testing.T) {
 // TestDiskFullGoesOn requires that a purge that had no space to rewrite the journal goes on with the next call,
 // without a restart.
 func TestDiskFullGoesOn(t *testing.T) {
-	w := filled(t)
-	s := newStart(t)
+	w := newFilledFixture(t)
+	s := newCrashStart(t)
 	at := 0
 	for i, op := range s.trace {
 		if strings.Contains(op, "journal/") && strings.Contains(op, ".tmp-") && strings.HasPrefix(op, "write") {

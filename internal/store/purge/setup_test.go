@@ -62,8 +62,8 @@ func (e embedder) EmbedQuery(ctx context.Context, text string) (embedding.Query,
 // older is what the memory said before.
 const older = "zanzibar was the older value"
 
-// world is everything that holds text, over one simulated disk.
-type world struct {
+// fixture is everything that holds text, over one simulated disk.
+type fixture struct {
 	fs     *crashfs.FS
 	step   int
 	st     *store.Store
@@ -73,10 +73,10 @@ type world struct {
 	purges *purge.Service
 }
 
-func (w *world) now() time.Time { return memtest.Epoch.Add(time.Duration(w.step) * time.Minute) }
+func (w *fixture) now() time.Time { return memtest.Epoch.Add(time.Duration(w.step) * time.Minute) }
 
 // open starts as the daemon does, up to where it would serve.
-func (w *world) open() error {
+func (w *fixture) open() error {
 	if err := publish.Recover(w.fs); err != nil {
 		return err
 	}
@@ -112,13 +112,13 @@ func (w *world) open() error {
 	return nil
 }
 
-func (w *world) publish() error {
+func (w *fixture) publish() error {
 	ctx := context.Background()
 	return errors.Join(w.mems.PublishAll(ctx), w.logs.PublishAll(ctx), w.engine.Save(w.fs))
 }
 
 // embed makes the vectors of everything, and saves them.
-func (w *world) embed() error {
+func (w *fixture) embed() error {
 	if err := w.publish(); err != nil { // indexes what waits
 		return err
 	}
@@ -134,7 +134,7 @@ func (w *world) embed() error {
 	return errors.Join(err, w.publish())
 }
 
-func (w *world) update(meta store.Meta, fn func(*store.Tx) error) error {
+func (w *fixture) update(meta store.Meta, fn func(*store.Tx) error) error {
 	w.step++
 	if meta.Actor == "" {
 		meta.Actor = journal.ActorClient
@@ -143,13 +143,13 @@ func (w *world) update(meta store.Meta, fn func(*store.Tx) error) error {
 	return err
 }
 
-func (w *world) put(space string, m *memory.Memory) error {
+func (w *fixture) put(space string, m *memory.Memory) error {
 	return w.update(store.Meta{Space: space, Key: fmt.Sprint("put-", m.ID, w.step)}, func(tx *store.Tx) error {
 		return tx.Put(m)
 	})
 }
 
-func (w *world) write(name, content string) error {
+func (w *fixture) write(name, content string) error {
 	if err := w.fs.MkdirAll(path.Dir(name)); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (w *world) write(name, content string) error {
 }
 
 // fill puts the canary in every place there is.
-func (w *world) fill() error {
+func (w *fixture) fill() error {
 	named := memtest.Fact("c1", older+".")
 	named.Tags, named.Title = []string{"zebra-tag"}, "zulu title"
 	named.Evidence = []memory.Evidence{{Log: "2026-02-21", Entry: "e1", Session: "s1"}}
@@ -257,7 +257,7 @@ func request() purge.Request {
 }
 
 // traces names the files in which something of the canary is left, but for the file that is not ours.
-func (w *world) traces() ([]string, error) {
+func (w *fixture) traces() ([]string, error) {
 	texts := textscrub.New([]string{canary, older, "zebra-tag", "zulu title", "zither", "zircon",
 		"in the words of the session", "learnt in other words", "zanzibar", "xyzzy"})
 	ofCanary := vector.KeyOf("zulu title\n" + canary) // beside its vector, which tells as much
@@ -290,7 +290,7 @@ func (w *world) traces() ([]string, error) {
 }
 
 // state is what readers see, and what the files say when they are read without a daemon.
-func (w *world) state() (digest string, err error) {
+func (w *fixture) state() (digest string, err error) {
 	if digest, err = w.st.Digest(); err != nil {
 		return "", err
 	}
@@ -307,7 +307,7 @@ func (w *world) state() (digest string, err error) {
 }
 
 // fromStart is the digest of the state that the journal alone adds up to.
-func (w *world) fromStart() (string, error) {
+func (w *fixture) fromStart() (string, error) {
 	alone := w.fs.Crash(crashfs.Kept, nil)
 	entries, err := alone.ReadDir("snapshots")
 	if err != nil {
@@ -327,7 +327,7 @@ func (w *world) fromStart() (string, error) {
 
 // erased requires that nothing is left, that all ways to the state lead to the same, and that what does not concern
 // is there.
-func (w *world) erased() (digest string, err error) {
+func (w *fixture) erased() (digest string, err error) {
 	found, err := w.traces()
 	if err != nil {
 		return "", err
