@@ -68,6 +68,11 @@ func (w *hookWatchdog) run(ctx context.Context) {
 
 // expire writes an empty answer, unless one was begun, and ends the process.
 func (w *hookWatchdog) expire(cause string) {
+	select {
+	case <-w.stop: // the program ends and has cancelled its context
+		return
+	default:
+	}
 	w.mu.Lock()
 	answer, told := w.answer, w.told
 	w.told = true

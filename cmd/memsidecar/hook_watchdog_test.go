@@ -28,6 +28,10 @@ func TestHookWatchdog(t *testing.T) {
 			time.Sleep(time.Minute)
 		}, time.Second, "empty"},
 		{"answers in time", func(_ context.Context, _ func(), w *hookWatchdog) { w.tell("text") }, 0, "text"},
+		{"ends without an answer", func(_ context.Context, cancel func(), w *hookWatchdog) {
+			close(w.stop)
+			cancel()
+		}, 0, ""},
 		{"hangs behind its answer", func(_ context.Context, _ func(), w *hookWatchdog) {
 			w.tell("text")
 			time.Sleep(time.Minute)
@@ -62,7 +66,11 @@ func TestHookWatchdog(t *testing.T) {
 					w.run(ctx)
 				}()
 				tt.work(ctx, cancel, w)
-				close(w.stop)
+				select {
+				case <-w.stop:
+				default:
+					close(w.stop)
+				}
 				<-done
 				synctest.Wait()
 				if ended != tt.ends || answer.String() != tt.answer {
