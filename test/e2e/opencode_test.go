@@ -44,14 +44,17 @@ func TestOpenCodePlugin(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{`"told":"<memsidecar-recall`, "port 8443", `"compacted":"<memsidecar-recall`,
-		"Asked first: which port does the staging gateway use?"} {
+		"Asked first: which port does the staging gateway use?", `"second":"<memsidecar-recall`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	if diff := cmp.Diff([]string{"user which port does the staging gateway use?", "tool", "assistant Understood."},
-		p.recorded(t, "main")); diff != "" {
+	if diff := cmp.Diff([]string{"user which port does the staging gateway use?", "tool", "assistant Understood.",
+		"tool"}, p.recorded(t, "main")); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"user which port does the staging gateway use?", "tool"}, p.recorded(t, "second")); diff != "" {
+		t.Errorf("recorded of OpenCode 2 (-want +got):\n%s", diff)
 	}
 	if list := p.succeeds(t, "session", "list"); strings.Contains(list, "sub") {
 		t.Errorf("a subagent was recorded:\n%s", list)

@@ -16,6 +16,7 @@ func codex() *Host {
 			{PostTool, "PostToolUse", true},
 			{PreCompact, "PreCompact", false},
 			{Stop, "Stop", false},
+			{SessionEnd, "SessionEnd", false},
 		},
 		decode: decodeCodex, encode: specificOutput, parse: parseCodex,
 	}
@@ -41,13 +42,14 @@ func codexOutput(v json.RawMessage) (text string, failed bool) {
 	var o struct {
 		Output   *string `json:"output"`
 		ExitCode int     `json:"exit_code"`
+		Exit     int     `json:"exitCode"` // Cursor's spelling
 		Success  *bool   `json:"success"`
 		Metadata struct {
 			ExitCode int `json:"exit_code"`
 		} `json:"metadata"`
 	}
 	if json.Unmarshal([]byte(text), &o) == nil && o.Output != nil {
-		return *o.Output, o.ExitCode != 0 || o.Metadata.ExitCode != 0 || o.Success != nil && !*o.Success
+		return *o.Output, o.ExitCode != 0 || o.Exit != 0 || o.Metadata.ExitCode != 0 || o.Success != nil && !*o.Success
 	}
 	return text, isExitFailure(text[:min(len(text), 300)])
 }

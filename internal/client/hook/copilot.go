@@ -5,29 +5,63 @@ import (
 	"path/filepath"
 )
 
-// copilot passes nothing that a hook answers on to its agent.
+// copilot passes on what hooks answer to four events (seen in 1.0.102).
 func copilot() *Host {
 	return &Host{
 		Name: "copilot", Title: "Copilot CLI",
 		Bindings: []Binding{
-			{SessionStart, "sessionStart", false},
-			{Prompt, "userPromptSubmitted", false},
-			{ToolFailure, "postToolUseFailure", false},
+			{SessionStart, "sessionStart", true},
+			{Prompt, "userPromptSubmitted", true},
+			{PreTool, "preToolUse", true},
+			{PostTool, "postToolUse", true},
+			{ToolFailure, "postToolUseFailure", true},
 			{PreCompact, "preCompact", false},
 			{Stop, "agentStop", false},
 			{SessionEnd, "sessionEnd", false},
 		},
-		decode: decodeCopilot, encode: specificOutput, parse: parseCopilot,
+		decode: decodeCopilot, encode: encodeCopilot, parse: parseCopilot,
 	}
 }
 
-// decodeCopilot reads an event of Copilot CLI.
+// encodeCopilot writes an answer for Copilot CLI, which takes no other fields for a context.
+func encodeCopilot(_ Binding, text string) any {
+	if text == "" {
+		return struct{}{}
+	}
+	return map[string]string{"additionalContext": text}
+}
+
+// decodeCopilot reads an event of Copilot CLI. A command that ended with another code than 0 is a success to it: only
+// the end of the text tells.
 func decodeCopilot(kind Kind, p payload) (Event, error) {
 	ev := p.event(kind)
 	if kind == ToolFailure && ev.Tool != nil {
 		ev.Tool.Error, ev.Tool.Failed = truncate(p.raw("error"), maxError), true
 	}
+	if kind == PostTool && ev.Tool != nil {
+		text, failed := copilotResult(p)
+		setPostTool(&ev, text, failed)
+	}
 	return ev, nil
+}
+
+// copilotResult is the text of a tool's result and whether the host calls it a failure: of Copilot CLI an object, of
+// VS Code a text.
+func copilotResult(p payload) (text string, failed bool) {
+	if result := p.object("toolResult"); result != nil {
+		kind := result.text("resultType")
+		return result.raw("textResultForLlm", "error"), kind != "" && kind != "success"
+	}
+	return codexOutput(p["tool_response"])
+}
+
+// setPostTool fills in how a call ended, and makes a failure of the event when the output says that it is one.
+func setPostTool(ev *Event, text string, failed bool) {
+	failed = failed || isExitFailure(text)
+	if failed {
+		ev.Kind = ToolFailure
+	}
+	setResult(ev.Tool, text, failed)
 }
 
 // vscode reads the hooks of Copilot's agent in the editor. It writes the same kind of transcript as Copilot CLI.
@@ -38,6 +72,7 @@ func vscode() *Host {
 			{SessionStart, "SessionStart", true},
 			{Prompt, "UserPromptSubmit", false},
 			{PreTool, "PreToolUse", true},
+			{PostTool, "PostToolUse", true},
 			{PreCompact, "PreCompact", false},
 			{Stop, "Stop", false},
 		},
@@ -57,6 +92,9 @@ type copilotLine struct {
 		Success   *bool           `json:"success"`
 		Result    json.RawMessage `json:"result"`
 		Error     json.RawMessage `json:"error"`
+		Shell     *struct {
+			ExitCode int `json:"exitCode"`
+		} `json:"shellExecution"`
 	} `json:"data"`
 }
 
@@ -77,11 +115,12 @@ func parseCopilot(line []byte, t *transcript) {
 		t.addCall(d.CallID, d.Tool, unquote(d.Arguments))
 	case "tool.execution_complete":
 		failed := d.Success != nil && !*d.Success
+		exit := d.Shell != nil && d.Shell.ExitCode != 0
 		text := copilotText(d.Result, "content")
 		if failed {
 			text = copilotText(d.Error, "message")
 		}
-		t.addResult(d.CallID, text, failed || isExitFailure(text))
+		t.addResult(d.CallID, text, failed || exit || isExitFailure(text))
 	}
 }
 

@@ -9,7 +9,9 @@ func cursor() *Host {
 		Name: "cursor", Title: "Cursor",
 		Bindings: []Binding{
 			{SessionStart, "sessionStart", true},
-			{Prompt, "beforeSubmitPrompt", false},
+			{Prompt, "beforeSubmitPrompt", true},
+			{PreTool, "preToolUse", true},
+			{PostTool, "postToolUse", true},
 			{ToolFailure, "postToolUseFailure", false},
 			{Reply, "afterAgentResponse", false},
 			{PreCompact, "preCompact", false},
@@ -32,6 +34,10 @@ func decodeCursor(kind Kind, p payload) (Event, error) {
 	if kind == Reply {
 		ev.Reply = p.text("text")
 	}
+	if kind == PostTool && ev.Tool != nil {
+		text, failed := codexOutput(p["tool_output"])
+		setPostTool(&ev, text, failed)
+	}
 	if kind == ToolFailure && ev.Tool != nil {
 		ev.Tool.Error, ev.Tool.Failed = truncate(p.raw("error_message", "error"), maxError), true
 		ev.Stopped = p.isTrue("is_interrupt") || p.text("failure_type") == "permission_denied"
@@ -39,11 +45,14 @@ func decodeCursor(kind Kind, p payload) (Event, error) {
 	return ev, nil
 }
 
-// encodeCursor writes an answer for Cursor: a prompt accepts no context, only permission to continue.
+// encodeCursor writes an answer for Cursor. At a prompt it wants permission to continue; that it takes a context there
+// too is not documented, and some versions drop it.
 func encodeCursor(b Binding, text string) any {
 	switch {
-	case b.Kind == Prompt:
+	case b.Kind == Prompt && text == "":
 		return map[string]bool{"continue": true}
+	case b.Kind == Prompt:
+		return map[string]any{"continue": true, "additional_context": text}
 	case text == "":
 		return struct{}{}
 	default:

@@ -1,5 +1,7 @@
 package hook
 
+import "strings"
+
 // gemini rewrites its transcript as a whole, so nothing is read from it: the events hold all that is needed.
 func gemini() *Host {
 	return &Host{
@@ -20,6 +22,7 @@ func gemini() *Host {
 // a call.
 func decodeGemini(kind Kind, p payload) (Event, error) {
 	ev := p.event(kind)
+	ev.Prompt = withoutHookContext(ev.Prompt)
 	if kind == Stop {
 		ev.Prompt, ev.Reply = "", p.text("prompt_response")
 	}
@@ -43,4 +46,18 @@ func decodeGemini(kind Kind, p payload) (Event, error) {
 		setResult(ev.Tool, output, failed)
 	}
 	return ev, nil
+}
+
+// withoutHookContext removes what hooks answered from a prompt: Gemini CLI puts it in front of what the user said, in
+// a tag of its own, with angle brackets as HTML entities, so the first closing tag is the host's.
+func withoutHookContext(prompt string) string {
+	const open, end = "<hook_context>", "</hook_context>"
+	for {
+		before, rest, found := strings.Cut(prompt, open)
+		if !found {
+			return prompt
+		}
+		_, after, _ := strings.Cut(rest, end) // without an end nothing behind it is known to be the user's
+		prompt = before + strings.TrimLeft(after, "\r\n")
+	}
 }

@@ -91,8 +91,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"cut off", "gemini", hook.Prompt, `{"session_id":"x"`, "not a JSON object"},
 		{"no session", "cursor", hook.Prompt, `{"prompt":"x"}`, "names no session"},
 		{"a session that is no text", "codex", hook.Prompt, `{"session_id":7}`, "names no session"},
-		{"an event that the host has not", "codex", hook.SessionEnd, `{"session_id":"x"}`,
-			"codex has no event session-end"},
+		{"an event that the host has not", "codex", hook.Reply, `{"session_id":"x"}`,
+			"codex has no event reply"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := hook.ByName(tt.host).Decode(tt.kind, []byte(tt.in))

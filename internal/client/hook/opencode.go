@@ -9,6 +9,7 @@ func openCode() *Host {
 		Bindings: []Binding{
 			{SessionStart, "session.created", true},
 			{Prompt, "chat.message", true},
+			{PostTool, "tool.execute.after", true},
 			{ToolFailure, "message.part.updated", false},
 			{Reply, "message.updated", false},
 			{PreCompact, "experimental.session.compacting", true},
@@ -25,6 +26,9 @@ func decodeOpenCode(kind Kind, p payload) (Event, error) {
 	ev.ToolID, ev.Reply = p.text("callID"), p.text("reply")
 	if name := p.text("tool"); name != "" {
 		ev.Tool = &memory.ToolCall{Name: truncate(name, 200), Arguments: truncate(p.raw("args"), maxArguments)}
+	}
+	if kind == PostTool && ev.Tool != nil {
+		setPostTool(&ev, p.raw("output"), p.raw("exit") != "" && p.raw("exit") != "0")
 	}
 	if kind == ToolFailure && ev.Tool != nil {
 		ev.Tool.Error, ev.Tool.Failed = truncate(p.raw("error"), maxError), true

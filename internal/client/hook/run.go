@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 )
 
 // Bounds of one event.
@@ -127,7 +128,7 @@ func (r *Runner) runLocked(ctx context.Context, s *state, ev Event) (string, err
 		if !b.PassesOn || ev.Stopped || ev.Tool == nil {
 			return "", r.capture(ctx, s, ev, readMost)
 		}
-		return r.captureAndRecall(ctx, s, ev, truncate(ev.Tool.Name+" "+ev.Tool.Error, maxQuestion), []string{ev.Tool.Name})
+		return r.captureAndRecall(ctx, s, ev, truncate(ev.Tool.Name+" "+toolcall.ErrorLine(ev.Tool.Error), maxQuestion), []string{ev.Tool.Name})
 	case PreCompact:
 		err := errors.Join(r.capture(ctx, s, ev, readMost), r.Daemon.Compacted(ctx, ev.Session))
 		s.Compacted = true
@@ -149,8 +150,9 @@ func (r *Runner) runLocked(ctx context.Context, s *state, ev Event) (string, err
 // startSession opens the session and returns its context, after a compaction together with the working memory. A resumed
 // session has the context in its conversation already, and a start that is delivered twice has it once: both get "".
 func (r *Runner) startSession(ctx context.Context, s *state, ev Event) (string, error) {
-	again := s.ToldAt != 0 && (ev.Source == "resume" || r.Now().Sub(time.Unix(s.ToldAt, 0)).Abs() < sameStart &&
-		ev.Source != "compact")
+	// Some versions of Copilot CLI start a session with each prompt.
+	again := s.ToldAt != 0 && ev.Source != "compact" && (ev.Source != "clear" ||
+		r.Now().Sub(time.Unix(s.ToldAt, 0)).Abs() < sameStart)
 	told, err := r.openSession(ctx, s, ev)
 	if err != nil {
 		return "", err

@@ -187,7 +187,7 @@ func telling(lines []string) string {
 		if banner.MatchString(line) {
 			score = min(score, 2) - 1
 		}
-		if letters(line) < 3 {
+		if letters(line) < 2 {
 			score = 0
 		}
 		if score > most {
@@ -197,11 +197,11 @@ func telling(lines []string) string {
 	return best
 }
 
-// letters counts what is neither space nor punctuation, up to 3.
+// letters counts what is neither space nor punctuation, up to 2.
 func letters(line string) (n int) {
 	for _, r := range line {
 		if r > '~' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			if n++; n == 3 {
+			if n++; n == 2 {
 				return n
 			}
 		}
