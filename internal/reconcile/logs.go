@@ -236,11 +236,9 @@ func (f *logFile) applyHeader(tx *store.Tx, t *counts, ours *day, insist map[str
 	}
 	theirs, out := &f.theirs.Day, *now
 	merge(dayFields(theirs, &f.base.header, now), &f.base.header, theirs, now, &out)
-	clean, redacted := memorysvc.RedactText(out.Summary)
-	out.Summary = clean
 	fresh := tx.Day(f.date) == nil && len(f.theirs.Entries) == 0 && !f.base.exists
 	if fresh || len(differing(dayFields(&out, now), &out, now)) > 0 {
-		t.count(&t.changed, redacted)
+		t.count(&t.changed, "log", f.date, memorysvc.SecretsInText(out.Summary))
 		tx.SetDay(&out)
 	}
 	return nil
@@ -274,14 +272,14 @@ func (f *logFile) entry(tx *store.Tx, t *counts, c change[memory.Entry], ours *d
 	}
 	switch {
 	case c.theirs.Content == "":
-		t.conflict("entry", out.ID, nothingLeft)
+		t.conflict("entry", out.ID, nothingWritten)
 		return nil
 	case now == nil:
-		t.count(&t.added, c.redacted)
+		t.count(&t.added, "entry", out.ID, c.secrets)
 	case len(differing(entryFields(now, &out), now, &out)) == 0:
 		return nil
 	default:
-		t.count(&t.changed, c.redacted)
+		t.count(&t.changed, "entry", out.ID, c.secrets)
 	}
 	return tx.ChangeEntry(f.date, now, &out)
 }

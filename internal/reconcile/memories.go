@@ -231,11 +231,10 @@ func (f *memoryFile) apply(tx *store.Tx, t *counts, changes []change[memory.Memo
 func (f *memoryFile) applyRest(tx *store.Tx, t *counts) {
 	before := len(tx.Changes())
 	if text, changed := f.summary(); changed {
-		clean, redacted := memorysvc.RedactText(text)
-		if redacted {
-			t.redacted++
+		if kinds := memorysvc.SecretsInText(text); kinds != "" {
+			t.secrets = append(t.secrets, "rolling summary ("+kinds+")")
 		}
-		tx.SetSummary(clean)
+		tx.SetSummary(text)
 	}
 	for hash, at := range f.forgotten() {
 		if _, known := tx.ForgottenAt(hash); at.IsZero() && f.has(hash) {

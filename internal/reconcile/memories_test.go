@@ -182,19 +182,20 @@ func TestTakenOver(t *testing.T) {
 			wait: []string{"conflict memory.json: memory c: added in the edit, but it was retired"},
 		},
 		{
-			name: "a secret is taken out",
+			name: "what looks like a secret is kept as it was written, and reported",
 			edit: func(w *world) {
 				w.replace(file, "Commits are small", "The token is ghp_abcdefghijklmnopqrstuvwxyz0123456789")
 			},
-			want: []string{"a: The API listens on port 8443", richB, "c: The token is [redacted:github-token]", "summary: Writes Go"}, reason: "1 changed",
+			want:   []string{"a: The API listens on port 8443", richB, "c: The token is ghp_abcdefghijklmnopqrstuvwxyz0123456789", "summary: Writes Go"},
+			reason: "1 changed; kept, but it looks like a secret: memory c (github-token)",
 		},
 		{
-			name: "a content that is nothing but private stays as it was",
+			name: "what a person marks private in a file is kept: the file is theirs",
 			edit: func(w *world) {
 				w.replace(file, "Commits are small", "<private>my diary</private>", "8443", "9443")
 			},
-			want: []string{"a: The API listens on port 9443", richB, "c: Commits are small", "summary: Writes Go"}, reason: "1 changed",
-			wait: []string{"conflict memory.json: memory c: holds nothing but what must not be stored"},
+			want:   []string{"a: The API listens on port 9443", richB, "c: <private>my diary</private>", "summary: Writes Go"},
+			reason: "2 changed",
 		},
 		{
 			name: "a new one that says what another says, with a title",

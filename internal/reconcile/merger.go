@@ -6,41 +6,24 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
 // change is one thing that an edit adds (no base), changes, or removes (no theirs).
 type change[T any] struct {
-	base, theirs *T   // the state that the edit started from, the edit
-	redacted     bool // something was taken out of theirs
+	base, theirs *T     // the state that the edit started from, the edit
+	secrets      string // what looks like a secret in theirs: kinds, for people; "" for nothing
 }
 
-// redacted returns changes without what must not be stored. Looking for that takes long, so it is done before a
-// transaction.
-func redacted[T any](changes []change[T], clean func(T) (*T, bool)) []change[T] {
+// examined says in changes what looks like a secret. What a person wrote is kept as it is and only reported. Looking
+// takes long, so it is done before a transaction.
+func examined[T any](changes []change[T], look func(*T) string) []change[T] {
 	for i, c := range changes {
 		if c.theirs != nil {
-			changes[i].theirs, changes[i].redacted = clean(*c.theirs)
+			changes[i].secrets = look(c.theirs)
 		}
 	}
 	return changes
-}
-
-// cleanMemory returns a copy of m without secrets, and whether there were any.
-func cleanMemory(m memory.Memory) (*memory.Memory, bool) {
-	c := m.Clone()
-	return c, memorysvc.Redact(c)
-}
-
-// cleanEntry returns e without secrets, and whether there were any.
-func cleanEntry(e memory.Entry) (*memory.Entry, bool) {
-	found := false
-	for _, text := range []*string{&e.Content, &e.Tool, &e.Error} {
-		clean, changed := memorysvc.RedactText(*text)
-		*text, found = clean, found || changed
-	}
-	return &e, found
 }
 
 // conflict is a part of an edit that was not adopted, because it would bring back or destroy something that changed
@@ -59,8 +42,9 @@ func (c conflict) String() string { return c.prefix() + c.why }
 
 // counts what an edit did.
 type counts struct {
-	added, changed, removed, redacted int
-	conflicts                         []conflict // left as they were
+	added, changed, removed int
+	secrets                 []string   // what was taken over and looks like a secret: "memory ID (KINDS)"
+	conflicts               []conflict // left as they were
 }
 
 // conflict records that a thing was left as it is.
@@ -90,10 +74,25 @@ func (t *counts) String() string {
 	if len(parts) == 0 {
 		return "nothing but what the file says of itself"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, ", ") + t.suspicion()
 }
 
-const nothingLeft = "holds nothing but what must not be stored"
+// maxNamed is how many suspicious things a report names; of the others it gives the number.
+const maxNamed = 3
+
+// suspicion says what looks like a secret, "" for nothing.
+func (t *counts) suspicion() string {
+	if len(t.secrets) == 0 {
+		return ""
+	}
+	text := "; kept, but it looks like a secret: " + strings.Join(t.secrets[:min(maxNamed, len(t.secrets))], ", ")
+	if more := len(t.secrets) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+const nothingWritten = "is empty"
 
 // merger applies changes of memories inside a transaction.
 type merger struct {
@@ -118,7 +117,7 @@ func (a *merger) apply(c change[memory.Memory]) error {
 	ours := a.tx.Memory(c.theirs.ID)
 	switch {
 	case c.theirs.Content == "":
-		a.counts.conflict("memory", c.theirs.ID, nothingLeft)
+		a.counts.conflict("memory", c.theirs.ID, nothingWritten)
 		return nil
 	case c.base != nil && ours == nil && !a.forces(c.theirs.ID):
 		a.counts.conflict("memory", c.theirs.ID, "changed in the edit, but removed since")
@@ -158,7 +157,7 @@ func (a *merger) added(c change[memory.Memory]) error {
 	case equal == nil || a.forces(m.ID):
 	// The person wrote again what had expired here, so it is meant to hold again.
 	case equal.Expired(a.tx.Now()):
-		return a.mergeInto(change[memory.Memory]{theirs: m, redacted: c.redacted}, equal, "")
+		return a.mergeInto(change[memory.Memory]{theirs: m, secrets: c.secrets}, equal, "")
 	default:
 		names := slices.DeleteFunc(
 			differing(memoryFields(m, equal), m, equal),
@@ -175,7 +174,7 @@ func (a *merger) added(c change[memory.Memory]) error {
 		}
 		return nil
 	}
-	a.counts.count(&a.counts.added, c.redacted)
+	a.counts.count(&a.counts.added, "memory", m.ID, c.secrets)
 	if m.IsActive() {
 		a.tx.Unforget(m.Content)
 	}
@@ -255,7 +254,7 @@ func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status 
 	case out.IsActive() && (out.Content != ours.Content || !ours.IsActive()):
 		a.tx.Unforget(out.Content)
 	}
-	a.counts.count(&a.counts.changed, c.redacted)
+	a.counts.count(&a.counts.changed, "memory", out.ID, c.secrets)
 	return a.tx.Put(out)
 }
 
@@ -271,10 +270,10 @@ func accessesEdited(base, theirs, ours *memory.Memory) bool {
 	return theirs.AccessCount < low || theirs.AccessCount > high || at.Before(first) && !at.IsZero() || at.After(last)
 }
 
-// count adds one to n, and counts a redaction.
-func (t *counts) count(n *int, redacted bool) {
+// count adds one to n, and notes what looks like a secret.
+func (t *counts) count(n *int, kind, id, secrets string) {
 	*n++
-	if redacted {
-		t.redacted++
+	if secrets != "" {
+		t.secrets = append(t.secrets, kind+" "+id+" ("+secrets+")")
 	}
 }

@@ -233,8 +233,8 @@ func (r *pass) handle(ctx context.Context, p *plan, e *publish.Edit) error {
 			t.removed,
 			"conflicts",
 			len(t.conflicts),
-			"redacted",
-			t.redacted,
+			"secrets",
+			len(t.secrets),
 			"notes",
 			len(p.notes()),
 		)

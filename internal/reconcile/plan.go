@@ -12,6 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
+	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -275,7 +276,7 @@ func (s *Service) prepareRun(p *plan) (func(*store.Tx, *counts) error, error) {
 			}
 			return !p.covers("memory", c.base.ID)
 		})
-		changes = redacted(changes, cleanMemory)
+		changes = examined(changes, memorysvc.SecretsIn)
 		return func(tx *store.Tx, t *counts) error {
 			if err := f.apply(tx, t, changes, p.force); err != nil || p.only != nil {
 				return err
@@ -298,7 +299,7 @@ func (s *Service) prepareRun(p *plan) (func(*store.Tx, *counts) error, error) {
 		}
 		return !p.covers("entry", c.base.ID)
 	})
-	changes = redacted(changes, cleanEntry)
+	changes = examined(changes, memorysvc.SecretsInEntry)
 	return func(tx *store.Tx, t *counts) error {
 		if err := f.apply(tx, t, changes, ours, p.force); err != nil || !p.covers("log", p.date) {
 			return err

@@ -14,14 +14,12 @@ const (
 	maxRandom = 256
 )
 
-// redactHighEntropy replaces random strings by markers. It keeps hexadecimal strings (hashes, UUIDs, digests), URL
-// paths, values after the name of a hash function, public keys, certificates and data URIs.
-func redactHighEntropy(s string) (string, int) {
+// highEntropy finds random strings. It passes over hexadecimal strings (hashes, UUIDs, digests), URL paths, values
+// after the name of a hash function, public keys, certificates and data URIs, and what harmless.go knows.
+func highEntropy(s string) (list []Finding) {
 	if len(s) < minRandom {
-		return s, 0
+		return nil
 	}
-	var b strings.Builder
-	last, n := 0, 0
 	public := publicBlocks(s)
 	for at := 0; at < len(s); {
 		end := wordEnd(s, at)
@@ -30,24 +28,23 @@ func redactHighEntropy(s string) (string, int) {
 			at += size
 			continue
 		}
+		if end-at >= minForm {
+			list = appendForms(list, s, at, end)
+		}
 		for len(public) > 0 && public[0][1] <= at {
 			public = public[1:]
 		}
 		inBlock := len(public) > 0 && public[0][0] <= at
 		if !inBlock && !isHarmless(s, at, end) {
 			for _, r := range randomParts(s[at:end]) {
-				b.WriteString(s[last : at+r[0]])
-				b.WriteString(marker("high-entropy"))
-				last, n = at+r[1], n+1
+				if !isPublicID(s, at+r[0], at+r[1]) {
+					list = append(list, Finding{"high-entropy", at + r[0], at + r[1]})
+				}
 			}
 		}
 		at = end
 	}
-	if n == 0 {
-		return s, 0
-	}
-	b.WriteString(s[last:])
-	return b.String(), n
+	return list
 }
 
 // isTokenByte reports whether c can be part of a token: base64, base64url and separators.

@@ -12,28 +12,59 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
+// Finding is one thing that Clean takes out of a text.
+type Finding struct {
+	Kind     string // what it looks like: "password", "aws-key", "private" …
+	From, To int    // offsets in bytes of the text that was given
+}
+
 // Text returns s without secrets, private passages and injected recall blocks. A secret becomes "[redacted:KIND]";
 // the other two are removed without a trace. found counts secrets and private passages. Text is idempotent, and takes
 // time linear in len(s).
 func Text(s string) (clean string, found int) {
-	low := lower(s)
-	if hasTag(low) {
-		s, found = strip(s)
-		low = lower(s)
+	clean, list := Clean(s)
+	return clean, len(list)
+}
+
+// Clean does what Text does and says what it took out and where. The findings are in the order of the text. Those of
+// a text with a recall block or a private passage name the passage; secrets beside it have the offsets of the text
+// without it.
+func Clean(s string) (clean string, found []Finding) { return cleanText(s, false) }
+
+// Secrets returns what looks like a secret in s, without changing anything.
+func Secrets(s string) []Finding { return find(s) }
+
+// cleanText is Clean. In a message of a session every closed private passage counts, also a quoted one.
+func cleanText(s string, message bool) (string, []Finding) {
+	var found []Finding
+	if hasTag(lower(s)) {
+		s, found = strip(s, message)
 	}
-	for i := range shapes {
-		p := &shapes[i]
-		if !p.hinted(low) {
-			continue
+	// A replacement shortens the text, which can bring a value near a word that makes it suspect.
+	for range maxRounds {
+		list := find(s)
+		if len(list) == 0 {
+			break
 		}
-		next, n := p.replace(s)
-		if n > 0 {
-			s, found = next, found+n
-			low = lower(s)
-		}
+		s, found = replace(s, list), append(found, list...)
 	}
-	s, n := redactHighEntropy(s)
-	return s, found + n
+	return s, found
+}
+
+// maxRounds bounds how often a text is searched again after a replacement.
+const maxRounds = 4
+
+// replace puts markers in place of the findings.
+func replace(s string, list []Finding) string {
+	var b strings.Builder
+	last := 0
+	for _, f := range list {
+		b.WriteString(s[last:f.From])
+		b.WriteString(marker(f.Kind))
+		last = f.To
+	}
+	b.WriteString(s[last:])
+	return b.String()
 }
 
 // Message applies Text to every text of m. It returns m itself when nothing changed, else a copy.
@@ -43,8 +74,8 @@ func Message(m *memory.Message) (*memory.Message, int) {
 	}
 	c, found := *m, 0
 	clean := func(s *string) {
-		text, n := Text(*s)
-		*s, found = text, found+n
+		text, list := cleanText(*s, true)
+		*s, found = text, found+len(list)
 	}
 	clean(&c.Content)
 	changed := c.Content != m.Content
@@ -60,12 +91,6 @@ func Message(m *memory.Message) (*memory.Message, int) {
 		return m, found
 	}
 	return &c, found
-}
-
-// isMarker reports whether s is exactly one marker left by Text.
-func isMarker(s string) bool {
-	body, ok := strings.CutPrefix(s, markerOpen)
-	return ok && strings.IndexByte(body, ']') == len(body)-1
 }
 
 // WithoutMarkers returns s without the markers of Text. Callers use it to see whether anything but secrets is left.
@@ -86,8 +111,8 @@ const markerOpen = "[redacted:"
 
 func marker(kind string) string { return markerOpen + kind + "]" }
 
-// lower folds ASCII letters only, so that offsets match those of s. Hints are ASCII or Chinese. It returns s itself
-// when nothing changes, which saves an allocation in the usual case.
+// lower folds ASCII letters only, so that offsets match those of s. It returns s itself when nothing changes, which
+// saves an allocation in the usual case.
 func lower(s string) string {
 	upper := func(c byte) bool { return c >= 'A' && c <= 'Z' }
 	for i := 0; i < len(s); i++ {

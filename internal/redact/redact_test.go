@@ -137,7 +137,11 @@ func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 	}{
 		{"private", "a <private>my diary</private> b", "a  b", 1},
 		{"any case", "a<PRIVATE>x</Private>b", "ab", 1},
-		{"unterminated", "a <private>x and all the rest", "a ", 1},
+		{"unterminated", "a <private>x and all the rest", "a <private>x and all the rest", 0},
+		{"unterminated after a closed one", "<private>x</private>a <private>y", "a <private>y", 1},
+		{"too few ends", "a<private>x<private>y</private>b", "ab", 1},
+		{"mention", "the `<private>` tag", "the `<private>` tag", 0},
+		{"mention of both", "write `<private>` and `</private>`", "write `<private>` and `</private>`", 0},
 		{"nested", "a<private>x<private>y</private>z</private>b", "ab", 1},
 		{"attribute", "a<private reason='x'>y</private>b", "ab", 1},
 		{"tag from two sides", "<priv<private>x</private>ate>secret</private>b", "b", 2},
@@ -207,6 +211,31 @@ func TestRecallBlockInAnyEscaping(t *testing.T) {
 	}
 }
 
+// TestMessageTakesQuotedPassages: in a message of a session a passage counts in quotes, too, where text is rather lost.
+func TestMessageTakesQuotedPassages(t *testing.T) {
+	const text = "`<private>`my diary`</private>` b"
+	if got, n := redact.Text(text); got != text || n != 0 {
+		t.Errorf("a mention became %q (%d)", got, n)
+	}
+	if got, n := redact.Message(&memory.Message{Content: text}); got.Content != "`` b" || n != 1 {
+		t.Errorf("the message is %q (%d)", got.Content, n)
+	}
+}
+
+// TestCleanSaysWhatAndWhere: findings have the kind and the place of what went.
+func TestCleanSaysWhatAndWhere(t *testing.T) {
+	const text = `{"a":"\u5bc6\u7801\u662f hunter2x","b":"DB_PASSWORD=opensesame"}`
+	clean, found := redact.Clean(text)
+	if want := `{"a":"\u5bc6\u7801\u662f [redacted:password]","b":"DB_PASSWORD=[redacted:password]"}`; clean != want {
+		t.Errorf("got %s", clean)
+	}
+	for i, want := range []string{"hunter2x", "opensesame"} {
+		if f := found[i]; f.Kind != "password" || text[f.From:f.To] != want {
+			t.Errorf("finding %d is %q of kind %s, want %q", i, text[f.From:f.To], f.Kind, want)
+		}
+	}
+}
+
 func TestMessage(t *testing.T) {
 	plain := &memory.Message{Seq: 1, Role: "user", Content: "hello", Tool: &memory.ToolCall{Name: "x"}}
 	if got, n := redact.Message(plain); got != plain || n != 0 {
@@ -240,8 +269,8 @@ func FuzzText(f *testing.F) {
 		if twice, n := redact.Text(once); twice != once || n != 0 {
 			t.Errorf("not idempotent (%d):\n%q\n%q\n%q", n, s, once, twice)
 		}
-		if strings.Contains(strings.ToLower(once), "<private>") {
-			t.Errorf("a private tag is left in %q", once)
+		if _, rest, ok := strings.Cut(strings.ToLower(once), " <private>"); ok && strings.Contains(rest, "</private>") {
+			t.Errorf("a private passage is left in %q", once)
 		}
 	})
 }

@@ -6,44 +6,14 @@ import (
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 )
 
-// shape describes one kind of secret. Group "v" of the expression is the value to replace; without that group it is
-// the whole match.
+// shape describes one kind of secret. Group "v" of the expression is the value to replace, else the first group that
+// matched, else the whole match.
 type shape struct {
 	kind    string
-	hints   []string // lower case; the expression runs only on texts that contain one of them
+	hints   []string // lower case; the expression looks only around them, see reach
 	re      *lazyregexp.Pattern
 	accepts func(value, match string) bool // rejects false positives; nil accepts every match
-}
-
-// hinted reports whether the lower-case text contains a hint. The substring search is far cheaper than the expression.
-func (p *shape) hinted(low string) bool {
-	for _, h := range p.hints {
-		if strings.Contains(low, h) {
-			return true
-		}
-	}
-	return false
-}
-
-// replace replaces every value of this shape by a marker and counts them.
-func (p *shape) replace(s string) (string, int) {
-	var b strings.Builder
-	last, n := 0, 0
-	for _, m := range p.re.FindAllStringSubmatchIndex(s, -1) {
-		group := max(0, p.re.SubexpIndex("v"))
-		from, to := m[2*group], m[2*group+1]
-		if from < 0 || isMarker(s[from:to]) || p.accepts != nil && !p.accepts(s[from:to], s[m[0]:m[1]]) {
-			continue
-		}
-		b.WriteString(s[last:from])
-		b.WriteString(marker(p.kind))
-		last, n = to, n+1
-	}
-	if n == 0 {
-		return s, 0
-	}
-	b.WriteString(s[last:])
-	return b.String(), n
+	whole   bool                           // the expression must see the whole text
 }
 
 // newShape makes a shape from hints separated by spaces.
@@ -51,8 +21,8 @@ func newShape(kind, hints, re string, is func(value, match string) bool) shape {
 	return shape{kind: kind, hints: strings.Fields(hints), re: lazyregexp.New(re), accepts: is}
 }
 
-// shapes are applied in order: first values with a recognisable form, then values that only their context identifies.
-// A value replaced by an earlier shape is a marker for the later ones, which skip it.
+// shapes are values with a recognisable form that gitleaks does not know, or knows too narrowly for prose. Values that
+// only their surroundings identify are in prose.go and chinese.go.
 var shapes = []shape{
 	newShape("private-key", "private key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]`+
 		`|-[^-]){16,}(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?`, keyMaterial),
@@ -79,10 +49,11 @@ var shapes = []shape{
 			`|webhook/send\?key=)(?P<v>[\w/+-]{16,})`, nil),
 	newShape("telegram-token", ":aa", `\b\d{8,10}:AA[\w-]{32,}`, nil),
 	newShape("stripe-key", "_live_ _test_ whsec_",
-		`\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`,
+		`\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`,
 		nil),
 	newShape("anthropic-key", "sk-ant-", `\bsk-ant-[\w-]{16,}`, nil),
-	newShape("openai-key", "sk- sess-", `\bsk-(?:proj|svcacct|admin|or-v1|None|live)-[\w-]{16,}|\bsk-[A-Za-z0-9]{20,}\b`+
+	newShape("openai-key", "sk- sess-", `\bsk-(?:proj|svcacct|admin|or-v1|None|live)-[\w-]{16,}`+
+		`|\bsk-[A-Za-z0-9]{20,}\b`+
 		`|\bsess-[A-Za-z0-9]{32,}`, hasDigit),
 	newShape("token", "hf_ npm_ gsk_ xai- r8_ pplx- nvapi- figd_ sntrys_ sbp_ dapi tskey- pypi- sg. hvs. hvb. shp "+
 		"dp.pt. "+
@@ -95,49 +66,24 @@ var shapes = []shape{
 			`|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|ATATT3[\w=-]{40,}|key-[0-9a-f]{32}\b`+
 			`|PMAK-[0-9a-f-]{30,}|fw_[A-Za-z0-9]{22,})`, hasDigit),
 
-	newShape("password", "://", `\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@"'<>]*:(?P<v>[^\s"'<>]+)@`, urlPassword),
-	newShape("authorization", "authorization",
-		`(?i)authorization\\*["']?\s*[:=]\s*\\*["']?(?:(?:bearer|basic|token|apikey`+
-			`|digest|negotiate|key)\s+)?(?P<v>[^\s"',;\\]{6,})`, headerValue),
-	newShape("authorization", "bearer ", `(?i)\bbearer\s+(?P<v>[\w.=+/~-]{16,})`, hasDigit),
-	newShape("cookie", "cookie:", `(?i)\bcookie:\s*(?P<v>[\w.-]+=[^\s;]{8,}(?:;\s*[\w.-]+=[^\s;]*)*)`, hasDigit),
-	newShape("password", "curl ", `\bcurl\b[^\n|]*?\s(?:-u|--user)\s*=?["']?[^\s:"']+:(?P<v>[^\s"']+)`, notPlaceholder),
-
-	newShape("password", passwordHints, `(?i)`+passwordNames+
-		`\\*["']?\s*(?:=>|:=|==|[=:：＝])\s*\\*"(?P<v>[^"\\\n]{3,})\\*"`,
-		quotedPassword),
-	newShape("password", passwordHints, `(?i)`+passwordNames+
-		`\\*["']?\s*(?:=>|:=|==|[=:：＝])\s*\\*'(?P<v>[^'\\\n]{3,})\\*'`,
-		quotedPassword),
-	newShape("password", passwordHints, `(?i)`+passwordNames+`\\*["']?\s*[=:：＝]\s*(?P<v>[^\s"'，。；、]{4,})`,
-		barePassword),
-	newShape("password", passwordHints, `(?i)\b(?:password|passwd|passphrase|passcode|pwd)\s+(?:is|was`+
-		`|to)\s+(?:now\s+)?["'“‘]?(?P<v>[!-~]{4,}?)`+spokenEnd, spokenPassword),
-	newShape("password", "--pass", `--pass(?:word|wd|phrase)?\s+["']?(?P<v>[^\s"'-][^\s"']{3,})`, barePassword),
-	newShape("password", "密码 口令 密钥 秘钥 令牌 验证码", `(?:密码|口令|密钥|秘钥|令牌|验证码)\s*(?:就?是|为|改成|改为|设为|设成|:|：|=`+
-		`|＝)\s*["'“‘「『]?(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePassword),
-
-	newShape("secret", secretHints, `(?i)`+secretNames+
-		`\\*["']?\s*(?:=>|:=|[=:：＝])\s*\\*["'](?P<v>[^"'\\\s]{8,})\\*["']`,
-		quotedSecret),
-	newShape("secret", secretHints, `(?i)`+secretNames+`\\*["']?\s*[=:：＝]\s*(?P<v>[^\s"'，。；、,;&]{8,})`, bareSecret),
-	newShape("secret", secretHints, `(?i)`+secretNames+`\s*(?:\s(?:is|was)\s|是|为)\s*["'“「]?(?P<v>[!-~]{8,}?)`+spokenEnd,
-		bareSecret),
-	newShape("secret", "--token --secret key ", `(?i)--(?:[a-z-]*-)?(?:token|secret|api-?key`+
-		`|access-?key)\s+["']?(?P<v>[^\s"'-][^\s"']{7,})`, bareSecret),
-	newShape("secret", "?key= &key= ?sig= &sig= signature=",
-		`(?i)[?&](?:key|sig|signature|x-amz-signature|code)=(?P<v>[^\s"'&<>#]{12,})`, bareSecret),
+	newShape("firebase-key", ":apa91", `\bAAAA[\w-]{7}:APA91[\w-]{100,}`, nil),
+	newShape("sourcegraph-token", "sgp_", `\bsgp_(?:[a-fA-F0-9]{16}_|local_)?[a-fA-F0-9]{40}\b`, nil),
+	newShape("dingtalk-secret", "sec", `\bSEC[0-9a-f]{60,}\b`, nil),
+	newShape("webhook", "open-apis/bot oapi.dingtalk webhook/send",
+		`(?:open-apis/bot/v2/hook/|robot/send\?access_token=|webhook/send\?key=)(?P<v>[\w-]{16,})`, nil),
+	newShape("alipay-key", "mii", `\bMII[EB][A-Za-z0-9+/]{200,}={0,2}`, privateDER),
+	newShape("putty-key", "private-lines", `Private-Lines: \d+\s+(?P<v>(?:[A-Za-z0-9+/=]{16,}\s*)+)`, nil),
+	newShape("ansible-vault", "$ansible_vault", `\$ANSIBLE_VAULT;[\d.]+;AES256\s+(?P<v>(?:[0-9a-f]{16,}\s*)+)`, nil),
+	newShape("wallet-key", "prv", `\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}`, nil),
+	newShape("password-hash", "$", `\$(?:[1567y]|2[abxy]?|gy|apr1|md5|sha1|argon2\w{1,2}|scrypt|bcrypt`+
+		`|pbkdf2[\w-]*)\$[./A-Za-z0-9=$,+-]{16,}`,
+		nil),
+	newShape("password-hash", "pbkdf2_ scram-sha- {ssha {sha} {md5} {crypt}", `\bpbkdf2_sha\w+\$\d+\$[^\s"']{20`+
+		`,}|SCRAM-SHA-\d+\$\d+:[^\s"']{20,}`+
+		`|\{(?:S?SHA(?:256|512)?|S?MD5|CRYPT)\}[A-Za-z0-9+/=$.]{12,}`, nil),
+	newShape("password-hash", "*", `(?:^|[^\w*])(?P<v>\*[0-9A-F]{40})\b`, nil),
+	newShape("totp-secret", "otpauth://", `otpauth://[^\s"']*?[?&]secret=(?P<v>[A-Za-z2-7]{8,})`, nil),
+	newShape("wifi-password", "wifi:", `(?i)\bWIFI:[^\n]{0,80}?[;:]P:(?P<v>[^;\n]{3,});`, nil),
+	newShape("access-token", "access_token$ flyv1 ", `access_token\$(?:production|sandbox)\$\w+\$[0-9a-f]{20,}`+
+		`|\bFlyV1 (?P<v>fm\d\w?_[\w+/=,-]{20,})`, nil),
 }
-
-const (
-	// Parts of the expressions above.
-	passwordHints = "password passwd passphrase passcode pwd"
-	// A value in prose ends with its word, or with the JSON string that contains the sentence.
-	spokenEnd     = `(?:\\*"\s*[,:}\]]|[^!-~]|$)`
-	passwordNames = `(?:passwords?|passwd|passphrase|passcode|pwd)`
-	secretHints   = "secret token key credential"
-	// A name must end in one of these, which excludes token_count, secretName and tokenizer.
-	secretNames = `(?:secret|token|api[_-]?keys?|api key|access[_-]?key(?:[_-]?id)?|secret[_-]?key(?:[_-]?base)?` +
-		`|private[_-]?key|auth[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|shared[_-]?key` +
-		`|master[_-]?key|credentials?)`
-)

@@ -23,12 +23,15 @@ func hasTag(low string) bool {
 	return strings.Contains(low, privateTag) || strings.Contains(low, cutTag)
 }
 
-// strip removes private passages and recall blocks, and counts the private passages. A tag also counts when a removal
-// joins its two halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or
+// strip removes closed private passages and recall blocks, and lists the private passages. A private tag in quotes of
+// its own is a mention of the tag, except in a message of a session. A tag also counts when a removal joins its two
+// halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or
 // HTML do it, more than once, lines may be quoted, and the beginning or the end may be cut off. So a block without an
 // end reaches to the end of the text, and one of which only the end is left to its beginning.
-func strip(s string) (string, int) {
-	out, found := make([]byte, 0, len(s)), 0
+func strip(s string, message bool) (string, []Finding) {
+	whole, out := len(s), make([]byte, 0, len(s))
+	var found []Finding
+	closed := true // some closing tag may follow
 	for len(s) > 0 {
 		at, n := nextClose(s)
 		out, s = append(out, s[:at]...), s[at:]
@@ -42,8 +45,17 @@ func strip(s string) (string, int) {
 				out = out[:start]
 			}
 		case start >= 0 && name == privateTag:
-			out, s = out[:start], afterPrivateEnd(s)
-			found++
+			rest, ok := "", false
+			if closed && (message || !isMention(out[:start], s)) {
+				rest, ok = afterPrivateEnd(s)
+				closed = ok
+			}
+			if !ok {
+				out = append(out, closing...)
+				continue
+			}
+			found = append(found, Finding{privateTag, whole - len(s) - n - (len(out) - start), whole - len(rest)})
+			out, s = out[:start], rest
 		case start >= 0 && name == recallTag:
 			out, s = out[:start], afterRecallEnd(s, id)
 		case start >= 0 && name == "/"+recallTag && id != "":
@@ -209,9 +221,18 @@ func nextTag(s string) (tag, rest string) {
 	return tag, s[at+n:]
 }
 
-// afterPrivateEnd returns the text behind the matching end of a private passage. An unterminated passage extends to
-// the end of s: losing text is safer than storing it.
-func afterPrivateEnd(s string) string {
+// isMention reports whether a tag between before and after stands in quotes of its own.
+func isMention(before []byte, after string) bool {
+	if len(before) == 0 || after == "" {
+		return false
+	}
+	quote := before[len(before)-1]
+	return (quote == '`' || quote == '"' || quote == '\'') && after[0] == quote
+}
+
+// afterPrivateEnd returns the text behind the matching end of a private passage, or behind the last closing tag when
+// there are too few. false: no closing tag follows at all, so the tag is only text.
+func afterPrivateEnd(s string) (rest string, ok bool) {
 	for depth := 1; depth > 0 && s != ""; {
 		var tag string
 		tag, s = nextTag(s)
@@ -220,9 +241,10 @@ func afterPrivateEnd(s string) string {
 			depth++
 		case "/" + privateTag:
 			depth--
+			rest, ok = s, true
 		}
 	}
-	return s
+	return rest, ok
 }
 
 // afterRecallEnd returns the text behind the closing tag of the block with this id, "" when the block is not

@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"bytes"
+	"encoding/base64"
 	"strings"
 	"unicode"
 
@@ -39,7 +41,8 @@ var (
 	// A selector or qualified name, such as os.Getenv or config::key.
 	codeExpression = lazyregexp.New(`^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+;?$`)
 	// A template variable, a masked value or an example.
-	placeholder = lazyregexp.New(`(?i)^(?:[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*|redacted` +
+	placeholder = lazyregexp.New(`(?i)^(?:[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*` +
+		`|redacted` +
 		`|changeme|placeholder|null|nil|none|undefined|true|false|todo|tbd)[,;)}\]>"'` + "`" + `]*$`)
 	// A type or a field name in a declaration.
 	typeWord = lazyregexp.New(`(?i)^\[?\]?\*?(?:string|str|bytes?|text|char|varchar|int|integer|number|bool` +
@@ -108,8 +111,8 @@ func spokenPassword(v, _ string) bool {
 
 // chinesePassword accepts any ASCII value in Chinese prose, where an ASCII word after "密码是" is the value itself.
 func chinesePassword(v, _ string) bool {
-	v = strings.TrimRight(v, `,;.)}]"'!?`)
-	return len(v) >= 4 && !isPlaceholder(v) && !isCode(v) && !algorithm.MatchString(v)
+	v = trimValue(v)
+	return isValue(v)
 }
 
 // quotedSecret accepts quoted values with two digits, or long random ones.
@@ -131,4 +134,187 @@ func bareSecret(v, _ string) bool {
 // isASCII reports whether s has ASCII characters only.
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}
+
+// plainWord is a word that says something about a password instead of being one: "is required", "is stored in …".
+var plainWord = lazyregexp.New(`(?i)^(?:[a-z-]+(?:ed|ing|able|ible|ally|ly|ful|less|ent|ant|ive|ary|ory|ous` +
+	`|ical|word|phrase|manager|only|free)` +
+	`|wrong|correct|incorrect|invalid|valid|missing|empty|blank|unknown|known|secret|safe|weak|strong|long` +
+	`|short|case|here|there|below|above` +
+	`|that|this|what|which|when|where|with|from|like|just|only|also|very|more|less|than|then|them|they|have|has` +
+	`|been|being|will|must|should|could|would` +
+	`|never|always|often|same|different|kept|read|sent|shown|lost|known|given|taken|made|done|gone|good|fine` +
+	`|okay|mine|yours|ours|theirs|hers` +
+	`|public|private|default|static|dynamic|unique|random|plain|text|data|base|hash|hashes|env|file|files` +
+	`|string|part|used|your|their|every|each` +
+	`|some|none|null|set|unset|not|the|into|over|until|after|before|because|since|without|within|between|both` +
+	`|either|about|changes?|expires?` +
+	`|admin|user|root|login|logout|server|client|service|system|database|account|vault|keychain|bitwarden` +
+	`|1password|keepass|lastpass|okta|azure` +
+	`|aws|google|github|gitlab|oauth|saml|ldap|sso|https?|json|yaml|toml|python|postgres|mysql|redis|docker` +
+	`|kubernetes|up|out|off|longer|shorter` +
+	`|characters?|letters?|digits?|symbols?|minimum|maximum|exactly|least|most|true|false|yes|no|n/a|tbd|todo` +
+	`|unsafe|insecure|secure)$`)
+
+// trimValue removes the punctuation behind a value in prose.
+func trimValue(v string) string { return strings.TrimRight(v, "`,;.)}]\"'!?*>") }
+
+// looksMixed reports whether v has a digit with a letter, or a symbol inside: what words do not have.
+func looksMixed(v string) bool {
+	letter := strings.ContainsFunc(v, unicode.IsLetter)
+	return letter && strings.ContainsFunc(v, isDigit) || strings.ContainsFunc(v, isSymbol) || count(v, isDigit) >= 6
+}
+
+// measured is a number with a unit, a version, a range, a date, a time or a count, as in "is 12-character".
+var measured = lazyregexp.New(`(?i)^(?:v?\d+(?:[.:/x-]\d+)+|\d+(?:[.,]\d+)?(?:-?[a-z%]{1,12})?|\d+(?:st|nd|rd` +
+	`|th)|[a-z]+-\d{1,2}|\d+-[a-z-]+)$`)
+
+// spokenSecret accepts a value in a sentence: one with digits or symbols, or a single word that describes nothing.
+func spokenSecret(v, _ string) bool {
+	v = trimValue(v)
+	return isValue(v) && looksMixed(v)
+}
+
+// quotedSentence accepts a quoted value in a sentence: a word that describes nothing, or a few words with a digit.
+func quotedSentence(v, _ string) bool {
+	if isPlaceholder(v) || isCode(v) || algorithm.MatchString(v) || notValue(v) {
+		return false
+	}
+	if words := strings.Count(v, " "); words > 0 {
+		return words <= 4 && strings.ContainsFunc(v, isDigit)
+	}
+	return !plainWord.MatchString(v) && len(v) >= 6
+}
+
+// isValue reports whether v can be a password in a sentence: no example, code or word that says something about one.
+func isValue(v string) bool {
+	return len(v) >= 4 && !isPlaceholder(v) && !isCode(v) && !algorithm.MatchString(v) && !plainWord.MatchString(v) &&
+		!notValue(v)
+}
+
+// notValue reports whether v is a number with a unit, a path, an address of the web or of mail, or a name with dots.
+func notValue(v string) bool {
+	for _, path := range []string{"/", "~/", "./", "--"} {
+		if strings.HasPrefix(v, path) {
+			return true
+		}
+	}
+	return measured.MatchString(v) && len(v) < 20 || strings.Contains(v, "://") || mailAddress.MatchString(v) ||
+		fileName.MatchString(v) || len(v) >= 25 && address.MatchString(v)
+}
+
+var (
+	mailAddress = lazyregexp.New(`^[\w.+-]+@[\w-]+\.[\w.-]+$`)
+	fileName    = lazyregexp.New(`(?i)^[\w./-]+\.(?:go|py|js|ts|json|ya?ml|toml|md|txt|env|sh|conf|cfg|ini|pem` +
+		`|crt|sql|html?|com|org|net|io|dev|internal|local)$`)
+)
+
+// mixedPassword accepts a value directly behind the word "password", without a verb.
+func mixedPassword(v, _ string) bool {
+	v = trimValue(v)
+	return len(v) >= 5 && spokenSecret(v, "") && strings.ContainsFunc(v, isDigit) && !strings.ContainsAny(v, "/=(")
+}
+
+// pairPassword accepts the second half of "admin / x".
+func pairPassword(v, _ string) bool {
+	v = trimValue(v)
+	return len(v) >= 4 && spokenSecret(v, "") && !strings.ContainsAny(v, "=(:/")
+}
+
+// shortPassword is barePassword for names like "pass", which tests and people use for other things, too.
+func shortPassword(v, match string) bool {
+	v = trimValue(v)
+	if len(v) < 3 || isPlaceholder(v) || isCode(v) || !isASCII(v) || algorithm.MatchString(v) ||
+		plainWord.MatchString(v) || strings.Contains(match, "|") {
+		return false
+	}
+	name := match[:len(match)-len(v)]
+	if strings.Contains(name, "_") && strings.Contains(name, "=") {
+		return true
+	}
+	return looksMixed(v) && !notValue(v) && !strings.HasPrefix(v, "Test")
+}
+
+// barePassword0 is barePassword for the value of an option.
+func barePassword0(v, _ string) bool {
+	v = trimValue(v)
+	return len(v) >= 3 && !isPlaceholder(v) && !isCode(v) && !algorithm.MatchString(v) && !plainWord.MatchString(v)
+}
+
+// urlToken accepts a user of a URL that is a token.
+func urlToken(v, _ string) bool {
+	return !isPlaceholder(v) && count(v, isDigit) >= 2 && (len(v) >= 20 || randomness(v) >= 0.3) &&
+		!strings.Contains(v, ".")
+}
+
+// encodedPair accepts the base64 of "user:password".
+func encodedPair(v, _ string) bool {
+	text, err := base64.StdEncoding.DecodeString(v)
+	return err == nil && bytes.IndexByte(text, ':') > 0
+}
+
+// privateDER accepts the base64 of a private key in PKCS #1 or #8; certificates and public keys begin otherwise.
+func privateDER(v, _ string) bool {
+	text, err := base64.StdEncoding.DecodeString(v[:min(len(v), 64)/4*4])
+	// Both forms have a version, the integer 0, directly behind the outer sequence's header.
+	return err == nil && len(text) > 8 && bytes.Contains(text[:8], []byte{2, 1, 0})
+}
+
+// publicKeyName is a kind of key that is no secret.
+var publicKeyName = lazyregexp.New(`(?i)(?:public|cache|primary|foreign|idempotency|partition|sort|object|s3` +
+	`|dedup\w*|unique|hash|commit|row|map|etag|index|file|lookup|storage)[ _-]?$`)
+
+// hexKey accepts a hexadecimal value behind a name like "encryption key".
+func hexKey(v, match string) bool {
+	name, _, _ := strings.Cut(match, v)
+	low := strings.ToLower(name)
+	if len(v) == 40 && strings.HasSuffix(low, "0x") {
+		return false // an address of Ethereum
+	}
+	for _, word := range []string{"public", "fingerprint", "cache", "hash", "digest", "sha", "commit", "checksum", "md5",
+		"idempotency", "primary", "object",
+		" id", "_id", "etag", "partition"} {
+		if strings.Contains(low, word) {
+			return false
+		}
+	}
+	return !publicKeyName.MatchString(low) && strings.ContainsFunc(v, isDigit)
+}
+
+// seedPhrase accepts 12, 15, 18, 21 or 24 words (BIP 39) without those that sentences cannot do without.
+func seedPhrase(v, _ string) bool {
+	words := strings.FieldsFunc(v, func(r rune) bool { return r < 'a' || r > 'z' })
+	if n := len(words); n < 12 || n%3 != 0 {
+		return false
+	}
+	for _, w := range words {
+		switch w {
+		case "the", "and", "for", "are", "was", "with", "that", "this", "not", "your", "you", "have", "has", "from",
+			"must", "should", "were", "will":
+			return false
+		}
+	}
+	return true
+}
+
+// chinesePair accepts the second half of "admin / x" in a Chinese sentence.
+func chinesePair(v, match string) bool {
+	return chineseMixed(v, match) && !strings.ContainsAny(v, "=(:/")
+}
+
+// consonants are more in a row than words have.
+var consonants = lazyregexp.New(`[bcdfghjklmnpqrstvwxz]{5,}`)
+
+// drawnLetters accepts letters that no word has in this order.
+func drawnLetters(v, _ string) bool { return consonants.MatchString(v) }
+
+// shareCode accepts a short code of letters and digits.
+func shareCode(v, _ string) bool {
+	return strings.ContainsFunc(v, isDigit) || v != strings.ToLower(v) && v != strings.ToUpper(v)
+}
+
+// chineseMixed accepts a value with digits or symbols.
+func chineseMixed(v, _ string) bool {
+	v = trimValue(v)
+	return isValue(v) && looksMixed(v)
 }

@@ -152,7 +152,7 @@ func TestGuardCleans(t *testing.T) {
 	p := guard.Plan{Items: []guard.Item{add("The staging password=hunter2 is old")}, Entries: []guard.DatedEntry{
 		{Date: "2026-02-21", Entry: memory.Entry{Type: "event", Content: "token=abcd1234efgh <private>x</private>",
 			Category: "Bad Slug"}},
-		{Date: "2026-02-21", Entry: memory.Entry{Type: "event", Content: "<private>all of it"}},
+		{Date: "2026-02-21", Entry: memory.Entry{Type: "event", Content: "<private>all of it</private>"}},
 		{Date: "2026-02-21", Entry: memory.Entry{Type: "event", Content: strings.Repeat("长", memory.MaxContent+5)}},
 	}}
 	accepted, _ := guard.Guard(p, world())

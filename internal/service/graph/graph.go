@@ -214,7 +214,7 @@ func missing(id string) journal.Outcome {
 // redact takes out of texts what must not be stored.
 func redact(texts ...*string) {
 	for _, s := range texts {
-		*s, _ = memorysvc.RedactText(*s)
+		*s = memorysvc.CleanText(*s)
 	}
 }
 

@@ -3,6 +3,8 @@ package memorysvc
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -77,9 +79,51 @@ func redactValue(value any) (_ any, changed bool) {
 	return value, changed
 }
 
-// Redact redacts every text of m, as Add does, and reports whether anything changed. A content that consists of
-// secrets becomes empty. m must not be shared.
-func Redact(m *memory.Memory) bool { return redactMemory(m) }
+// SecretsIn names what looks like a secret in a memory, unknown fields included: kinds, separated by commas, "" for
+// nothing. Nothing is changed.
+func SecretsIn(m *memory.Memory) string {
+	var k kinds
+	for s := range m.Texts() {
+		k.add(*s)
+	}
+	k.add(string(m.StructuredData))
+	k.addAll(m.Extra)
+	return k.String()
+}
 
-// RedactText redacts a single text and reports whether it changed.
-func RedactText(s string) (clean string, changed bool) { return redactText(s) }
+// SecretsInEntry is SecretsIn for an entry of a daily log.
+func SecretsInEntry(e *memory.Entry) string {
+	var k kinds
+	for _, s := range []string{e.Content, e.Tool, e.Error} {
+		k.add(s)
+	}
+	k.addAll(e.Extra)
+	return k.String()
+}
+
+// SecretsInText is SecretsIn for one text.
+func SecretsInText(s string) string {
+	var k kinds
+	k.add(s)
+	return k.String()
+}
+
+// kinds of findings, each once, in the order of their appearance.
+type kinds []string
+
+func (k *kinds) add(s string) {
+	for _, f := range redact.Secrets(s) {
+		if !slices.Contains(*k, f.Kind) {
+			*k = append(*k, f.Kind)
+		}
+	}
+}
+
+// addAll adds unknown fields, each with its name, which may say what the value is.
+func (k *kinds) addAll(extra map[string]json.RawMessage) {
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		k.add(`"` + name + `":` + string(extra[name]))
+	}
+}
+
+func (k *kinds) String() string { return strings.Join(*k, ", ") }

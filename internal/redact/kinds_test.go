@@ -1,0 +1,176 @@
+package redact_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/redact"
+)
+
+// lines reads a corpus of testdata: lines that are not empty and no comments, with \n as a line break.
+func lines(t *testing.T, name string) (out []string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if line := sc.Text(); line != "" && !strings.HasPrefix(line, "# ") {
+			out = append(out, strings.ReplaceAll(line, `\n`, "\n"))
+		}
+	}
+	return out
+}
+
+var drawn = regexp.MustCompile(`\{(\w+)(?::(\d+))?\}`)
+
+// draw fills in a template. The values are drawn by lot, the same ones for the same template.
+func draw(template string) string {
+	h := fnv.New64a()
+	h.Write([]byte(template))
+	rng := rand.New(rand.NewPCG(h.Sum64(), 7))
+	const letters, digits = "abcdefghijkmnpqrstuvwxyz", "0123456789"
+	upper := strings.ToUpper(letters)
+	pick := func(alphabet string, n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		return string(b)
+	}
+	return drawn.ReplaceAllStringFunc(template, func(m string) string {
+		parts := drawn.FindStringSubmatch(m)
+		n, _ := strconv.Atoi(parts[2])
+		switch parts[1] {
+		case "pw":
+			return pick(upper, 1) + pick(letters, 4) + pick("!#%+?", 1) + pick(digits, 2) + pick(letters, 3)
+		case "weak":
+			return pick(letters, 6) + pick("23456789", 2)
+		case "alnum":
+			return pick(letters+upper+digits, n-3) + "7" + pick(upper, 1) + pick(letters, 1)
+		case "lower":
+			return pick(letters, n)
+		case "upper":
+			return pick(upper+"234567", n)
+		case "hex":
+			return pick(digits+"abcdef", n-2) + "4e"
+		case "b64":
+			return pick(letters+upper+digits+"+/", n)
+		case "digits":
+			return pick("123456789", n)
+		}
+		return m
+	})
+}
+
+// quoted is a JSON string; ascii escapes what is not ASCII, as many programs do.
+func quoted(s string, ascii bool) string {
+	raw, _ := json.Marshal(s)
+	if !ascii {
+		return string(raw)
+	}
+	var b strings.Builder
+	for _, r := range string(raw) {
+		if r < 0x80 {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// channels are the ways in which a text reaches the daemon.
+var channels = map[string]func(string) string{
+	"plain":    func(s string) string { return s },
+	"sentence": func(s string) string { return "Note from today. " + s + " And so on." },
+	"lines":    func(s string) string { return "We looked at the deployment.\n" + s + "\nThen we went home.\n" },
+	"bullet":   func(s string) string { return "- " + s },
+	"json":     func(s string) string { return `{"id":7,"out":` + quoted(s, false) + `,"ok":true}` },
+	"ascii":    func(s string) string { return `{"id":7,"out":` + quoted(s, true) + `,"ok":true}` },
+	"twice":    func(s string) string { return `{"args":` + quoted(`{"text":`+quoted(s, true)+`}`, true) + `}` },
+	"long text": func(s string) string {
+		return strings.Repeat("The tests ran on three machines.\n", 200) + s + "\nDone."
+	},
+}
+
+// leaks returns the channels in which a kind's value stays, whole or by more than half of it.
+func leaks(template string) (out []string) {
+	text := draw(template)
+	_, rest, _ := strings.Cut(text, "«")
+	value, _, _ := strings.Cut(rest, "»")
+	text = strings.NewReplacer("«", "", "»", "").Replace(text)
+	core := value[len(value)/4 : len(value)-len(value)/4]
+	for name, put := range channels {
+		clean, _ := redact.Text(put(text))
+		if strings.Contains(clean, value) || len(core) > 2 && strings.Contains(clean, core) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// kinds checks that at least 97 of 100 kinds of a corpus are taken out in every channel.
+func kinds(t *testing.T, name string, least int) {
+	list := lines(t, name)
+	if len(list) < least {
+		t.Fatalf("%s has %d kinds, want %d", name, len(list), least)
+	}
+	missed := 0
+	for _, line := range list {
+		kind, template, ok := strings.Cut(line, "\t")
+		if !ok || !strings.Contains(template, "«") {
+			t.Fatalf("not a kind: %q", line)
+		}
+		if left := leaks(template); len(left) > 0 {
+			missed++
+			t.Logf("%s stays in %v: %q", kind, left, draw(template))
+		}
+	}
+	t.Logf("%s: %d of %d kinds taken out in all %d channels", name, len(list)-missed, len(list), len(channels))
+	if missed*100 > 3*len(list) {
+		t.Errorf("%d of %d kinds stay", missed, len(list))
+	}
+}
+
+// TestKinds is the corpus that the rules were made with.
+func TestKinds(t *testing.T) { kinds(t, "secrets.txt", 100) }
+
+// TestLaterKinds is a corpus that was written after the rules.
+func TestLaterKinds(t *testing.T) { kinds(t, "secrets_later.txt", 57) }
+
+// TestHarmlessTextsStay: of texts with addresses, hashes, ids of services and words about passwords, at most two of a
+// hundred change.
+func TestHarmlessTextsStay(t *testing.T) { harmless(t, "harmless.txt", 127) }
+
+// TestLaterHarmlessTextsStay is the same for texts that were written after the rules.
+func TestLaterHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_later.txt", 60) }
+
+// harmless checks that at most two of a corpus change, or two of a hundred when it is larger.
+func harmless(t *testing.T, name string, least int) {
+	list := lines(t, name)
+	if len(list) < least {
+		t.Fatalf("%s has %d texts, want %d", name, len(list), least)
+	}
+	changed := 0
+	for _, text := range list {
+		if clean, n := redact.Text(text); clean != text || n != 0 {
+			changed++
+			t.Logf("%q became %q", text, clean)
+		}
+	}
+	t.Logf("%s: %d of %d texts changed", name, changed, len(list))
+	if changed > 2 {
+		t.Errorf("%d of %d harmless texts changed", changed, len(list))
+	}
+}

@@ -1,0 +1,66 @@
+package redact
+
+import (
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+)
+
+var (
+	// The rule between the head and the body of a Markdown table.
+	tableRule = lazyregexp.New(`^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$`)
+	// A column that holds secrets.
+	secretColumn = lazyregexp.New(`` +
+		`(?i)^[\s*_` + "`" + `]*(?:[\w.-]+[ _-])?(?:password|passwd|passphrase|pass|pwd|pw|secret|token|api key|pin` +
+		`|credentials?|密码|口令|密钥|令牌|初始密码|登录密码)[\s*_` + "`" + `]*$`)
+)
+
+// tableSecrets finds the values below a heading like "password" in Markdown tables.
+func tableSecrets(s string) (list []Finding) {
+	if !strings.Contains(s, "--") || !strings.Contains(s, "|") {
+		return nil
+	}
+	var columns []bool // of the table that is being read
+	head, at := "", 0
+	for line := range strings.SplitAfterSeq(s, "\n") {
+		switch {
+		case tableRule.MatchString(strings.TrimRight(line, "\r\n")) && strings.Contains(head, "|"):
+			columns = secretColumns(head)
+		case !strings.Contains(line, "|"):
+			columns = nil
+		case columns != nil:
+			list = appendCells(list, line, at, columns)
+		}
+		head = line
+		at += len(line)
+	}
+	return list
+}
+
+// secretColumns says which columns of a table's head hold secrets, nil for none.
+func secretColumns(head string) (out []bool) {
+	found := false
+	for cell := range strings.SplitSeq(head, "|") {
+		secret := secretColumn.MatchString(cell)
+		out, found = append(out, secret), found || secret
+	}
+	if !found {
+		return nil
+	}
+	return out
+}
+
+// appendCells appends the values of a table's row, which begins at offset at, in the columns with secrets.
+func appendCells(list []Finding, row string, at int, columns []bool) []Finding {
+	i := 0
+	for cell := range strings.SplitSeq(row, "|") {
+		if value := strings.Trim(cell, " \t\r\n`*"); i < len(columns) && columns[i] &&
+			len(value) >= 3 && isASCII(value) && !isPlaceholder(value) {
+			from := at + strings.Index(cell, value)
+			list = append(list, Finding{"password", from, from + len(value)})
+		}
+		at += len(cell) + 1
+		i++
+	}
+	return list
+}
