@@ -101,7 +101,7 @@ Or import memories from another system: a file, a directory or a zip archive. Th
 A memory that repeats an existing one, exactly or nearly, is merged into it. Items that cannot be imported are listed
 with their place in the source.
 
-You can repeat an import after an interruption, and undo it with "memsidecar undo".`,
+You can repeat an import after an interruption, and undo it with "memsidecar undo --import".`,
 		Example: "  memsidecar import memories.jsonl --dry-run\n  memsidecar import ~/.claude/memory --from claude",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -117,6 +117,7 @@ You can repeat an import after an interruption, and undo it with "memsidecar und
 			return a.importForeign(cmd.Context(), c, source, dry)
 		}
 		from := a.stdin
+		total := int64(0)
 		if args[0] != "-" {
 			f, err := os.Open(args[0])
 			if err != nil {
@@ -124,15 +125,41 @@ You can repeat an import after an interruption, and undo it with "memsidecar und
 			}
 			defer f.Close()
 			from = f
+			if info, err := f.Stat(); err == nil {
+				total = info.Size()
+			}
 		}
+		p := newProgress(a.out)
+		defer p.clear()
+		from = &progressReader{Reader: from, progress: p, total: total}
 		resp, err := sendImport(cmd.Context(), c, from,
 			&pb.AdminServiceImportRequest{Space: a.flags.space, DryRun: dry})
 		if err != nil {
 			return err
 		}
+		p.clear()
 		return a.out.result(resp, func() { a.printImport(resp, dry) })
 	})
 	return cmd
+}
+
+// progressReader shows how much of a file was read.
+type progressReader struct {
+	io.Reader
+	progress    *progress
+	read, total int64 // bytes; total is 0 when it is not known
+}
+
+// Read reads and shows how far it is.
+func (r *progressReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.read += int64(n)
+	if r.total > 0 {
+		r.progress.show("%d %% of the file read", 100*r.read/r.total)
+	} else {
+		r.progress.show("%d KiB read", r.read>>10)
+	}
+	return n, err
 }
 
 // sendImport streams the request first, then the bytes of from in chunks.
@@ -198,7 +225,6 @@ func (a *app) printUndo(ops []string, dry bool) {
 	case len(ops) == 1:
 		a.out.printf("To undo: memsidecar undo %s\n", ops[0])
 	case len(ops) > 1:
-		a.out.printf("To undo, run memsidecar undo for each of %d operations, last first: %s to %s.\n", len(ops),
-			ops[0], ops[len(ops)-1])
+		a.out.printf("To undo all %d operations: memsidecar undo --import %s\n", len(ops), ops[0])
 	}
 }

@@ -86,11 +86,13 @@ type sourceReport struct {
 	skipped int               // items that the reader skipped
 	remarks []importers.Item
 	noted   int // all remarks, listed or not
+
+	progress *progress
 }
 
 // importForeign reads a source here and streams it to the daemon in the export format.
 func (a *app) importForeign(ctx context.Context, c *client, source *importers.Source, dry bool) error {
-	r := &sourceReport{}
+	r := &sourceReport{progress: newProgress(a.out)}
 	from, to := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -100,6 +102,7 @@ func (a *app) importForeign(ctx context.Context, c *client, source *importers.So
 	resp, err := sendImport(ctx, c, from, &pb.AdminServiceImportRequest{Space: a.flags.space, DryRun: dry})
 	from.CloseWithError(errors.New("the import has ended")) // this also ends the goroutine
 	<-done
+	r.progress.clear()
 	if err != nil {
 		return err
 	}
@@ -132,6 +135,7 @@ func (r *sourceReport) send(ctx context.Context, source *importers.Source, w io.
 			return nil
 		}
 		r.places = append(r.places, it.Place)
+		r.progress.show("%d read", len(r.places)) // the daemon takes them as they are read
 		return err
 	})
 	return errors.Join(err, out.Flush())

@@ -119,55 +119,6 @@ func (a *app) opsShow() *cobra.Command {
 	}
 }
 
-// undoCommand is "undo": OperationService.Undo.
-func (a *app) undoCommand() *cobra.Command {
-	req := &pb.OperationServiceUndoRequest{}
-	cmd := &cobra.Command{
-		Use:   "undo ID",
-		Short: "Undo an operation (recorded as a new operation)",
-		Long: `Undo an operation. Changes that a later operation overwrote are kept and listed. An undo is itself an
-operation, so you can undo it. ID is an operation id, such as 1234-k3f9, or its number.`,
-		Example: "  memsidecar undo 12",
-		Args:    cobra.ExactArgs(1),
-	}
-	addWriteFlags(cmd.Flags(), &req.IdempotencyKey, &req.Reason)
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Id = args[0]
-		resp, err := c.ops.Undo(ctx, req)
-		if err != nil {
-			return err
-		}
-		return a.undone(resp, req.GetId())
-	})
-	return cmd
-}
-
-// undone reports the reverted changes, and lists those that were not reverted.
-func (a *app) undone(resp *pb.OperationServiceUndoResponse, id string) error {
-	r := resp.GetResult()
-	var left []*pb.Outcome
-	for _, o := range r.GetOutcomes() {
-		if o.GetStatus() == pb.OutcomeStatus_OUTCOME_STATUS_REJECTED {
-			left = append(left, o)
-		}
-	}
-	err := a.out.result(resp, func() {
-		if r.GetOperationId() != "" {
-			a.out.printf("Reverted %s of operation %s%s.\n",
-				plural(int64(len(r.GetOutcomes())-len(left)), "change", "changes"), id, operation(r))
-		} else {
-			a.out.printf("No change of operation %s was reverted.\n", id)
-		}
-		for _, o := range left {
-			a.out.printf("%s\n", a.out.colour(amber, "Not reverted: "+o.GetId()+": "+reasonWords(o.GetReason())+"."))
-		}
-	})
-	if err == nil && len(left) > 0 {
-		return failed(exitError)
-	}
-	return err
-}
-
 // historyCommand is "history": MemoryService.History.
 func (a *app) historyCommand() *cobra.Command {
 	req := &pb.MemoryServiceHistoryRequest{}

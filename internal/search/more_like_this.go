@@ -40,6 +40,24 @@ func (e *Engine) SimilarAmong(
 	if x == nil {
 		return nil, nil
 	}
+	return e.similarIn(x, spaceName(space), text, k, filter), nil
+}
+
+// Among returns a function that finds those of the given active memories that are most similar to a text, as Similar
+// does, whatever becomes of them meanwhile. Analysing them takes about 30 µs for each of 300 characters, once; so who
+// compares many texts with few memories, and adds the texts, does not compare with what was just added. Nil when
+// there is no memory.
+func (e *Engine) Among(memories []*memory.Memory) func(text string, k int) []Hit {
+	if len(memories) == 0 {
+		return nil
+	}
+	c := e.NewCollection()
+	c.Put(memories...)
+	return func(text string, k int) []Hit { return e.similarIn(c.index, "", text, k, memory.Filter{}) }
+}
+
+// similarIn is SimilarAmong in one index, with arguments that were checked.
+func (e *Engine) similarIn(x *invertedIndex, space, text string, k int, filter memory.Filter) []Hit {
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)
 	s := e.scratches.get()
@@ -69,10 +87,10 @@ func (e *Engine) SimilarAmong(
 	var hits []Hit
 	for _, c := range pool[:min(k, len(pool))] {
 		if c.score > 0 {
-			hits = append(hits, Hit{Space: spaceName(space), Memory: c.memory, Score: c.score})
+			hits = append(hits, Hit{Space: space, Memory: c.memory, Score: c.score})
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // distinctTerms lists the terms of a text that similarity compares.

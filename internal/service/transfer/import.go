@@ -3,6 +3,8 @@ package transfer
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -61,7 +64,7 @@ type Skip struct {
 	Kind, ID, Reason, Detail string
 }
 
-// Import imports an export or a memory.json, as operations of actor import that can be undone one by one. Ids,
+// Import imports an export or a memory.json, as operations of actor import. Their reasons share a random name. Ids,
 // times, sources, evidence and unknown fields are kept; texts are redacted as those of an Add. An equal thing that
 // is there already is not written again, so an import may be repeated after any error. Another thing with the same
 // id stays as it is, and forgotten values stay forgotten.
@@ -81,9 +84,9 @@ func (s *Service) Import(ctx context.Context, r io.Reader, opts Options) (Report
 		return Report{}, err
 	}
 	im := &importing{
-		service: s, ctx: ctx, opts: opts, reason: "import of " + what,
+		service: s, ctx: ctx, opts: opts, reason: "import " + newGroup() + " of " + what,
 		counts: map[countKey]*Count{}, seen: seenHashes{},
-		textOwners: map[[16]byte]string{}, latest: s.now().Add(maxAhead),
+		similar: map[string]func(string, int) []search.Hit{}, textOwners: map[[16]byte]string{}, latest: s.now().Add(maxAhead),
 	}
 	if l, ok := from.(*lines); ok {
 		im.external = l.from != ""
@@ -92,6 +95,13 @@ func (s *Service) Import(ctx context.Context, r io.Reader, opts Options) (Report
 		return im.result(), fmt.Errorf("import: %w", err)
 	}
 	return im.result(), nil
+}
+
+// newGroup names one import in the reasons of its operations, by which they are undone together.
+func newGroup() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
+	return hex.EncodeToString(b[:])
 }
 
 // countKey names one Count.
@@ -107,7 +117,8 @@ type importing struct {
 	external   bool      // from another system
 	counts     map[countKey]*Count
 	report     Report
-	textOwners map[[16]byte]string // what memories from another system say, and the id of the first that does
+	similar    map[string]func(string, int) []search.Hit // by space: what it held before; nil for nothing
+	textOwners map[[16]byte]string                       // what memories from another system say, and the id of the first that does
 
 	seen      seenHashes // what this import wrote, or would have, and what it found to be there
 	session   *item      // whose messages follow
@@ -238,9 +249,7 @@ func (im *importing) flush() error {
 		if err = d.readLogs(im.service.store.Space(space), batch); err != nil {
 			return err
 		}
-		if err = d.findNearDuplicates(batch); err != nil {
-			return err
-		}
+		d.findNearDuplicates(batch)
 		var res store.Result
 		res, err = im.service.store.Update(
 			im.ctx,

@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"slices"
+
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -23,14 +25,25 @@ type Merge struct {
 // neighbours is how many memories are compared with one that comes from another system.
 const neighbours = 5
 
-// findNearDuplicates finds, for each memory from another system, one here that says the same in other words. It
-// must not run inside a transaction: it embeds texts.
-func (d *decision) findNearDuplicates(batch []*item) error {
+// findNearDuplicates finds, for each memory from another system, one here that says the same in other words. What the
+// import itself brings is left as different as it was, so each is compared with what the space held before it: the
+// work grows with that, and not with the square of what is imported.
+func (d *decision) findNearDuplicates(batch []*item) {
 	d.near = map[*item]string{}
 	if !d.external || d.service.near == nil {
-		return nil
+		return
 	}
-	view := d.service.store.Space(batch[0].space)
+	space := batch[0].space
+	view := d.service.store.Space(space)
+	similar, known := d.similar[space]
+	if !known { // the first batch of the space: nothing of this import is there yet
+		active := slices.DeleteFunc(slices.Clone(view.Memories()), func(m *memory.Memory) bool { return !m.IsActive() })
+		similar = d.service.near.Among(active)
+		d.similar[space] = similar
+	}
+	if similar == nil {
+		return
+	}
 	for _, it := range batch {
 		if it.kind != Memory || !it.memory.IsActive() {
 			continue
@@ -38,21 +51,14 @@ func (d *decision) findNearDuplicates(batch []*item) error {
 		if _, err := view.Get(it.id); err == nil {
 			continue // there already
 		}
-		hits, err := d.service.near.Similar(d.ctx, it.space, it.memory.Content, neighbours)
-		if err != nil {
-			return err
-		}
 		var near []guard.Neighbour
-		for _, h := range hits {
-			if _, ours := d.seenHash(it, h.Memory.ID); !ours { // what one import brings is left as different as it was
-				near = append(near, guard.Neighbour{Memory: h.Memory, Score: h.Score})
-			}
+		for _, h := range similar(it.memory.Content, neighbours) {
+			near = append(near, guard.Neighbour{Memory: h.Memory, Score: h.Score})
 		}
 		if got := guard.Decide(guard.Item{Memory: *it.memory.Clone()}, near); got.Action == guard.Noop {
 			d.near[it] = got.Target
 		}
 	}
-	return nil
 }
 
 // externalMemory decides about a memory from another system. Its id is derived from its text, so an equal id means

@@ -2,7 +2,6 @@ package transfer_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,23 +21,28 @@ import (
 )
 
 // near finds a memory by the part of a text before its first comma, as if the rest were other words for the same.
-type near struct{ st *store.Store }
+type near struct{}
 
-func (n near) Similar(_ context.Context, space, text string, _ int) (hits []search.Hit, _ error) {
-	head, _, _ := strings.Cut(text, ",")
-	for _, m := range n.st.Space(space).Memories() {
-		if other, _, _ := strings.Cut(m.Content, ","); other == head && m.IsActive() {
-			hits = append(hits, search.Hit{Space: space, Memory: m, Score: 0.97})
-		}
+func (near) Among(memories []*memory.Memory) func(string, int) []search.Hit {
+	if len(memories) == 0 {
+		return nil
 	}
-	return hits, nil
+	return func(text string, _ int) (hits []search.Hit) {
+		head, _, _ := strings.Cut(text, ",")
+		for _, m := range memories {
+			if other, _, _ := strings.Cut(m.Content, ","); other == head {
+				hits = append(hits, search.Hit{Memory: m, Score: 0.97})
+			}
+		}
+		return hits
+	}
 }
 
 func newPlaceWithNear(t *testing.T) place {
 	t.Helper()
 	fs := crashfs.New()
 	st := memtest.OpenStore(t, fs)
-	return place{st, transfer.New(st, fs, near{st}, new(memtest.Clock).Now)}
+	return place{st, transfer.New(st, fs, near{}, new(memtest.Clock).Now)}
 }
 
 func put(memories ...*memory.Memory) func(*store.Tx) error {

@@ -4,9 +4,9 @@
 package transfer
 
 import (
-	"context"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
@@ -26,10 +26,11 @@ type Service struct {
 	now   func() time.Time
 }
 
-// Neighbours finds the memories of a space that are most similar to a text, best first. A score of 1 means the same
-// text.
+// Neighbours compares texts with memories.
 type Neighbours interface {
-	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
+	// Among returns a function that finds at most k of the memories that are most similar to a text, best first. A
+	// score of 1 means the same text. Nil when there are no memories.
+	Among(memories []*memory.Memory) func(text string, k int) []search.Hit
 }
 
 // New returns a Service on st, whose published files are in fsys. The location of now's times is the time zone of
