@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,14 @@ func (a *app) load() (daemon.Config, error) {
 	}
 	if a.flags.socket != "" {
 		flags["socket"] = a.flags.socket
+	}
+	for _, s := range a.flags.set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return daemon.Config{}, &cliError{what: fmt.Sprintf("--set is %q; it must be KEY=VALUE", s), code: exitUsage,
+				hint: "\"memsidecar config --help\" describes the settings."}
+		}
+		flags[key] = value
 	}
 	cfg, err := daemon.LoadConfig(flags, a.env, a.flags.config)
 	if err != nil {

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
 )
 
 const configLong = `Print every setting in effect and where it comes from. Later sources override earlier ones:
-default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environment, command line.
+default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environment, command line (--set of
+"daemon serve", "daemon start" and this command).
 
   data                            data directory
   socket                          Unix socket of the daemon
@@ -24,6 +27,8 @@ default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environ
   memory_implicit_recall_meaning  use vector search for prompts, not only keywords; adds a few milliseconds
   memory_model_selection_enabled  let the language model select more memories for each prompt
   memory_max_prompt_tokens        token budget of the start context of a session
+  memory_daily_log_days           days whose log entries the start context of a session lists, 1 to 31
+  memory_index_enabled            search by meaning too; false: by keywords alone, whatever models there are
   memory_archive_days             age in days at which a daily log is archived
   memory_delete_days              age in days at which an archived log is deleted
   memory_decay_lambda             decay rate of scores per day
@@ -39,7 +44,7 @@ default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environ
   llm_daily_tokens                token limit per day, or unlimited
   llm_max_output_tokens           token limit of one reply
   llm_concurrency                 maximum number of concurrent requests
-  embeddings_inside               use the built-in English embedding model
+  embeddings_inside               use the built-in embedding models
   embeddings_base_url             base URL of an embeddings server to use instead, such as http://localhost:11434/v1
   embeddings_model                name of the embedding model
   embeddings_api_key_env          environment variable with the API key
@@ -51,7 +56,7 @@ default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environ
 API keys and header values are never printed. "memsidecar config test-llm" tests the language model.
 
 Environment variables are MEMSIDECAR_DATA, MEMSIDECAR_LOG_LEVEL and so on; settings that start with memory_ are also
-read from MEMORY_ARCHIVE_DAYS and so on. The daemon reads its settings at start; run "memsidecar daemon restart"
+read from MEMORY_ARCHIVE_DAYS and so on, which MEMSIDECAR_MEMORY_ARCHIVE_DAYS overrides. The daemon reads its settings at start; run "memsidecar daemon restart"
 after a change.`
 
 // configCommand is "config". It reads the configuration itself, so that it also works when no daemon can start.
@@ -67,10 +72,13 @@ func (a *app) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, w := range cfg.Warnings() {
+				fmt.Fprintln(a.stderr, "warning: "+w)
+			}
 			if a.out.json {
 				out := object{}
 				for _, s := range cfg.Settings() {
-					out = append(out, member{s.Key, object{{"value", s.Value}, {"origin", s.Origin}}})
+					out = append(out, member{s.Key, object{{"value", s.Value}, {"default", s.Default}, {"origin", s.Origin}}})
 				}
 				return a.out.object(out)
 			}
@@ -78,6 +86,7 @@ func (a *app) configCommand() *cobra.Command {
 			return nil
 		},
 	}
+	a.addSet(cmd)
 	cmd.AddCommand(a.testLLMCommand())
 	return cmd
 }

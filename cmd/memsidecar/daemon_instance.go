@@ -187,6 +187,9 @@ func (in *instance) spawn() (*child, error) {
 // serveArgs are the arguments that run this program as the daemon.
 func (in *instance) serveArgs() ([]string, error) {
 	args := []string{"daemon", "serve", "--data", in.cfg.Data, "--socket", in.cfg.Socket}
+	for _, s := range in.app.flags.set {
+		args = append(args, "--set", s)
+	}
 	if in.app.flags.config == "" {
 		return args, nil
 	}

@@ -64,6 +64,7 @@ ends it at once, without losing acknowledged data.`,
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only check the configuration and exit")
+	a.addSet(cmd)
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 
 // startCommand is "daemon start".
 func (a *app) startCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "Start the daemon in the background",
 		Long: `Start the daemon in the background and wait until it serves. Other commands also start it, unless it
@@ -27,6 +27,10 @@ was stopped with "memsidecar daemon stop".`,
 			c, err := a.running(cmd.Context(), in.cfg)
 			if err == nil {
 				defer c.close()
+				if len(a.flags.set) > 0 {
+					return &cliError{what: "the daemon is already running, with the settings that it was started with",
+						code: exitError, hint: "Run \"memsidecar daemon stop\" first."}
+				}
 				return a.printStarted(c, in, "is already running")
 			}
 			if !errors.Is(err, errNotRunning) {
@@ -35,6 +39,8 @@ was stopped with "memsidecar daemon stop".`,
 			return a.startAndReport(cmd.Context(), in, "started")
 		},
 	}
+	a.addSet(cmd)
+	return cmd
 }
 
 // loadInstance reads the configuration and finds the daemon that it describes.

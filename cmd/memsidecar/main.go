@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 type globals struct {
 	socket, data, space, config string
 	json, noStart               bool
+	set                         []string // KEY=VALUE
 	timeout                     time.Duration
 }
 
@@ -148,6 +149,11 @@ func (a *app) addGlobals(root *cobra.Command) {
 	f.BoolVar(&a.flags.json, "json", false, "print JSON")
 	f.BoolVar(&a.flags.noStart, "no-start", false, "do not start a daemon if none is running")
 	f.DurationVar(&a.flags.timeout, "timeout", 30*time.Second, "request timeout; 0 disables it")
+}
+
+// addSet adds --set to a command that reads the settings of a daemon.
+func (a *app) addSet(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&a.flags.set, "set", nil, "a setting as `KEY=VALUE`; may be repeated")
 }
 
 // addGroup adds commands under one heading of the help.

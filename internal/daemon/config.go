@@ -65,6 +65,12 @@ type Config struct {
 	// RecallSelection has the language model choose more memories for each prompt, which come with the next one of
 	// the session. It costs a question for each prompt. Key memory_model_selection_enabled, default false.
 	RecallSelection bool
+	// ContextLogDays is the number of days, today included, whose log entries the context at the start of a session
+	// lists, 1 to 31. Key memory_daily_log_days, default 2.
+	ContextLogDays int
+	// IndexDisabled searches and recalls by words alone, whatever models there are. Key memory_index_enabled, the
+	// opposite, default true.
+	IndexDisabled bool
 	// ContextTokens is the token budget of the context at the start of a session, 50 to 8,000.
 	// Key memory_max_prompt_tokens, default 4000.
 	ContextTokens int
@@ -84,6 +90,10 @@ type Config struct {
 
 	// by key, where the value came from; empty for a default
 	origins map[string]string
+	// by key, the values that hold without any source
+	defaults map[string]string
+	// what was set and has no effect any more, one sentence each
+	warnings []string
 }
 
 // Defaults of Config.
@@ -96,6 +106,23 @@ const (
 // WithDefaults returns c with every field that has the zero value set to its default. The directories are taken from
 // env. Data is made absolute. Errors: no home directory, no possible socket path.
 func (c Config) WithDefaults(env func(string) string) (Config, error) {
+	c, err := c.fillDefaults(env)
+	if err != nil {
+		return c, err
+	}
+	defaults, err := Config{}.fillDefaults(env)
+	if err != nil {
+		defaults = Config{} // no home directory: the settings that need none still have a default
+	}
+	c.defaults = map[string]string{}
+	for _, s := range settings() {
+		c.defaults[s.key] = s.get(defaults)
+	}
+	return c, nil
+}
+
+// fillDefaults sets the fields that have the zero value.
+func (c Config) fillDefaults(env func(string) string) (Config, error) {
 	var err error
 	if c.Data == "" {
 		if c.Data, err = DefaultData(env); err != nil {
@@ -118,6 +145,7 @@ func (c Config) WithDefaults(env func(string) string) (Config, error) {
 	setDefault(&c.Timezone, DefaultTimezone)
 	setDefault(&c.RecallTopK, recall.DefaultTopK)
 	setDefault(&c.ContextTokens, recall.DefaultContextTokens)
+	setDefault(&c.ContextLogDays, recall.DefaultLogDays)
 	setDefault(&c.ArchiveDays, archiver.DefaultArchiveDays)
 	setDefault(&c.DeleteDays, archiver.DefaultDeleteDays)
 	setDefault(&c.DecayLambda, DefaultDecayLambda)
@@ -151,6 +179,9 @@ func (c Config) validate() error {
 	if c.ContextTokens < recall.MinTokens || c.ContextTokens > recall.MaxTokens {
 		add("memory_max_prompt_tokens", "is %d; it must be %d to %d", c.ContextTokens, recall.MinTokens,
 			recall.MaxTokens)
+	}
+	if c.ContextLogDays < 1 || c.ContextLogDays > recall.MaxLogDays {
+		add("memory_daily_log_days", "is %d; it must be 1 to %d", c.ContextLogDays, recall.MaxLogDays)
 	}
 	if _, err := c.location(); err != nil {
 		add("timezone", "%q is not known; use local, UTC or a name such as Asia/Shanghai", c.Timezone)

@@ -20,9 +20,10 @@ import (
 
 // Setting is one setting as it is in effect.
 type Setting struct {
-	Key   string
-	Value string
-	// "default", "file PATH:LINE", "environment VARIABLE" or "flag --NAME"
+	Key     string
+	Value   string
+	Default string
+	// "default", "file PATH:LINE", "environment VARIABLE" or "flag --NAME", the last with the key behind --set
 	Origin string
 }
 
@@ -93,6 +94,11 @@ func settings() []setting {
 			}
 			return nil
 		}, func(c Config) string { return strconv.Itoa(c.ContextTokens) }},
+		{"memory_daily_log_days", setDays(func(c *Config) *int { return &c.ContextLogDays }), func(c Config) string {
+			return strconv.Itoa(c.ContextLogDays)
+		}},
+		{"memory_index_enabled", setEnabled(func(c *Config) *bool { return &c.IndexDisabled }),
+			func(c Config) string { return strconv.FormatBool(!c.IndexDisabled) }},
 		{"memory_archive_days", setDays(func(c *Config) *int { return &c.ArchiveDays }), func(c Config) string {
 			return strconv.Itoa(c.ArchiveDays)
 		}},
@@ -173,13 +179,34 @@ func LoadConfig(flags map[string]string, env func(string) string, file string) (
 	return c, c.validate()
 }
 
-// Settings lists every setting as it is in effect, with its origin.
+// Settings lists every setting as it is in effect, with its default and its origin.
 func (c Config) Settings() []Setting {
 	var out []Setting
 	for _, s := range settings() {
-		out = append(out, Setting{Key: s.key, Value: s.get(c), Origin: c.origin(s.key)})
+		out = append(out, Setting{Key: s.key, Value: s.get(c), Default: c.defaults[s.key], Origin: c.origin(s.key)})
 	}
 	return out
+}
+
+// Warnings lists what was set and has no effect, one sentence each.
+func (c Config) Warnings() []string { return c.warnings }
+
+// retired are settings of the first version. People who come from it have them in their environment.
+var retired = []struct{ key, instead string }{
+	{"memory_auto_extract", "memory_session_reflect_enabled"},
+	{"memory_reflection_enabled", "memory_session_reflect_enabled"},
+}
+
+// warnRetired notes a setting of the first version. It reports whether key is one.
+func (c *Config) warnRetired(key, origin string) bool {
+	for _, r := range retired {
+		if r.key == key {
+			c.warnings = append(c.warnings, fmt.Sprintf("%s (%s) has no effect any more; use %s instead", key, origin,
+				r.instead))
+			return true
+		}
+	}
+	return false
 }
 
 // origin returns where the value of a key came from, for messages.
@@ -192,6 +219,9 @@ func (c Config) origin(key string) string {
 
 // set parses and stores the value of a key. The error names the origin.
 func (c *Config) set(key, value, origin string) error {
+	if c.warnRetired(key, origin) {
+		return nil
+	}
 	i := slices.IndexFunc(settings(), func(s setting) bool { return s.key == key })
 	if i < 0 {
 		return fmt.Errorf("%s: unknown setting %q; the settings are %s", origin, key, strings.Join(keys(), ", "))
@@ -230,6 +260,11 @@ func (c *Config) readEnv(env func(string) string) error {
 			}
 		}
 	}
+	for _, r := range retired {
+		if name := strings.ToUpper(r.key); env(name) != "" {
+			c.warnRetired(r.key, "environment "+name)
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -237,7 +272,11 @@ func (c *Config) readEnv(env func(string) string) error {
 func (c *Config) readFlags(flags map[string]string) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
-		errs = append(errs, c.set(key, flags[key], "flag --"+strings.ReplaceAll(key, "_", "-")))
+		origin := "flag --set " + key
+		if key == "data" || key == "socket" { // these have flags of their own
+			origin = "flag --" + key
+		}
+		errs = append(errs, c.set(key, flags[key], origin))
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +60,8 @@ func TestConfigDefaults(t *testing.T) {
 		"session_idle=30m0s", "timezone=local", "memory_session_reflect_enabled=true",
 		"memory_consolidation_enabled=true",
 		"memory_implicit_recall_enabled=true", "memory_implicit_recall_top_k=3", "memory_implicit_recall_meaning=true",
-		"memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_archive_days=30",
+		"memory_model_selection_enabled=false", "memory_max_prompt_tokens=4000", "memory_daily_log_days=2",
+		"memory_index_enabled=true", "memory_archive_days=30",
 		"memory_delete_days=60", "memory_decay_lambda=0.05",
 		"llm_provider=none", "llm_base_url=", "llm_model=", "llm_api_key_env=", "llm_api_key_file=", "llm_headers=",
 		"llm_allow_http=false",
@@ -112,9 +115,6 @@ func TestConfigPrecedence(t *testing.T) {
 		{"own name over published name", map[string]string{"MEMORY_ARCHIVE_DAYS": "12",
 			"MEMSIDECAR_MEMORY_ARCHIVE_DAYS": "13"}, nil,
 			[]string{"memory_archive_days=13 (environment MEMSIDECAR_MEMORY_ARCHIVE_DAYS)"}},
-		{"published names that nothing uses are ignored",
-			map[string]string{"MEMORY_INDEX_ENABLED": "maybe", "MEMORY_AUTO_EXTRACT": "true"}, nil,
-			[]string{"log_level=debug (file " + file + ":4)"}},
 		{"flag over all", map[string]string{"MEMSIDECAR_DATA": "/env"}, map[string]string{"data": "/flag"},
 			[]string{"data=/flag (flag --data)"}},
 	}
@@ -133,6 +133,97 @@ func TestConfigPrecedence(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// published are the settings that the layered design publishes, with a value other than the default for each place.
+var published = []struct {
+	key, standard string
+	places        [4]string // file, MEMORY_*, MEMSIDECAR_MEMORY_*, --set
+}{
+	{"memory_session_reflect_enabled", "true", [4]string{"false", "true", "false", "true"}},
+	{"memory_consolidation_enabled", "true", [4]string{"false", "true", "false", "true"}},
+	{"memory_archive_days", "30", [4]string{"11", "12", "13", "14"}},
+	{"memory_delete_days", "60", [4]string{"71", "72", "73", "74"}},
+	{"memory_decay_lambda", "0.05", [4]string{"0.1", "0.2", "0.3", "0.4"}},
+	{"memory_implicit_recall_enabled", "true", [4]string{"false", "true", "false", "true"}},
+	{"memory_implicit_recall_top_k", "3", [4]string{"1", "2", "4", "5"}},
+	{"memory_daily_log_days", "2", [4]string{"3", "4", "5", "6"}},
+	{"memory_max_prompt_tokens", "4000", [4]string{"500", "600", "700", "800"}},
+	{"memory_index_enabled", "true", [4]string{"false", "true", "false", "true"}},
+}
+
+// TestPublishedSettings sets each published setting in each place, alone and together with all places below it.
+func TestPublishedSettings(t *testing.T) {
+	for _, p := range published {
+		t.Run(p.key, func(t *testing.T) {
+			home := t.TempDir()
+			if got := settingOf(t, home, p.key, "", nil, nil); got.Value != p.standard || got.Default != p.standard ||
+				got.Origin != "default" {
+				t.Errorf("without a source: %+v", got)
+			}
+			file := filepath.Join(home, "config.yaml")
+			write(t, file, p.key+": "+p.places[0]+"\n")
+			short := strings.ToUpper(p.key)
+			vars, flags := map[string]string{}, map[string]string{}
+			origins := [4]string{"file " + file + ":1", "environment " + short, "environment MEMSIDECAR_" + short,
+				"flag --set " + p.key}
+			for place, value := range p.places {
+				alone := [2]map[string]string{{}, {}}
+				switch place {
+				case 1:
+					vars[short], alone[0][short] = value, value
+				case 2:
+					vars["MEMSIDECAR_"+short], alone[0]["MEMSIDECAR_"+short] = value, value
+				case 3:
+					flags[p.key], alone[1][p.key] = value, value
+				}
+				want := daemon.Setting{Key: p.key, Value: value, Default: p.standard, Origin: origins[place]}
+				if got := settingOf(t, home, p.key, file, vars, flags); got != want {
+					t.Errorf("over the places below: %+v, want %+v", got, want)
+				}
+				if place > 0 {
+					if got := settingOf(t, home, p.key, "", alone[0], alone[1]); got != want {
+						t.Errorf("alone: %+v, want %+v", got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// settingOf loads the configuration and returns one setting.
+func settingOf(t *testing.T, home, key, file string, vars, flags map[string]string) daemon.Setting {
+	t.Helper()
+	c, err := daemon.LoadConfig(flags, lookup(home, vars), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Settings() {
+		if s.Key == key {
+			return s
+		}
+	}
+	t.Fatalf("%s is not listed", key)
+	return daemon.Setting{}
+}
+
+// TestRetiredSettings: people of the first version have them set. They are told what to use, in each place.
+func TestRetiredSettings(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "config.yaml")
+	write(t, file, "memory_auto_extract: true\n")
+	c, err := daemon.LoadConfig(nil, lookup(home, map[string]string{"MEMORY_REFLECTION_ENABLED": "no"}), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"memory_auto_extract (file " + file + ":1) has no effect any more; use memory_session_reflect_enabled instead",
+		"memory_reflection_enabled (environment MEMORY_REFLECTION_ENABLED) has no effect any more; use " +
+			"memory_session_reflect_enabled instead",
+	}
+	if diff := cmp.Diff(want, c.Warnings()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -244,5 +335,39 @@ func write(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestEverySettingHasAReader: a field of Config that a setting writes is read somewhere else in the program. Twice a
+// setting was documented that nothing read.
+func TestEverySettingHasAReader(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "config") {
+			continue // configuration files define, parse, check and show the fields
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[daemon.Config]()) {
+		switch {
+		case !field.IsExported(), field.Name == "LLM", field.Name == "Embeddings":
+			continue // the latter two are turned into clients by methods of their own, which have tests
+		case field.Name == "LogLevel":
+			continue // read where the process's logger is made, in cmd/memsidecar
+		}
+		if !regexp.MustCompile(`cfg\.`+field.Name+`\b`).MatchString(source.String()) && field.Name != "Timezone" {
+			t.Errorf("nothing reads Config.%s", field.Name)
+		}
+	}
+	if !strings.Contains(source.String(), "cfg.Location()") {
+		t.Error("nothing reads Config.Timezone")
 	}
 }

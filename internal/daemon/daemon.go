@@ -271,6 +271,9 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 	}
 	served := make(chan error, 1)
 	go func() { served <- d.server.Serve(socket) }()
+	for _, w := range d.cfg.Warnings() {
+		d.log.Warn("a setting has no effect", "detail", w)
+	}
 	d.log.Info("serving", "socket", d.cfg.Socket, "data", d.cfg.Data, "lsn", d.store.LSN(), "version", d.version, "pid",
 		os.Getpid())
 	if ready != nil {

@@ -22,8 +22,17 @@ func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 		d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
 	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findReviews(), d.findQuarantine(),
-		d.findCapture(), d.findSessions())
+		d.findCapture(), d.findSessions(), d.findSettings())
 	return append(findings, d.findModel(), d.findEmbeddings(), d.findClock(ctx), d.findJobs()), nil
+}
+
+// findSettings reports settings that have no effect.
+func (d *daemon) findSettings() rpc.Finding {
+	if w := d.cfg.Warnings(); len(w) > 0 {
+		return rpc.Finding{Name: "settings", Level: rpc.LevelWarn, Detail: strings.Join(w, "; "),
+			Remedy: "remove them; `memsidecar config` lists the settings in effect"}
+	}
+	return ok("settings", "all have an effect")
 }
 
 // ok is a finding without a problem.

@@ -16,6 +16,9 @@ import (
 // openModels opens the embedding models: that of a server, or those inside the program. A program built without models
 // searches by words.
 func (d *daemon) openModels() error {
+	if d.cfg.IndexDisabled {
+		return nil
+	}
 	if d.remote = d.cfg.Embeddings.client(os.Getenv, d.now, d.log); d.remote != nil {
 		d.models = []embedding.Model{d.remote}
 		return nil
@@ -67,6 +70,9 @@ func (d *daemon) coverage() (all search.EmbeddingCoverage) {
 // findEmbeddings tells how far the vectors have come. It asks the server nothing.
 func (d *daemon) findEmbeddings() rpc.Finding {
 	const name = "embeddings"
+	if d.cfg.IndexDisabled {
+		return ok(name, "memory_index_enabled is false; searches go by words")
+	}
 	if len(d.models) == 0 {
 		return ok(name, "there is no model; searches go by words")
 	}

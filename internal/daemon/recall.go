@@ -12,7 +12,7 @@ func (d *daemon) newRecall(hints *recall.Hints) *recall.Service {
 		Store: d.store, Search: d.engine, Now: d.now, Zone: d.cfg.Location(), Index: d.recallIndex,
 		TopK:          d.cfg.RecallTopK,
 		Disabled:      d.cfg.RecallDisabled,
-		ContextTokens: d.cfg.ContextTokens, Hints: hints, Logger: d.log,
+		ContextTokens: d.cfg.ContextTokens, LogDays: d.cfg.ContextLogDays, Hints: hints, Logger: d.log,
 		// Sessions are opened later than this, and before anybody is answered.
 		Working: func(space, session string) (*memory.Working, error) { return d.sessions.Working(space, session) },
 	}

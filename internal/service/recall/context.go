@@ -18,12 +18,13 @@ import (
 // Limits of a context.
 const (
 	DefaultContextTokens = 4000   // budget, in estimated tokens
+	DefaultLogDays       = 2      // days of log entries: today and yesterday
+	MaxLogDays           = 31     // older logs are archived, and only their summary is left
 	MaxIndexLines        = 200    // lines of an index
 	MaxIndexBytes        = 25_000 // bytes of an index
 
 	contextChars = 500 // characters per memory or log entry
 	indexChars   = 120 // characters per description in the index
-	logDays      = 2   // today and yesterday
 )
 
 // ContextRequest describes the context for the beginning of a session.
@@ -236,12 +237,12 @@ func splitSentences(line string) (out []string) {
 	return out
 }
 
-// logEntries returns the log entries of today and yesterday, newest first, and how many there are beyond what the
+// logEntries returns the log entries of the latest days, newest first, and how many there are beyond what the
 // budget can hold; of an archived log its summary.
 func (s *Service) logEntries(ctx context.Context, req *ContextRequest, now time.Time) (out []entry, more int,
 	err error) {
 	tokens := 0
-	for back := range logDays {
+	for back := range s.logDays {
 		date := now.AddDate(0, 0, -back).Format(memory.DateLayout)
 		for _, space := range req.Spaces {
 			day, entries, err := s.store.Space(space).Log(date)

@@ -41,6 +41,8 @@ type Config struct {
 	TopK int
 	// ContextTokens is the budget of a context whose request sets none; 0 is DefaultContextTokens.
 	ContextTokens int
+	// LogDays is the number of days, today included, whose log entries a context lists; 0 is DefaultLogDays.
+	LogDays int
 	// Arm selects the search arm for prompts, ExplicitArm the one for questions of the agent itself; "" is
 	// search.Keyword.
 	Arm, ExplicitArm string
@@ -71,6 +73,7 @@ type Service struct {
 	disabled bool
 
 	contextTokens int
+	logDays       int
 	index         *Index
 	workingMemory func(space, session string) (*memory.Working, error)
 	selector      *selector // nil without a model
@@ -97,6 +100,7 @@ func New(c Config) *Service {
 	if s.contextTokens = c.ContextTokens; s.contextTokens == 0 {
 		s.contextTokens = DefaultContextTokens
 	}
+	s.logDays = cmp.Or(c.LogDays, DefaultLogDays)
 	if c.Model != nil {
 		s.selector = &selector{service: s, model: c.Model, logger: c.Logger, queue: make(chan selection, selectQueue)}
 		if c.Logger == nil {
