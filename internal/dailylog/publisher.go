@@ -150,9 +150,9 @@ func (p *Publisher) publishArchive(space string) (publish.Written, error) {
 	if len(a.Logs) == 0 {
 		return publish.Written{}, files.UnlessEdited(name, nil, func() error { return files.Remove(name) })
 	}
-	var size int64
+	var done publish.Written
 	replace := func() (err error) {
-		size, err = files.Replace(name, a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
+		done, err = files.Replace(name, a.Revision, false, func(w io.Writer) error { return EncodeArchive(w, a) })
 		return err
 	}
 	err := files.UnlessEdited(name, nil, func() error {
@@ -167,7 +167,7 @@ func (p *Publisher) publishArchive(space string) (publish.Written, error) {
 		}
 		return replace()
 	})
-	return publish.Written{Revision: a.Revision, Bytes: size}, err
+	return done, err
 }
 
 // hash is the SHA-256 of the encoded index, "" if it cannot be encoded.

@@ -79,8 +79,9 @@ func TestCrashAtEveryOperation(t *testing.T) {
 				exchange := disk.exchange
 				open := func(fsys durable.FS) *publish.Files {
 					f := files(t, &watched{FS: fsys, noExchange: !exchange})
-					if disk.shortLog { // whole manifests are written between
+					if disk.shortLog { // whole manifests are written between; and no backup is overwritten
 						f.SetMaxLog(0)
+						f.SetRecycleFrom(1 << 20)
 					}
 					return f
 				}
@@ -90,6 +91,10 @@ func TestCrashAtEveryOperation(t *testing.T) {
 				probe := base.Clone()
 				if err := s.run(open(probe), 3, "three"); err != nil && !errors.Is(err, publish.ErrEdited) {
 					t.Fatal(err)
+				}
+				reused := strings.Contains(strings.Join(probe.Trace()[start:], "\n"), "rename memory.json.bak memory.json.tmp")
+				if s.name == "with a backup" && reused == disk.shortLog {
+					t.Errorf("the backup was overwritten: %v: %v", reused, probe.Trace()[start:])
 				}
 				crashes, starts := 0, 0
 				for n := start + 1; n <= probe.Ops()+1; n++ {

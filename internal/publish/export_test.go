@@ -1,4 +1,7 @@
 package publish
 
+// SetRecycleFrom sets the size from which a backup is overwritten instead of written anew.
+func (f *Files) SetRecycleFrom(bytes int64) { f.recycleFrom = bytes }
+
 // SetMaxLog sets how long the log of the manifest becomes before a whole one is written, if that is shorter.
 func (f *Files) SetMaxLog(bytes int64) { f.state.maxLog = bytes }

@@ -70,6 +70,8 @@ type Files struct {
 	writing    []Edit               // whose copies were open for writing
 	displaced  []Edit               // to be announced when mu is free
 	noExchange bool                 // the file system has none
+
+	recycleFrom int64 // see takeBackupLocked
 }
 
 // NewFiles returns Files that keep their manifest in a file that must be named index/published….json: Recover finds
@@ -78,7 +80,7 @@ func NewFiles(fsys durable.FS, manifest string, now func() time.Time, logger *sl
 	return &Files{
 		fsys: fsys, manifest: manifest, now: now, logger: logger,
 		hashes: map[string]fileState{}, busySince: map[string]time.Time{},
-		state: manifestState{maxLog: minLogBytes},
+		state: manifestState{maxLog: minLogBytes}, recycleFrom: recycleFrom,
 	}
 }
 
@@ -122,12 +124,12 @@ func (f *Files) Replace(
 	revision int64,
 	backup bool,
 	write func(io.Writer) error,
-) (size int64, err error) {
+) (done Written, err error) {
 	err = f.do(func() error {
-		size, err = f.replaceLocked(name, revision, backup, write)
+		done, err = f.replaceLocked(name, revision, backup, write)
 		return err
 	})
-	return size, err
+	return done, err
 }
 
 // replacement is one publication of a file.
@@ -144,42 +146,41 @@ type replacement struct {
 }
 
 // replaceLocked is Replace with the lock held.
-func (f *Files) replaceLocked(name string, revision int64, backup bool, write func(io.Writer) error) (int64, error) {
+func (f *Files) replaceLocked(name string, revision int64, backup bool, write func(io.Writer) error) (Written, error) {
 	if err := makeDir(f.fsys, path.Dir(name)); err != nil {
-		return 0, err
+		return Written{}, err
 	}
 	// What a publication that failed left must be out of the way.
 	if err := f.completeLocked(name); err != nil {
-		return 0, err
+		return Written{}, err
 	}
 	old, err := f.requirePublishedLocked(name)
 	if err != nil {
-		return 0, err
+		return Written{}, err
 	}
 	t := &replacement{name: name, backup: backup && old.exists, old: old, bak: f.entries[name+backupSuffix]}
 	if t.backup {
 		if err := f.adoptBackupLocked(t); err != nil {
-			return 0, err
+			return Written{}, err
 		}
 	}
-	sum := newHashCounter()
-	temp, err := durable.WriteTemp(f.fsys, name, func(w io.Writer) error { return write(io.MultiWriter(w, sum)) })
+	temp, changed, err := f.writeTempLocked(t, write)
 	if err != nil {
-		return 0, err
+		return Written{}, err
 	}
 	defer func() { _ = f.fsys.Remove(temp) }() // when it is there still, and when it is another name of what was published
 	info, err := f.fsys.Lstat(temp)
 	if err != nil {
-		return 0, fmt.Errorf("look at %s: %w", temp, err)
+		return Written{}, fmt.Errorf("look at %s: %w", temp, err)
 	}
-	t.entry = ManifestEntry{Hash: sum.hex(), Size: sum.size, ModTime: info.ModTime(), Revision: revision}
+	t.entry.ModTime, t.entry.Revision = info.ModTime(), revision
 	if err := f.recordPendingLocked(t); err != nil {
-		return 0, err
+		return Written{}, err
 	}
 	if err := f.exchangeLocked(t, temp); err != nil {
-		return 0, err
+		return Written{}, err
 	}
-	return t.entry.Size, f.completeReplacementLocked(t)
+	return Written{Revision: revision, Bytes: t.entry.Size, Changed: changed}, f.completeReplacementLocked(t)
 }
 
 // requirePublishedLocked inspects what is about to be replaced or removed. It must be known, and not open for

@@ -28,7 +28,9 @@ func now() time.Time { return time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC) }
 func files(t testing.TB, fsys durable.FS) *publish.Files { return filesAt(t, fsys, now) }
 
 func filesAt(t testing.TB, fsys durable.FS, now func() time.Time) *publish.Files {
-	return publish.NewFiles(fsys, manifest, now, slog.New(slog.DiscardHandler))
+	f := publish.NewFiles(fsys, manifest, now, slog.New(slog.DiscardHandler))
+	f.SetRecycleFrom(0) // so that short files take that way, too
+	return f
 }
 
 func replace(f *publish.Files, name string, revision int64, text string) error {

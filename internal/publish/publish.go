@@ -53,7 +53,7 @@ type Config[V any] struct {
 	Logger *slog.Logger
 
 	Quiet    time.Duration // how long a file's state must go unchanged before it is written; 500 ms when 0
-	MaxDelay time.Duration // the longest wait after the first change; 30 s when 0
+	MaxDelay time.Duration // the longest wait after the first change; 4 s when 0
 	Share    float64       // of the time that writing one file may take; 0.03 when 0. It overrides MaxDelay.
 
 	// OnDisplaced, when not nil, gets each edit that turned up where a published file was expected; see Files.
@@ -134,12 +134,12 @@ func (p *Publisher[V]) Replace(
 	backup bool,
 	encode func(io.Writer) error,
 ) (Written, error) {
-	var size int64
+	var done Written
 	err := p.files.UnlessEdited(name, p.onEdit, func() (err error) {
-		size, err = p.files.Replace(name, revision, backup, encode)
+		done, err = p.files.Replace(name, revision, backup, encode)
 		return err
 	})
-	return Written{Revision: revision, Bytes: size}, err
+	return done, err
 }
 
 // Remove removes the file name for Format.Publish. Errors as of Replace.

@@ -25,9 +25,10 @@ type SchedulerConfig struct {
 	Logger   *slog.Logger
 
 	Quiet    time.Duration // how long a key must go unchanged; 500 ms when 0
-	MaxDelay time.Duration // but no longer than this after its first change; 30 s when 0
+	MaxDelay time.Duration // but no longer than this after its first change; 4 s when 0
 	Deferred time.Duration // the same for changes that are in no hurry; 5 minutes when 0
 	Share    float64       // of the time that publishing one key may take; 0.03 when 0. It goes before MaxDelay.
+	Rate     float64       // bytes per second that publishing one key may write; 1 MiB when 0. It goes before MaxDelay.
 }
 
 // ErrBlocked is returned by SchedulerConfig.Publish when a file must not be published for now. Its key then waits,
@@ -38,6 +39,7 @@ var ErrBlocked = errors.New("is not published until an edit of it is dealt with"
 type Written struct {
 	Revision int64 // of the state that the file holds now
 	Bytes    int64
+	Changed  int64 // bytes that were written for it: at most Bytes
 }
 
 // Status is the state of publication of one key.
@@ -62,8 +64,8 @@ const (
 // Scheduler publishes files whose state changed, in the background. It is safe for concurrent use.
 //
 // A key is published once it has been quiet for a while, but no later than MaxDelay after its first change: a
-// debounce with an upper bound. Share bounds the fraction of time that one key may take, so that a large file is
-// written less often.
+// debounce with an upper bound. Share bounds the fraction of time that one key may take, and Rate the bytes that are
+// written for it, so that a large file is written less often. A file below 4 MiB is at most MaxDelay behind.
 type Scheduler struct {
 	cfg  SchedulerConfig
 	wake chan struct{} // holds one signal
@@ -98,9 +100,10 @@ func (it *job) since() time.Time {
 // NewScheduler returns a Scheduler that does nothing until Run or PublishAll.
 func NewScheduler(cfg SchedulerConfig) *Scheduler {
 	cfg.Quiet = cmp.Or(cfg.Quiet, 500*time.Millisecond)
-	cfg.MaxDelay = cmp.Or(cfg.MaxDelay, 30*time.Second)
+	cfg.MaxDelay = cmp.Or(cfg.MaxDelay, 4*time.Second)
 	cfg.Deferred = cmp.Or(cfg.Deferred, 5*time.Minute)
 	cfg.Share = cmp.Or(cfg.Share, 0.03)
+	cfg.Rate = cmp.Or(cfg.Rate, 1<<20)
 	return &Scheduler{cfg: cfg, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
 }
 
@@ -314,7 +317,8 @@ func (p *Scheduler) publish(key string) error {
 	}
 	took := end.Sub(start)
 	it.failures, it.failureKind = 0, ""
-	it.notBefore = start.Add(time.Duration(float64(took) / p.cfg.Share))
+	pause := max(float64(took)/p.cfg.Share, float64(written.Changed)/p.cfg.Rate*float64(time.Second))
+	it.notBefore = start.Add(time.Duration(pause))
 	it.status = Status{Key: key, Revision: written.Revision, At: end, Bytes: written.Bytes, Duration: took}
 	return nil
 }

@@ -30,7 +30,10 @@ func (r *recorder) publish(key string) (publish.Written, error) {
 	defer r.mu.Unlock()
 	r.log = append(r.log, fmt.Sprintf("%s@%v", key, time.Since(r.start)))
 	time.Sleep(r.takes)
-	return publish.Written{Revision: 7, Bytes: 3}, r.err
+	if key == "large" {
+		return publish.Written{Revision: 7, Bytes: 9 << 20, Changed: 3 << 20}, r.err
+	}
+	return publish.Written{Revision: 7, Bytes: 3, Changed: 3}, r.err
 }
 
 func (r *recorder) fail(err error) {
@@ -81,11 +84,17 @@ func TestWhen(t *testing.T) {
 			time.Sleep(time.Second)
 		}, "a@1.4s"},
 		{"at last when it is never quiet", 0, nil, func(p *publish.Scheduler) {
-			for range 350 {
+			for range 61 {
 				p.Invalidate("a")
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(130 * time.Millisecond)
 			}
-		}, "a@30s"},
+		}, "a@4s"},
+		{"no more bytes than its rate", 0, nil, func(p *publish.Scheduler) {
+			p.Invalidate("large") // 3 MiB
+			time.Sleep(time.Second)
+			p.Invalidate("large")
+			time.Sleep(20 * time.Second)
+		}, "large@500ms large@3.5s"},
 		{"no more than its share", 300 * time.Millisecond, nil, func(p *publish.Scheduler) {
 			p.Invalidate("a")
 			time.Sleep(time.Second)

@@ -7,3 +7,6 @@ func (d dir) BeingWritten(name string) (bool, error) {
 	_, err := d.root.Lstat(name)
 	return false, err
 }
+
+// Unshared cannot tell either.
+func (d dir) Unshared(name string) (bool, error) { return d.BeingWritten(name) }

@@ -40,6 +40,9 @@ type FS interface {
 	Lstat(name string) (fs.FileInfo, error)
 	// BeingWritten reports whether any process has the file open for writing. It is false on systems that cannot tell.
 	BeingWritten(name string) (bool, error)
+	// Unshared reports whether name is the only name of a regular file that no process has open, so that nobody can see
+	// its bytes change. It is false on systems and file systems that cannot tell.
+	Unshared(name string) (bool, error)
 	// SyncDir makes the names in directory name durable.
 	SyncDir(name string) error
 	// CheckAttached returns nil while name still leads to the file that opened describes, from the path under which

@@ -35,3 +35,30 @@ func TestConformanceBeingWritten(t *testing.T) {
 		look("../f")
 	})
 }
+
+// Whether anybody could see a file change can be told on Linux alone.
+func TestConformanceUnshared(t *testing.T) {
+	both(t, func(n *notes) {
+		look := func(name string) {
+			alone, err := n.Unshared(name)
+			n.note("%s is unshared: %v", name, alone)
+			n.err("unshared", err)
+		}
+		look("f")
+		f := n.open("f", os.O_RDWR|os.O_CREATE)
+		look("f")
+		n.err("close", f.Close())
+		look("f")
+		r := n.open("f", os.O_RDONLY)
+		look("f")
+		n.err("close", r.Close())
+		look("f")
+		n.err("link", n.Link("f", "g"))
+		look("f")
+		look("g")
+		n.err("remove", n.Remove("g"))
+		look("f")
+		n.err("mkdir", n.MkdirAll("d"))
+		look("d")
+	})
+}

@@ -187,6 +187,17 @@ func (f *FS) BeingWritten(name string) (bool, error) {
 	return n.writers > 0, nil
 }
 
+// Unshared reports whether a regular file has one name and is not open.
+func (f *FS) Unshared(name string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, _, _, err := f.findLocked(name)
+	if err != nil {
+		return false, pathError("lease", name, err)
+	}
+	return !n.isDir && n.opens == 0 && n.links == 1, nil
+}
+
 // Link makes newname another name of the file oldname.
 func (f *FS) Link(oldname, newname string) error {
 	f.mu.Lock()
