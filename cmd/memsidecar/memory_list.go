@@ -169,7 +169,7 @@ func (a *app) summaryLine(m *pb.Memory) string {
 	if s := word(m.GetStatus()); s != "active" {
 		marks = append(marks, "["+s+"]")
 	}
-	if m.GetTitle() != "" {
+	if m.GetTitle() != "" && !strings.HasPrefix(m.GetContent(), m.GetTitle()) { // a text may begin with its title
 		marks = append(marks, oneLine(m.GetTitle())+":")
 	}
 	return strings.Join(append(marks, oneLine(m.GetContent())), " ")

@@ -42,7 +42,7 @@ type GraphServiceClient interface {
 	// CreateEntities adds entities with their observations. An entity whose name exists is a DUPLICATE and stays
 	// unchanged.
 	CreateEntities(ctx context.Context, in *GraphServiceCreateEntitiesRequest, opts ...grpc.CallOption) (*GraphServiceCreateEntitiesResponse, error)
-	// CreateRelations adds relations. One that exists is a DUPLICATE. NOT_FOUND when an entity of any of them is missing.
+	// CreateRelations adds relations. One that exists is a DUPLICATE. The entities need not exist.
 	CreateRelations(ctx context.Context, in *GraphServiceCreateRelationsRequest, opts ...grpc.CallOption) (*GraphServiceCreateRelationsResponse, error)
 	// AddObservations adds observations to entities. One that the entity has is a DUPLICATE. NOT_FOUND when any of the
 	// entities is missing.
@@ -158,7 +158,7 @@ type GraphServiceServer interface {
 	// CreateEntities adds entities with their observations. An entity whose name exists is a DUPLICATE and stays
 	// unchanged.
 	CreateEntities(context.Context, *GraphServiceCreateEntitiesRequest) (*GraphServiceCreateEntitiesResponse, error)
-	// CreateRelations adds relations. One that exists is a DUPLICATE. NOT_FOUND when an entity of any of them is missing.
+	// CreateRelations adds relations. One that exists is a DUPLICATE. The entities need not exist.
 	CreateRelations(context.Context, *GraphServiceCreateRelationsRequest) (*GraphServiceCreateRelationsResponse, error)
 	// AddObservations adds observations to entities. One that the entity has is a DUPLICATE. NOT_FOUND when any of the
 	// entities is missing.

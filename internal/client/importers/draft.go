@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
@@ -33,6 +34,7 @@ type draft struct {
 	pinned           bool
 	status           memory.Status
 	origin           map[string]any // whatever else the source says of it
+	graph            *memory.Memory // the part of a knowledge graph that it is; nil for none
 }
 
 // memory sends a memory, in parts when it is too long.
@@ -63,6 +65,9 @@ func (r *reader) memory(d draft) error {
 		m := d.base(r.format)
 		m.Content = strings.TrimSpace(part)
 		m.ID = r.id("memory", d.key, m.Category, m.Content)
+		if d.graph != nil { // the graph finds its parts by their ids
+			m.ID = d.graph.ID
+		}
 		if !d.origins(m, r.format, i, len(parts)) {
 			if err := r.warn(d.place, "has more to it than the %d bytes of structured_data hold; what is longest "+
 				"was left out", memory.MaxStructured); err != nil {
@@ -138,7 +143,11 @@ func (d *draft) origins(m *memory.Memory, format string, part, parts int) bool {
 	}
 	for _, name := range []string{"", "metadata", "tags", "title", "relation", "entity", "entity_type"} {
 		delete(from, name)
-		raw, err := json.Marshal(map[string]any{"import": from})
+		data := map[string]any{"import": from}
+		if part, ok := graphform.Of(d.graph); ok {
+			data["graph"] = part
+		}
+		raw, err := json.Marshal(data)
 		if err == nil && len(raw) <= memory.MaxStructured {
 			m.StructuredData = raw
 			return name == ""

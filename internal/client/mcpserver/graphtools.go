@@ -107,7 +107,7 @@ func (s *Server) addGraphTools(server *mcp.Server) {
 		s,
 		server,
 		toolSpec{name: "create_relations", title: "Create Relations", effect: additive, allowExtra: true,
-			description: "Create relations between entities that exist. Write them in active voice."},
+			description: "Create relations between entities. Write them in active voice."},
 		createRelations,
 	)
 	addTool(
@@ -159,11 +159,14 @@ const maxNodeQuery = 2048
 
 // indentedJSON is the text of a result.
 func indentedJSON(v any) string {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // the text is for a model, which would copy \u003c
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
 		panic(err) // texts in lists always encode
 	}
-	return string(data)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // createEntities creates the entities whose names are free, in one operation, and returns those. An empty list has

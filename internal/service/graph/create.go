@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -54,7 +55,7 @@ func (s *Service) CreateEntities(ctx context.Context, meta store.Meta, entities 
 
 // createEntity stores an entity with its observations, unless one of that name exists.
 func createEntity(tx *store.Tx, e *Entity) (journal.Outcome, error) {
-	m := entityMemory(e)
+	m := graphform.Entity(e.Name, e.Type)
 	if known := present(tx, m); known != nil {
 		return duplicate(known.ID), nil
 	}
@@ -71,7 +72,7 @@ func createEntity(tx *store.Tx, e *Entity) (journal.Outcome, error) {
 
 // observe adds an observation to an entity that exists.
 func observe(tx *store.Tx, entity, text string) (journal.Outcome, error) {
-	m := observationMemory(entity, text)
+	m := graphform.Observation(entity, text)
 	if known := present(tx, m); known != nil {
 		return duplicate(known.ID), nil
 	}
@@ -123,15 +124,15 @@ func (s *Service) AddObservations(ctx context.Context, meta store.Meta, all []Ob
 
 // exists returns a *memory.NotFoundError unless there is an entity of this name.
 func exists(tx *store.Tx, name string) error {
-	if present(tx, entityMemory(&Entity{Name: name})) == nil {
+	if present(tx, graphform.Entity(name, "")) == nil {
 		return &memory.NotFoundError{Kind: "entity", Name: name}
 	}
 	return nil
 }
 
-// CreateRelations adds relations, and returns those that were new. There is one outcome per relation. Errors:
-// *memory.NotFoundError when an entity that one of them names does not exist, and then nothing was added;
-// *memory.InvalidError. Durable on return.
+// CreateRelations adds relations, and returns those that were new. There is one outcome per relation. The entities need
+// not exist: agents made for the reference server write relations first. Error: *memory.InvalidError. Durable on
+// return.
 func (s *Service) CreateRelations(ctx context.Context, meta store.Meta, relations []Relation) (store.Result, []Relation,
 	error) {
 	if err := checkRelations(relations); err != nil {
@@ -139,12 +140,7 @@ func (s *Service) CreateRelations(ctx context.Context, meta store.Meta, relation
 	}
 	result, err := s.update(ctx, meta, func(tx *store.Tx) error {
 		for _, r := range relations {
-			for _, name := range []string{r.From, r.To} {
-				if err := exists(tx, name); err != nil {
-					return err
-				}
-			}
-			m := relationMemory(r)
+			m := graphform.Relation(r.From, r.Type, r.To)
 			if known := present(tx, m); known != nil {
 				tx.Report(duplicate(known.ID))
 				continue

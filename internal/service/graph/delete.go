@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -25,9 +26,9 @@ func (s *Service) DeleteEntities(ctx context.Context, meta store.Meta, names []s
 	return s.update(ctx, meta, func(tx *store.Tx) error {
 		going := map[string]bool{}
 		for _, name := range names {
-			m := present(tx, entityMemory(&Entity{Name: name}))
+			m := present(tx, graphform.Entity(name, ""))
 			if m == nil || going[name] {
-				tx.Report(missing(idOf(kindEntity, name)))
+				tx.Report(missing(graphform.IDOf(graphform.KindEntity, name)))
 				continue
 			}
 			going[name] = true
@@ -40,8 +41,8 @@ func (s *Service) DeleteEntities(ctx context.Context, meta store.Meta, names []s
 		// One pass over the space for all names: parts are not indexed by entity.
 		for m := range tx.Memories() {
 			p, ok := partOf(m, tx.Now())
-			if ok && (going[p.Name] && p.Kind == kindEntity || going[p.Entity] && p.Kind == kindObservation ||
-				(going[p.From] || going[p.To]) && p.Kind == kindRelation) {
+			if ok && (going[p.Name] && p.Kind == graphform.KindEntity || going[p.Entity] && p.Kind == graphform.KindObservation ||
+				(going[p.From] || going[p.To]) && p.Kind == graphform.KindRelation) {
 				parts = append(parts, m)
 			}
 		}
@@ -70,9 +71,9 @@ func (s *Service) DeleteObservations(ctx context.Context, meta store.Meta, all [
 	result, err := s.update(ctx, meta, func(tx *store.Tx) error {
 		for _, o := range all {
 			for _, text := range o.Contents {
-				m := present(tx, observationMemory(o.Entity, text))
+				m := present(tx, graphform.Observation(o.Entity, text))
 				if m == nil {
-					tx.Report(missing(idOf(kindObservation, o.Entity, text)))
+					tx.Report(missing(graphform.IDOf(graphform.KindObservation, o.Entity, text)))
 					continue
 				}
 				if err := retire(tx, m); err != nil {
@@ -89,7 +90,7 @@ func (s *Service) DeleteObservations(ctx context.Context, meta store.Meta, all [
 	var unknown []string
 	view := s.store.Space(meta.Space)
 	for _, o := range all {
-		m, _ := view.Get(idOf(kindEntity, o.Entity))
+		m, _ := view.Get(graphform.IDOf(graphform.KindEntity, o.Entity))
 		if p, ok := partOf(m, s.now()); (!ok || p.Name != o.Entity) && !slices.Contains(unknown, o.Entity) {
 			unknown = append(unknown, o.Entity)
 		}
@@ -105,9 +106,9 @@ func (s *Service) DeleteRelations(ctx context.Context, meta store.Meta, relation
 	meta.Essential = true
 	return s.update(ctx, meta, func(tx *store.Tx) error {
 		for _, r := range relations {
-			m := present(tx, relationMemory(r))
+			m := present(tx, graphform.Relation(r.From, r.Type, r.To))
 			if m == nil {
-				tx.Report(missing(idOf(kindRelation, r.From, r.Type, r.To)))
+				tx.Report(missing(graphform.IDOf(graphform.KindRelation, r.From, r.Type, r.To)))
 				continue
 			}
 			if err := retire(tx, m); err != nil {

@@ -12,15 +12,12 @@ package graph
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -33,17 +30,15 @@ const (
 )
 
 // Source is that of the memories made here.
-const Source = "graph"
+const Source = graphform.Source
 
-// Kinds of memories of a graph.
-const (
-	kindEntity      = "entity"
-	kindObservation = "observation"
-	kindRelation    = "relation"
-)
-
-// entitySalience keeps the bare statement that something exists behind what is known of it.
-const entitySalience = 0.3
+// partOf says what a memory is in the graph; false when it is not a part of it, or not any more.
+func partOf(m *memory.Memory, now time.Time) (graphform.Part, bool) {
+	if m == nil || !m.IsActive() || m.Expired(now) {
+		return graphform.Part{}, false
+	}
+	return graphform.Of(m)
+}
 
 // Entity is something with a name.
 type Entity struct {
@@ -70,85 +65,6 @@ type Service struct {
 // New returns a Service on s.
 func New(s *store.Store, now func() time.Time) *Service { return &Service{store: s, now: now} }
 
-// part is what the structured data of a memory says of its place in the graph.
-type part struct {
-	Kind   string `json:"kind"`
-	Name   string `json:"name,omitempty"`   // of an entity
-	Type   string `json:"type,omitempty"`   // of an entity or relation
-	Entity string `json:"entity,omitempty"` // that an observation is about
-	From   string `json:"from,omitempty"`
-	To     string `json:"to,omitempty"`
-	// Plain says that an observation's memory holds it as it is, without the name of its entity before it.
-	Plain bool `json:"plain,omitempty"`
-}
-
-// partOf says what a memory is in the graph; false when it is not a part of it, or not any more.
-func partOf(m *memory.Memory, now time.Time) (part, bool) {
-	if m == nil || len(m.StructuredData) == 0 || !m.IsActive() || m.Expired(now) {
-		return part{}, false
-	}
-	var data struct {
-		Graph *part `json:"graph"`
-	}
-	if json.Unmarshal(m.StructuredData, &data) != nil || data.Graph == nil {
-		return part{}, false
-	}
-	return *data.Graph, true
-}
-
-// observation is the text of an observation, taken from that of its memory.
-func (p *part) observation(m *memory.Memory) string {
-	if p.Plain {
-		return m.Content
-	}
-	return strings.TrimPrefix(m.Content, p.Entity+": ")
-}
-
-// idOf names a part by what makes it what it is, so that it can be found without looking at the whole space.
-func idOf(kind string, words ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
-	return kind + "-" + hex.EncodeToString(sum[:16])
-}
-
-// memoryOf makes the memory of a part.
-func memoryOf(p part, id, title, category, content string, salience float64) *memory.Memory {
-	data, err := json.Marshal(map[string]part{"graph": p})
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	return &memory.Memory{
-		ID: id, Title: title, Category: category, Content: content, Salience: salience, Confidence: 1, Source: Source,
-		Status: memory.Active, StructuredData: data,
-	}
-}
-
-// entityMemory returns the memory that represents an entity.
-func entityMemory(e *Entity) *memory.Memory {
-	content := e.Name
-	if e.Type != "" {
-		content += " (" + e.Type + ")"
-	}
-	return memoryOf(part{Kind: kindEntity, Name: e.Name, Type: e.Type}, idOf(kindEntity, e.Name), e.Name,
-		memory.General, content, entitySalience)
-}
-
-// observationMemory returns the memory that represents an observation.
-func observationMemory(entity, text string) *memory.Memory {
-	p := part{Kind: kindObservation, Entity: entity, Plain: strings.Contains(text, entity)}
-	content := text
-	if !p.Plain {
-		content = entity + ": " + text
-	}
-	return memoryOf(p, idOf(kindObservation, entity, text), entity, memory.Facts, content, memory.DefaultSalience)
-}
-
-// relationMemory returns the memory that represents a relation.
-func relationMemory(r Relation) *memory.Memory {
-	p := part{Kind: kindRelation, From: r.From, To: r.To, Type: r.Type}
-	return memoryOf(p, idOf(kindRelation, r.From, r.Type, r.To), "", memory.Facts, r.From+" "+r.Type+" "+r.To,
-		memory.DefaultSalience)
-}
-
 // present returns the part that m stands for as it is now, nil when it is not there. A memory that was rewritten by
 // hand is no longer the one.
 func present(tx *store.Tx, m *memory.Memory) *memory.Memory {
@@ -158,12 +74,12 @@ func present(tx *store.Tx, m *memory.Memory) *memory.Memory {
 		if !ok || p.Kind != want.Kind {
 			return false
 		}
-		if p.Kind == kindObservation {
+		if p.Kind == graphform.KindObservation {
 			return p.Entity == want.Entity &&
-				memory.Normalize(p.observation(have)) == memory.Normalize(want.observation(m))
+				memory.Normalize(p.Text(have)) == memory.Normalize(want.Text(m))
 		}
 		return p.Name == want.Name && p.From == want.From && p.To == want.To &&
-			(p.Kind == kindEntity || p.Type == want.Type)
+			(p.Kind == graphform.KindEntity || p.Type == want.Type)
 	}
 	if have := tx.Memory(m.ID); same(have) {
 		return have

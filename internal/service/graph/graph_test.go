@@ -210,10 +210,6 @@ func TestRefused(t *testing.T) {
 				[]graph.Observations{{"Acme", []string{"new"}}, {"nobody", []string{"x"}}})
 			return err
 		}, memory.ErrNotFound},
-		{"relation to nobody", func(ctx context.Context) error {
-			_, _, err := w.CreateRelations(ctx, store.Meta{}, []graph.Relation{{"Alice", "nobody", "knows"}})
-			return err
-		}, memory.ErrNotFound},
 		{"no name", func(ctx context.Context) error {
 			_, _, err := w.CreateEntities(ctx, store.Meta{}, []graph.Entity{{Type: "person"}})
 			return err
@@ -236,6 +232,23 @@ func TestRefused(t *testing.T) {
 				t.Errorf("graph (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDangling keeps a relation whose end does not exist, beside one whose ends do; the whole graph shows both.
+func TestDangling(t *testing.T) {
+	w := newWorld(t)
+	w.must(t)
+	_, created, err := w.CreateRelations(t.Context(), store.Meta{},
+		[]graph.Relation{{"Acme", "Alice", "pays"}, {"Alice", "nobody", "knows"}})
+	if err != nil || len(created) != 2 {
+		t.Fatalf("created %v, %v", created, err)
+	}
+	if diff := cmp.Diff(whole+"\nAcme → pays → Alice\nAlice → knows → nobody", w.say(t, graph.Query{})); diff != "" {
+		t.Errorf("graph (-want +got):\n%s", diff)
+	}
+	if _, _, err := w.Read(graph.Query{Names: []string{"nobody"}}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 )
 
 // Query selects a part of a graph. The zero value selects all.
@@ -17,7 +18,7 @@ type Query struct {
 }
 
 // Read returns the entities that q selects and the relations that begin or end at one of them, in the order they were
-// made, as of one moment. Observations and relations of entities that do not exist are left out. Error:
+// made, as of one moment. Observations of entities that do not exist are left out. Error:
 // *memory.InvalidError.
 func (s *Service) Read(q Query) ([]Entity, []Relation, error) {
 	var check memory.Check
@@ -41,7 +42,9 @@ func (s *Service) Read(q Query) ([]Entity, []Relation, error) {
 			e.contains(strings.ToLower(q.Contains))
 		return !selected[e.Name]
 	})
-	relations = slices.DeleteFunc(relations, func(r Relation) bool { return !selected[r.From] && !selected[r.To] })
+	if whole := len(q.Names) == 0 && q.Contains == ""; !whole { // which has relations of entities that do not exist, too
+		relations = slices.DeleteFunc(relations, func(r Relation) bool { return !selected[r.From] && !selected[r.To] })
+	}
 	return entities, relations, nil
 }
 
@@ -59,33 +62,26 @@ func (s *Service) all(space string) (entities []Entity, relations []Relation) {
 		return cmp.Compare(a.CreatedAt.UnixMicro(), b.CreatedAt.UnixMicro())
 	})
 	at := map[string]int{}
-	var rest []Relation
 	var observed []Observations
 	for _, m := range memories {
 		p, ok := partOf(m, now)
 		switch {
 		case !ok:
-		case p.Kind == kindEntity:
+		case p.Kind == graphform.KindEntity:
 			if _, twice := at[p.Name]; !twice {
 				at[p.Name] = len(entities)
 				entities = append(entities, Entity{Name: p.Name, Type: p.Type})
 			}
-		case p.Kind == kindObservation:
-			observed = append(observed, Observations{Entity: p.Entity, Contents: []string{p.observation(m)}})
-		case p.Kind == kindRelation:
-			rest = append(rest, Relation{From: p.From, To: p.To, Type: p.Type})
+		case p.Kind == graphform.KindObservation:
+			observed = append(observed, Observations{Entity: p.Entity, Contents: []string{p.Text(m)}})
+		case p.Kind == graphform.KindRelation:
+			relations = append(relations, Relation{From: p.From, To: p.To, Type: p.Type})
 		}
 	}
 	// After all entities, since an observation may have been made before its entity was restored.
 	for _, o := range observed {
 		if i, ok := at[o.Entity]; ok {
 			entities[i].Observations = append(entities[i].Observations, o.Contents...)
-		}
-	}
-	for _, r := range rest {
-		_, from := at[r.From]
-		if _, to := at[r.To]; from && to {
-			relations = append(relations, r)
 		}
 	}
 	return entities, relations

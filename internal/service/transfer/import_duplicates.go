@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -45,7 +46,7 @@ func (d *decision) findNearDuplicates(batch []*item) {
 		return
 	}
 	for _, it := range batch {
-		if it.kind != Memory || !it.memory.IsActive() {
+		if it.kind != Memory || !it.memory.IsActive() || isPart(it.memory) {
 			continue
 		}
 		if _, err := view.Get(it.id); err == nil {
@@ -81,7 +82,7 @@ func (d *decision) externalMemory(tx *store.Tx, it *item) verdict {
 	if tx.IsForgotten(m.Content) {
 		return verdict{reason: ReasonForgotten, detail: "its text was forgotten here"}
 	}
-	if m.IsActive() {
+	if m.IsActive() && !isPart(m) {
 		if id := d.textOwner(text); id != "" {
 			return verdict{reason: merged, detail: ReasonExactDuplicate, into: id}
 		}
@@ -96,6 +97,13 @@ func (d *decision) externalMemory(tx *store.Tx, it *item) verdict {
 	}
 	d.recordSeen(it, m.ID, "")
 	return verdict{reason: added}
+}
+
+// isPart reports whether a memory is part of a knowledge graph. It is not merged into one that says the same: the graph
+// would lose it.
+func isPart(m *memory.Memory) bool {
+	_, ok := graphform.Of(m)
+	return ok
 }
 
 // textOwner returns the memory of this import that had a text first.
