@@ -266,9 +266,9 @@ func (r *planner) addFailures() {
 // logFailure adds a tool_failure entry with the failure's signature, kind and count.
 func (r *planner) logFailure(f *failure) {
 	tc, at := f.message.Tool, r.day(f.message)
-	content := fmt.Sprintf("%s failed: %s", tc.Name, cmp.Or(errorDetail(tc), f.class))
+	content := fmt.Sprintf("%s failed: %s", tc.Name, cmp.Or(inQuotes(quotedError(tc)), f.class))
 	if r.chinese {
-		content = fmt.Sprintf("%s 失败：%s", tc.Name, cmp.Or(errorDetail(tc), f.class))
+		content = fmt.Sprintf("%s 失败：%s", tc.Name, cmp.Or(inQuotes(quotedError(tc)), f.class))
 	}
 	if args := lastingArguments(tc); args != "" {
 		content += " [" + args + "]"

@@ -51,8 +51,8 @@ func TestFailuresOfAKind(t *testing.T) {
 			". The page is rendered by scripts; use a browser or another source"
 	}
 	noFile := func(name string) string {
-		return "ADD TOOL_FAILED: The tool read_file failed (not_found) for: /a/" + name + ".txt; error: no such file or " +
-			"directory. The target does not exist; check the name or path first"
+		return "ADD TOOL_FAILED: The tool read_file failed (not_found) for: /a/" + name + ".txt; error: \"no such file or " +
+			"directory\". The target does not exist; check the name or path first"
 	}
 	kind := map[string]int64{"fetch(https://a.example/*)*dynamic_content": 1}
 	for _, tt := range []struct {
@@ -75,12 +75,12 @@ func TestFailuresOfAKind(t *testing.T) {
 		{"two ends of one site", calls("go", fetch("one"),
 			call("fetch_url", `{"url":"https://a.example/two"}`, "", "HTTP 404")), nil,
 			[]string{once("one"), "ADD TOOL_FAILED: The tool fetch_url failed (not_found) for: https://a.example/two; " +
-				"error: HTTP 404. The target does not exist; check the name or path first"}, 1},
+				"error: \"HTTP 404\". The target does not exist; check the name or path first"}, 1},
 		{"two files that do not exist", calls("go", missing("/a/one.txt"), missing("/a/two.txt")), nil,
 			[]string{noFile("one"), noFile("two")}, 1},
 		{"in chinese", calls("请安装这两个包", npm("left"), npm("right")), nil,
-			[]string{"ADD TOOL_FAILS_IN_GENERAL: 工具 terminal 多次失败（auth）：npm install left，错误：npm ERR! 401 " +
-				"Unauthorized。需要有效凭据，请先向用户确认权限。npm install * 都会这样失败"}, 2},
+			[]string{"ADD TOOL_FAILS_IN_GENERAL: 工具 terminal 多次失败（auth）：npm install left，错误：\"npm ERR! 401 " +
+				"Unauthorized\"。需要有效凭据，请先向用户确认权限。npm install * 都会这样失败"}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := reflector.Reflect(reflector.Input{Session: "s1", Messages: tt.messages, Failures: tt.earlier})

@@ -439,7 +439,7 @@ func ruleText(f *failure, seen int64, chinese bool) string {
 	if seen < 2 {
 		en, zh = failedOnce, failedOnceZh
 	}
-	detail := errorDetail(tc)
+	detail := inQuotes(quotedError(tc))
 	if f.remedy != nil {
 		hint = [2]string{"what worked: " + workedInstead(f), "可行的做法：" + workedInstead(f)}
 	}

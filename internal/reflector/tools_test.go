@@ -104,13 +104,13 @@ func TestFailuresBecomeRules(t *testing.T) {
 		{"retried unchanged", calls("go", call("terminal", `{"cmd":"x"}`, "", "not found"),
 			call("terminal", `{"cmd":"x"}`, "ok", "")), nil, nil, 1},
 		{"another thing worked", calls("go", typo, call("terminal", `{"cmd":"git status"}`, "ok", "")), nil,
-			[]string{"The tool terminal failed (command_not_found) for: pyton run.py --fast; error: pyton: command not " +
-				"found. The command is not installed here; use another one"}, 1},
+			[]string{"The tool terminal failed (command_not_found) for: pyton run.py --fast; error: \"pyton: command not " +
+				"found\". The command is not installed here; use another one"}, 1},
 		{"no ids, paths and times", calls("go", call("exec_command", `{"cmd":"make -C /tmp/x-1f9a"}`, "",
 			"Chunk ID: c5668e\nProcess exited with code 2\nOutput:\n10:20:30 cannot open /tmp/x-1f9a/a.txt: denied "+
 				"(request id 8f3a12)")), nil,
-			[]string{"The tool exec_command failed (exit_2) for: make -C …; error: … cannot open …/a.txt: denied " +
-				"(request id …)"}, 1},
+			[]string{"The tool exec_command failed (exit_2) for: make -C …; error: \"… cannot open …/a.txt: " +
+				"denied (request id …)\""}, 1},
 		{"failing tests are work", calls("go", tests, tests, tests), nil, nil, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestSessionSummaryAndLog(t *testing.T) {
 	}
 	first := p.Entries[0].Entry
 	if first.Type != memory.EntryToolFailure || first.Tool != "terminal" || first.Error != "error" ||
-		first.Content != "terminal failed: boom [x]" ||
+		first.Content != `terminal failed: "boom" [x]` ||
 		!cmp.Equal(first.Extra["signature"], json.RawMessage(`"shell(command=x)!error"`)) {
 		t.Errorf("got %+v", first)
 	}

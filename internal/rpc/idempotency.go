@@ -2,11 +2,17 @@ package rpc
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -24,6 +30,22 @@ type keyedCalls struct {
 // newKeyedCalls returns a keyedCalls whose receipts are kept by st.
 func newKeyedCalls(st *store.Store) *keyedCalls {
 	return &keyedCalls{store: st, running: map[string]chan struct{}{}}
+}
+
+// concealKey replaces an idempotency key that looks like a secret by its hash: keys are journaled with the receipts. A
+// repeat of the request has the same hash.
+func concealKey(req any) {
+	m, ok := req.(proto.Message)
+	if !ok {
+		return
+	}
+	keyed, ok := req.(keyedRequest)
+	if !ok || len(redact.Secrets(keyed.GetIdempotencyKey())) == 0 {
+		return
+	}
+	field := m.ProtoReflect().Descriptor().Fields().ByName("idempotency_key")
+	sum := sha256.Sum256([]byte(keyed.GetIdempotencyKey()))
+	m.ProtoReflect().Set(field, protoreflect.ValueOfString("sha256-"+hex.EncodeToString(sum[:16])))
 }
 
 // errNotRecorded leaves the transaction that looks for a receipt.

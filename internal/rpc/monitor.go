@@ -67,6 +67,7 @@ func (m *Monitor) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	r.received = size(req)
 	var res any
 	err := checkSize(r.received)
+	concealKey(req)
 	if err == nil {
 		err = m.guard(r, func() (err error) { res, err = next(ctx, req); return err })
 	}

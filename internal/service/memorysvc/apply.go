@@ -121,7 +121,7 @@ func (st *Step) change(tx *store.Tx, m *memory.Memory) (journal.Outcome, error) 
 	c := m.Clone()
 	st.Patch.apply(c)
 	o := journal.Outcome{ID: m.ID, Status: journal.Applied}
-	if redactMemory(c) {
+	if redactChange(c, m) {
 		o.Reason = ReasonRedacted
 	}
 	tidy(c)

@@ -33,9 +33,9 @@ func (s *Service) Update(ctx context.Context, meta store.Meta, id string, expect
 	var check memory.Check
 	redacted := false
 	return s.changeOne(ctx, meta, &check, id, expected, func(tx *store.Tx, m *memory.Memory) (string, error) {
-		before := m.Content
+		before, was := m.Content, m.Clone()
 		patch.apply(m)
-		if redacted = redactMemory(m); redacted && m.Content == "" {
+		if redacted = redactChange(m, was); redacted && m.Content == "" {
 			check.Add("patch.content", "NOTHING_LEFT", "holds nothing but what must not be stored")
 			return "", check.Err()
 		}

@@ -32,6 +32,28 @@ func redactMemory(m *memory.Memory) bool {
 	return found || changed
 }
 
+// redactChange redacts what a change of before made of m: a text that was there stays as it is, because what a person
+// wrote into a published file is theirs. It reports whether anything changed.
+func redactChange(m, before *memory.Memory) (found bool) {
+	kept := map[string]bool{}
+	for s := range before.Texts() {
+		kept[*s] = true
+	}
+	for s := range m.Texts() {
+		if kept[*s] {
+			continue
+		}
+		text, changed := redactText(*s)
+		*s, found = text, found || changed
+	}
+	if bytes.Equal(m.StructuredData, before.StructuredData) {
+		return found
+	}
+	raw, changed := redactJSON(m.StructuredData)
+	m.StructuredData = raw
+	return found || changed
+}
+
 // redactJSON redacts the strings inside a JSON value. Invalid JSON is returned unchanged and rejected by validation.
 func redactJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	if len(raw) == 0 {

@@ -61,6 +61,11 @@ func displayText(m *memory.Memory) string {
 	return m.Title + ": " + m.Content
 }
 
+// isFromTool reports whether a reflection made m of a failure that it saw, so that it holds what a tool said.
+func isFromTool(m *memory.Memory) bool {
+	return m.Source == memory.SourceReflection && m.Context != nil && m.Context.Signature != "" && m.Context.ErrorType != ""
+}
+
 // line formats one memory of a block.
 func (it *Item) line(w phrases, spaces bool) string {
 	var b strings.Builder
@@ -75,6 +80,9 @@ func (it *Item) line(w phrases, spaces bool) string {
 	b.WriteString("] " + it.Text + " (" + it.Age)
 	if it.Caveat != "" {
 		b.WriteString(w.stale)
+	}
+	if isFromTool(it.Memory) {
+		b.WriteString(w.fromTool)
 	}
 	b.WriteString(")\n")
 	return b.String()

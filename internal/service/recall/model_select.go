@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/llm"
-	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/search"
 )
 
@@ -193,7 +192,7 @@ func (x *selector) buildRequest(one *selection, listed []candidate, check func(j
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	put := func(l line, limit int) {
-		l.Text, _ = redact.Text(sanitize(l.Text))
+		l.Text = sanitize(l.Text)
 		l.Text, _ = truncate(l.Text, limit)
 		_ = e.Encode(l) // cannot fail: a buffer, strings and numbers
 	}

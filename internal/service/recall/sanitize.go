@@ -4,13 +4,17 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // sanitize makes a text safe inside a fence: it removes invisible characters and those that change the direction of
-// writing, escapes the beginnings of tags and code fences, and drops empty lines.
+// writing, escapes the beginnings of tags and code fences, and drops empty lines. What looks like a secret is replaced:
+// a hand edit is stored as it is, and no model is shown it.
 func sanitize(s string) string {
+	s, _ = redact.Text(removeInvisible(s))
 	var lines []string
-	for line := range strings.SplitSeq(removeInvisible(s), "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		if line = strings.TrimRight(line, " \t"); strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}

@@ -306,7 +306,7 @@ func (c *capture) header(before *memory.Session, fresh []redactedMessage, now ti
 		next.Host = c.host
 	}
 	if c.cwd != "" {
-		next.Cwd = c.cwd
+		next.Cwd, _ = redact.Text(c.cwd) // a directory can be named after a token, or a URL stand in its place
 	}
 	if n := int64(len(fresh)); n > 0 {
 		next.Messages += n

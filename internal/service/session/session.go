@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -236,7 +237,7 @@ func (r *StartRequest) apply(tx *store.Tx, told *string) (Started, error) {
 		next.Host = r.Host
 	}
 	if r.Cwd != "" {
-		next.Cwd = r.Cwd
+		next.Cwd, _ = redact.Text(r.Cwd)
 	}
 	if r.HostPID != 0 {
 		next.HostPID, next.HostStarted = r.HostPID, r.HostStarted

@@ -67,7 +67,8 @@ func (r *WorkingUpdate) validate() error {
 
 // encodeNote encodes an update as a redacted workingNote.
 func (r *WorkingUpdate) encodeNote(dir string) (string, error) {
-	n := workingNote{Dir: r.Dir, Compacted: r.Compacted}
+	n := workingNote{Compacted: r.Compacted}
+	n.Dir, _ = redact.Text(r.Dir)
 	if r.Summary != nil {
 		text, _ := redact.Text(*r.Summary)
 		n.Summary = &text
@@ -111,7 +112,7 @@ func (s *Service) UpdateWorking(ctx context.Context, req WorkingUpdate) (*memory
 		}
 		next := *known
 		if next.LastAt = tx.Now(); req.Dir != "" {
-			next.Cwd = req.Dir
+			next.Cwd, _ = redact.Text(req.Dir)
 		}
 		// Notes are numbered apart from messages: a host repeats messages by number and knows nothing of notes.
 		next.Notes++
