@@ -284,8 +284,29 @@ func TestReviewIsKept(t *testing.T) {
 	b.reflect("s1")
 	_, entries, err := b.store.Space("p").Log("2026-02-21")
 	if err != nil || len(entries) != 3 || entries[2].Type != memory.EntryReview ||
-		!strings.HasPrefix(entries[2].Content, "[REVIEW_LOST_NUMBER m1] We use a database and my key is [redacted:") {
+		!strings.HasPrefix(entries[2].Content, "[REVIEW_NEW_VALUE m1] We use a database and my key is [redacted:") {
 		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+// TestBadItemIsLostAlone: an item of another form than the schema's, or with control characters, costs the others
+// nothing.
+func TestBadItemIsLostAlone(t *testing.T) {
+	b := open(t, t.TempDir())
+	b.say("s1", user("The API port is 8443. The cat is called Miso.")...)
+	b.model(says(reply(
+		item("ADD", 0, "The API port is 8443"),
+		`{"action":"ADD","target":"none","content":7}`,
+		`"ADD the API"`,
+		item("DROP", 0, "The API is gone"),
+		item("ADD", 0, "The cat is\u202e called \x1b[2JMiso\x00"))))
+	res, err := b.Reflect(t.Context(), "p", "s1", reflector.Options{})
+	if err != nil || res.DecidedBy != reflector.ByModel || len(res.Outcomes) != 5 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	want := []string{"The API port is 8443", "The cat is called [2JMiso"}
+	if diff := cmp.Diff(want, b.contents()); diff != "" {
+		t.Error(diff)
 	}
 }
 

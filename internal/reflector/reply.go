@@ -43,22 +43,49 @@ type lesson struct {
 	Why      string  `json:"why"`
 }
 
-// decode checks the form of a reply. Invalid items pass: the guards reject them and keep the others.
+// decode checks the form of a reply. An item or rule of another form becomes one that the guards refuse, so that the
+// others are kept; only if all are, the reply is an error and the model is asked to repair it.
 func (r *reply) decode(raw json.RawMessage) error {
-	var v reply
+	var v struct {
+		Summary string            `json:"summary"`
+		History string            `json:"history"`
+		Items   []json.RawMessage `json:"items"`
+		Rules   []json.RawMessage `json:"rules"`
+	}
 	if err := llm.Into(&v)(raw); err != nil {
 		return err
 	}
-	switch {
-	case strings.TrimSpace(v.Summary) == "":
+	if strings.TrimSpace(v.Summary) == "" {
 		return errors.New("summary: must not be empty")
-	case len(v.Items) > maxReplyItems:
-		return fmt.Errorf("items: has %d, at most %d are allowed", len(v.Items), maxReplyItems)
-	case len(v.Rules) > maxReplyItems:
-		return fmt.Errorf("rules: has %d, at most %d are allowed", len(v.Rules), maxReplyItems)
 	}
-	*r = v
+	items, errItems := eachOf[proposal]("items", v.Items)
+	rules, errRules := eachOf[lesson]("rules", v.Rules)
+	if err := errors.Join(errItems, errRules); err != nil {
+		return err
+	}
+	*r = reply{v.Summary, v.History, items, rules}
 	return nil
+}
+
+// eachOf decodes the members of a list; one of another form is a zero value. Errors: that of the first member if none has
+// the form; too many members.
+func eachOf[T any](name string, list []json.RawMessage) ([]T, error) {
+	if len(list) > maxReplyItems {
+		return nil, fmt.Errorf("%s: has %d, at most %d are allowed", name, len(list), maxReplyItems)
+	}
+	out, bad := make([]T, len(list)), 0
+	var first error
+	for i, raw := range list {
+		if err := llm.Into(&out[i])(raw); err != nil {
+			if bad++; first == nil {
+				first = fmt.Errorf("%s[%d]: %w", name, i, err)
+			}
+		}
+	}
+	if bad > 0 && bad == len(list) {
+		return nil, first
+	}
+	return out, nil
 }
 
 // applyReply adds a reply to the plan. decide compares an ADD with the memories that the model was shown.
@@ -100,7 +127,7 @@ func (r *planner) withAbsoluteDates(text string, recurring bool) string {
 
 // addProposal turns a proposal into an item of the plan.
 func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(guard.Item) guard.Item) {
-	item := guard.Item{Action: guard.Action(p.Action), Reason: guard.ReasonModel, Model: true,
+	item := guard.Item{Action: guard.Action(p.Action), Reason: guard.ReasonModel, Model: true, Said: r.said(),
 		Memory: r.candidate(p.Category, p.Title, p.Content, p.Salience, p.Why)}
 	var target *memory.Memory
 	if p.Target > 0 && p.Target <= len(shown) {
@@ -127,6 +154,17 @@ func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(gu
 		item.Action = "REFUSED" // a reflection retires nothing, so the guards reject it as UNKNOWN_ACTION
 	}
 	r.plan.Items = append(r.plan.Items, item)
+}
+
+// said is what the user said in this session: the only words that can give a known memory a new value.
+func (r *planner) said() string {
+	var b strings.Builder
+	for _, m := range r.in.Messages {
+		if m.Role == "user" && m.Tool == nil {
+			b.WriteString(m.Content + "\n")
+		}
+	}
+	return b.String()
 }
 
 // candidate makes a memory of a model's description.

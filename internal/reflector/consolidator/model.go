@@ -225,7 +225,7 @@ func mostlyChinese(s string) bool {
 func itemFromReply(candidate guard.Item, r reply, shown []shownMemory) (guard.Item, string) {
 	item := candidate
 	item.Target, item.TargetRevision, item.Replaces = "", 0, nil
-	item.Reason, item.Model = guard.ReasonModel, true
+	item.Reason, item.Model, item.Said = guard.ReasonModel, true, candidate.Memory.Content
 	if why, ok := choiceReasons[r.Action]; ok {
 		item.Reason = why
 	}

@@ -209,15 +209,19 @@ func (b *guardRun) update(item Item, target *memory.Memory) verdict {
 	return verdict{item: item, after: after}
 }
 
-// checkLoss returns the review reason of an UPDATE that would lose a part of target, "" if nothing is lost.
+// checkLoss returns the reason why an UPDATE that would lose a part of target is rejected or left to a person, "" if
+// nothing is lost.
 func (b *guardRun) checkLoss(item *Item, target *memory.Memory) string {
-	if b.byPerson {
+	switch {
+	case b.byPerson:
 		return ""
+	case !item.Model:
+		return lossReason(target.Content, item.Memory.Content, item.Replaces)
+	case isCut(target.Content, item.Memory.Content):
+		return ReasonCut
 	}
-	if item.Model {
-		item.Replaces, _ = ReplacedTokens(target.Content, item.Memory.Content)
-	}
-	if reason := lossReason(target.Content, item.Memory.Content, item.Replaces); reason != "" || !item.Model {
+	item.Replaces = nil
+	if reason := changeReason(target.Content, item.Memory.Content, item.Said); reason != "" {
 		return reason
 	}
 	return modelReviewReason(*item, target)
@@ -227,7 +231,10 @@ func (b *guardRun) checkLoss(item *Item, target *memory.Memory) string {
 // values and a model's repetitive texts; else "".
 func (b *guardRun) cleanContent(item *Item) string {
 	m := &item.Memory
-	m.Content = strings.TrimSpace(m.Content)
+	m.Content, m.Title = strings.TrimSpace(visible(m.Content)), strings.TrimSpace(visible(m.Title))
+	for i := range m.Tags {
+		m.Tags[i] = strings.TrimSpace(visible(m.Tags[i]))
+	}
 	if len(m.Content) > memory.MaxContent && utf8.RuneCountInString(m.Content) > memory.MaxContent {
 		return "TOO_LONG"
 	}
@@ -347,6 +354,7 @@ func unchanged(before, after *memory.Memory) bool {
 func cleanEntries(entries []DatedEntry) (out []DatedEntry) {
 	for _, d := range entries {
 		e := d.Entry
+		e.Content, e.Error = visible(e.Content), visible(e.Error)
 		e.Content, _ = redact.Text(e.Content)
 		e.Content = clip(strings.TrimSpace(e.Content), memory.MaxContent)
 		e.Error, _ = redact.Text(e.Error)
@@ -360,6 +368,24 @@ func cleanEntries(entries []DatedEntry) (out []DatedEntry) {
 		}
 	}
 	return out
+}
+
+// visible drops control characters, those that turn the direction of writing, and invisible tags: a text from elsewhere
+// must not hide a part of itself from who reads it. Line feeds and tabs stay; other line ends become line feeds.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+			return '\n'
+		case unicode.Is(unicode.Cc, r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069',
+			r == '\u200b', r == '\u200e', r == '\u200f', r == '\u2060', r == '\ufeff', r == '\u061c',
+			r >= 0xE0000 && r <= 0xE007F:
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"))
 }
 
 // clip cuts s to limit characters and makes it valid UTF-8.

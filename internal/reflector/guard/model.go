@@ -9,6 +9,12 @@ import (
 
 // Additional reasons for items of a language model.
 const (
+	// the text ends in the middle of a word or clause
+	ReasonCut = "CUT"
+	// a unit or a word such as "only" is lost
+	ReasonLostUnit = "REVIEW_LOST_UNIT"
+	// a value or the polarity changed to what the user did not say
+	ReasonNewValue = "REVIEW_NEW_VALUE"
 	// the plan would retire more than maxModelRetired memories
 	ReasonManyRetired = "TOO_MANY_RETIRED"
 	// the item would retire a memory that the user or the user's agent saved
@@ -24,17 +30,6 @@ const ReasonModel = "MODEL"
 // maxModelRetired limits how many memories a model's plan may retire, so that a model cannot empty a space in one
 // operation.
 const maxModelRetired = 1
-
-// ReplacedTokens returns the protected tokens of old that now replaces, if the rules recognise both as values of one
-// slot; see Item.Replaces. ok is false if they do not.
-func ReplacedTokens(old, now string) (replaces []string, ok bool) {
-	item, ok := reviseTarget(Item{Memory: memory.Memory{Content: now}}, Claims{}.of(now),
-		&memory.Memory{Content: old}, Claims{}.of(old))
-	if !ok || item.Action != Update {
-		return nil, false
-	}
-	return item.Replaces, true
-}
 
 // Covers reports whether text has all protected tokens of part.
 func Covers(text, part string) bool { return lossReason(part, text, nil) == "" }
@@ -59,9 +54,6 @@ func modelReviewReason(item Item, target *memory.Memory) string {
 			return ReasonUsersOwn
 		}
 	case Update:
-		if _, same := ReplacedTokens(target.Content, item.Memory.Content); same {
-			return ""
-		}
 		if kept, all := keptWords(target.Content, item.Memory.Content); 2*kept < all {
 			return ReasonLostText
 		}

@@ -31,7 +31,7 @@ var (
 	negative = lazyregexp.New(`(?i)\b(?:not|never|no|cannot|cant|dont|doesnt|without|none|nor|neither|avoids?)\b` +
 		`|n['’]t\b`)
 	// Chinese compounds in which a negation character does not negate.
-	notNegative = strings.NewReplacer("特别", "", "分别", "", "区别", "", "级别", "", "类别", "", "性别", "", "别名", "", "别的", "",
+	notNegative = strings.NewReplacer("不过敏", "不敏", "特别", "", "分别", "", "区别", "", "级别", "", "类别", "", "性别", "", "别名", "", "别的", "",
 		"别人", "", "个别", "", "别墅", "", "识别", "",
 		"无论", "", "不仅", "", "不但", "", "不过", "", "不错", "", "差不多", "", "对不起", "", "不断", "", "不管", "", "没错", "", "未来", "",
 		"沉没", "", "告别", "", "无线", "")
@@ -148,10 +148,16 @@ func properNames(s string) (names []string) {
 	return names
 }
 
+// abbreviation ends with a title before a name.
+var abbreviation = lazyregexp.New(`(?i)\b(?:dr|mr|mrs|ms|prof|st|no|mt)\.$`)
+
 // startsSentence reports whether a word after the text before starts a sentence.
 func startsSentence(before string) bool {
 	before = strings.TrimRight(before, " \t\"'“‘(*-")
-	return before == "" || strings.ContainsRune(".!?。！？\n:：;；", []rune(before)[len([]rune(before))-1])
+	if abbreviation.MatchString(before) {
+		return false
+	}
+	return before == "" || strings.ContainsRune(".!?。！？\n:：", []rune(before)[len([]rune(before))-1])
 }
 
 // negationToken stands for a negation in Item.Replaces.

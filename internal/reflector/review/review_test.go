@@ -107,10 +107,10 @@ func TestQueue(t *testing.T) {
 			return q.change("Alice deploys on Fridays")
 		},
 			guard.Proposal{Reason: "REVIEW_LOST_NUMBER", Action: guard.Update, By: guard.ByRules}},
-		{"a model loses a name", func(q *queue) guard.Item {
+		{"a model invents a name", func(q *queue) guard.Item {
 			return byModel(q.change("Somebody deploys to port 8080 on Fridays"))
 		},
-			guard.Proposal{Reason: "REVIEW_LOST_NAME", Action: guard.Update, By: guard.ByModel}},
+			guard.Proposal{Reason: "REVIEW_NEW_VALUE", Action: guard.Update, By: guard.ByModel}},
 		{"a model retires what the user saved", func(q *queue) guard.Item {
 			return guard.Item{Action: guard.Delete, Model: true, Target: "m1", TargetRevision: q.memory().Revision}
 		}, guard.Proposal{Reason: "REVIEW_USERS_OWN", Action: guard.Delete, By: guard.ByModel}},
@@ -293,7 +293,7 @@ func FuzzProposalOf(f *testing.F) {
 func TestStaysTheUsers(t *testing.T) {
 	q := open(t)
 	item := q.change("Alice deploys to port 8080 on Fridays and on Sundays")
-	item.Model, item.Memory.Source = true, memory.SourceReflection
+	item.Model, item.Memory.Source, item.Said = true, memory.SourceReflection, item.Memory.Content
 	if o := q.propose(item)[0]; o.Status != journal.Applied || q.memory().Source != memory.SourceUser {
 		t.Errorf("%+v, and the memory came by %q", o, q.memory().Source)
 	}

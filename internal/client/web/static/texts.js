@@ -184,6 +184,8 @@ const texts = {
   REVIEW_LOST_NAME: ['It would lose a name', '会丢失名称'],
   REVIEW_LOST_NEGATION: ['It would lose a negation', '会丢失否定'],
   REVIEW_LOST_TEXT: ['It would lose most of the text', '会丢失大部分文字'],
+  REVIEW_LOST_UNIT: ['It would lose a unit or a limit', '会丢失单位或限定'],
+  REVIEW_NEW_VALUE: ['It has a value that nobody said', '含有没人说过的值'],
   REVIEW_USERS_OWN: ['It would retire a memory that you or your agent saved', '会停用你或代理保存的记忆'],
   REVIEW_REPLACEMENT: ['A newer memory may replace it', '较新的记忆可能取代它'],
   decider_rules: ['rules', '规则'],
