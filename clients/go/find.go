@@ -36,7 +36,7 @@ func newFinder(opts Options) *finder {
 // that is an error with code Unavailable.
 func (f *finder) find(ctx context.Context) (string, error) {
 	if f.socket != "" {
-		return f.socket, nil
+		return socketPath(f.socket)
 	}
 	args := []string{"daemon", "socket", "--json"}
 	if !f.start {
@@ -60,6 +60,19 @@ func (f *finder) find(ctx context.Context) (string, error) {
 		)
 	}
 	return answer.Socket, nil
+}
+
+// socketPath returns the path of a socket that is given as a path, or with unix: or unix:// before it. An abstract
+// socket has no owner that could be checked, so the daemon never listens on one.
+func socketPath(address string) (string, error) {
+	if strings.HasPrefix(address, "@") || strings.HasPrefix(address, "\x00") ||
+		strings.HasPrefix(address, "unix-abstract:") || strings.HasPrefix(address, "unix:@") {
+		return "", fmt.Errorf("socket %q: abstract sockets are not supported; use the path of the daemon's socket", address)
+	}
+	if path, ok := strings.CutPrefix(address, "unix://"); ok {
+		return path, nil
+	}
+	return strings.TrimPrefix(address, "unix:"), nil
 }
 
 // restart starts the daemon if the options allow it. An error is ignored: the next attempt of the call reports it.

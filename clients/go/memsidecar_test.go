@@ -190,6 +190,38 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// TestSocketSpellings: what gRPC and systemd write as an address is understood, and an abstract socket is refused.
+func TestSocketSpellings(t *testing.T) {
+	home(t)
+	c, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := c.Admin.Info(t.Context(), &pb.AdminServiceInfoRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{"", "unix:", "unix://"} {
+		again, err := memsidecar.Connect(t.Context(), memsidecar.Options{Socket: prefix + info.GetSocketPath()})
+		if err != nil {
+			t.Errorf("%q: %v", prefix, err)
+			continue
+		}
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, address := range []string{"@s", "\x00s", "unix-abstract:s", "unix:@s"} {
+		_, err := memsidecar.Connect(t.Context(), memsidecar.Options{Socket: address})
+		if err == nil || !strings.Contains(err.Error(), "abstract sockets are not supported") {
+			t.Errorf("%q: error is %v", address, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNoProgram(t *testing.T) {
 	home(t)
 	t.Setenv("MEMSIDECAR_PROGRAM", "/nowhere/memsidecar")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/client/web"
 	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
 // Setting is one setting as it is in effect.
@@ -38,7 +39,7 @@ type setting struct {
 func settings() []setting {
 	return append([]setting{
 		{"data", setPath(func(c *Config) *string { return &c.Data }), func(c Config) string { return c.Data }},
-		{"socket", setPath(func(c *Config) *string { return &c.Socket }), func(c Config) string { return c.Socket }},
+		{"socket", setSocket, func(c Config) string { return c.Socket }},
 		{"http_listen", func(c *Config, v string) error {
 			if err := web.CheckAddress(v); v != "" && err != nil {
 				return err
@@ -125,6 +126,15 @@ func setPath(field func(*Config) *string) func(*Config, string) error {
 		*field(c) = v
 		return nil
 	}
+}
+
+// setSocket sets the socket from a path or an address with unix: before it.
+func setSocket(c *Config, v string) error {
+	path, err := unixsock.PathOf(v)
+	if err != nil {
+		return errors.New("must be the path of a file; abstract sockets are not supported")
+	}
+	return setPath(func(c *Config) *string { return &c.Socket })(c, path)
 }
 
 // setDays returns a setter for a positive number of days.
@@ -327,8 +337,11 @@ func (c *Config) readFile(env func(string) string, file string) error {
 	return errors.Join(errs...)
 }
 
-// filePath resolves a relative path in a file against the directory of the file.
+// filePath resolves a relative path in a file against the directory of the file. An address of a socket is no path.
 func filePath(file, key, value string) string {
+	if key == "socket" && (strings.HasPrefix(value, "unix:") || strings.HasPrefix(value, "unix-abstract:") || strings.HasPrefix(value, "@")) {
+		return value
+	}
 	if (key == "data" || key == "socket" || key == "llm_api_key_file" || key == "embeddings_api_key_file") &&
 		value != "" && value[0] != '~' && !filepath.IsAbs(value) {
 		return filepath.Join(filepath.Dir(file), value)

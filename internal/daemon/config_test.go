@@ -115,6 +115,8 @@ func TestConfigPrecedence(t *testing.T) {
 		{"own name over published name", map[string]string{"MEMORY_ARCHIVE_DAYS": "12",
 			"MEMSIDECAR_MEMORY_ARCHIVE_DAYS": "13"}, nil,
 			[]string{"memory_archive_days=13 (environment MEMSIDECAR_MEMORY_ARCHIVE_DAYS)"}},
+		{"socket as an address", map[string]string{"MEMSIDECAR_SOCKET": "unix:///run/ms.sock"}, nil,
+			[]string{"socket=/run/ms.sock (environment MEMSIDECAR_SOCKET)"}},
 		{"flag over all", map[string]string{"MEMSIDECAR_DATA": "/env"}, map[string]string{"data": "/flag"},
 			[]string{"data=/flag (flag --data)"}},
 	}
@@ -251,6 +253,7 @@ func TestConfigErrors(t *testing.T) {
 		{"timezone", "timezone: Mars/Olympus\n", nil, []string{"Mars/Olympus"}},
 		{"level", "log_level: loud\n", nil, []string{"debug, info, warn or error"}},
 		{"socket too long", "socket: /" + strings.Repeat("x", 120) + "\n", nil, []string{"socket", "too long"}},
+		{"abstract socket", "socket: \"@memsidecar\"\n", nil, []string{"must be the path of a file"}},
 		{"tilde", "data: ~/mem\n", nil, []string{"~ is not expanded"}},
 	}
 	for _, tt := range tests {

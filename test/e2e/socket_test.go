@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memtest"
 )
 
 // exitLocked is the program's exit code when another daemon has the data directory or the socket.
@@ -36,7 +38,10 @@ func TestOneDaemonASocket(t *testing.T) {
 // TestTwoDaemonsAtOnce starts two daemons with one socket at the same moment: exactly one serves, the other exits with
 // exitLocked. A daemon that was killed leaves nothing that the next one has to wait for.
 func TestTwoDaemonsAtOnce(t *testing.T) {
-	for range 5 {
+	for round := range 50 {
+		if memtest.SkipSample(round, 10) {
+			continue
+		}
 		a := newPlace(t)
 		b := place{data: a.data + "2", socket: a.socket}
 		codes := make(chan int, 2)
@@ -85,32 +90,79 @@ func TestSocketRemoved(t *testing.T) {
 	}
 }
 
-// TestSocketTaken puts a file in the place of the socket: the daemon stops instead of serving nobody, and leaves the
-// file alone.
+// TestSocketTaken puts something else in the place of the socket: the daemon stops instead of serving nobody, and
+// leaves it alone.
 func TestSocketTaken(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"file":      func(path string) error { return os.WriteFile(path, []byte("precious"), 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"symbolic link of another user": func(path string) error {
+			if err := os.Symlink("/nowhere/their.sock", path); err != nil || os.Geteuid() != 0 {
+				return err
+			}
+			return os.Lchown(path, 12345, 12345)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			d := p.serve(t)
+			p.succeeds(t, "add", "Kept.")
+			taken := filepath.Join(filepath.Dir(p.socket), "taken")
+			if err := replace(taken); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.Lstat(taken)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A directory replaces nothing, so the socket goes first; the daemon may look in between.
+			if err := os.Remove(p.socket); err != nil {
+				t.Fatal(err)
+			}
+			for err = os.Rename(taken, p.socket); err != nil; err = os.Rename(taken, p.socket) {
+				if err := os.Remove(p.socket); err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case <-d.done:
+			case <-time.After(time.Minute):
+				t.Fatalf("the daemon goes on:\n%s", d.output())
+			}
+			if after, err := os.Lstat(p.socket); err != nil || !os.SameFile(before, after) {
+				t.Errorf("what was put there is now %v, %v", after, err)
+			}
+			if out := p.fails(t, 1, "daemon", "serve"); !strings.Contains(out, p.socket) {
+				t.Errorf("the refusal does not name the socket:\n%s", out)
+			}
+			if err := os.Remove(p.socket); err != nil {
+				t.Fatal(err)
+			}
+			p.serve(t)
+			if out := p.succeeds(t, "list"); !strings.Contains(out, "Kept.") {
+				t.Errorf("after the restart:\n%s", out)
+			}
+		})
+	}
+}
+
+// TestSocketPathTooLong: the address of a socket holds 107 bytes. The refusal proposes a path that fits.
+func TestSocketPathTooLong(t *testing.T) {
 	p := newPlace(t)
-	d := p.serve(t)
-	p.succeeds(t, "add", "Kept.")
-	taken := filepath.Join(filepath.Dir(p.socket), "taken")
-	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
+	p.socket = filepath.Join(filepath.Dir(p.socket), strings.Repeat("s", 110))
+	out := p.fails(t, 2, "daemon", "serve")
+	at := strings.Index(out, `such as "`)
+	if !strings.Contains(out, "the limit is 107") || at < 0 {
+		t.Fatalf("the refusal:\n%s", out)
 	}
-	if err := os.Rename(taken, p.socket); err != nil {
-		t.Fatal(err)
+	proposed, _, _ := strings.Cut(out[at+len(`such as "`):], `"`)
+	if len(proposed) > 107 || !filepath.IsAbs(proposed) {
+		t.Errorf("it proposes %q", proposed)
 	}
-	select {
-	case <-d.done:
-	case <-time.After(time.Minute):
-		t.Fatalf("the daemon goes on:\n%s", d.output())
-	}
-	if raw, err := os.ReadFile(p.socket); string(raw) != "precious" {
-		t.Errorf("the file holds %q, %v", raw, err)
-	}
-	if err := os.Remove(p.socket); err != nil {
-		t.Fatal(err)
-	}
+	p.socket = proposed
+	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(proposed)) })
 	p.serve(t)
-	if out := p.succeeds(t, "list"); !strings.Contains(out, "Kept.") {
-		t.Errorf("after the restart:\n%s", out)
-	}
+	p.socket = "unix:" + proposed
+	p.succeeds(t, "status", "--check", "--wait")
 }

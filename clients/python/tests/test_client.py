@@ -86,6 +86,18 @@ def test_no_program(home, monkeypatch):
     assert caught.value.code == "UNAVAILABLE"
 
 
+def test_socket_spellings(home):
+    """What gRPC and systemd write as an address is understood, and an abstract socket is refused."""
+    with memsidecar.Client():
+        path = _find.Finder().find()
+    for prefix in ("", "unix:", "unix://"):
+        with memsidecar.Client(socket=prefix + path) as client:
+            client.search("anything")
+    for address in ("@s", "\0s", "unix-abstract:s", "unix:@s"):
+        with pytest.raises(ValueError, match="abstract sockets are not supported"):
+            memsidecar.Client(socket=address)
+
+
 def test_stranger(home):
     """The socket of another user is refused before anything is said to it."""
     if os.getuid() != 0:

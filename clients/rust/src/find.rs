@@ -27,6 +27,8 @@ pub enum ConnectError {
     NoProgram(io::Error),
     /// The program found no daemon; this is its message, for example that the daemon was stopped.
     NoDaemon(String),
+    /// The socket is an abstract one, which the daemon never listens on.
+    AbstractSocket(String),
     /// The daemon did not answer.
     Failed(Box<tonic::Status>),
 }
@@ -38,6 +40,9 @@ impl fmt::Display for ConnectError {
                 write!(f, "the memsidecar program could not be run: {err}; install it, or set MEMSIDECAR_PROGRAM or the socket")
             }
             Self::NoDaemon(message) => f.write_str(message),
+            Self::AbstractSocket(address) => {
+                write!(f, "socket {address:?}: abstract sockets are not supported; use the path of the daemon's socket")
+            }
             Self::Failed(status) => write!(f, "the daemon does not answer: {}", status.message()),
         }
     }
@@ -55,10 +60,23 @@ impl From<tonic::Status> for ConnectError {
 pub(crate) async fn channel(options: &Options) -> Result<Channel, ConnectError> {
     let given = options.socket.clone().or_else(|| set("MEMSIDECAR_SOCKET"));
     let path = match given {
-        Some(path) => path,
+        Some(path) => socket_path(path)?,
         None => ask(options).await?,
     };
     Ok(Endpoint::from_static("http://memsidecar").connect_with_connector_lazy(tower::service_fn(move |_| open(path.clone()))))
+}
+
+/// Returns the path of a socket that is given as a path, or with `unix:` or `unix://` before it. An abstract socket has
+/// no owner that could be checked, so the daemon never listens on one.
+fn socket_path(address: PathBuf) -> Result<PathBuf, ConnectError> {
+    let Some(text) = address.to_str() else {
+        return Ok(address); // a path that is not UTF-8 has no such prefix
+    };
+    if ["@", "\0", "unix-abstract:", "unix:@"].iter().any(|p| text.starts_with(p)) {
+        return Err(ConnectError::AbstractSocket(text.to_owned()));
+    }
+    let path = text.strip_prefix("unix://").or_else(|| text.strip_prefix("unix:")).unwrap_or(text);
+    Ok(PathBuf::from(path))
 }
 
 fn set(name: &str) -> Option<PathBuf> {
@@ -88,4 +106,19 @@ async fn open(path: PathBuf) -> io::Result<TokioIo<UnixStream>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
     Ok(TokioIo::new(stream))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_a_socket() {
+        for given in ["/run/s", "unix:/run/s", "unix:///run/s"] {
+            assert_eq!(socket_path(given.into()).unwrap(), PathBuf::from("/run/s"));
+        }
+        for given in ["@s", "\0s", "unix-abstract:s", "unix:@s"] {
+            assert!(matches!(socket_path(given.into()), Err(ConnectError::AbstractSocket(_))), "{given:?}");
+        }
+    }
 }

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { afterEach, beforeEach, it } from "node:test";
 
 import { type Client, connect, MemsidecarError, ProgramNotFoundError } from "./index.js";
+import { socketPath } from "./find.js";
 import { home, program } from "./testing.js";
 
 let leave: () => Promise<void>;
@@ -67,4 +68,13 @@ it("leaves a daemon alone that was stopped", async () => {
 it("says what is missing", async () => {
   await assert.rejects(connect({ program: "/nowhere/memsidecar" }), ProgramNotFoundError);
   await assert.rejects(connect({ socket: "/tmp/no-such-dir/s", patience: 0 }), (err: MemsidecarError) => err.code === "UNAVAILABLE");
+});
+
+it("understands an address and refuses an abstract socket", () => {
+  for (const given of ["/run/s", "unix:/run/s", "unix:///run/s"]) {
+    assert.equal(socketPath(given), "/run/s");
+  }
+  for (const given of ["@s", "\0s", "unix-abstract:s", "unix:@s"]) {
+    assert.throws(() => socketPath(given), /abstract sockets are not supported/);
+  }
 });

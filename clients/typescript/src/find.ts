@@ -19,7 +19,7 @@ export class Finder {
 
   /** Returns the socket of a daemon; starts one if necessary and allowed. */
   async find(): Promise<string> {
-    const path = this.socket || (await this.ask());
+    const path = socketPath(this.socket) || (await this.ask());
     await checkOwner(path);
     return path;
   }
@@ -54,6 +54,20 @@ export class Finder {
       });
     }
   }
+}
+
+/**
+ * Returns the path of a socket that is given as a path, or with unix: or unix:// before it. An abstract socket has no
+ * owner that could be checked, so the daemon never listens on one.
+ */
+export function socketPath(address: string): string {
+  if (/^(@|\0|unix-abstract:|unix:@)/.test(address)) {
+    throw new MemsidecarError(
+      "INVALID_ARGUMENT",
+      `socket ${JSON.stringify(address)}: abstract sockets are not supported; use the path of the daemon's socket`,
+    );
+  }
+  return address.replace(/^unix:(\/\/)?/, "");
 }
 
 /** Rejects the socket of another user, who could read the memories. */

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -21,6 +22,8 @@ var (
 	ErrPathTooLong = errors.New("socket path is too long for the operating system")
 	ErrUnsafeDir   = errors.New("socket directory could be changed by other users")
 	ErrInvalidPath = errors.New("socket path must be absolute")
+	// An abstract socket has no owner, no mode and no lock beside it, so anybody could take its place.
+	ErrAbstract = errors.New("abstract sockets are not supported; use the path of a file")
 )
 
 // MaxPath is the longest path of a socket in bytes: 107 on Linux, 103 on macOS.
@@ -42,6 +45,19 @@ func DefaultPath(getenv func(string) string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, socketName), nil
+}
+
+// PathOf returns the path in an address: a path itself, or one behind unix: or unix://, as gRPC and systemd write it.
+// Error: ErrAbstract.
+func PathOf(address string) (string, error) {
+	if strings.HasPrefix(address, "@") || strings.HasPrefix(address, "\x00") ||
+		strings.HasPrefix(address, "unix-abstract:") || strings.HasPrefix(address, "unix:@") {
+		return "", fmt.Errorf("%w: %q", ErrAbstract, address)
+	}
+	if path, ok := strings.CutPrefix(address, "unix://"); ok {
+		return path, nil
+	}
+	return strings.TrimPrefix(address, "unix:"), nil
 }
 
 // CheckPath reports whether a socket can have this path. Errors: ErrInvalidPath, ErrPathTooLong.

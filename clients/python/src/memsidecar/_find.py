@@ -25,7 +25,7 @@ class Finder:
 
     def find(self) -> str:
         """Return the socket of a daemon; start one if necessary and allowed."""
-        path = self.socket or self._ask()
+        path = socket_path(self.socket) or self._ask()
         check_owner(path)
         return path
 
@@ -56,6 +56,18 @@ class Finder:
             raise ProgramNotFoundError(
                 f"{self.program} did not print a socket; check that it has the same version"
             ) from err
+
+
+def socket_path(address: str) -> str:
+    """Return the path of a socket that is given as a path, or with ``unix:`` or ``unix://`` before it.
+
+    An abstract socket has no owner that could be checked, so the daemon never listens on one.
+    """
+    if address.startswith(("@", "\0", "unix-abstract:", "unix:@")):
+        raise ValueError(
+            f"socket {address!r}: abstract sockets are not supported; use the path of the daemon's socket"
+        )
+    return address.removeprefix("unix://") if address.startswith("unix://") else address.removeprefix("unix:")
 
 
 def check_owner(path: str) -> None:

@@ -30,11 +30,23 @@ public record Finder(String socket, String program, boolean start) {
   }
 
   Path find() throws IOException, InterruptedException {
-    Path path = Path.of(socket.isEmpty() ? ask() : socket);
+    Path path = Path.of(socket.isEmpty() ? ask() : socketPath(socket));
     if (Files.exists(path)) {
       checkOwner(path);
     }
     return path;
+  }
+
+  /**
+   * Returns the path of a socket that is given as a path, or with unix: or unix:// before it. An abstract socket has no
+   * owner that could be checked, so the daemon never listens on one.
+   */
+  static String socketPath(String address) {
+    if (address.matches("(?s)(@|\\x00|unix-abstract:|unix:@).*")) {
+      throw new IllegalArgumentException(
+          "socket \"" + address + "\": abstract sockets are not supported; use the path of the daemon's socket");
+    }
+    return address.replaceFirst("^unix:(//)?", "");
   }
 
   private String ask() throws IOException, InterruptedException {

@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -97,6 +98,13 @@ class ConformanceTest {
     IOException missing = assertThrows(IOException.class, () -> Memsidecar.connect(new Finder("", "/nowhere/memsidecar", true)));
     assertTrue(missing.getMessage().contains("MEMSIDECAR_PROGRAM"), missing.getMessage());
     assertThrows(IOException.class, () -> Memsidecar.connect(new Finder(home + "/nobody", program, true)));
+    for (String given : List.of("/run/s", "unix:/run/s", "unix:///run/s")) {
+      assertEquals("/run/s", Finder.socketPath(given));
+    }
+    for (String given : List.of("@s", "\0s", "unix-abstract:s", "unix:@s")) {
+      IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> Finder.socketPath(given));
+      assertTrue(refused.getMessage().contains("abstract sockets are not supported"), refused.getMessage());
+    }
   }
 
   @Test
