@@ -51,6 +51,44 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestNamedTests checks that the tests named in docs/sources.md exist in the packages that they are said to be in.
+func TestNamedTests(t *testing.T) {
+	raw, err := os.ReadFile("docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\|.*\\| `([a-z/]+)` \\| (.*) \\|$")
+	rows := row.FindAllStringSubmatch(string(raw), -1)
+	if len(rows) < 50 {
+		t.Fatalf("found %d rows", len(rows))
+	}
+	for _, m := range rows {
+		source := testSource(t, m[1])
+		for name := range strings.SplitSeq(m[2], ", ") {
+			if name = strings.Trim(name, "`"); !strings.Contains(source, "\nfunc "+name+"(") {
+				t.Errorf("docs/sources.md names %s in %s, which has no such test", name, m[1])
+			}
+		}
+	}
+}
+
+// testSource is the text of all tests of a package.
+func testSource(t *testing.T, dir string) string {
+	names, err := filepath.Glob(dir + "/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(raw)
+	}
+	return all.String()
+}
+
 // documents lists the Markdown files for readers, without decisions, test data and what the clients' tools install.
 func documents(t *testing.T) (out []string) {
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
