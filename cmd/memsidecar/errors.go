@@ -63,7 +63,7 @@ func usageErrorOf(cmd *cobra.Command, err error) error {
 	e := asCLIError(err)
 	e.code = exitUsage
 	what, _, _ := strings.Cut(e.what, "\n\nRun ")
-	e.what = strings.TrimSpace(what)
+	e.what = userWords(cmd, strings.TrimSpace(what))
 	e.hint = fmt.Sprintf("Run \"%s --help\" for usage.", cmd.CommandPath())
 	return e
 }
@@ -113,7 +113,7 @@ func translate(st *status.Status) *cliError {
 			reason, meta = d.GetReason(), d.GetMetadata()
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
-				lines = append(lines, fmt.Sprintf("  %s %s", v.GetField(), v.GetDescription()))
+				lines = append(lines, fmt.Sprintf("  %s %s", fieldWords(v.GetField()), v.GetDescription()))
 			}
 		}
 	}

@@ -121,7 +121,7 @@ You can repeat an import after an interruption, and undo it with "memsidecar und
 		if args[0] != "-" {
 			f, err := os.Open(args[0])
 			if err != nil {
-				return usagef("open import: %v", err)
+				return cannotOpen(args[0], err)
 			}
 			defer f.Close()
 			from = f

@@ -71,7 +71,7 @@ func openForeign(path, format string) (*importers.Source, error) {
 		return nil, usagef("--from is %q; it must be one of %s, %s", format, strings.Join(importers.Formats(), ", "),
 			ownFormat)
 	}
-	return nil, usagef("open import: %v", err)
+	return nil, cannotOpen(path, err)
 }
 
 // lastOf returns the last n bytes of s.

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -79,12 +81,21 @@ func (a *app) messages(file string) ([]*pb.SessionMessage, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, usagef("open transcript: %v", err)
+			return nil, cannotOpen(file, err)
 		}
 		defer f.Close()
 		name, r = file, f
 	}
 	return readMessages(name, r)
+}
+
+// cannotOpen is the error for a file that was named and cannot be opened.
+func cannotOpen(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return usagef("cannot open %s: %v", name, err)
 }
 
 // readMessages reads a transcript; name is for errors. A line may have memory.MaxMessage bytes.

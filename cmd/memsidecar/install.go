@@ -158,6 +158,9 @@ func (in *installer) hosts(args []string) (out []*hook.Host, err error) {
 	for _, name := range args {
 		h := hook.ByName(name)
 		if h == nil {
+			if near := closest(name, strings.Split(hostNames(), ", ")); len(near) > 0 {
+				return nil, &cliError{what: "unknown host " + quote(name), code: exitUsage, hint: didYouMean("", near)}
+			}
 			return nil, usagef("unknown host %q; known hosts are %s", name, hostNames())
 		}
 		out = append(out, h)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,13 +69,24 @@ func (a *app) logGet() *cobra.Command {
 		Short:   "Show the log of a day (default today)",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-			resp, err := getLog(ctx, c, a.flags.space, strings.Join(args, ""))
+			resp, err := getLog(ctx, c, a.flags.space, a.day(strings.Join(args, "")))
 			if err != nil {
 				return err
 			}
 			return a.out.result(resp, func() { a.printLog(resp) })
 		}),
 	}
+}
+
+// day turns today and yesterday into dates and leaves everything else.
+func (a *app) day(date string) string {
+	switch date {
+	case "today":
+		return a.now().Format(time.DateOnly)
+	case "yesterday":
+		return a.now().AddDate(0, 0, -1).Format(time.DateOnly)
+	}
+	return date
 }
 
 // getLog reads all pages of the log of a day; an empty date is today.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -32,6 +33,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return runHook(ctx, a, args)
 	}
 	root := a.rootCommand()
+	a.out.json = slices.Contains(args, "--json") // also for errors of the command line
+	if len(args) > 1 && args[0] == "help" {
+		if cmd, left, err := root.Find(args[1:]); err == nil && len(left) > 0 && cmd.HasSubCommands() {
+			return a.out.fail(unknownCommand(cmd, left[0]))
+		}
+	}
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:len(args):len(args)], "--help")
 	}
@@ -115,7 +122,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetErr(a.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true // "completion SHELL" is typed once
 	a.addGlobals(root)
-	root.Flags().BoolVar(&version, "version", false, "print the version of this program")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version of this program")
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // run turns "help X" into "X --help"
 	root.AddGroup(
 		&cobra.Group{ID: "memories", Title: "Memories:"},
@@ -135,6 +142,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.configCommand(), a.uiCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand())
 	root.AddCommand(a.demoCommand(), a.manCommand())
+	a.addCompletions(root)
 	return root
 }
 
@@ -167,8 +175,7 @@ func addGroup(root *cobra.Command, id string, cmds ...*cobra.Command) {
 // groupRun runs a command that only groups others: it prints help, or rejects an unknown subcommand.
 func (a *app) groupRun(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageErrorOf(cmd, &cliError{what: "unknown command " + quote(args[0]) + " for " +
-			quote(cmd.CommandPath())})
+		return unknownCommand(cmd, args[0])
 	}
 	return cmd.Help()
 }

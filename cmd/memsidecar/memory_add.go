@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ a text with existing memories first, use "memsidecar memory consolidate".`,
 		if m.ExpiresAt, err = a.instant("expires-at", expiresAt); err != nil {
 			return err
 		}
-		req.Space = a.flags.space
+		req.Space, m.Category = a.flags.space, strings.ToLower(m.Category)
 		m.Salience, m.Confidence = given(f, "salience", &salience), given(f, "confidence", &confidence)
 		resp, err := c.memory.Add(ctx, req)
 		if err != nil {

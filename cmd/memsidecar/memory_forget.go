@@ -24,8 +24,11 @@ for good.`,
 	f.BoolVar(&req.KeepLearnable, "may-relearn", false, "allow reflection to learn the same value again")
 	f.Int64Var(&req.ExpectedRevision, "expect", 0, "fail unless the memory has this revision (single id only)")
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Space, req.Ids = a.flags.space, args
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+		req.Space = a.flags.space
+		if req.Ids, err = a.memoryIDs(ctx, c, args); err != nil {
+			return err
+		}
 		resp, err := c.memory.Delete(ctx, req)
 		if err != nil {
 			return err
@@ -48,8 +51,11 @@ restore"; to restore a deleted daily log, use "memsidecar log restore".`,
 	}
 	f := cmd.Flags()
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
-	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Space, req.Ids = a.flags.space, args
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
+		req.Space = a.flags.space
+		if req.Ids, err = a.memoryIDs(ctx, c, args); err != nil {
+			return err
+		}
 		resp, err := c.memory.Restore(ctx, req)
 		if err != nil {
 			return err

@@ -22,7 +22,11 @@ func (a *app) getCommand() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1),
 		RunE: a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 			resp := &pb.MemoryServiceGetResponse{}
-			err := eachPage(func(token string) (string, error) {
+			args, err := a.memoryIDs(ctx, c, args)
+			if err != nil {
+				return err
+			}
+			err = eachPage(func(token string) (string, error) {
 				page, err := c.memory.Get(ctx,
 					&pb.MemoryServiceGetRequest{Space: a.flags.space, Ids: args, PageToken: token})
 				resp.Memories = append(resp.Memories, page.GetMemories()...)

@@ -42,6 +42,9 @@ func (a *app) filterOf(f *pflag.FlagSet, ff *filterFlags) (*pb.MemoryFilter, err
 	if ff.all {
 		ff.statuses = words(pb.MemoryStatus(0))
 	}
+	for i, c := range out.Categories { // categories are in lower case
+		out.Categories[i] = strings.ToLower(c)
+	}
 	for _, s := range ff.statuses {
 		status, err := parseWord[pb.MemoryStatus]("status", s)
 		if err != nil {
@@ -86,6 +89,9 @@ func (a *app) listCommand() *cobra.Command {
 		if req.Filter, err = a.filterOf(f, ff); err != nil {
 			return err
 		}
+		if limit < 0 {
+			return usagef("--limit is %d; it must be 0 (all) or more", limit)
+		}
 		if req.Order, err = parseWord[pb.MemoryOrder]("order", order); err != nil {
 			return err
 		}
@@ -94,9 +100,21 @@ func (a *app) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.out.result(all, func() { a.printMemories(all) })
+		return a.out.result(all, func() { a.printMemories(all, filtersGiven(f)) })
 	})
 	return cmd
+}
+
+// filtersGiven reports whether a flag that leaves memories out was given.
+func filtersGiven(f *pflag.FlagSet) (given bool) {
+	f.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "order", "ascending", "limit", "space", "json", "data", "socket", "config", "no-start", "timeout", "all":
+		default:
+			given = true
+		}
+	})
+	return given
 }
 
 // listMemories reads pages until limit memories are there; limit 0 reads all.
@@ -134,8 +152,13 @@ func nextPage(limit, have int, token string) string {
 	return token
 }
 
-// printMemories prints memories as a table.
-func (a *app) printMemories(r *pb.MemoryServiceListResponse) {
+// printMemories prints memories as a table. filtered says that there may be others.
+func (a *app) printMemories(r *pb.MemoryServiceListResponse, filtered bool) {
+	if len(r.GetMemories()) == 0 && filtered {
+		a.out.printf("No memory%s matches these filters. \"memsidecar memory stats\" counts memories by category.\n",
+			a.inSpace())
+		return
+	}
 	if len(r.GetMemories()) == 0 {
 		a.out.printf("No memories yet%s. Add one: memsidecar add \"Prefers small commits\" --category preferences\n",
 			a.inSpace())
@@ -143,7 +166,7 @@ func (a *app) printMemories(r *pb.MemoryServiceListResponse) {
 	}
 	var rows [][]string
 	for _, m := range r.GetMemories() {
-		rows = append(rows, []string{m.GetId(), m.GetCategory(), number(m.GetSalience()),
+		rows = append(rows, []string{shortID(m.GetId()), m.GetCategory(), number(m.GetSalience()),
 			a.out.age(m.GetCreatedAt().AsTime()), a.summaryLine(m)})
 	}
 	a.out.table([]string{"ID", "CATEGORY", "SALIENCE", "CREATED", "CONTENT"}, rows)

@@ -117,7 +117,7 @@ func (a *app) hitColumns(h *pb.SearchHit) []string {
 	l, m := h.GetLog(), h.GetMemory()
 	switch {
 	case l == nil:
-		return []string{m.GetId(), m.GetCategory(), a.out.age(m.GetCreatedAt().AsTime()), a.summaryLine(m)}
+		return []string{shortID(m.GetId()), m.GetCategory(), a.out.age(m.GetCreatedAt().AsTime()), a.summaryLine(m)}
 	case l.GetEntry() == nil:
 		mark := "[summary of the day]"
 		if l.GetDeleted() {

@@ -126,7 +126,7 @@ func (a *app) printSkills(skills []*pb.Memory) {
 	var rows [][]string
 	for _, m := range skills {
 		steps := m.GetStructuredData().GetFields()["skill"].GetStructValue().GetFields()["steps"].GetListValue().GetValues()
-		rows = append(rows, []string{m.GetId(), itoa(int64(len(steps))), itoa(m.GetContext().GetOccurrences()),
+		rows = append(rows, []string{shortID(m.GetId()), itoa(int64(len(steps))), itoa(m.GetContext().GetOccurrences()),
 			oneLine(m.GetTitle())})
 	}
 	a.out.table([]string{"ID", "STEPS", "WORKED", "NAME"}, rows)

@@ -152,7 +152,7 @@ func (a *app) hotCommand() *cobra.Command {
 			var rows [][]string
 			for _, m := range resp.GetMemories() {
 				rows = append(rows, []string{itoa(m.GetAccessCount()), a.out.age(m.GetLastAccessed().AsTime()),
-					m.GetId(), m.GetCategory(), a.summaryLine(m)})
+					shortID(m.GetId()), m.GetCategory(), a.summaryLine(m)})
 			}
 			a.out.table([]string{"ACCESSES", "LAST", "ID", "CATEGORY", "CONTENT"}, rows)
 		})

@@ -63,7 +63,11 @@ func (a *app) updateCommand() *cobra.Command {
 			return usagef("nothing to change; give at least one of --content, --category, --salience, --tag, " +
 				"--title, --pin")
 		}
-		req.Space, req.Id = a.flags.space, args[0]
+		ids, err := a.memoryIDs(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		req.Space, req.Id = a.flags.space, ids[0]
 		resp, err := c.memory.Update(ctx, req)
 		if err != nil {
 			return err

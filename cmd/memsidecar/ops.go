@@ -130,9 +130,13 @@ func (a *app) historyCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "maximum number of operations; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Space, req.Id = a.flags.space, args[0]
+		ids, err := a.memoryIDs(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		req.Space, req.Id = a.flags.space, ids[0]
 		resp := &pb.MemoryServiceHistoryResponse{}
-		err := eachPage(func(token string) (string, error) {
+		err = eachPage(func(token string) (string, error) {
 			req.PageToken, req.PageSize = token, pageSize(limit, len(resp.GetOperations()))
 			page, err := c.memory.History(ctx, req)
 			resp.Operations = append(resp.Operations, page.GetOperations()...)

@@ -103,6 +103,13 @@ func (o *output) fail(err error) int {
 	if errors.Is(err, errSilent) {
 		return e.exitCode()
 	}
+	if o.json {
+		failure := object{{"message", e.what}, {"hint", e.hint}, {"exit_code", e.exitCode()}}
+		enc := json.NewEncoder(o.err)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(object{{"error", failure}}) // to standard error: there is nothing left to tell it to
+		return e.exitCode()
+	}
 	fmt.Fprintf(o.err, "memsidecar: %s\n", strings.ReplaceAll(e.what, "\n", "\n  "))
 	if e.hint != "" {
 		fmt.Fprintf(o.err, "  %s\n", strings.ReplaceAll(e.hint, "\n", "\n  "))
@@ -140,16 +147,18 @@ func (o *output) table(heading []string, rows [][]string) {
 			widths[i] = max(widths[i], displayWidth(cell))
 		}
 	}
+	o.shrink(widths)
 	for n, row := range append([][]string{heading}, rows...) {
 		var b strings.Builder
 		used := 0
 		for i, cell := range row[:len(row)-1] {
+			cell = clip(cell, widths[i])
 			b.WriteString(cell + strings.Repeat(" ", widths[i]-displayWidth(cell)+2))
 			used += widths[i] + 2
 		}
 		last := row[len(row)-1]
 		if o.width > 0 {
-			last = clip(last, max(o.width-used, 20))
+			last = clip(last, max(o.width-used, lastColumn))
 		}
 		b.WriteString(last)
 		text := strings.TrimRight(b.String(), " ")
@@ -157,6 +166,26 @@ func (o *output) table(heading []string, rows [][]string) {
 			text = o.colour(bold, text)
 		}
 		o.printf("%s\n", text)
+	}
+}
+
+// lastColumn is the least width of the last column, which holds a text.
+const lastColumn = 20
+
+// shrink makes columns narrower, the widest first, until the last one fits the terminal.
+func (o *output) shrink(widths []int) {
+	const least = 8
+	for o.width > 0 {
+		used, widest := 0, 0
+		for i, w := range widths[:len(widths)-1] {
+			if used += w + 2; w > widths[widest] {
+				widest = i
+			}
+		}
+		if used <= o.width-lastColumn || widths[widest] <= least {
+			return
+		}
+		widths[widest]--
 	}
 }
 

@@ -175,7 +175,7 @@ func TestErrors(t *testing.T) {
 				Description: "must be a number from 0 to 1"},
 			&errdetails.BadRequest_FieldViolation{Field: "items[0].category", Description: "must be lower-case"}),
 			exitUsage,
-			[]string{"items[0].salience must be a number from 0 to 1", "items[0].category must be lower-case"}},
+			[]string{"--salience must be a number from 0 to 1", "--category must be lower-case"}},
 		{"stale", answer(t, codes.FailedPrecondition, `memory "a" is at revision 3`, "STALE_REVISION"), exitError,
 			[]string{"revision 3", "--expect"}},
 		{"shutting down", answer(t, codes.Unavailable, "daemon is shutting down", "SHUTTING_DOWN"), exitUnreachable,

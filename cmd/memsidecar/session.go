@@ -179,7 +179,11 @@ func (a *app) sessionEnd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.EndReason, "reason", "", "reason for the end, a slug (default \"host_exit\")")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Space, req.SessionId = a.flags.space, args[0]
+		id, err := a.sessionID(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		req.Space, req.SessionId = a.flags.space, id
 		resp, err := c.session.End(ctx, req)
 		if err != nil {
 			return err
@@ -206,7 +210,11 @@ func (a *app) sessionGet() *cobra.Command {
 	cmd.Flags().Int64Var(&firstSeq, "from", 1, "first sequence number to show")
 	cmd.Flags().IntVar(&limit, "limit", 1000, "maximum number of messages; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Space, req.SessionId = a.flags.space, args[0]
+		id, err := a.sessionID(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		req.Space, req.SessionId = a.flags.space, id
 		resp, err := c.session.Get(ctx, req)
 		if err != nil {
 			return err
@@ -339,7 +347,7 @@ func (a *app) printSessions(r *pb.SessionServiceListResponse) {
 	}
 	var rows [][]string
 	for _, s := range r.GetSessions() {
-		rows = append(rows, []string{s.GetId(), word(s.GetState()), itoa(s.GetMessageCount()),
+		rows = append(rows, []string{shortID(s.GetId()), word(s.GetState()), itoa(s.GetMessageCount()),
 			a.out.age(s.GetLastAt().AsTime()), s.GetHost(), oneLine(s.GetSummary())})
 	}
 	a.out.table([]string{"SESSION", "STATE", "MESSAGES", "NEWEST", "HOST", "SUMMARY"}, rows)
