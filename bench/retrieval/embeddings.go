@@ -77,7 +77,7 @@ func (c *client) waitForVectors(ctx context.Context, log io.Writer) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(time.Second):
+		case <-time.After(time.Second / 10):
 		}
 	}
 }

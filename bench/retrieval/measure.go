@@ -161,6 +161,11 @@ func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writ
 			if f.implicit, err = c.prompts(ctx, s, o.half); err != nil {
 				return nil, err
 			}
+			strange, err := c.strangePrompts(ctx, s, o.half)
+			if err != nil {
+				return nil, err
+			}
+			f.implicit = append(f.implicit, strange...)
 		}
 		if f.strange, f.foreign, err = c.strangers(ctx, s, sets); err != nil {
 			return nil, err
@@ -206,6 +211,39 @@ func (c *client) prompts(ctx context.Context, s *set, half string) ([]outcome, e
 			return nil, err
 		}
 		all = append(all, outcome{query: q, grade: gradeOf(found, c.ids(s, q.Relevant))})
+	}
+	return all, nil
+}
+
+// strangePrompts recalls in every other store of the same language for the questions of paraphrases: they are about
+// somebody's memories, but not these. Unrelated prompts that share a word with a memory are asked again, as traps.
+func (c *client) strangePrompts(ctx context.Context, s *set, half string) ([]outcome, error) {
+	var all []outcome
+	for _, q := range s.chosen(half) {
+		if q.Category == "unrelated" && q.Trap {
+			q.Category = "trap"
+			found, err := c.recall(ctx, s, slices.Index(s.convs, q.Conv), q)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, outcome{query: q, grade: gradeOf(found, nil)})
+		}
+		if q.Category != "paraphrase" {
+			continue
+		}
+		own := s.speaksChinese(q.Conv)
+		for n, conv := range s.convs {
+			if conv == q.Conv || s.speaksChinese(conv) != own {
+				continue
+			}
+			found, err := c.recall(ctx, s, n, q)
+			if err != nil {
+				return nil, err
+			}
+			stranger := q
+			stranger.Category = "stranger"
+			all = append(all, outcome{query: stranger, grade: gradeOf(found, nil)})
+		}
 	}
 	return all, nil
 }

@@ -2,6 +2,7 @@
 // their questions, as a client does.
 //
 //	go run ./bench/retrieval [--profile balanced] [--arm keyword|vector|fusion] [--half a|b] [--quick] [--json] [--bin FILE] DIR
+//	go run ./bench/retrieval --suite precisionmembench|forgeteval DIR
 //	go run ./bench/retrieval --embeddings URL --embeddings-model NAME DIR
 //
 // The arms vector and fusion go by the model inside, or by a server with /v1/embeddings, which is no part of this
@@ -13,6 +14,10 @@
 // DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
 // tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
 // (ids), and optionally category, time, scope. Every conv becomes a space. Other sets are no part of this project.
+//
+// With --suite, DIR is that of a behaviour suite instead: PrecisionMemBench (beliefs.json, cases.json: does a list hold
+// what bears on the question, and nothing else?) or ForgetEval (templated_*.jsonl: is what was changed, deleted or purged
+// by its description gone, and everything else there?).
 //
 // Intervals are of 95 %, from 1,000 samples drawn with replacement from the queries of each set; with the same seed
 // every time, so that two runs on the same ranking print the same.
@@ -54,6 +59,7 @@ type options struct {
 	json    bool
 	arm     memsidecarv1.SearchArm
 	server  embeddings
+	suite   string // precisionmembench or forgeteval; "" measures retrieval sets
 	data    string // directory of the daemon's data
 }
 
@@ -76,6 +82,7 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 	fs.StringVar(&o.server.queryPrefix, "query-prefix", "", "put before queries, as some models want it")
 	fs.StringVar(&o.server.textPrefix, "text-prefix", "", "put before memories, as some models want it")
 	fs.StringVar(&o.bin, "bin", "", "measure this binary instead of building one")
+	fs.StringVar(&o.suite, "suite", "", "run a behaviour suite: precisionmembench or forgeteval")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -92,6 +99,9 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("--arm: there is no arm %q", *arm)
 	}
 	o.arm = memsidecarv1.SearchArm(n)
+	if o.suite != "" && o.suite != "precisionmembench" && o.suite != "forgeteval" {
+		return o, fmt.Errorf("--suite: there is no suite %q", o.suite)
+	}
 	if o.half != "" && o.half != "a" && o.half != "b" {
 		return o, fmt.Errorf("--half: %q is neither a nor b", o.half)
 	}
@@ -104,9 +114,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	sets, err := readSets(o.dir)
-	if err != nil {
-		return err
+	var sets []*set
+	if o.suite == "" {
+		if sets, err = readSets(o.dir); err != nil {
+			return err
+		}
 	}
 	dir, err := os.MkdirTemp("", "msret") // short: socket paths are limited to 107 bytes
 	if err != nil {
@@ -118,19 +130,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			return err
 		}
 	}
-	if err := o.server.configure(filepath.Join(dir, "data.config"), o.meant()); err != nil {
-		return err
+	if o.suite == "forgeteval" {
+		return measureForgetting(ctx, o, dir, stdout, stderr)
 	}
-	d, err := process.Start(ctx, o.bin, filepath.Join(dir, "data"), filepath.Join(dir, "run", "s"))
+	c, stop, err := o.start(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Stop()) }()
-	c, err := connect(d, o.profile, o.arm)
-	if err != nil {
-		return err
+	defer func() { err = errors.Join(err, stop()) }()
+	if o.suite == "precisionmembench" {
+		return c.measureBeliefs(ctx, o.dir, stdout, stderr)
 	}
-	o.data = filepath.Join(dir, "data")
 	r, err := measure(ctx, c, sets, o, stderr)
 	if err != nil {
 		return err
@@ -139,4 +149,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return r.writeJSON(stdout)
 	}
 	return r.writeTable(stdout)
+}
+
+// start starts a daemon on an empty directory below dir and connects to it.
+func (o *options) start(ctx context.Context, dir string) (c *client, stop func() error, err error) {
+	if err := o.server.configure(filepath.Join(dir, "data.config"), o.meant()); err != nil {
+		return nil, nil, err
+	}
+	o.data = filepath.Join(dir, "data")
+	d, err := process.Start(ctx, o.bin, o.data, filepath.Join(dir, "run", "s"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if c, err = connect(d, o.profile, o.arm); err != nil {
+		return nil, nil, errors.Join(err, d.Stop())
+	}
+	return c, d.Stop, nil
 }

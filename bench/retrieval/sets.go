@@ -27,6 +27,7 @@ type query struct {
 	ID, Conv, Text, Category, Time string
 	UserText                       string `json:"text_user"` // the turns of the user, when text has others too
 	Relevant, Scope                []string
+	Trap                           bool // shares a word with a memory that does not help
 }
 
 // set is one folder.
@@ -130,9 +131,16 @@ func (s *set) family() string {
 // implicit reports whether the questions are also prompts for an implicit recall: those of the paraphrase sets.
 func (s *set) implicit() bool { return s.family() == "paraphrase" }
 
+// speaksChinese reports whether the memories of a conversation are in Chinese.
+func (s *set) speaksChinese(conv string) bool {
+	return slices.ContainsFunc(s.docs, func(d document) bool { return d.Conv == conv && hasHan(d.Text) })
+}
+
 // chinese reports whether the questions are in Chinese.
 func (s *set) chinese() bool {
-	return len(s.queries) > 0 && strings.ContainsFunc(s.queries[0].Text, func(r rune) bool {
-		return r >= 0x4e00 && r <= 0x9fff
-	})
+	return len(s.queries) > 0 && hasHan(s.queries[0].Text)
+}
+
+func hasHan(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff })
 }

@@ -87,9 +87,20 @@ func (rr *reranker) unknownNameWeight() (weight float32) {
 				heaviest = false
 			}
 		}
-		if heaviest {
+		if heaviest && !rr.index.knowsVariant(t.term) {
 			weight += t.weight
 		}
 	}
 	return weight
+}
+
+// knowsVariant reports whether the index has a term that a name is a variant of. It reads all terms, which only a query
+// with an unknown name costs.
+func (x *invertedIndex) knowsVariant(name string) bool {
+	for term := range x.termIDs {
+		if term != name && isNameVariant(name, term) {
+			return true
+		}
+	}
+	return false
 }

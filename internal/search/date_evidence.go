@@ -9,7 +9,7 @@ import (
 // A date in a query may be when something was told or when it happened, which is told some days later.
 const (
 	toldLater    = 14 * 24 * time.Hour // after a day that is named, in which it is still talked about
-	nearShare    = 0.5                 // of the evidence, for a memory of that time
+	nearShare    = 0.25                // of the evidence, for a memory of that time
 	relativeDate = 0.4                 // of the evidence, for "last week": mostly of what happened, not of when it was told
 )
 

@@ -10,14 +10,15 @@ import (
 // The evidence that a memory bears on a query is one sum of absolute parts. No part depends on the size of the store, on
 // its other memories' scores or on other spaces: a store of three memories behaves as one of ten thousand.
 //
-//	first = 2 · words + cosines + .4 · named + .6 · date
-//	final = 2 · words + cosines / 2 + tokens + .4 · named + .6 · date        of the best by first
+//	first = 2 · words + cosines + .3 · named + .6 · date
+//	final = 2 · words + cosines / 2 + tokens + .3 · named + .6 · date        of the best by first
 //
 // words is BM25 as a share of its upper bound for the query. cosines and tokens are sums over the models. tokens is late
 // interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than a point.
 const (
 	wordWeight    = 2.0
-	namedWeight   = 0.4 // the query names the speaker or subject of the memory
+	namedWeight   = 0.3 // the query names the subject of the memory
+	speakerWeight = 0.5 // the query names the speaker of the turn
 	dateWeight    = 0.6 // the memory is of the time that the query names
 	sessionSpread = 0.3 // share of the words of the neighbours in a session
 	pooledShare   = 0.5 // weight of cosines beside tokens
@@ -36,7 +37,7 @@ type docEvidence struct {
 	cosine      float64            // sum over the models
 	cosines     [maxModels]float64 // by model
 	tokens      [maxModels]float64 // late interaction, by model
-	named       float64
+	named       float64            // namedWeight or speakerWeight
 	date        float64
 	context     float64 // of a turn: question before it, length, session
 	identifiers int     // of the query that it holds
@@ -56,6 +57,7 @@ type evidenceCollector struct {
 	matches     map[uint32]tokenMatches       // by document; nil without token vectors
 	tokens      map[uint32][maxModels]float64 // by document and model; of those compared
 	leastTokens float64                       // least sum of those compared
+	meanMeaning float64                       // of those compared
 }
 
 // useEvidence reports whether the request is ranked by evidence: it has a query vector whose cosines are calibrated.
@@ -106,22 +108,36 @@ func (c *evidenceCollector) sumEvidence() {
 	for i := range c.pool {
 		w := &c.pool[i]
 		w.cosines, w.tokens = c.cosinesOf(w.doc), c.tokens[w.doc]
-		w.sum = float64(wordWeight*w.words) + c.meaning(w.doc) + float64(namedWeight*w.named) + float64(dateWeight*w.date)
+		w.sum = float64(wordWeight*w.words) + c.meaning(w.doc) + w.named + float64(dateWeight*w.date)
 	}
 	c.addDialogue()
 }
 
 // meaning is the evidence of cosines and tokens of a document. One that was not compared has the least tokens of those
-// that were: it is no better than the worst candidate, and no worse for not having been looked at.
+// that were: it is no better than the worst candidate, and no worse for not having been looked at. One whose vectors are
+// not made yet has the mean of those compared: otherwise what was told a moment ago would lose to everything older.
 func (c *evidenceCollector) meaning(doc uint32) float64 {
 	if c.matches == nil {
 		return float64(c.cosines[doc])
 	}
-	tokens := c.leastTokens
-	if compared, ok := c.tokens[doc]; ok {
-		tokens = sumOf(compared)
+	compared, ok := c.tokens[doc]
+	switch {
+	case c.awaitsVectors(doc):
+		return c.meanMeaning
+	case ok:
+		return float64(pooledShare*float64(c.cosines[doc])) + sumOf(compared)
 	}
-	return float64(pooledShare*float64(c.cosines[doc])) + tokens
+	return float64(pooledShare*float64(c.cosines[doc])) + c.leastTokens
+}
+
+// awaitsVectors reports whether a document has no vector of any model of the query.
+func (c *evidenceCollector) awaitsVectors(doc uint32) bool {
+	for i, q := range c.queries {
+		if q.Vector.Dim() > 0 && c.index.vectors[i].rows.Has(int(doc)) {
+			return false
+		}
+	}
+	return true
 }
 
 // sumOf adds up over the models.
@@ -181,7 +197,7 @@ func (c *evidenceCollector) explainEvidence(w *docEvidence) (parts []Part) {
 		add("cosine:"+m.Name(), w.cosines[i])
 		add("tokens:"+m.Name(), w.tokens[i])
 	}
-	add("named", namedWeight*w.named)
+	add("named", w.named)
 	add("date", dateWeight*w.date)
 	add("dialogue", w.context)
 	return parts

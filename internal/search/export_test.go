@@ -83,3 +83,6 @@ func (e *Engine) HoldReadLock(space string) (release func()) {
 
 // DrainAccesses indexes queued accesses as RunIndexing does.
 func (e *Engine) DrainAccesses() bool { return e.drainAccesses() }
+
+// IsNameVariant reports whether two lower-case names are variants of one.
+func IsNameVariant(a, b string) bool { return isNameVariant(a, b) }

@@ -8,7 +8,7 @@ import (
 // The first stage looks at every document of a source, with words, cosines and dates alone, and keeps the best as
 // candidates. How many does not depend on how many hits are asked for: asking for more must not change the first.
 const (
-	evidencePool = 64  // candidates of a source
+	evidencePool = 128 // candidates of a source
 	namesPool    = 256 // candidates among which the names of the query are looked for
 )
 

@@ -177,7 +177,7 @@ const (
 	gateWords        = -6.66
 	gateEnglish      = -3.69
 	gateIntercept    = -8.37
-	gateThreshold    = 0.35 // silent on nine of ten unrelated prompts
+	gateThreshold    = 0.7 // silent on nine of ten unrelated prompts
 )
 
 // modelIndex is the position of a model by name, -1 when the engine does not have it.

@@ -8,7 +8,7 @@ import (
 // The second stage compares the best candidates with the query token by token: what one word says and the whole text
 // does not.
 const (
-	tokenPool     = 30  // candidates of a source that are compared; twice as many in dialogues, whose turns are short
+	tokenPool     = 40  // candidates of a source that are compared; twice as many in dialogues, whose turns are short
 	previousShare = 0.9 // of the match of a token in the turn before: "Yes, last week" is about what was said there
 )
 
@@ -35,11 +35,24 @@ func (c *evidenceCollector) sumTokens() {
 			c.compareTokens(previous)
 		}
 	}
+	c.averageMeaning()
+}
+
+// averageMeaning sets the mean of the meaning of the candidates that were compared, in the order of the pool.
+func (c *evidenceCollector) averageMeaning() {
+	n := 0
+	for i := range c.pool {
+		if _, compared := c.tokens[c.pool[i].doc]; compared {
+			c.meanMeaning += c.meaning(c.pool[i].doc)
+			n++
+		}
+	}
+	c.meanMeaning /= float64(max(1, n))
 }
 
 // compareTokens sets the token evidence of a document.
 func (c *evidenceCollector) compareTokens(doc uint32) {
-	if _, done := c.tokens[doc]; done {
+	if _, done := c.tokens[doc]; done || c.awaitsVectors(doc) {
 		return
 	}
 	own, tokens := c.matchesOf(doc), [maxModels]float64{}

@@ -4,9 +4,19 @@ import "slices"
 
 // Which candidates become the list of results. Nothing here depends on how many hits are asked for.
 const (
-	evidenceHalf = 2.0 // evidence that is a relevance of a half
-	minEvidence  = 0.2 // below it nothing is near by any measure
-	tailEvidence = 0.3 // share of the best evidence below which the rest is cut
+	evidenceHalf = 2.0  // evidence that is a relevance of a half
+	minEvidence  = 0.15 // below it nothing is near by any measure
+	tailEvidence = 0.3  // share of the best evidence below which the rest is cut
+	// When the best is decisive, the rest must be clear by itself or nearly as good as the best: below a memory that answers,
+	// others that are merely of the same kind are noise. Below a weak one they may be the answer.
+	decisiveEvidence = 1.2
+	clearEvidence    = 1.0
+	tailDecisive     = 0.6
+	// The same with one model, by which there is less evidence.
+	decisiveOneModel = 0.8
+	clearOneModel    = 0.5
+	minOneModel      = 0.1
+
 	tailImplicit = 0.7 // the same for an implicit request: a memory that nobody asked for must be about as good as the best
 )
 
@@ -49,10 +59,18 @@ func (r *ranking) leastEvidence() float64 {
 	for i := range r.pool.items {
 		best = max(best, r.pool.items[i].evidence)
 	}
-	if r.req.Implicit {
-		return max(minEvidence, best*tailImplicit)
+	least, decisive, clear := minEvidence, decisiveEvidence, clearEvidence
+	if !r.minilmVector() {
+		least, decisive, clear = minOneModel, decisiveOneModel, clearOneModel
 	}
-	return max(minEvidence, best*tailEvidence)
+	least = max(least, best*tailEvidence)
+	switch {
+	case r.req.Implicit:
+		least = max(least, best*tailImplicit)
+	case best >= decisive:
+		least = max(least, min(best*tailDecisive, clear))
+	}
+	return least
 }
 
 // explainer records the parts of a candidate's score when the request asks for them.

@@ -28,24 +28,66 @@ func (c *evidenceCollector) addNames() {
 		}
 	}
 	for _, i := range docs {
-		c.pool[i].named = 1
-		c.pool[i].first += namedWeight
+		w := &c.pool[i]
+		w.named = namedWeight
+		if c.isTurn(w.doc) {
+			w.named = speakerWeight
+		}
+		w.first += w.named
 	}
 }
 
-// subjectNamed is the speaker of a memory, or its first word when it is a name, if the query contains it; "" otherwise.
+// subjectNamed is the speaker of a memory, or its first word when it is a name, if the query contains it or a variant of
+// it; "" otherwise.
 func (r *ranking) subjectNamed(m *memory.Memory) string {
 	head := m.Content[:min(len(m.Content), maxHead)]
 	if speaker, _, ok := analysis.CutSpeaker(head); ok {
-		if speaker = strings.ToLower(speaker); len(speaker) > 1 && analysis.ContainsPhrase(r.q.phrase, speaker) {
+		speaker = strings.ToLower(speaker)
+		if len(speaker) > 1 && (analysis.ContainsPhrase(r.q.phrase, speaker) || r.namesVariantOf(speaker)) {
 			return speaker
 		}
 		return ""
 	}
 	first, _, _ := strings.Cut(head, " ")
 	first = strings.ToLower(analysis.TrimClitic(first))
-	if len(first) > 1 && slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.name > 0 && t.term == analysis.Stem(first) }) {
+	stem := analysis.Stem(first)
+	if len(first) > 1 && slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.name > 0 && t.term == stem }) {
 		return first
 	}
 	return ""
+}
+
+// namesVariantOf reports whether a name in the query is a variant of a name. A store spells a name one way, and who asks
+// another.
+func (r *ranking) namesVariantOf(name string) bool {
+	return slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.name > 0 && isNameVariant(t.term, name) })
+}
+
+const (
+	minShortName = 3 // letters of a short form: Mel for Melanie
+	minTypedName = 4 // letters of a name in which one may be wrong: Jon and Joe are two people
+)
+
+// isNameVariant reports whether one of two lower-case names is the beginning of the other, or they differ by one letter
+// that is wrong, missing or too much. The first letter must be the same.
+func isNameVariant(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	switch {
+	case len(a) < minShortName || a[0] != b[0]:
+		return false
+	case strings.HasPrefix(b, a):
+		return true
+	case len(a) < minTypedName || len(b)-len(a) > 1:
+		return false
+	}
+	i := 0
+	for a[i] == b[i] { // they differ: a is no beginning of b
+		i++
+	}
+	if len(a) == len(b) {
+		return a[i+1:] == b[i+1:]
+	}
+	return a[i:] == b[i+1:]
 }
