@@ -56,8 +56,8 @@ default, file (config.yaml in $XDG_CONFIG_HOME/memsidecar, or --config), environ
 API keys and header values are never printed. "memsidecar config test-llm" tests the language model.
 
 Environment variables are MEMSIDECAR_DATA, MEMSIDECAR_LOG_LEVEL and so on; settings that start with memory_ are also
-read from MEMORY_ARCHIVE_DAYS and so on, which MEMSIDECAR_MEMORY_ARCHIVE_DAYS overrides. The daemon reads its settings at start; run "memsidecar daemon restart"
-after a change.`
+read from MEMORY_ARCHIVE_DAYS and so on, which MEMSIDECAR_MEMORY_ARCHIVE_DAYS overrides. The daemon reads its settings
+at start; run "memsidecar daemon restart" after a change.`
 
 // configCommand is "config". It reads the configuration itself, so that it also works when no daemon can start.
 func (a *app) configCommand() *cobra.Command {

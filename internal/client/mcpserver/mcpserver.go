@@ -84,7 +84,7 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 			Instructions: instructions[s.cfg.Set], Logger: s.cfg.Logger, Capabilities: &mcp.ServerCapabilities{},
 		},
 	)
-	server.AddReceivingMiddleware(normalizeArguments)
+	server.AddReceivingMiddleware(normalizeArguments, hideArguments)
 	switch s.cfg.Set {
 	case SetServerMemory:
 		s.addGraphTools(server)

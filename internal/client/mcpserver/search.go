@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
@@ -103,6 +104,50 @@ type searchIn struct {
 	TopK     int    `json:"top_k,omitempty" jsonschema:"most results, 1 to 20; default 5"`
 	Category string `json:"category,omitempty" jsonschema:"only memories of this category"`
 	UseDecay *bool  `json:"use_decay,omitempty" jsonschema:"prefer recently used memories; default true"`
+
+	Tags  []string `json:"tags,omitempty" jsonschema:"only memories with any of these tags"`
+	From  string   `json:"from,omitempty" jsonschema:"only what was saved on or after this day, 2026-02-21"`
+	Until string   `json:"until,omitempty" jsonschema:"only what was saved on or before this day, 2026-02-21"`
+	Space string   `json:"space,omitempty" jsonschema:"another space of memories than the agent's own"`
+	Logs  bool     `json:"logs,omitempty" jsonschema:"also search the daily logs: what happened when"`
+}
+
+// filter sets what a request filters by.
+func (in *searchIn) filter(req *pb.SearchServiceSearchRequest) error {
+	f := &pb.MemoryFilter{Tags: in.Tags}
+	if in.Category != "" {
+		f.Categories = []string{in.Category}
+	}
+	req.Filter, req.IncludeLogs = f, in.Logs
+	if in.From != "" {
+		day, err := time.ParseInLocation(memory.DateLayout, in.From, time.Local)
+		if err != nil {
+			return guidance("from must be a date such as 2026-02-21.")
+		}
+		f.CreatedFrom = timestamppb.New(day)
+	}
+	if in.Until != "" {
+		day, err := time.ParseInLocation(memory.DateLayout, in.Until, time.Local)
+		if err != nil {
+			return guidance("until must be a date such as 2026-02-21.")
+		}
+		f.CreatedBefore = timestamppb.New(day.AddDate(0, 0, 1))
+	}
+	return nil
+}
+
+// newLogItem converts a hit in a daily log. It has no revision, because it cannot be changed.
+func newLogItem(l *pb.LogMatch, score float64) memoryItem {
+	item := memoryItem{ID: l.GetDate(), Category: "log", Content: l.GetSummary(), Source: "log", Created: l.GetDate(),
+		Age: l.GetDate(), Score: score}
+	if e := l.GetEntry(); e != nil {
+		item.ID, item.Content, item.Age = l.GetDate()+"/"+e.GetId(), e.GetContent(), l.GetDate()+" "+e.GetTime()
+		item.Category = "log: " + e.GetType()
+	}
+	if r := []rune(item.Content); len(r) > recall.MaxQuoted {
+		item.Content, item.Clipped = string(r[:recall.MaxQuoted-1])+"…", true
+	}
+	return item
 }
 
 // searchOut is the output of memory_search and MemorySearch.
@@ -126,7 +171,10 @@ func (s *Server) addSearchTools(server *mcp.Server) {
 			countRange(p["top_k"], maxTopK)
 		},
 	}, func(ctx context.Context, a *api, _ string, in searchIn) (toolReply[searchOut], error) {
-		return s.searchMemories(ctx, a, []string{a.space}, in)
+		if in.Space != "" && a.space != "" && in.Space != a.space { // the user gave it one of its own
+			return toolReply[searchOut]{}, guidance("This agent searches only its own space, " + a.space + ".")
+		}
+		return s.searchMemories(ctx, a, []string{cmp.Or(in.Space, a.space)}, in)
 	})
 	addTool(s, server, toolSpec{
 		name: "memory_list", title: "List memories", effect: readOnly,
@@ -149,14 +197,14 @@ func (s *Server) searchMemories(
 	ctx context.Context, a *api, spaces []string, in searchIn,
 ) (toolReply[searchOut], error) {
 	req := &pb.SearchServiceSearchRequest{
-		Query: in.Query, Limit: int32(cmp.Or(in.TopK, defaultTopK)), Filter: &pb.MemoryFilter{},
+		Query: in.Query, Limit: int32(cmp.Or(in.TopK, defaultTopK)),
 		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,
 	}
 	for _, space := range spaces {
 		req.Spaces = append(req.Spaces, cmp.Or(space, memory.DefaultSpace))
 	}
-	if in.Category != "" {
-		req.Filter.Categories = []string{in.Category}
+	if err := in.filter(req); err != nil {
+		return toolReply[searchOut]{}, err
 	}
 	res, err := a.search.Search(ctx, req)
 	if err != nil {
@@ -164,6 +212,10 @@ func (s *Server) searchMemories(
 	}
 	out := searchOut{Memories: []memoryItem{}}
 	for _, hit := range res.GetHits() {
+		if l := hit.GetLog(); l != nil {
+			out.Memories = append(out.Memories, newLogItem(l, hit.GetScore()))
+			continue
+		}
 		f := s.newMemoryItem(hit.GetMemory(), recall.LanguageOf(in.Query), recall.MaxQuoted)
 		f.Score = hit.GetScore()
 		out.Memories = append(out.Memories, f)

@@ -111,7 +111,24 @@ func (s *Server) write(ctx context.Context, a *api, _ string, in writeIn) (toolR
 			out.ID = id
 		}
 	}
+	if in.WriteTo != "daily" && out.Status == "applied" && redacted(ctx, a, in.Content, out.ID) {
+		out.Reason = reasonRedacted
+	}
 	return toolReply[writeOut]{out, out.text()}, nil
+}
+
+// reasonRedacted is the daemon's remark that a secret was taken out of a text.
+const reasonRedacted = "REDACTED"
+
+// redacted reports whether what was stored has a mark in place of a secret that the text did not have. Who saved it
+// must know that a later reader will not find the secret. A memory that cannot be read has none.
+func redacted(ctx context.Context, a *api, text, id string) bool {
+	res, err := a.memory.Get(ctx, &pb.MemoryServiceGetRequest{Space: a.space, Ids: []string{id}})
+	if err != nil || len(res.GetMemories()) == 0 {
+		return false
+	}
+	const mark = "[redacted"
+	return strings.Contains(res.GetMemories()[0].GetContent(), mark) && !strings.Contains(text, mark)
 }
 
 // writeTitled saves a text under a title. It decides by the title alone, without a model.
@@ -155,7 +172,7 @@ func (w *writeOutcome) text(done, why string) string {
 	}
 	done += operationNote(w.Operation)
 	switch {
-	case w.Reason == "REDACTED":
+	case w.Reason == reasonRedacted:
 		why = strings.TrimPrefix(why+"; a secret was removed from the text", "; ")
 	case w.Status == "rejected" && why == "":
 		why = strings.ToLower(strings.ReplaceAll(w.Reason, "_", " "))

@@ -1,0 +1,78 @@
+package mcpserver
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// invalidArgument begins the errors with which the SDK refuses arguments. Behind it stands the whole value, which a
+// model has in its context already.
+const invalidArgument = `validating "arguments": `
+
+// argumentName finds the argument in such an error: the last property of the path.
+var argumentName = regexp.MustCompile(`/properties/([\w]+)`)
+
+// argumentFaults turn the keyword of a schema and its bound into a sentence. Values are left out.
+var argumentFaults = []struct {
+	pattern *regexp.Regexp
+	says    string
+}{
+	{regexp.MustCompile(`(?s)maxLength: .* contains (\d+) Unicode code points, more than (\d+)$`),
+		"has $1 characters; the limit is $2"},
+	{regexp.MustCompile(`(?s)minLength: .* fewer than (\d+)$`), "must have at least $1 characters"},
+	{regexp.MustCompile(`(?s)maximum: .* is greater than (\d+)(?:\.0+)?$`), "must be at most $1"},
+	{regexp.MustCompile(`(?s)maximum: .* is greater than ([\d.]+)$`), "must be at most $1"},
+	{regexp.MustCompile(`(?s)minimum: .* is less than (\d+)(?:\.0+)?$`), "must be at least $1"},
+	{regexp.MustCompile(`(?s)minimum: .* is less than ([\d.]+)$`), "must be at least $1"},
+	{regexp.MustCompile(`(?s)enum: .* does not equal any of: (\[[^\]]*\])$`), "must be one of $1"},
+	{regexp.MustCompile(`(?s)type: .* has type "(\w+)", want (?:one of )?"?([\w", ]+?)"?$`), "is of type $1; it must be $2"},
+	{regexp.MustCompile(`required: missing properties: (\[[^\]]*\])$`), "lacks $1"},
+}
+
+// hideArguments says what is wrong with arguments without repeating them: a text of 9,000 characters that is too long
+// would stand in the model's context twice.
+func hideArguments(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		out, ok := res.(*mcp.CallToolResult)
+		if !ok || out == nil || !out.IsError {
+			return res, err
+		}
+		for _, c := range out.Content {
+			if text, ok := c.(*mcp.TextContent); ok && strings.HasPrefix(text.Text, invalidArgument) {
+				text.Text = argumentFault(text.Text)
+			}
+		}
+		return res, err
+	}
+}
+
+// argumentFault is the sentence about an argument that the schema refuses.
+func argumentFault(text string) string {
+	subject := "The call"
+	if names := argumentName.FindAllStringSubmatch(pathOf(text), -1); len(names) > 0 {
+		subject = "The argument " + names[len(names)-1][1]
+	}
+	for _, f := range argumentFaults {
+		if m := f.pattern.FindStringSubmatchIndex(text); m != nil {
+			said := string(f.pattern.ExpandString(nil, f.says, text, m))
+			return subject + " " + said + ". Call the tool again with values within these limits."
+		}
+	}
+	return subject + " is not valid. Call the tool again with the arguments that its schema names."
+}
+
+// pathOf is the part of an error that names the place in the schema: steps that begin with "validating".
+func pathOf(text string) string {
+	var path []string
+	for part := range strings.SplitSeq(strings.TrimPrefix(text, invalidArgument), ": ") {
+		if !strings.HasPrefix(part, "validating ") {
+			break
+		}
+		path = append(path, part)
+	}
+	return strings.Join(path, " ")
+}

@@ -1,0 +1,78 @@
+package mcpserver_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/client/mcpserver"
+)
+
+// TestArgumentsAreNotRepeated refuses arguments with the limit, and never with the argument.
+func TestArgumentsAreNotRepeated(t *testing.T) {
+	a := newTestDaemon(t).connectAgent(t, mcpserver.SetDefault)
+	const canary = "xyzzy-canary: validating /properties/salience: maximum: 5"
+	long := canary + strings.Repeat("x", 9000)
+	for _, tt := range []struct {
+		tool string
+		in   args
+		want string
+	}{
+		{"memory_write", args{"content": long}, "The argument content has 9057 characters; the limit is 8000."},
+		{"memory_write", args{"content": ""}, "The argument content must have at least 1 characters."},
+		{"memory_write", args{"content": "x", "salience": 5}, "The argument salience must be at most 1."},
+		{"memory_write", args{"content": "x", "write_to": canary}, "The argument write_to must be one of [memory daily]."},
+		{"memory_write", args{"content": []string{canary}}, "The argument content is of type array; it must be string."},
+		{"memory_write", args{"title": canary}, `The call lacks ["content"].`},
+		{"memory_search", args{"query": "x", "top_k": 100000}, "The argument top_k must be at most 20."},
+		{"memory_search", args{"query": "x", "from": canary}, "from must be a date such as 2026-02-21."},
+	} {
+		said := a.callError(t, tt.tool, tt.in)
+		if !strings.HasPrefix(said, tt.want) || strings.Contains(said, "xyzzy") {
+			t.Errorf("%s: said %q, want %q first and none of the argument", tt.tool, said, tt.want)
+		}
+	}
+}
+
+// TestRedactionIsTold says that a secret was taken out, and only then.
+func TestRedactionIsTold(t *testing.T) {
+	a := newTestDaemon(t).connectAgent(t, mcpserver.SetDefault)
+	text, out := a.call(t, "memory_write", args{"content": "The deploy key is AKIAQ3EGP7XSZ2LMN5RT"})
+	if !strings.Contains(text, "a secret was removed from the text") || valueAt(out, "reason") != "REDACTED" {
+		t.Errorf("said %q, %v", text, out)
+	}
+	if text, _ := a.call(t, "memory_write", args{"content": "The deploy host is delphi"}); strings.Contains(text, "secret") {
+		t.Errorf("said %q", text)
+	}
+}
+
+// TestSearchFilters filters by tags and days, and finds entries of daily logs when asked to.
+func TestSearchFilters(t *testing.T) {
+	a := newTestDaemon(t).connectAgent(t, mcpserver.SetDefault)
+	a.call(t, "memory_write", args{"content": "The harbour pilot is called Ines", "tags": []string{"crew"}})
+	a.call(t, "memory_write", args{"content": "The harbour opens at six", "tags": []string{"hours"}})
+	a.call(t, "memory_write", args{"content": "Repainted the harbour crane in yellow", "write_to": "daily"})
+	today := time.Now().Format(time.DateOnly)
+	yesterday := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
+	for _, tt := range []struct {
+		name string
+		in   args
+		want int
+	}{
+		{"all", args{}, 2},
+		{"a tag", args{"tags": []string{"crew"}}, 1},
+		{"until yesterday", args{"until": yesterday}, 0},
+		{"from yesterday to today", args{"from": yesterday, "until": today}, 2},
+		{"another space", args{"space": "elsewhere"}, 0},
+	} {
+		tt.in["query"] = "harbour"
+		_, out := a.call(t, "memory_search", tt.in)
+		if got := len(valueAt(out, "memories").([]any)); got != tt.want {
+			t.Errorf("%s: %d memories, want %d: %v", tt.name, got, tt.want, out)
+		}
+	}
+	text, out := a.call(t, "memory_search", args{"query": "crane yellow repainted", "logs": true})
+	if !strings.Contains(text, "Repainted the harbour crane") || valueAt(out, "memories", 0, "source") != "log" {
+		t.Errorf("with logs: %s, %v", text, out)
+	}
+}
