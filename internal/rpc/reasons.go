@@ -169,6 +169,7 @@ var Reasons = []Reason{
 		"Decide with `memsidecar review`."},
 	{"REVIVED", KindOutcome, "A retired memory with this text is active again.", ""},
 	{"SECRET", KindOutcome, "The text is only a secret.", ""},
+	{"STATED_REPLACEMENT", KindOutcome, "The text says that it replaces a known memory, which it supersedes.", ""},
 	{"SUMMARY_IS_YOURS", KindOutcome, "The daemon did not write the rolling summary, so it stays.",
 		"Set replace to overwrite it."},
 	{"SUPERSEDED", KindOutcome, "A new memory was stored; it names in supersedes the one that it replaced.", ""},

@@ -146,3 +146,38 @@ func TestDurableBeforeAsked(t *testing.T) {
 		t.Errorf("%+v, log %q", d, logged(st))
 	}
 }
+
+// TestStatedReplacement: by rules alone, what says of itself that it replaces something supersedes it, and what may do
+// so is saved beside it and waits for a person.
+func TestStatedReplacement(t *testing.T) {
+	for _, tt := range []struct {
+		name, known, said string
+		sure              bool
+	}{
+		{"over", "The user likes tea", "The user no longer likes tea", true},
+		{"upgraded", "We use React 18", "We upgraded the project to React 19", true},
+		{"over, in Chinese", "用户喜欢喝茶", "用户不再喜欢喝茶", true},
+		{"a part of it", "The user reads the newspaper", "The user no longer reads the newspaper on the train", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			st, s := open(t)
+			put(t, st, memory.SourceUser, tt.known)
+			d := must(t, s, consolidator.Request{Content: tt.said})
+			old, now := get(t, st, "m1"), get(t, st, d.ID)
+			if now.Content != tt.said || !now.IsActive() || old.Content != tt.known || old.IsActive() == tt.sure {
+				t.Fatalf("%+v: %+v, %+v", d, old, now)
+			}
+			if tt.sure {
+				if d.Action != guard.Delete || old.SupersededBy != now.ID || !slices.Equal(now.Supersedes, []string{"m1"}) {
+					t.Errorf("not linked: %+v, %+v", old, now)
+				}
+				return
+			}
+			items, err := review.New(st).List("", false)
+			if err != nil || len(items) != 1 || items[0].Reason != guard.ReasonUnsure || items[0].ReplacedBy != d.ID ||
+				d.Action != guard.Add {
+				t.Errorf("%+v, %+v, %v", d, items, err)
+			}
+		})
+	}
+}

@@ -148,7 +148,7 @@ func TestUsersOwnStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := must(t, s, consolidator.Request{Content: "The user no longer flies with China Eastern"})
+	d := must(t, s, consolidator.Request{Content: "The user flies with Air China, not with China Eastern"})
 	if m := get(t, st, "m1"); !m.IsActive() || d.DecidedBy != consolidator.ByRules ||
 		!strings.Contains(d.Note, "REVIEW_USERS_OWN") {
 		t.Errorf("%+v, %+v", d, m)

@@ -73,11 +73,20 @@ var slotPatterns = []slotPattern{
 		`|happens?) (?:out )?(?:on|to|hosted on|every) (?P<v>.+)$`),
 	newSlotPattern("project.for $1", `^`+team+
 		` (?:now )?uses? (?P<v>[^,]+?) (?:as|for) (?:(?:our|the|a|an|its) )?(.+)$`),
+	newSlotPattern("project.$1端口", `^`+projectZh+`([\p{Han}a-z0-9 -]{1,10}?)(?:现在|目前|已经|已)?(?:监听|使用|用|改用|换到|跑在)了?(?:的是)?\s*(?P<v>\d{2,5})\s*端口了?$`),
 	newSlotPattern("project.$1", `^`+projectZh+`(`+singleZh+`)(?:现在)?(?:用的是|使用的是|是|为|用|改成了?|换成了?|升级到了?)(?P<v>.+?)了?$`),
 	newSlotPattern("project.$1 on", `^`+projectZh+`(`+singleZh+`)(?:现在)?(?:部署在|跑在|运行在|放在|在)(?P<v>.+)$`),
+	newSlotPattern("project.$1", `^(?:把|将)?`+projectZh+`(`+attributeZh+`)`+becomesZh+`\s*(?P<v>.+?)了?$`),
 	newSlotPattern("project.deploy", `^`+projectZh+`(?:每)?(?P<v>(?:周|星期|礼拜)[一二三四五六日天])(?:发布|发版|部署|上线)$`),
 	newSlotPattern("project.deploy", `^`+projectZh+`(?:部署|发布|发版|上线)(?:时间)?(?:定)?(?:在|是|改到了?|改成了?|到)(?P<v>.+?)了?$`),
 }
+
+// becomesZh stands between an attribute and its value in Chinese.
+const becomesZh = `(?:现在|目前|已经|已)?(?:从[^,]{1,20}?)?(?:用的是|使用的是|是|为|用|:|(?:改|换|变|调整|更新|设|定|升级)(?:成|为|到)了?)`
+
+// attributeZh is an attribute of a thing, such as 数据库的端口.
+const attributeZh = `(?:[\p{Han}a-z0-9 -]{1,10}?的?)?(?:端口号?|版本号?|地址|域名|路径|超时时间|超时|时区|负责人|主机名?|机房|上限|限额|价格|房租|租金|预算|截止日期` +
+	`|截止时间|会议时间|发布时间|电话|邮箱|会议室|区域|地点)`
 
 // newSlotPattern compiles lazily; see package lazyregexp.
 func newSlotPattern(slot, re string) slotPattern { return slotPattern{slot, lazyregexp.New(re)} }
@@ -151,10 +160,10 @@ func parseClaim(content string) parsedClaim {
 			r.value = ""
 			continue // a transient state replaces no lasting value
 		}
-		r.slot = p.slot
+		r.slot = p.slot                 // below, the place of $1 is filled
 		for i := 1; i < len(m)/2; i++ { // the first group that is not the value
 			if 2*i != v && m[2*i] >= 0 {
-				r.slot = strings.ReplaceAll(p.slot, "$1", strings.TrimSpace(s[m[2*i]:m[2*i+1]]))
+				r.slot = strings.ReplaceAll(p.slot, "$1", slotName.Replace(strings.TrimSpace(s[m[2*i]:m[2*i+1]])))
 				break
 			}
 		}
@@ -165,6 +174,9 @@ func parseClaim(content string) parsedClaim {
 	}
 	return r
 }
+
+// slotName drops from an attribute what is said or left out at will.
+var slotName = strings.NewReplacer("的", "", "端口号", "端口", "版本号", "版本", "超时时间", "超时")
 
 // canonicalTerms maps synonyms of things to one term.
 var canonicalTerms = strings.NewReplacer(" db ", " database ", " prod ", " production ", "production's", "production",

@@ -73,7 +73,23 @@ func (r Claims) Decide(c Item, near []Neighbour) Item {
 			return item
 		}
 	}
-	return c
+	return supersedeStated(c, near)
+}
+
+// supersedeStated returns c superseding the best of near that it says it replaces, c itself if there is none.
+func supersedeStated(c Item, near []Neighbour) Item {
+	out := c
+	for _, n := range near {
+		if n.Memory == nil || !n.Memory.IsActive() {
+			continue
+		}
+		if item, ok := replacedByStatement(c, n.Memory); ok && (!item.Unsure || out.Action == Add) {
+			if out = item; !item.Unsure {
+				return out
+			}
+		}
+	}
+	return out
 }
 
 // decideOn returns c with an action on target.
@@ -101,6 +117,10 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 		case other.value != "" && strings.HasPrefix(mine.slot, "project.") &&
 			valueKind(mine.value) != valueKind(other.value):
 			return c, false // "runs on Fly.io" and "runs on Tuesday" do not contradict each other
+		case strings.ContainsAny(other.value, ";；。"): // the known text says more, which the new one must not drop
+			item := decideOn(c, target, Delete, ReasonChangedValue, nil)
+			item.Unsure = true
+			return item, true
 		case mine.value != other.value:
 			return decideOn(c, target, Update, ReasonChangedValue,
 				replacedTokens(other.tokens, mine.tokens, other.value)), true

@@ -1,0 +1,62 @@
+package guard_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+)
+
+// TestStatedReplacements: by rules alone, a statement that says of itself that it replaces something replaces it, and
+// one that only sounds so does not. Both files must hold the floors; only the first was tuned on.
+func TestStatedReplacements(t *testing.T) {
+	pairs, traps := 0, 0
+	for _, file := range []string{"replacements_tuned.txt", "replacements_kept.txt"} {
+		raw, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right, wrong, missed := 0, 0, 0
+		for line := range strings.Lines(string(raw)) {
+			mark, pair, _ := strings.Cut(strings.TrimSpace(line), " ")
+			known, said, ok := strings.Cut(pair, " => ")
+			if mark != "=" && mark != "!" || !ok {
+				continue
+			}
+			pairs++
+			item := decideOne(known, said)
+			replaces := (item.Action == guard.Delete || item.Action == guard.Update) && !item.Unsure
+			switch {
+			case replaces && mark == "=":
+				right++
+			case replaces:
+				wrong++
+			case mark == "=":
+				missed++
+			}
+			if mark == "!" {
+				traps++
+			}
+			if replaces != (mark == "=") && file == "replacements_tuned.txt" {
+				t.Logf("%s %q => %q: %s %s unsure %v", mark, known, said, item.Action, item.Reason, item.Unsure)
+			}
+		}
+		precision, recall := float64(right)/float64(right+wrong), float64(right)/float64(right+missed)
+		t.Logf("%s: precision %.3f, recall %.3f", file, precision, recall)
+		if precision < 0.95 || recall < 0.7 {
+			t.Errorf("%s: precision %.3f must be at least 0.95, recall %.3f at least 0.7", file, precision, recall)
+		}
+	}
+	if pairs < 150 || 3*traps < pairs {
+		t.Errorf("%d pairs with %d traps; at least 150 and a third", pairs, traps)
+	}
+}
+
+// decideOne decides about a statement next to one known memory.
+func decideOne(known, said string) guard.Item {
+	m := &memory.Memory{ID: "m1", Revision: 7, Category: memory.Facts, Content: known, Status: memory.Active}
+	return guard.Decide(guard.Item{Memory: memory.Memory{Content: said, Category: memory.Facts}},
+		[]guard.Neighbour{{Memory: m, Score: 0.6}})
+}
