@@ -107,6 +107,17 @@ panelTest('the list goes by arrows, and the focus goes into a memory and back', 
   assert.equal((await selected()).at, 2);
 });
 
+panelTest('from the search an arrow goes into the list, and Enter opens', async (panel) => {
+  await panel.see('Prefers small commits');
+  await panel.page.keyboard.press('/');
+  await panel.page.keyboard.type('office closes');
+  await panel.page.locator('.vl [aria-setsize="1"]').waitFor();
+  await panel.page.keyboard.press('ArrowDown');
+  assert.equal((await focused(panel)).what, 'listbox');
+  await panel.page.keyboard.press('Enter');
+  await panel.see('The office closes at six', '.detail .content');
+});
+
 panelTest('a memory is changed without a mouse, and the focus is never lost', async (panel) => {
   await panel.openMemory('Renew the certificate');
   await panel.detail.getByRole('button', { name: 'Edit' }).focus();

@@ -26,6 +26,11 @@ export function memories(box, { space, fail, show: go }, wanted) {
       if (!e.isComposing) load(true);
     },
     oncompositionend: () => load(true),
+    onkeydown: (e) => {
+      if (e.key !== 'ArrowDown' || e.isComposing || !list.count) return;
+      list.el.focus(); // from here on the arrows and Enter are the list's
+      list.key(e);
+    },
   }); // each key starts a search and cancels the one before
   const category = h('select', { 'aria-label': t('category'), onchange: () => load(true) });
   const status = h(
