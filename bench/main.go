@@ -2,7 +2,7 @@
 // the same kind of socket with messages of the same size, an append and fsync of the same bytes, the decoding of the
 // same file. Floors and figures are taken in turn in one run, so that their ratio means something on any machine.
 //
-//	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--dir DIR] [--bin FILE] [--json]
+//	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--spaces 10000] [--dir DIR] [--bin FILE] [--json]
 //
 // It starts daemons of its own on temporary directories and touches no other. Recalls are measured a second time with
 // half of the processors for the servers and half for the clients, where there are two.
@@ -38,7 +38,7 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start",
-	"memory", "hook"}
+	"memory", "hook", "spaces"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -49,6 +49,7 @@ type bench struct {
 	only    []string
 	meaning bool          // searches and recalls go by what texts mean, too
 	sizes   []int         // memories in the store before the measurement
+	spaces  int           // how many spaces the scenario of that name fills
 	rounds  int           // how often floor and figure are taken in turn
 	slice   time.Duration // how long one of them runs
 	starts  int           // how often a cold start is timed
@@ -84,11 +85,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
+		if len(b.only) == 1 && b.wants("spaces") {
+			break // it fills a store of its own
+		}
 		if err := b.measure(ctx, size); err != nil {
 			return fmt.Errorf("store of %d memories: %w", size, err)
 		}
 	}
 	b.acrossSizes()
+	if b.wants("spaces") {
+		if err := b.manySpaces(ctx, b.spaces); err != nil {
+			return fmt.Errorf("%d spaces: %w", b.spaces, err)
+		}
+	}
 	if asJSON {
 		return b.report.writeJSON(stdout)
 	}
@@ -103,6 +112,7 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	quick := fs.Bool("quick", false, "small stores and short runs: shows that everything works, not how fast it is")
 	only := fs.String("only", "", "comma-separated scenarios: "+strings.Join(scenarios, ", "))
 	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000,100000)")
+	fs.IntVar(&b.spaces, "spaces", 10_000, "spaces of the scenario spaces")
 	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default "+
 		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
@@ -115,6 +125,7 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	list := "0,1000,10000,100000"
 	if *quick {
 		list, b.rounds, b.slice, b.starts, b.settle = "0,1000", 1, 200*time.Millisecond, 2, time.Second
+		b.spaces = min(b.spaces, 200)
 	}
 	if *sizes != "" {
 		list = *sizes
