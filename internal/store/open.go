@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ func Open(cfg Config) (*Store, error) {
 		fs: cfg.FS, now: cfg.Now, log: cfg.Logger, projections: cfg.Projections, historyDays: cfg.HistoryDays,
 		visible: newState(true), staged: newState(false), accesses: map[string]map[string]accessCount{},
 	}
+	s.packFrom = cmp.Or(cfg.PackFrom, packFrom)
 	if s.historyDays == 0 {
 		s.historyDays = DefaultHistoryDays
 	}

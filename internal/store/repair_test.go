@@ -81,10 +81,10 @@ func TestRepairOfSnapshots(t *testing.T) {
 		reports string
 	}{
 		{"manifest", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, manifestFile) }, false, "the previous one"},
-		{"space file", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, newest(t, fs, "default.space")) }, false,
+		{"space file", func(t *testing.T, fs *crashfs.FS) { corrupt(t, fs, newest(t, fs, ".space.")) }, false,
 			"the previous one"},
 		{"space file missing", func(t *testing.T, fs *crashfs.FS) {
-			if err := fs.Remove(newest(t, fs, "default.space")); err != nil {
+			if err := fs.Remove(newest(t, fs, ".space.")); err != nil {
 				t.Fatal(err)
 			}
 		}, false, "the previous one"},

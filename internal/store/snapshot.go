@@ -20,9 +20,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// A snapshot is one file per space, one file per body of a daily log or session, and a manifest that names the files of
-// the spaces. Files are immutable: a new snapshot writes only what changed and names the others again. The newest
-// manifest and the previous one are kept, so that a damaged snapshot has a substitute.
+// A snapshot is one file per space, or per pack of small ones (snapshot_pack.go), one file per body of a daily log or
+// session, and a manifest that names the files of the spaces. Files are immutable: a new snapshot writes only what
+// changed and names the others again. The newest manifest and the previous one are kept, so that a damaged snapshot has a
+// substitute.
 const (
 	snapshotDir  = "snapshots"
 	manifestFile = snapshotDir + "/MANIFEST.json"
@@ -44,9 +45,12 @@ type spaceInFile struct {
 	File  string `json:"file"`
 	LSN   int64  `json:"lsn"` // newest record of the space in the file
 	Bytes int64  `json:"bytes"`
+	// Packed says that File is a pack; the space has Bytes of it, from Offset.
+	Packed bool  `json:"packed,omitempty"`
+	Offset int64 `json:"offset,omitempty"`
 }
 
-// spaceHeader is the first line of a space's file. The memories follow, one line each, in order of creation.
+// spaceHeader is the first line of a space in its file. The memories follow, one line each, in order of creation.
 type spaceHeader struct {
 	journal.Format
 	Space     string               `json:"space"`
@@ -148,26 +152,30 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	journalBytes := s.journal.Stats().Bytes
 	// No file that a manifest on disk may name is ever written again. That includes files of an attempt whose last sync
 	// failed, so the number of failures is part of the names.
-	lsn, changed := s.capture(old, s.snapshots.failures)
+	lsn, stamp, changed := s.capture(old, s.snapshots.failures)
 	if lsn == old.LSN {
 		return lsn, nil
 	}
 	s.snapshots.failures++
 	next := manifest{Format: journal.CurrentFormat(), Store: s.journal.Origin(), LSN: lsn, At: start.UTC()}
+	written := make(map[string]bool, len(changed))
+	for _, c := range changed {
+		written[c.header.Space] = true
+	}
 	for _, f := range old.Spaces {
-		if !slices.ContainsFunc(changed, func(c *spaceCapture) bool { return c.header.Space == f.Name }) {
+		if !written[f.Name] {
 			next.Spaces = append(next.Spaces, f)
 		}
 	}
-	for _, c := range changed {
+	for _, group := range packs(changed, stamp, s.packFrom) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		f, err := s.writeSpace(c)
+		files, err := s.writeSpaces(group)
 		if err != nil {
-			return 0, fmt.Errorf("snapshot of space %s: %w", c.header.Space, err)
+			return 0, fmt.Errorf("snapshot of space %s: %w", group[0].header.Space, err)
 		}
-		next.Spaces = append(next.Spaces, f)
+		next.Spaces = append(next.Spaces, files...)
 	}
 	slices.SortFunc(next.Spaces, func(a, b spaceInFile) int { return strings.Compare(a.Name, b.Name) })
 	if err := s.fs.SyncDir(snapshotDir); err != nil {
@@ -182,17 +190,47 @@ func (s *Store) Checkpoint(ctx context.Context) (int64, error) {
 	return lsn, nil
 }
 
-// writeSpace writes the files of one captured space.
-func (s *Store) writeSpace(c *spaceCapture) (spaceInFile, error) {
+// writeSpaces writes the files of captured spaces, which share one file.
+func (s *Store) writeSpaces(group []*spaceCapture) ([]spaceInFile, error) {
+	for _, c := range group {
+		if err := s.writeBodies(c); err != nil {
+			return nil, err
+		}
+	}
+	var entries []spaceInFile
+	err := writeSnapshotFile(s.fs, group[0].file, func(w io.Writer) error {
+		offset := int64(0)
+		for _, c := range group {
+			lines := make([]journal.MemoryLine, len(c.memories))
+			for i, m := range c.memories {
+				lines[i] = journal.MemoryLine{Memory: m}
+			}
+			n, err := encodeLines(w, c.header, lines)
+			if err != nil {
+				return err
+			}
+			entry := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file, Bytes: n}
+			if len(group) > 1 {
+				entry.Packed, entry.Offset = true, offset
+			}
+			entries, offset = append(entries, entry), offset+n
+		}
+		return nil
+	})
+	return entries, err
+}
+
+// writeBodies writes the files of the daily logs and sessions of a space that changed, and names them in its header.
+func (s *Store) writeBodies(c *spaceCapture) error {
 	written := map[string]bodyInFile{} // by the name that was planned
 	for _, p := range c.bodies {
 		planned := p.file
 		if err := p.write(s.fs, p); err != nil {
-			return spaceInFile{}, fmt.Errorf("%s: %w", p.name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		info, err := s.fs.Lstat(snapshotDir + "/" + p.file)
 		if err != nil {
-			return spaceInFile{}, err
+			return err
 		}
 		p.bytes = info.Size()
 		written[planned] = bodyInFile{File: p.file, Items: p.items, Bytes: p.bytes}
@@ -207,24 +245,19 @@ func (s *Store) writeSpace(c *spaceCapture) (spaceInFile, error) {
 			c.header.Sessions[i].bodyInFile = written[d.File]
 		}
 	}
-	f := spaceInFile{Name: c.header.Space, LSN: c.header.Changed, File: c.file}
-	lines := make([]journal.MemoryLine, len(c.memories))
-	for i, m := range c.memories {
-		lines[i] = journal.MemoryLine{Memory: m}
-	}
-	if err := writeLines(s.fs, f.File, c.header, lines); err != nil {
-		return f, err
-	}
-	info, err := s.fs.Lstat(snapshotDir + "/" + f.File)
-	if err != nil {
-		return f, err
-	}
-	f.Bytes = info.Size()
-	return f, nil
+	return nil
 }
 
 // writeLines writes a file of a header line and one line per item, and syncs it. It does not sync the directory.
-func writeLines[T any](fsys durable.FS, name string, header any, items []T) (err error) {
+func writeLines[T any](fsys durable.FS, name string, header any, items []T) error {
+	return writeSnapshotFile(fsys, name, func(w io.Writer) error {
+		_, err := encodeLines(w, header, items)
+		return err
+	})
+}
+
+// writeSnapshotFile writes and syncs a file of a snapshot. It does not sync the directory.
+func writeSnapshotFile(fsys durable.FS, name string, write func(io.Writer) error) (err error) {
 	// An interrupted snapshot may have left a file of this name.
 	f, err := fsys.OpenFile(snapshotDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -232,25 +265,28 @@ func writeLines[T any](fsys durable.FS, name string, header any, items []T) (err
 	}
 	defer func() { err = cmp.Or(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 256<<10)
-	line, err := durable.AppendLine(nil, header)
-	if err != nil {
+	if err := write(w); err != nil {
 		return err
-	}
-	if _, err := w.Write(line); err != nil {
-		return err
-	}
-	for _, item := range items {
-		if line, err = durable.AppendLine(line[:0], item); err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	return f.Sync()
+}
+
+// encodeLines writes a header line and one line per item, and returns how many bytes that are.
+func encodeLines[T any](w io.Writer, header any, items []T) (n int64, err error) {
+	line, err := durable.AppendLine(nil, header)
+	for i := 0; err == nil; i++ {
+		var written int
+		written, err = w.Write(line)
+		n += int64(written)
+		if err != nil || i == len(items) {
+			break
+		}
+		line, err = durable.AppendLine(line[:0], items[i])
+	}
+	return n, err
 }
 
 // writeManifest commits a snapshot. The manifest before becomes the previous one: it is linked, not renamed, so that a
@@ -293,7 +329,7 @@ func (s *Store) installSnapshot(next manifest, changed []*spaceCapture, journalB
 		for _, d := range c.header.Sessions {
 			files = append(files, d.File)
 		}
-		s.snapshots.bodyFiles[c.file] = files
+		s.snapshots.bodyFiles[c.file] = append(s.snapshots.bodyFiles[c.file], files...) // of a pack
 	}
 	s.mu.Unlock()
 	s.snapshots.mu.Lock()

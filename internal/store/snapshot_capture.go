@@ -30,35 +30,34 @@ type bodyWrite struct {
 // writers go on while it is written.
 type spaceCapture struct {
 	file     string // of the space
+	small    bool   // it may share its file
 	header   spaceHeader
 	memories []*memory.Memory
 	bodies   []*bodyWrite
 }
 
-// capture captures the spaces that changed since the old snapshot, all at one LSN. failures is the number of failed
-// attempts since then.
-func (s *Store) capture(old manifest, failures int) (lsn int64, changed []*spaceCapture) {
+// capture captures the spaces that changed since the old snapshot, and those whose files must be written with them, all
+// at one LSN. stamp becomes part of file names; failures is the number of failed attempts since then.
+func (s *Store) capture(old manifest, failures int) (lsn int64, stamp string, changed []*spaceCapture) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, sp := range s.visible.spaces {
 		lsn = max(lsn, sp.changed)
 	}
-	stamp := fmt.Sprint(lsn)
+	stamp = fmt.Sprint(lsn)
 	if failures > 0 {
 		stamp = fmt.Sprintf("%d-%d", lsn, failures)
 	}
-	for _, sp := range s.visible.spaces {
-		i := slices.IndexFunc(old.Spaces, func(f spaceInFile) bool { return f.Name == sp.name })
-		if i < 0 || old.Spaces[i].LSN < sp.changed {
-			changed = append(changed, sp.capture(stamp))
-		}
+	for _, name := range outdatedSpaces(s.visible, old, s.packFrom) {
+		changed = append(changed, s.visible.spaces[name].capture(stamp))
 	}
-	return lsn, changed
+	return lsn, stamp, changed
 }
 
 // capture captures one space. stamp becomes part of the names of its files.
 func (sp *spaceState) capture(stamp string) *spaceCapture {
-	c := &spaceCapture{memories: sp.memories(), file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
+	c := &spaceCapture{memories: sp.memories(), small: sp.isSmall(),
+		file: fmt.Sprintf("%s.space.%s.jsonl", sp.name, stamp)}
 	c.header = spaceHeader{
 		Format: journal.CurrentFormat(), Space: sp.name, Revision: sp.revision, Changed: sp.changed, Memories: len(c.memories),
 		Summary:   sp.summary,

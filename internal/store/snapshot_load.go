@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"maps"
 	"path"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -53,8 +56,13 @@ func (s *Store) load(m manifest) error {
 
 // loadSpaces fills both states from the snapshot. Spaces that are older than an unfinished purge are scrubbed.
 func (s *Store) loadSpaces(m manifest) error {
-	for _, f := range m.Spaces {
-		header, memories, err := readSpaceFile(s.fs, f.File)
+	inFiles := slices.Clone(m.Spaces)
+	slices.SortFunc(inFiles, func(a, b spaceInFile) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+	})
+	files := spaceFiles{fs: s.fs}
+	for _, f := range inFiles {
+		header, memories, err := files.read(f)
 		if err != nil {
 			return err
 		}
@@ -144,21 +152,54 @@ func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState 
 	return sp
 }
 
-// readSpaceFile reads the file of a space in a snapshot.
-func readSpaceFile(fsys durable.FS, name string) (*spaceHeader, []*memory.Memory, error) {
-	header := new(spaceHeader)
-	lines, err := readLines(fsys, name, header, &header.Format, func() int { return header.Memories })
-	if err != nil {
-		return nil, nil, err
+// spaceFiles reads spaces in a snapshot, and keeps the file read last, which may be a pack.
+type spaceFiles struct {
+	fs   durable.FS
+	name string
+	data []byte
+}
+
+// read reads one space.
+func (r *spaceFiles) read(f spaceInFile) (*spaceHeader, []*memory.Memory, error) {
+	if r.name != f.File {
+		data, err := readSnapshotFile(r.fs, f.File)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.name, r.data = f.File, data
 	}
-	memories, err := decodeLines[memory.Memory](name, lines)
+	data := r.data
+	if f.Packed {
+		if f.Offset < 0 || f.Bytes < 0 || f.Offset > int64(len(data)) || f.Bytes > int64(len(data))-f.Offset {
+			return nil, nil, &journal.CorruptError{File: snapshotDir + "/" + f.File,
+				Detail: fmt.Sprintf("it ends before space %s does", f.Name)}
+		}
+		data = data[f.Offset : f.Offset+f.Bytes]
+	}
+	header := new(spaceHeader)
+	lines, err := parseLines(f.File, data, header, &header.Format, func() int { return header.Memories })
+	if err == nil && header.Space != f.Name {
+		err = &journal.CorruptError{File: snapshotDir + "/" + f.File, Line: 1,
+			Detail: fmt.Sprintf("it holds space %q in place of %q", header.Space, f.Name)}
+	}
+	var memories []*memory.Memory
+	if err == nil {
+		memories, err = decodeLines[memory.Memory](f.File, lines)
+	}
+	if damaged, ok := errors.AsType[*journal.CorruptError](err); ok && damaged.Line > 0 && f.Packed {
+		damaged.Line += bytes.Count(r.data[:f.Offset], []byte("\n"))
+	}
 	return header, memories, err
 }
 
 // readBodyFile reads the body of a daily log or session. items is the number of items according to the space's header.
 func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 	header := new(bodyHeader)
-	lines, err := readLines(fsys, name, header, &header.Format, func() int { return items })
+	data, err := readSnapshotFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := parseLines(name, data, header, &header.Format, func() int { return items })
 	if err != nil {
 		return nil, err
 	}
@@ -171,11 +212,8 @@ func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 	return out, nil
 }
 
-// readLines reads a file of a snapshot, decodes its first line into header and returns the others, whose checksums are
-// verified. count is called once header is decoded, and returns how many lines must follow.
-// format is the part of header that says whether this version may read the file.
-func readLines(fsys durable.FS, name string, header any, format *journal.Format, count func() int) ([][]byte, error) {
-	base := name
+// readSnapshotFile reads a file of a snapshot.
+func readSnapshotFile(fsys durable.FS, name string) ([]byte, error) {
 	name = path.Join(snapshotDir, name)
 	data, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,6 +222,14 @@ func readLines(fsys durable.FS, name string, header any, format *journal.Format,
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+	return data, nil
+}
+
+// parseLines decodes the first line of data, a file of a snapshot or a part of one, into header and returns the others,
+// whose checksums are verified. count is called once header is decoded, and returns how many lines must follow. format
+// is the part of header that says whether this version may read the file.
+func parseLines(base string, data []byte, header any, format *journal.Format, count func() int) ([][]byte, error) {
+	name := path.Join(snapshotDir, base)
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	for i, line := range lines {
 		if !durable.ValidLine(line) {

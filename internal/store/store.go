@@ -41,6 +41,8 @@ type Config struct {
 	HistoryDays int // 0 is DefaultHistoryDays
 	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
 	SegmentSize int64
+	// PackFrom is how many small spaces share files of a snapshot at least; 0 means 32. Tests use small ones.
+	PackFrom int
 	// Repairing opens a directory whose repair is not finished, for the one who finishes it.
 	Repairing bool
 }
@@ -52,6 +54,7 @@ type Store struct {
 	log         *slog.Logger
 	projections []Projection
 	historyDays int
+	packFrom    int
 	journal     *journal.Journal
 	clock       *clock
 

@@ -35,7 +35,8 @@ type run struct {
 func (r *run) now() time.Time { return memtest.Epoch.Add(time.Duration(r.step) * time.Minute) }
 
 func (r *run) open() error {
-	st, err := store.Open(store.Config{FS: r.fs, Now: r.now, Logger: slog.New(slog.DiscardHandler), SegmentSize: small})
+	st, err := store.Open(store.Config{FS: r.fs, Now: r.now, Logger: slog.New(slog.DiscardHandler), SegmentSize: small,
+		PackFrom: 2}) // so that spaces share files of snapshots
 	if err != nil {
 		return err
 	}

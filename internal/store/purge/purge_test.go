@@ -55,7 +55,7 @@ func TestPurge(t *testing.T) {
 	want := map[string]int64{
 		"memory": 3, "version": 2, "log_entry": 3, "message": 2, "session": 2, "summary": 2, "archived": 2,
 		"receipt": 1, "journal": 13,
-		"snapshot": 6, "published": 9, "quarantine": 2, "index": 1,
+		"snapshot": 4, "published": 9, "quarantine": 2, "index": 1,
 	}
 	if diff := cmp.Diff(want, foreseen.Places); diff != "" {
 		t.Errorf("what a dry run foresees (-want +got):\n%s", diff)

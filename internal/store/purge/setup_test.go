@@ -90,7 +90,7 @@ func (w *fixture) open() error {
 	w.mems = jsonstore.NewPublisher(jsonstore.Config{FS: w.fs, Now: w.now, Logger: log})
 	w.logs = dailylog.NewPublisher(dailylog.Config{FS: w.fs, Now: w.now, Logger: log})
 	var err error
-	w.st, err = store.Open(store.Config{FS: w.fs, Now: w.now, Logger: log, SegmentSize: 24 << 10,
+	w.st, err = store.Open(store.Config{FS: w.fs, Now: w.now, Logger: log, SegmentSize: 24 << 10, PackFrom: 2,
 		Projections: []store.Projection{w.engine, w.mems, w.logs}})
 	if err != nil {
 		return err
