@@ -253,7 +253,10 @@ func (s *Server) Stop() error {
 	}
 	select {
 	case <-s.exited:
-		return s.exit
+		if s.exit != nil {
+			return fmt.Errorf("%w: %s", s.exit, s.lastWords())
+		}
+		return nil
 	case <-time.After(patience):
 		return errors.Join(errors.New("the process did not stop"), s.cmd.Process.Kill())
 	}

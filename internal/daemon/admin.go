@@ -56,7 +56,7 @@ func (d *daemon) checkpoint(ctx context.Context) (int64, error) {
 	if err := d.store.FlushAccesses(ctx); err != nil {
 		return 0, err
 	}
-	d.takeEdits(ctx)
+	d.takeEdits(ctx, 0)
 	lsn, err := d.store.Checkpoint(ctx)
 	return lsn, errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs))
 }

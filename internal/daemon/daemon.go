@@ -43,6 +43,14 @@ import (
 // handshake, because a stop waits for those, too.
 const stopWait = 5 * time.Second
 
+// Limits of a stop and a start with very many files. The journal has everything: what a stop leaves, the next start
+// publishes, and what a start has not looked at yet, the daemon looks at while it serves.
+const (
+	stopEdits   = time.Second
+	stopPublish = 2 * time.Second
+	startEdits  = time.Second
+)
+
 // warmWorkers is the number of pooled goroutines for requests. Their stacks have already grown, which saves copying
 // them for each request.
 const warmWorkers = 8
@@ -296,9 +304,12 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 }
 
 // loadIndex builds the search index. Searches wait for it.
-func (d *daemon) loadIndex(context.Context) error {
+func (d *daemon) loadIndex(ctx context.Context) error {
 	defer d.indexed()
 	for _, name := range d.store.Spaces() {
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err := d.engine.Load(name, d.store.Space(name).Memories(), d.fs); err != nil {
 			return fmt.Errorf("index space %s: %w", name, err)
 		}
@@ -326,14 +337,22 @@ func (d *daemon) close() error {
 	ctx := context.Background()
 	if d.store.Err() == nil {
 		err := d.store.FlushAccesses(ctx)
-		d.takeEdits(ctx)
-		if err = errors.Join(err, d.memories.PublishAll(ctx), d.logs.PublishAll(ctx), d.engine.Save(d.fs)); err != nil {
+		d.takeEdits(ctx, stopEdits)
+		err = errors.Join(err, d.publishPending(ctx), d.engine.Save(d.fs))
+		if err != nil {
 			d.log.Warn("publishing at the stop failed; the next start will retry", "err", err)
 		}
 	}
 	err := d.store.Close(ctx)
 	d.log.Info("stopped", "lsn", d.store.LSN())
 	return err
+}
+
+// publishPending publishes what changed last, for stopPublish at most.
+func (d *daemon) publishPending(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopPublish)
+	defer cancel()
+	return errors.Join(d.logs.PublishPending(ctx), d.memories.PublishPending(ctx))
 }
 
 // path returns the path of a file in the data directory, for messages.

@@ -94,7 +94,7 @@ func (d *daemon) openServices(ctx context.Context) (err error) {
 		return err
 	}
 	d.paused.Store(readPaused(d.fs))
-	d.takeEdits(ctx) // what was edited while no daemon ran is taken over before anything is published
+	d.takeEdits(ctx, startEdits) // what was edited while no daemon ran is taken over before it is served
 	if d.model, err = d.openModel(); err != nil {
 		return err
 	}
@@ -175,9 +175,18 @@ func (d *daemon) adopt(ctx context.Context) error {
 	return nil
 }
 
-// takeEdits takes over what people wrote into the published files. What cannot be taken over now is not published over, and is tried again.
-func (d *daemon) takeEdits(ctx context.Context) {
-	if _, err := d.edits.Scan(ctx, true); err != nil {
+// takeEdits takes over what people wrote into the published files, as far as it comes within limit, 0 for none. What cannot be taken
+// over now is not published over, and is tried again.
+func (d *daemon) takeEdits(ctx context.Context, limit time.Duration) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	switch _, err := d.edits.Scan(ctx, true); {
+	case errors.Is(err, context.DeadlineExceeded):
+		d.log.Info("there are many published files; those not looked at for edits yet wait", "limit", limit)
+	case err != nil:
 		d.log.Warn("cannot look for edits of published files", "err", err)
 	}
 }

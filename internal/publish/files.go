@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +66,7 @@ type Files struct {
 	mu         sync.Mutex
 	entries    map[string]ManifestEntry // by file name, nil until it was read; guarded by mu, and so is all below
 	state      manifestState
+	cleaned    map[string]bool      // directories of spaces without leftovers of a crash
 	hashes     map[string]fileState // what was hashed last of the files that are not as published, by name
 	busySince  map[string]time.Time // of the files that were open for writing, when that was seen first
 	writing    []Edit               // whose copies were open for writing
@@ -80,7 +82,7 @@ func NewFiles(fsys durable.FS, manifest string, now func() time.Time, logger *sl
 	return &Files{
 		fsys: fsys, manifest: manifest, now: now, logger: logger,
 		hashes: map[string]fileState{}, busySince: map[string]time.Time{},
-		state: manifestState{maxLog: minLogBytes}, recycleFrom: recycleFrom,
+		state: manifestState{maxLog: minLogBytes}, recycleFrom: recycleFrom, cleaned: map[string]bool{},
 	}
 }
 
@@ -132,6 +134,19 @@ func (f *Files) Replace(
 	return done, err
 }
 
+// cleanDirLocked removes what a crash left of files that were never published from the directory of a space, once. Only
+// Files write temporary files there, and only one at a time. Recover does it for the other directories.
+func (f *Files) cleanDirLocked(dir string) error {
+	if !strings.HasPrefix(dir, spacesDir+"/") || f.cleaned[dir] {
+		return nil
+	}
+	if _, err := durable.CleanTemp(f.fsys, dir); err != nil {
+		return err
+	}
+	f.cleaned[dir] = true
+	return nil
+}
+
 // replacement is one publication of a file.
 //
 // Steps: record in the manifest what is about to be published (pending), exchange the names, sync the directory
@@ -148,6 +163,9 @@ type replacement struct {
 // replaceLocked is Replace with the lock held.
 func (f *Files) replaceLocked(name string, revision int64, backup bool, write func(io.Writer) error) (Written, error) {
 	if err := makeDir(f.fsys, path.Dir(name)); err != nil {
+		return Written{}, err
+	}
+	if err := f.cleanDirLocked(path.Dir(name)); err != nil {
 		return Written{}, err
 	}
 	// What a publication that failed left must be out of the way.
@@ -216,6 +234,12 @@ func (f *Files) Remove(name string) error {
 			return err
 		}
 		if old.exists {
+			// Recover looks for the other name where a record is pending.
+			k := f.entries[name]
+			k.Pending = true
+			if err := f.recordLocked(manifestChange{name: &k}, synced); err != nil {
+				return err
+			}
 			// What is under the other name can be looked at without anybody changing the name meanwhile.
 			if err := f.fsys.Rename(name, name+nextSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove %s: %w", name, err)

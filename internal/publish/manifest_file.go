@@ -68,6 +68,7 @@ type manifestState struct {
 	wholeBytes int64  // size of the whole manifest
 	logBytes   int64  // size of the log; 0 when there is none yet
 	maxLog     int64  // minLogBytes, except in tests
+	lost       bool   // it could not be read
 }
 
 // Whether a change must be durable before recordLocked returns.
@@ -118,6 +119,7 @@ func (f *Files) readWholeLocked() (map[string]ManifestEntry, error) {
 	}
 	var whole manifestFile
 	if err := json.Unmarshal(data, &whole); err != nil || whole.Version != 1 {
+		f.state.lost = true
 		f.logger.Warn("it is not known any more what was published; present files count as changed", "file", f.manifest)
 		return map[string]ManifestEntry{}, nil
 	}

@@ -100,6 +100,12 @@ func (p *Publisher[V]) Run(ctx context.Context) error { return p.scheduler.Run(c
 // PublishAll publishes everything that is out of date now, whether or not Run is running. Durable on return.
 func (p *Publisher[V]) PublishAll(ctx context.Context) error { return p.scheduler.PublishAll(ctx) }
 
+// PublishPending publishes what is known to be out of date, what changed last first, until ctx ends; the next start
+// publishes the rest. Durable on return.
+func (p *Publisher[V]) PublishPending(ctx context.Context) error {
+	return p.scheduler.PublishPending(ctx)
+}
+
 // Files are the files that the publisher writes.
 func (p *Publisher[V]) Files() *Files { return p.files }
 

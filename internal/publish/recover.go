@@ -12,26 +12,40 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// Recover completes what a crash interrupted, in every directory with published files, manifests or quarantined
-// edits. Files that were never whole are removed; unknown bytes under name.next become edits. Call it before
-// anything else writes there. Bytes that do not fit on the disk stay where they are until the next publication.
+// Recover completes what a crash interrupted. Files that were never whole are removed; unknown bytes under name.next
+// become edits. Call it before anything else writes there. Bytes that do not fit on the disk stay where they are until
+// the next publication.
+//
+// The directories of spaces may be very many. The manifests name what was begun there, so they are only searched when a
+// manifest was lost; a temporary file that was never published is removed before the next publication in its directory.
 func Recover(fsys durable.FS) error {
-	published := []string{".", "logs"}
-	spaces, err := fsys.ReadDir("spaces")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for temporary files: %w", err)
-	}
-	for _, e := range spaces {
-		if e.IsDir() {
-			published = append(published, path.Join("spaces", e.Name()), path.Join("spaces", e.Name(), "logs"))
-		}
-	}
-	for _, dir := range append([]string{"index", quarantineDir}, published...) {
+	for _, dir := range []string{"index", quarantineDir} {
 		if _, err := durable.CleanTemp(fsys, dir); err != nil {
 			return err
 		}
 	}
-	if err := completeAll(fsys, published); err != nil {
+	manifests, err := openManifests(fsys)
+	if err != nil {
+		return fmt.Errorf("finish the publication that was interrupted: %w", err)
+	}
+	published := []string{".", "logs"}
+	if len(manifests) == 0 || slices.ContainsFunc(manifests, func(f *Files) bool { return f.state.lost }) {
+		spaces, err := fsys.ReadDir(spacesDir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look for temporary files: %w", err)
+		}
+		for _, e := range spaces {
+			if e.IsDir() {
+				published = append(published, path.Join(spacesDir, e.Name()), path.Join(spacesDir, e.Name(), "logs"))
+			}
+		}
+	}
+	for _, dir := range published {
+		if _, err := durable.CleanTemp(fsys, dir); err != nil {
+			return err
+		}
+	}
+	if err := completeAll(fsys, manifests, published); err != nil {
 		return fmt.Errorf("finish the publication that was interrupted: %w", err)
 	}
 	return nil
@@ -39,11 +53,7 @@ func Recover(fsys durable.FS) error {
 
 // completeAll completes every replacement that left a name.next in one of the directories or a pending entry in a
 // manifest.
-func completeAll(fsys durable.FS, dirs []string) error {
-	manifests, err := openManifests(fsys)
-	if err != nil {
-		return err
-	}
+func completeAll(fsys durable.FS, manifests []*Files, dirs []string) error {
 	for _, dir := range dirs {
 		entries, err := fsys.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

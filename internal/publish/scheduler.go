@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -72,8 +73,12 @@ type Scheduler struct {
 
 	publishing sync.Mutex // held during a publication; taken before mu
 
-	mu   sync.Mutex
-	jobs map[string]*job // guarded by mu
+	mu       sync.Mutex
+	jobs     map[string]*job // guarded by mu, as are all below
+	queue    jobQueue        // of every dirty job that is not in overdue
+	overdue  []*job          // in the order in which they became due
+	turn     int             // counts what was taken from overdue
+	failures map[string]int  // jobs that fail, by kind
 }
 
 // job is the state of one key. Scheduler.mu guards it.
@@ -84,6 +89,10 @@ type job struct {
 	failures                int
 	failureKind             string // of the failure
 	status                  Status
+
+	queued bool      // in Scheduler.queue or Scheduler.overdue
+	index  int       // in Scheduler.queue, -1 in Scheduler.overdue
+	due    time.Time // when it was queued; the true time may have moved back since
 }
 
 // dirty reports whether there is something to publish.
@@ -104,7 +113,7 @@ func NewScheduler(cfg SchedulerConfig) *Scheduler {
 	cfg.Deferred = cmp.Or(cfg.Deferred, 5*time.Minute)
 	cfg.Share = cmp.Or(cfg.Share, 0.03)
 	cfg.Rate = cmp.Or(cfg.Rate, 1<<20)
-	return &Scheduler{cfg: cfg, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
+	return &Scheduler{cfg: cfg, wake: make(chan struct{}, 1), jobs: map[string]*job{}, failures: map[string]int{}}
 }
 
 // Invalidate says that the state behind key changed, and can be read. It does no I/O.
@@ -130,6 +139,7 @@ func (p *Scheduler) invalidate(key string, lazy bool) {
 		}
 		it.lastChange = now
 	}
+	p.enqueueLocked(it)
 	p.mu.Unlock()
 	if !before { // a later mark only moves the time back: Run finds out when it looks
 		p.signal()
@@ -184,21 +194,37 @@ func (p *Scheduler) Run(ctx context.Context) error {
 // returns the errors of all keys, and ctx's when that ends first. A blocked key is no error. Durable on return.
 func (p *Scheduler) PublishAll(ctx context.Context) error {
 	errs := []error{p.invalidateOutdated()}
+	errs = append(errs, p.publishDirty(ctx, func(a, b *job) int { return cmp.Compare(a.status.Key, b.status.Key) }))
+	return errors.Join(errs...)
+}
+
+// PublishPending is PublishAll for what is known to be out of date. It begins with what changed last, and leaves the rest
+// to the next start when ctx ends.
+func (p *Scheduler) PublishPending(ctx context.Context) error {
+	return p.publishDirty(ctx, func(a, b *job) int {
+		return cmp.Or(b.lastChange.Compare(a.lastChange), cmp.Compare(a.status.Key, b.status.Key))
+	})
+}
+
+// publishDirty publishes every dirty key in the given order until ctx ends.
+func (p *Scheduler) publishDirty(ctx context.Context, order func(a, b *job) int) error {
+	var errs []error
 	p.mu.Lock()
-	var keys []string
-	for key, it := range p.jobs {
+	var pending []*job
+	for _, it := range p.jobs {
 		if it.dirty() {
-			keys = append(keys, key)
+			copied := *it // the original changes while the others are published
+			pending = append(pending, &copied)
 		}
 	}
 	p.mu.Unlock()
-	slices.Sort(keys)
-	for _, key := range keys {
+	slices.SortFunc(pending, order)
+	for i := range pending {
 		if err := ctx.Err(); err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("%d files are not published: %w", len(pending)-i, err))
 			break
 		}
-		errs = append(errs, p.publish(key))
+		errs = append(errs, p.publish(pending[i].status.Key))
 	}
 	p.publishing.Lock() // what Run had begun is finished too
 	defer p.publishing.Unlock()
@@ -229,29 +255,93 @@ func (p *Scheduler) invalidateOutdated() error {
 	return err
 }
 
-// next returns the key whose time has come first, or how long there is nothing to do.
+const (
+	// backlog is how many overdue files make it matter which of them goes first.
+	backlog = 16
+	// newestTurns is how many of newestTurns+1 publications of a backlog go to what became due last.
+	newestTurns = 3
+)
+
+// next returns the key to publish now, or how long there is nothing to do. Of what is overdue, after a start with many
+// spaces for example, what is used goes before what waited, but for every fourth turn, so that nothing waits for ever.
 func (p *Scheduler) next() (string, time.Duration) {
 	now := p.cfg.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var key string
-	var soonest time.Time
-	for k, it := range p.jobs {
-		if !it.dirty() {
-			continue
+	for {
+		for len(p.queue) > 0 && !p.queue[0].due.After(now) {
+			p.overdue = append(p.overdue, heap.Pop(&p.queue).(*job))
 		}
-		due := p.due(it)
-		if key == "" || due.Before(soonest) || due.Equal(soonest) && k < key {
-			key, soonest = k, due
+		if len(p.overdue) == 0 {
+			break
+		}
+		it := p.takeOverdue()
+		it.queued = false
+		switch {
+		case !it.dirty():
+		case p.due(it).After(now):
+			p.enqueueLocked(it)
+		default:
+			return it.status.Key, 0
 		}
 	}
-	switch {
-	case key == "":
+	if len(p.queue) == 0 {
 		return "", p.cfg.Deferred
-	case soonest.After(now):
-		return "", soonest.Sub(now)
 	}
-	return key, 0
+	return "", p.queue[0].due.Sub(now)
+}
+
+// takeOverdue removes and returns an overdue job. p.mu must be held.
+func (p *Scheduler) takeOverdue() (it *job) {
+	if p.turn++; len(p.overdue) <= backlog || p.turn%(newestTurns+1) == 0 {
+		it, p.overdue[0] = p.overdue[0], nil
+		p.overdue = p.overdue[1:]
+		return it
+	}
+	last := len(p.overdue) - 1
+	it, p.overdue[last] = p.overdue[last], nil
+	p.overdue = p.overdue[:last]
+	return it
+}
+
+// enqueueLocked queues a dirty job, unless it is. A time that moves back later is noticed by next.
+func (p *Scheduler) enqueueLocked(it *job) {
+	switch due := p.due(it); {
+	case !it.queued:
+		it.queued, it.due = true, due
+		heap.Push(&p.queue, it)
+	case it.index >= 0 && due.Before(it.due):
+		it.due = due
+		heap.Fix(&p.queue, it.index)
+	}
+}
+
+// jobQueue is a heap of jobs by the time when they are due, for package heap.
+type jobQueue []*job
+
+func (q jobQueue) Len() int { return len(q) }
+
+func (q jobQueue) Less(i, j int) bool {
+	return cmp.Or(q[i].due.Compare(q[j].due), cmp.Compare(q[i].status.Key, q[j].status.Key)) < 0
+}
+
+func (q jobQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+func (q *jobQueue) Push(x any) {
+	it := x.(*job)
+	it.index = len(*q)
+	*q = append(*q, it)
+}
+
+func (q *jobQueue) Pop() any {
+	last := len(*q) - 1
+	it := (*q)[last]
+	it.index = -1
+	(*q)[last], *q = nil, (*q)[:last]
+	return it
 }
 
 // due is when a job may be published.
@@ -305,7 +395,8 @@ func (p *Scheduler) publish(key string) error {
 	defer p.mu.Unlock()
 	it.status.Blocked = errors.Is(err, ErrBlocked)
 	if it.status.Blocked {
-		it.failures, it.failureKind, it.status.Err = 0, "", nil
+		p.setFailureLocked(it, "")
+		it.failures, it.status.Err = 0, nil
 		return nil
 	}
 	if err != nil {
@@ -315,8 +406,9 @@ func (p *Scheduler) publish(key string) error {
 	if it.failureKind != "" {
 		p.cfg.Logger.Info("publishing works again", "key", key)
 	}
+	p.setFailureLocked(it, "")
 	took := end.Sub(start)
-	it.failures, it.failureKind = 0, ""
+	it.failures = 0
 	pause := max(float64(took)/p.cfg.Share, float64(written.Changed)/p.cfg.Rate*float64(time.Second))
 	it.notBefore = start.Add(time.Duration(pause))
 	it.status = Status{Key: key, Revision: written.Revision, At: end, Bytes: written.Bytes, Duration: took}
@@ -338,13 +430,21 @@ func (p *Scheduler) failedLocked(it *job, taken job, now time.Time, err error) {
 	it.failures++
 	it.status.Err = err
 	kind := failureKindOf(err)
-	known := false
-	for _, other := range p.jobs {
-		known = known || other.failureKind == kind
-	}
-	it.failureKind = kind
+	known := p.failures[kind] > 0
+	p.setFailureLocked(it, kind)
+	p.enqueueLocked(it)
 	if !known {
 		p.cfg.Logger.Warn("cannot publish; will try again", "key", it.status.Key, "kind", kind, "error", err)
+	}
+}
+
+// setFailureLocked notes of which kind the last failure of a job was, "" for none.
+func (p *Scheduler) setFailureLocked(it *job, kind string) {
+	if it.failureKind != "" {
+		p.failures[it.failureKind]--
+	}
+	if it.failureKind = kind; kind != "" {
+		p.failures[kind]++
 	}
 }
 

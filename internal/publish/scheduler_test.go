@@ -196,3 +196,50 @@ func TestHeldWaitsForAMark(t *testing.T) {
 		t.Errorf("published %s, want %s; logged %q", published, want, logged)
 	}
 }
+
+// With thousands of files waiting, one that just changed is published within a second, and those that have waited
+// longest go on, too.
+func TestUsedBeforeTheBacklog(t *testing.T) {
+	r := &recorder{takes: 10 * time.Millisecond}
+	var waiting []string
+	for i := range 1000 {
+		waiting = append(waiting, fmt.Sprintf("w%04d", i))
+	}
+	published, _ := inBubble(t, r, waiting, func(p *publish.Scheduler) {
+		time.Sleep(2 * time.Second)
+		p.Invalidate("used")
+		time.Sleep(time.Second)
+	})
+	at := strings.Index(published, "used@")
+	if at < 0 {
+		t.Fatal("what changed during the backlog was not published within a second")
+	}
+	if before := strings.Count(published[:at], " "); before > 250 {
+		t.Errorf("%d files were published before the one that changed", before)
+	}
+	if !strings.Contains(published, "w0000@") {
+		t.Error("what waited longest was not published")
+	}
+}
+
+// A stop publishes what changed last, as far as it comes, and leaves the rest.
+func TestPublishPendingBeginsWithTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{start: time.Now(), takes: 100 * time.Millisecond}
+		p := publish.NewScheduler(publish.SchedulerConfig{Publish: r.publish, Now: time.Now,
+			Logger: slog.New(slog.DiscardHandler)})
+		for i := range 20 {
+			p.Invalidate(fmt.Sprintf("k%02d", i))
+			time.Sleep(time.Millisecond)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+		defer cancel()
+		r.start = time.Now()
+		if err := p.PublishPending(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if got := strings.Join(r.log, " "); got != "k19@0s k18@100ms k17@200ms" {
+			t.Errorf("published %s", got)
+		}
+	})
+}

@@ -63,6 +63,7 @@ type Service struct {
 
 	mu      sync.Mutex
 	changed map[string]bool // published files to look at; guarded by mu
+	created map[string]bool // directories of spaces that are new; guarded by mu
 	scanAll bool            // everything is to be looked at; guarded by mu
 }
 
@@ -78,7 +79,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		cfg: cfg, wake: make(chan struct{}, 1), missing: map[string]time.Time{},
 		unparsable: map[string]unparsableFile{}, failures: map[string]string{},
-		changed: map[string]bool{},
+		changed: map[string]bool{}, created: map[string]bool{},
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *Service) republish(p *plan, displaced bool) {
 func (s *Service) Scan(ctx context.Context, final bool) (again time.Time, err error) {
 	s.passMu.Lock()
 	defer s.passMu.Unlock()
-	names, err := s.allNames()
+	names, err := s.allNames(ctx)
 	if err != nil {
 		return again, err
 	}
@@ -159,7 +160,7 @@ func (s *Service) scanFiles(ctx context.Context, names []string) (again time.Tim
 }
 
 // allNames lists every published file: those on disk and those that the manifests name.
-func (s *Service) allNames() ([]string, error) {
+func (s *Service) allNames(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, files := range []*publish.Files{s.cfg.Memories.Files(), s.cfg.Logs.Files()} {
 		known, err := files.Names()
@@ -182,6 +183,9 @@ func (s *Service) allNames() ([]string, error) {
 		}
 	}
 	for _, dir := range dirs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		logs, err := s.list(dir)
 		if err != nil {
 			return nil, err

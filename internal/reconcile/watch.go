@@ -3,8 +3,10 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -15,6 +17,8 @@ import (
 const (
 	debounce    = 150 * time.Millisecond // programs write in several steps
 	rescanEvery = 30 * time.Second       // whatever is noticed
+	maxWatches  = 4096                   // directories; the system allows a user so many in all programs together
+	rescanShare = 50                     // of the time that passes, how much goes to rescans at most: 1/50
 )
 
 // Run adopts edits as they come until ctx ends, which is no error. Failures are logged and tried again.
@@ -55,35 +59,45 @@ func (s *Service) Run(ctx context.Context) error {
 			s.requestFullScan()
 		case <-soon.C:
 			gathering = false
-			if again := s.scanChanged(ctx, w); !again.IsZero() {
-				full.Reset(max(again.Sub(s.cfg.Now()), debounce))
+			if next := s.scanChanged(ctx, w); next > 0 {
+				full.Reset(next)
 			}
 		}
 	}
 }
 
-// scanChanged scans what changed since the last call, and returns when to scan again.
-func (s *Service) scanChanged(ctx context.Context, w *watcher) (again time.Time) {
+// scanChanged scans what changed since the last call, and returns when to scan everything again, 0 for as planned. After
+// a scan of very many files that is later, so that scans do not keep a processor busy.
+func (s *Service) scanChanged(ctx context.Context, w *watcher) (next time.Duration) {
+	var again time.Time
+	began := s.cfg.Now()
 	s.mu.Lock()
-	names, everything := s.changed, s.scanAll
-	s.changed, s.scanAll = map[string]bool{}, false
+	names, everything, created := s.changed, s.scanAll, s.created
+	s.changed, s.scanAll, s.created = map[string]bool{}, false, map[string]bool{}
 	s.mu.Unlock()
 	var err error
 	if everything {
-		s.watchAll(w) // first: what changes from here on is noticed
+		s.watchAll(ctx, w) // first: what changes from here on is noticed
 		again, err = s.Scan(ctx, false)
 	} else {
-		list := make([]string, 0, len(names))
+		list := s.watchCreated(ctx, w, created)
 		for name := range names {
 			list = append(list, name)
 		}
 		slices.Sort(list)
+		list = slices.Compact(list)
 		again, err = s.scanFiles(ctx, list)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.cfg.Logger.Warn("cannot look for edits; it will be tried again", "error", err)
 	}
-	return again
+	switch took := s.cfg.Now().Sub(began); {
+	case !again.IsZero():
+		return max(again.Sub(s.cfg.Now()), debounce)
+	case everything && took > rescanEvery/rescanShare:
+		return rescanShare * took
+	}
+	return 0
 }
 
 // handleEvent records what may have changed.
@@ -97,8 +111,12 @@ func (s *Service) handleEvent(e fsnotify.Event) {
 	switch {
 	case ok && !t.isDeletion:
 		s.FileChanged(name)
-	case e.Has(fsnotify.Create) && (ok || name == "spaces" || filepath.Dir(name) == "spaces"):
-		s.requestFullScan() // a directory, which may hold files already
+	case e.Has(fsnotify.Create) && filepath.Dir(name) == "spaces":
+		s.directoryCreated(name) // which may hold files already
+	case e.Has(fsnotify.Create) && ok && strings.HasPrefix(name, "spaces/"): // its daily logs
+		s.directoryCreated(path.Dir(name))
+	case e.Has(fsnotify.Create) && (ok || name == "spaces"):
+		s.requestFullScan()
 	}
 }
 
@@ -108,11 +126,39 @@ type watcher struct {
 	events chan fsnotify.Event
 	errors chan error
 	failed bool // was logged
+
+	watched map[string]bool // directories
+}
+
+// directoryCreated makes Run watch a new directory of a space, and scan what is in it. A scan of everything for each
+// would keep a daemon busy that publishes thousands of spaces for the first time.
+func (s *Service) directoryCreated(name string) {
+	s.mu.Lock()
+	s.created[name] = true
+	s.mu.Unlock()
+	s.signal()
+}
+
+// watchCreated watches the new directories of spaces and returns the names of the files in them.
+func (s *Service) watchCreated(ctx context.Context, w *watcher, created map[string]bool) (names []string) {
+	for space := range created {
+		s.watch(ctx, w, space, path.Join(space, "logs")) // first: what changes from here on is noticed
+		for _, dir := range []string{space, path.Join(space, "logs")} {
+			entries, err := s.list(dir)
+			if err != nil {
+				continue // the next full scan meets the error again
+			}
+			for _, e := range entries {
+				names = append(names, path.Join(dir, e.Name()))
+			}
+		}
+	}
+	return names
 }
 
 // newWatcher starts watching. Without Dir, or where the system refuses, edits are found by the rescan only.
 func (s *Service) newWatcher() *watcher {
-	w := &watcher{}
+	w := &watcher{watched: map[string]bool{}}
 	if s.cfg.Dir == "" {
 		return w
 	}
@@ -138,7 +184,7 @@ func (w *watcher) close() {
 
 // watchAll watches every directory of published files. It watches directories and not files, because a file that is
 // replaced by a rename loses its watch. Watching a directory again does nothing.
-func (s *Service) watchAll(w *watcher) {
+func (s *Service) watchAll(ctx context.Context, w *watcher) {
 	// Without inotify the periodic scan notices edits, a little later.
 	if w.Watcher == nil {
 		return
@@ -151,10 +197,30 @@ func (s *Service) watchAll(w *watcher) {
 			}
 		}
 	}
+	s.watch(ctx, w, dirs...)
+}
+
+// watch watches directories, as far as they exist.
+func (s *Service) watch(ctx context.Context, w *watcher, dirs ...string) {
+	if w.Watcher == nil {
+		return
+	}
 	for _, dir := range dirs {
+		if ctx.Err() != nil {
+			return
+		}
+		if !w.watched[dir] && len(w.watched) == maxWatches {
+			if !w.failed {
+				w.failed = true
+				s.cfg.Logger.Info("there are many spaces; changes of files of some are noticed by rescans only", "watched",
+					maxWatches)
+			}
+			continue // one that is watched may have been created anew
+		}
 		if info, err := s.cfg.FS.Lstat(dir); err != nil || !info.IsDir() {
 			continue
 		}
+		w.watched[dir] = true
 		if err := w.Add(filepath.Join(s.cfg.Dir, filepath.FromSlash(dir))); err != nil && !w.failed {
 			w.failed = true
 			s.cfg.Logger.Warn(

@@ -50,6 +50,13 @@ func (f *textChecksum) sum(m *memory.Memory) uint32 {
 	return crc32.Checksum(f.buf, castagnoli)
 }
 
+// With many spaces, the indexes of small ones are not saved: they are built anew in a few milliseconds, and a file and
+// two syncs for each would keep a daemon from stopping.
+const (
+	manySpaces   = 64
+	minSavedDocs = 200
+)
+
 // Save writes the index of every changed space to index/SPACE.keyword below fsys, and the vectors as SaveVectors does.
 // Durable on return. Searches continue meanwhile; a change of a space waits while its index is copied, up to 0.1 s for
 // 100,000 memories.
@@ -60,17 +67,27 @@ func (e *Engine) Save(fsys durable.FS) error {
 	if err := fsys.MkdirAll("index"); err != nil {
 		return fmt.Errorf("make index directory: %w", err)
 	}
-	for _, name := range e.spaceNames() {
-		if err := e.saveSpace(fsys, name, e.space(name)); err != nil {
+	names := e.spaceNames()
+	least := 0
+	if len(names) > manySpaces {
+		least = minSavedDocs
+	}
+	for _, name := range names {
+		if err := e.saveSpace(fsys, name, e.space(name), least); err != nil {
 			return fmt.Errorf("save search index of space %q: %w", name, err)
 		}
 	}
 	return e.SaveVectors(fsys)
 }
 
-func (e *Engine) saveSpace(fsys durable.FS, name string, s *space) error {
+// saveSpace saves the index of a space that has at least that many documents.
+func (e *Engine) saveSpace(fsys durable.FS, name string, s *space, least int) error {
 	s.mu.Lock()
 	x := s.index
+	if len(x.docIDs) < least {
+		s.mu.Unlock()
+		return nil
+	}
 	data, changes := x.encode(e.fingerprint)
 	s.mu.Unlock()
 	if data == nil {

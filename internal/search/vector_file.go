@@ -30,7 +30,8 @@ func (e *Engine) SaveVectors(fsys durable.FS) error {
 	e.savingVectors.Lock()
 	defer e.savingVectors.Unlock()
 	if len(e.models) == 0 {
-		return errors.Join(removeTokenFiles(fsys, e.spaceNames()), removeVectorFiles(fsys, e.spaceNames()))
+		spaces, err := e.spacesWithFiles(fsys)
+		return errors.Join(err, removeTokenFiles(fsys, spaces), removeVectorFiles(fsys, spaces))
 	}
 	if err := fsys.MkdirAll("index"); err != nil {
 		return fmt.Errorf("make index directory: %w", err)
@@ -44,6 +45,24 @@ func (e *Engine) SaveVectors(fsys durable.FS) error {
 		}
 	}
 	return nil
+}
+
+// spacesWithFiles lists the spaces that have any file of an index: looking for each possible name of many thousand spaces
+// would take a stop seconds.
+func (e *Engine) spacesWithFiles(fsys durable.FS) (spaces []string, err error) {
+	entries, err := fsys.ReadDir("index")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for vector files: %w", err)
+	}
+	present := map[string]bool{}
+	for _, entry := range entries {
+		for i, r := range entry.Name() {
+			if r == '.' { // the name of a space may have dots, too
+				present[entry.Name()[:i]] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(e.spaceNames(), func(name string) bool { return !present[name] }), nil
 }
 
 // saveVectors writes the vectors of one model when they changed.

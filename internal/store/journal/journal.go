@@ -11,7 +11,7 @@
 //
 // A segment has one JSON object per line, then zeros up to its allocated size:
 //
-//	{"memsidecar":"journal","version":1,"minor":1,"min_reader":1,"store":"5e1f…","first":1,"crc":"5a1b2c3d"}
+//	{"memsidecar":"journal","version":1,"minor":2,"min_reader":2,"store":"5e1f…","first":1,"crc":"5a1b2c3d"}
 //	{"lsn":1,"group":1,"op":1,"at":"2026-02-21T10:30:00Z",…,"changes":[…],"crc":"…"}
 package journal
 
