@@ -134,7 +134,7 @@ func (c *hookCall) run(ctx context.Context) error {
 	c.watchdog.tell(text)
 	c.recordCall(dir, err)
 	if err != nil {
-		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, oneLine(err.Error()))
+		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, plainly(err))
 	}
 	return nil
 }
@@ -164,7 +164,8 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 	}
 	defer conn.close()
 	r := &hook.Runner{
-		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space}, Dir: filepath.Join(dir, "sessions"),
+		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space,
+			contextTokens: min(cfg.ContextTokens, hostContextTokens)}, Dir: filepath.Join(dir, "sessions"),
 		Home: c.app.env("HOME"), PID: hostPID, Now: c.app.now, Nonce: hookNonce,
 	}
 	ctx, cancel := c.bound(ctx, conn)
@@ -270,7 +271,20 @@ func outcomeOf(err error) string {
 	case strings.Contains(err.Error(), "DeadlineExceeded"), strings.Contains(err.Error(), "context canceled"):
 		return hookTimeout
 	}
-	return oneLine(err.Error())
+	return plainly(err)
+}
+
+// plainly is an error on one line without the words of the transport.
+func plainly(err error) string {
+	text := oneLine(err.Error())
+	for {
+		before, rest, found := strings.Cut(text, "rpc error: code = ")
+		if !found {
+			return text
+		}
+		_, text, _ = strings.Cut(rest, " desc = ")
+		text = before + text
+	}
 }
 
 // hookLog appends a line to the hook log, which never contains session text.

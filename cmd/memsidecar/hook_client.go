@@ -19,15 +19,20 @@ import (
 
 // hookDaemon implements hook.Daemon over gRPC.
 type hookDaemon struct {
-	c     *client
-	space string
+	c             *client
+	space         string
+	contextTokens int // budget of a start context
 }
+
+// hostContextTokens is how much of a context all hosts give their agents whole: Codex moves more than 2,500 tokens to a
+// file, Claude Code and Cursor more than 10,000 characters, by their own counts.
+const hostContextTokens = 2300
 
 // Start starts or continues the session and returns its start context.
 func (d *hookDaemon) Start(ctx context.Context, s hook.Start) (string, error) {
 	resp, err := d.c.session.Start(ctx, &pb.SessionServiceStartRequest{
 		Space: d.space, SessionId: s.Session, Host: s.Host, Cwd: s.Cwd, HostPid: int32(s.HostPID),
-		Context: &pb.ContextOptions{},
+		Context: &pb.ContextOptions{TokenBudget: int32(d.contextTokens)},
 	})
 	return resp.GetContext(), err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,6 +99,31 @@ func cannotOpen(name string, err error) error {
 	return usagef("cannot open %s: %v", name, err)
 }
 
+// jsonKinds are the kinds of JSON values in words.
+var jsonKinds = map[string]string{"number": "a number", "string": "a text", "bool": "true or false", "array": "a list",
+	"object": "an object"}
+
+// jsonProblem says what is wrong with a JSON text in the words of who wrote it, not of the decoder.
+func jsonProblem(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		value, _, _ := strings.Cut(wrong.Value, " ")
+		if wrong.Field == "" {
+			return "it is " + cmp.Or(jsonKinds[value], wrong.Value) + ", not an object"
+		}
+		return wrong.Field + " cannot be " + cmp.Or(jsonKinds[value], wrong.Value)
+	}
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Sprintf("it is no JSON, from character %d on", bad.Offset)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the JSON ends in the middle"
+	}
+	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
+		return "a message has no field " + name
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
 // readMessages reads a transcript; name is for errors. A line may have memory.MaxMessage bytes.
 func readMessages(name string, r io.Reader) ([]*pb.SessionMessage, error) {
 	var out []*pb.SessionMessage
@@ -111,8 +137,8 @@ func readMessages(name string, r io.Reader) ([]*pb.SessionMessage, error) {
 		dec.DisallowUnknownFields()
 		var m memory.Message
 		if err := dec.Decode(&m); err != nil {
-			return nil, usagef("%s:%d: not a message: %v\nExpected a line like "+
-				"{\"role\":\"user\",\"content\":\"…\"}; at, seq and tool are optional.", name, n, err)
+			return nil, usagef("%s:%d: not a message: %s\nExpected a line like "+
+				"{\"role\":\"user\",\"content\":\"…\"}; at, seq and tool are optional.", name, n, jsonProblem(err))
 		}
 		out = append(out, messageProto(m))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
@@ -355,6 +356,14 @@ func (r *planner) summaryText() string {
 	return fmt.Sprintf("Session of %d user %s", turns, turnWord) + withPrefix("; first request: ", request) +
 		withPrefix("; tools: ", strings.Join(tools, ", "))
 }
+
+// bareSummary matches what summaryText says of a session with one request or none.
+var bareSummary = lazyregexp.New(`^Session of (?:[01] user turns?\b|\d+ user turns(?:; tools: .*)?$)` +
+	`|^会话 (?:[01] 轮|\d+ 轮(?:；工具：.*)?$)`)
+
+// IsBareSummary reports whether a session_summary entry only counts: a text of the rules about a session in which one
+// thing or nothing was asked. What came of it stands in memories and in entries of its own.
+func IsBareSummary(content string) bool { return bareSummary.MatchString(content) }
 
 // speaksChinese reports whether at least a fifth of the user's letters are Chinese. A Chinese character says more
 // than a letter, and Chinese messages contain many Latin names.

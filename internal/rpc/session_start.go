@@ -78,6 +78,7 @@ func (s *sessionServer) Start(ctx context.Context, req *pb.SessionServiceStartRe
 			in.Context != nil,
 	}
 	if in.Context != nil {
+		s.recall.ContextShown(started.ID, spaces, started.Context)
 		// Working memory changes within a session, so it is not part of the frozen context.
 		if out.WorkingBlock, err = s.recall.Working(in.Space, started.ID); err != nil {
 			return nil, err

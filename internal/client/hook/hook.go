@@ -101,7 +101,7 @@ func (h *Host) Decode(kind Kind, stdin []byte) (Event, error) {
 	}
 	var p payload
 	if err := json.Unmarshal(stdin, &p); err != nil {
-		return Event{}, fmt.Errorf("the input is not a JSON object: %w", err)
+		return Event{}, fmt.Errorf("the input is not a JSON object: %d bytes that do not parse", len(stdin))
 	}
 	ev, err := h.decode(kind, p)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/reflector"
 )
 
 // Limits of a context.
@@ -123,7 +124,7 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 		if tokens > req.Tokens {
 			break // the budget cannot hold more, so further memories are only counted
 		}
-		text, _ := truncate(strings.Join(strings.Fields(sanitize(displayText(c.memory))), " "), contextChars)
+		text, _ := truncate(contextText(c.memory), contextChars)
 		rank, heading := headingOf(c.memory.Category, req.Language)
 		age := Age(changedAt(c.memory), now, req.Language)
 		line := "- " + text + " (" + age + ")"
@@ -131,6 +132,39 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 		tokens += Tokens(line)
 	}
 	return out, max(0, active-len(out)), nil
+}
+
+// contextText is a memory as a context writes it, on one line.
+func contextText(m *memory.Memory) string {
+	return strings.Join(strings.Fields(sanitize(displayText(m))), " ")
+}
+
+// ContextShown records that a session was given this context, so that recalls do not repeat what it says in full. It
+// works for a frozen context of any age, also after a restart of the daemon: what the session has seen is read from the
+// text. Memories that the context cuts short may still be recalled.
+func (s *Service) ContextShown(session string, spaces []string, text string) {
+	if session == "" || text == "" {
+		return
+	}
+	req := Request{Session: session, Spaces: spaces}
+	if len(req.Spaces) == 0 {
+		req.Spaces = []string{memory.DefaultSpace}
+	}
+	top, _ := s.mostImportant(req.Spaces, s.now())
+	working := s.workingFor(&req)
+	seen := s.seenSessions.forSession(session)
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	if working != nil {
+		seen.observeCompactions(working.Compactions) // before, or the next recall would forget what follows
+	}
+	for _, c := range top {
+		// The age behind a memory may have grown since the context was frozen.
+		plain := strings.Join(strings.Fields(sanitize(c.memory.Content)), " ")
+		if strings.Contains(text, "\n- "+contextText(c.memory)+" (") || strings.Contains(text, "): "+plain+"\n") {
+			seen.markShown(c.space, c.memory)
+		}
+	}
 }
 
 // mostImportant returns the most important active memories of spaces, at most maxImportant of each: pinned ones first,
@@ -255,6 +289,9 @@ func (s *Service) logEntries(ctx context.Context, req *ContextRequest, now time.
 				entries = []*memory.Entry{{Type: "summary", Content: day.Summary}}
 			}
 			for _, e := range slices.Backward(entries) {
+				if e.Type == memory.EntrySessionSummary && reflector.IsBareSummary(e.Content) {
+					continue
+				}
 				if err := ctx.Err(); err != nil {
 					return nil, 0, err
 				}

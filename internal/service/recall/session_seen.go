@@ -75,11 +75,17 @@ func (s *sessionSeen) observeCompactions(times int) {
 
 // add records that the session has seen m and that its access was counted.
 func (s *sessionSeen) add(space string, m *memory.Memory) {
-	if s.revisions == nil || len(s.revisions) >= maxSeen {
-		s.revisions = map[[2]string]int64{}
-	}
+	s.markShown(space, m)
 	if s.accesses == nil || len(s.accesses) >= maxSeen {
 		s.accesses = map[[2]string]bool{}
 	}
-	s.revisions[[2]string{space, m.ID}], s.accesses[[2]string{space, m.ID}] = m.Revision, true
+	s.accesses[[2]string{space, m.ID}] = true
+}
+
+// markShown records that the session has seen m, without an access: nobody asked for it.
+func (s *sessionSeen) markShown(space string, m *memory.Memory) {
+	if s.revisions == nil || len(s.revisions) >= maxSeen {
+		s.revisions = map[[2]string]int64{}
+	}
+	s.revisions[[2]string{space, m.ID}] = m.Revision
 }
