@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,12 +26,17 @@ const (
 	// for a daemon that does not answer, and for a whole event within a turn; the process adds about 10 ms
 	hookTimeLimit = 40 * time.Millisecond
 	// for an event at the edge of a turn, once the daemon has answered a health check
-	hookEdgeLimit    = 2 * time.Second
+	hookEdgeLimit = 2 * time.Second
+	// how long the end of a transcript is waited for, when nobody waits for the hook
+	hookLateLimit    = 20 * time.Second
 	hookRecoverLimit = 300 * time.Millisecond
 	spawnEvery       = 10 * time.Second // minimum interval, for a daemon that fails to start
 	maxHookInput     = 32 << 20
 	maxHookLog       = 1 << 20
 )
+
+// lateFlag marks the process that handles an event when its host has written what it concerns.
+const lateFlag = "--late"
 
 const hookLong = `Handle one event of an agent's session. Host programs call this command after "memsidecar
 install". It reads the event as the host's JSON from standard input, and writes text for the agent in the host's
@@ -46,6 +54,7 @@ Events: session-start, prompt, pre-tool, post-tool, tool-failure, reply, pre-com
 // hookCommand is "hook". w is nil when the command is only described.
 func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 	var host string
+	var late bool
 	var asked bool
 	var names []string
 	for _, h := range hook.Hosts() {
@@ -66,7 +75,10 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 			if asked {
 				return a.printProbe(h, hook.Kind(args[0]))
 			}
-			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), timeLimit: hookTimeLimit, watchdog: w}
+			c := &hookCall{app: a, host: h, kind: hook.Kind(args[0]), timeLimit: hookTimeLimit, watchdog: w, late: late}
+			if late {
+				w.extend(hookLateLimit + hookEdgeLimit + hookSlack)
+			}
 			if cmd.Flags().Changed("timeout") {
 				c.timeLimit = a.flags.timeout
 				w.extend(c.timeLimit + hookSlack)
@@ -76,6 +88,7 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&host, "host", "", "host program of the agent")
+	cmd.Flags().BoolVar(&late, strings.TrimPrefix(lateFlag, "--"), false, "wait for the end of the transcript")
 	cmd.Flags().BoolVar(&asked, strings.TrimPrefix(probeFlag, "--"), false, "only print which program this is")
 	return cmd
 }
@@ -110,6 +123,7 @@ type hookCall struct {
 	kind      hook.Kind
 	timeLimit time.Duration
 	watchdog  *hookWatchdog
+	late      bool // this process has nobody waiting for it
 }
 
 // run reads the event, handles it and writes the answer. Errors after reading go to the log only.
@@ -128,7 +142,11 @@ func (c *hookCall) run(ctx context.Context) error {
 	}
 	text := ""
 	ev, err := c.host.Decode(c.kind, data)
-	if err == nil {
+	switch {
+	case err != nil:
+	case c.kind == hook.SessionEnd && c.host.WritesLate() && !c.late:
+		err = c.handOver(ctx, cfg, ev, data)
+	default:
 		text, err = c.handle(ctx, cfg, dir, ev)
 	}
 	c.watchdog.tell(text)
@@ -137,6 +155,41 @@ func (c *hookCall) run(ctx context.Context) error {
 		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, plainly(err))
 	}
 	return nil
+}
+
+// handOver lets a process of its own handle the end of a session, for a host that writes its transcript when its hooks
+// have ended. To the daemon that process is the host of the session from now on: it does not take the session to have
+// ended with the host, which would teach it in halves, and ends it should that process die.
+func (c *hookCall) handOver(ctx context.Context, cfg daemon.Config, ev hook.Event, data []byte) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start the late hook: %w", err)
+	}
+	defer read.Close()
+	cmd := exec.Command(exe, append(slices.Clone(os.Args[1:]), lateFlag)...)
+	cmd.Dir, cmd.Stdin = "/", read
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start the late hook: %w", err), write.Close())
+	}
+	_, err = write.Write(data) // the event of a session's end fits into a pipe that nobody reads yet
+	if err = errors.Join(err, write.Close()); err != nil {
+		return fmt.Errorf("start the late hook: %w", err)
+	}
+	conn, err := dial(cfg.Socket)
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	ctx, cancel := c.bound(ctx, conn)
+	defer cancel()
+	d := &hookDaemon{c: conn, space: c.app.flags.space}
+	_, err = d.Start(ctx, hook.Start{Session: ev.Session, Host: c.host.Name, Cwd: ev.Cwd, HostPID: cmd.Process.Pid})
+	return err
 }
 
 // hookDir is the directory for the state of hooks, one for each daemon, below the state directory.
@@ -168,9 +221,16 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 			contextTokens: min(cfg.ContextTokens, hostContextTokens)}, Dir: filepath.Join(dir, "sessions"),
 		Home: c.app.env("HOME"), PID: hostPID, Now: c.app.now, Nonce: hookNonce,
 	}
+	if c.late {
+		waiting, stop := context.WithTimeout(ctx, hookLateLimit)
+		err = r.AwaitTranscript(waiting, ev) // what is there in the end is read all the same
+		stop()
+	}
 	ctx, cancel := c.bound(ctx, conn)
 	defer cancel()
-	text, err := r.Run(ctx, ev)
+	text, lateErr := "", err
+	text, err = r.Run(ctx, ev)
+	err = errors.Join(lateErr, err)
 	if err != nil && unreachable(err) {
 		return text, errors.Join(err, c.startDaemon(cfg, dir))
 	}

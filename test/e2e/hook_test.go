@@ -252,6 +252,9 @@ func TestHooks(t *testing.T) {
 			}
 			if _, ok := host.Binding(hook.SessionEnd); ok {
 				h.call(t, hook.SessionEnd, "first", nil)
+				if host.WritesLate() {
+					h.writes(t, `{"type":"session.shutdown","data":{}}`)
+				}
 			} else {
 				h.kill() // the daemon sees it
 				h = p.host(t, host.Name)
@@ -263,10 +266,14 @@ func TestHooks(t *testing.T) {
 			if b, _ := host.Binding(hook.SessionStart); strings.Contains(told, "8443") != b.PassesOn {
 				t.Errorf("the next session's start answered %s", told)
 			}
-			told = h.call(t, hook.Prompt, "second",
-				map[string]any{"prompt": "which port does the staging gateway use?"})
-			if b, _ := host.Binding(hook.Prompt); strings.Contains(told, "8443") != b.PassesOn {
-				t.Errorf("the next session's prompt answered %s", told)
+			asks := map[string]any{"prompt": "which port does the staging gateway use?"}
+			if told = h.call(t, hook.Prompt, "second", asks); strings.Contains(told, "8443") {
+				t.Errorf("the start told it, and the next session's prompt again: %s", told)
+			}
+			told = h.call(t, hook.Prompt, "third", asks) // its start was missed
+			if b, _ := host.Binding(hook.Prompt); strings.Contains(told, "8443") != b.PassesOn ||
+				strings.Count(told, "<memsidecar-recall") > 1 {
+				t.Errorf("the first prompt of a session without a start answered %s", told)
 			}
 		})
 	}
@@ -380,8 +387,8 @@ func TestHookFailsOpen(t *testing.T) {
 			log: "not a JSON object"},
 		{name: "no input", args: []string{"--host", "copilot", "stop"}, log: "not a JSON object"},
 		{name: "no such host", args: []string{"--host", "emacs", "stop"}, in: prompt, log: `unknown host "emacs"`},
-		{name: "no such event", args: []string{"--host", "codex", "session-end"}, in: prompt,
-			log: "has no event session-end"},
+		{name: "no such event", args: []string{"--host", "codex", "reply"}, in: prompt,
+			log: "has no event reply"},
 		{name: "no such flag", args: []string{"--host", "codex", "--nonsense", "stop"}, in: prompt,
 			log: "unknown flag"},
 		{name: "a bad setting", args: []string{"--host", "codex", "stop", "--config", "/nowhere.yaml"}, in: prompt,

@@ -1,8 +1,14 @@
 package hook
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"time"
 )
 
 // copilot passes on what hooks answer to four events (seen in 1.0.102).
@@ -19,7 +25,7 @@ func copilot() *Host {
 			{Stop, "agentStop", false},
 			{SessionEnd, "sessionEnd", false},
 		},
-		decode: decodeCopilot, encode: encodeCopilot, parse: parseCopilot,
+		decode: decodeCopilot, encode: encodeCopilot, parse: parseCopilot, lastLine: `"type":"session.shutdown"`,
 	}
 }
 
@@ -78,6 +84,48 @@ func vscode() *Host {
 		},
 		decode: decodeCopilot, encode: specificOutput, parse: parseCopilot,
 	}
+}
+
+// WritesLate reports whether the host writes the end of a transcript only when its last hook has answered.
+func (h *Host) WritesLate() bool { return h.lastLine != "" }
+
+// AwaitTranscript waits until the transcript of a session that ends has its last line behind what was read of it
+// before, or ctx has ended. It is for a process that the host does not wait for.
+func (r *Runner) AwaitTranscript(ctx context.Context, ev Event) error {
+	s, err := openState(ctx.Done(), r.Dir, ev.Session)
+	if err != nil {
+		return err
+	}
+	r.trackHost(s, ev)
+	path, from := s.Transcript, s.Offset
+	s.close()
+	for seen := int64(0); ; {
+		if size := fileSize(path); size > max(seen, from) {
+			seen = size
+			if found, err := hasLine(path, from, r.Host.lastLine); found || err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the transcript did not get its last line in time: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// hasLine reports whether a whole line behind an offset contains a text.
+func hasLine(path string, from int64, text string) (found bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("open the transcript: %w", err)
+	}
+	defer f.Close()
+	_, err = eachLine(io.NewSectionReader(f, from, readAll), from, func(line []byte, _ int64) bool {
+		found = bytes.Contains(line, []byte(text))
+		return !found
+	})
+	return found, err
 }
 
 // copilotLine is an event of a session.

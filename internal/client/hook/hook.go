@@ -64,6 +64,8 @@ type Host struct {
 	decode func(kind Kind, p payload) (Event, error)
 	encode func(b Binding, text string) any
 	parse  func(line []byte, t *transcript) // nil: its transcripts are not read
+	// a part of the line with which the host ends a transcript, of a host that writes it after its last hook
+	lastLine string
 }
 
 // Hosts returns all hosts.

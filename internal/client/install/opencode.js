@@ -6,8 +6,10 @@ import { spawn } from "node:child_process"
 const [program, ...args] = ["memsidecar"]
 
 // The process is a group of its own, so that it outlives a host that ends with the event it told of.
+const running = new Set() // calls without an answer yet
+
 function call(event, input) {
-  return new Promise((resolve) => {
+  const answer = new Promise((resolve) => {
     let out = ""
     const done = () => {
       try { resolve(JSON.parse(out).context || "") } catch { resolve("") }
@@ -21,6 +23,8 @@ function call(event, input) {
       child.stdin.end(JSON.stringify(input))
     } catch { resolve("") }
   })
+  running.add(answer)
+  return answer.finally(() => running.delete(answer))
 }
 
 // What both versions tell of a session, and the subagents that are left out.
@@ -97,6 +101,7 @@ const server = async ({ directory }) => {
       const told = await m.ended(input.sessionID, input.tool, input.callID, input.args, output?.output, output?.metadata?.exit)
       if (told && typeof output?.output === "string") output.output += "\n\n" + told
     },
+    dispose: async () => { await Promise.allSettled([...running]) }, // the host may end with the event it told of
     "experimental.session.compacting": async (input, output) => {
       const working = await m.compact(input.sessionID)
       if (working && Array.isArray(output?.context)) output.context.push(working)

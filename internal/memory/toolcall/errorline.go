@@ -144,7 +144,8 @@ var (
 		`|E(?:ACCES|PERM|NOENT|EXIST|ADDRINUSE|CONN\w+|TIMEDOUT|NOSPC)\b` +
 		`|错误|失败|异常)`)
 	// What a line about a failure says somewhere.
-	errorWord = lazyregexp.New(`(?i)\berror\b|\bfail(?:ed|ure)?\b|\bfatal\b|\bdenied\b|not found|no such|cannot|can't ` +
+	errorWord = lazyregexp.New(`(?i)\berror\b|\bfail(?:ed|ure)?\b|\bfatal\b|\bdenied\b|not found|no such|no rule` +
+		`|cannot|can't ` +
 		`|could not|couldn't|unable to|\bunknown\b|\binvalid\b|\bunauthori[sz]ed\b|\bforbidden\b|refused|timed out|timeout` +
 		`|does not exist|doesn't exist|not a |not recogni[sz]ed|unexpected|\bmissing\b|\brequired?s?\b|unresolved|undefined` +
 		`|\bexpected\b|\babort|\bpanic\b|already (?:exists|in use)|too many|exceeded|no space|killed` +
@@ -157,7 +158,7 @@ var (
 	// Lines of which programs write many and that say nothing of the cause.
 	banner = lazyregexp.New(`(?i)complete log of this run` +
 		`|npm (?:ERR!|error)\s*(?:code|errno|syscall|path|command|A complete|$)` +
-		`|^\s*make(?:\[\d+\])?: (?:\*\*\*|Leaving|Entering)|ELIFECYCLE|Command failed with exit|script returned exit` +
+		`|^\s*make(?:\[\d+\])?: (?:\*\*\* \[|Leaving|Entering)|ELIFECYCLE|Command failed with exit|script returned exit` +
 		`|could not compile .* due to|aborting due to|for more information|try .*--help|^\s*usage:|^\s*>` +
 		`|^\s*hint:|^\s*warning\b|^\s*npm warn` +
 		`|^\s*note:|failed to execute goal|see above|BUILD FAILED|^\s*\d+ errors?\b|Process completed with|^\s*[-=*_~^|+]{3,}` +
@@ -172,20 +173,20 @@ func telling(lines []string) string {
 	}
 	best, most := "", 0
 	for _, line := range lines {
-		score := 1
+		score := 2
 		switch {
 		case stackLine.MatchString(line):
 			continue
 		case errorStart.MatchString(line):
-			score = 5
+			score = 6
 		case errorWord.MatchString(line):
-			score = 4
+			score = 5
 		}
-		if score > 1 && reasonWord.MatchString(line) {
+		if score > 2 && reasonWord.MatchString(line) {
 			score += 2
 		}
 		if banner.MatchString(line) {
-			score = min(score, 2) - 1
+			score = 1 // better than nothing
 		}
 		if letters(line) < 2 {
 			score = 0

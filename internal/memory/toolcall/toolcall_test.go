@@ -96,6 +96,8 @@ func TestErrorLine(t *testing.T) {
 			"panic: assignment to entry in nil map"},
 		{"make", "cc -c a.c\na.c:1:10: fatal error: x.h: No such file or directory\nmake: *** [Makefile:3: a.o] Error 1\n",
 			"a.c:1:10: fatal error: x.h: No such file or directory"},
+		{"make alone", "make: *** No rule to make target 'deploy'.  Stop.\n", "make: *** No rule to make target 'deploy'.  Stop."},
+		{"only what says little", "Exit code 2\nmake: *** [Makefile:3: a.o] Error 1\n", "make: *** [Makefile:3: a.o] Error 1"},
 		{"cargo",
 			"   Compiling a v0.1.0\nerror[E0432]: unresolved import `x`\n --> src/main.rs:1:5\nerror: could not compile `a` " +
 				"(bin \"a\") due to 1 previous error\n", "error[E0432]: unresolved import `x`"},
