@@ -47,7 +47,7 @@ type Config struct {
 	// Timezone decides which day it is for the daily logs: local, UTC or a name such as Asia/Shanghai.
 	// Key timezone, default local.
 	Timezone string
-	// ReflectDisabled leaves sessions that have ended unreflected until somebody asks.
+	// ReflectDisabled keeps what sessions say and learns nothing from it: no memories, no question to a model.
 	// Key memory_session_reflect_enabled, the opposite, default true.
 	ReflectDisabled bool
 	// ConsolidationDisabled stores what agents save as it is, without comparing it with what is known.

@@ -173,7 +173,7 @@ func (d *daemon) findSessions() rpc.Finding {
 	if waiting > 0 && d.cfg.ReflectDisabled {
 		return rpc.Finding{Name: "sessions", Level: rpc.LevelWarn,
 			Detail: fmt.Sprintf("%d sessions wait to be reflected, which is switched off", waiting),
-			Remedy: "run `memsidecar session reflect SESSION`, or set memory_session_reflect_enabled"}
+			Remedy: "set memory_session_reflect_enabled to learn from them"}
 	}
 	return ok("sessions", "%d open, %d waiting to be reflected", open, waiting)
 }

@@ -121,7 +121,7 @@ func (d *daemon) openLearning() {
 	d.learner = consolidator.New(consolidating)
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
-		Paused: d.paused.Load, Stopping: d.stopping,
+		Paused: d.paused.Load, Stopping: d.stopping, ReflectDisabled: d.cfg.ReflectDisabled,
 	})
 }
 

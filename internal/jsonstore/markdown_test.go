@@ -95,7 +95,7 @@ func checkOldest(t testing.TB, fsys durable.FS, files map[string]string) {
 		strings.Contains(string(report), "ferries") {
 		t.Errorf("report: %s, %v", report, err)
 	}
-	if places, ok, err := jsonstore.ReadReport(fsys); places != 2 || !ok || err != nil {
+	if places, ok, err := jsonstore.ReadReport(fsys); places != 4 || !ok || err != nil {
 		t.Errorf("the report names %d places, %v, %v", places, ok, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestAdoptOldest(t *testing.T) {
 		files := oldest(t, fsys)
 		st, p := open(t, fsys)
 		report := adopt(t, st, fsys)
-		if report.Memories != 4 || report.Days != 3 || report.Entries != 4 || len(report.Migrated) != 5 || report.Places() != 2 {
+		if report.Memories != 4 || report.Days != 3 || report.Entries != 4 || len(report.Migrated) != 5 || report.Places() != 4 {
 			t.Errorf("report %+v", report)
 		}
 		if diff := cmp.Diff(allOldest, all(t, st)); diff != "" {

@@ -38,6 +38,7 @@ const (
 	SourceUserCorrection = "user_correction"
 	SourceArchive        = "log_archive"
 	SourceImport         = "import"
+	SourceMigration      = "migration" // of a file of the first layout
 )
 
 // DefaultSalience is given to a memory that names none.

@@ -153,7 +153,7 @@ func rememberRequest(s *sentence, text string) (finding, bool) {
 			f.category = memory.Facts
 		}
 	}
-	f.rule, f.source, f.salience = "EXPLICIT_REQUEST", memory.SourceUser, max(f.salience, 0.85)
+	f.rule, f.source, f.salience = "EXPLICIT_REQUEST", memory.SourceReflection, max(f.salience, 0.85)
 	return f, !f.vague
 }
 

@@ -41,6 +41,9 @@ func (r *reader) memoryList(s memoryList) error {
 	}
 	found := markdownv1.ReadMemories([]byte(cleaned), s.written, r.loc)
 	for _, n := range found.Notes {
+		if n.Guess {
+			continue // files of other programs have a grammar of their own
+		}
 		if err := r.warn(at(n.First), "%s", n.Detail); err != nil {
 			return err
 		}
@@ -104,6 +107,9 @@ func (r *reader) dailyNotes(f file, date, data string) error {
 	}
 	found := markdownv1.ReadLog([]byte(cleaned), date, r.loc)
 	for _, n := range found.Notes {
+		if n.Guess {
+			continue // files of other programs have a grammar of their own
+		}
 		if err := r.warn(Place{File: f.name, Line: n.First}, "%s", n.Detail); err != nil {
 			return err
 		}

@@ -54,7 +54,8 @@ func (s *Server) newMemoryItem(m *pb.Memory, language string, limit int) memoryI
 		changed = m.GetUpdatedAt().AsTime()
 	}
 	f := memoryItem{
-		ID: m.GetId(), Title: m.GetTitle(), Category: m.GetCategory(), Content: m.GetContent(),
+		ID: m.GetId(), Title: recall.Shown(m.GetTitle()), Category: m.GetCategory(),
+		Content:  recall.Shown(m.GetContent()),
 		Salience: m.GetSalience(),
 		Tags:     m.GetTags(), Pinned: m.GetPinned(), Source: m.GetSource(), Accesses: m.GetAccessCount(),
 		Created: m.GetCreatedAt().AsTime().Format(time.RFC3339), Revision: m.GetRevision(),

@@ -24,6 +24,7 @@ import (
 type Note struct {
 	First, Last int // lines, from 1
 	Detail      string
+	Guess       bool // the place is outside the grammar of the first program, and was read as it probably is meant
 }
 
 // String is "line 3: …" or "lines 3-5: …".

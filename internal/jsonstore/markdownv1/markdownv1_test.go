@@ -132,7 +132,7 @@ func TestHeadings(t *testing.T) {
 
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("喜欢 ", 6000)
-	got := markdownv1.ReadMemories([]byte("- "+long+"\n"), written, zone)
+	got := markdownv1.ReadMemories([]byte("# Facts\n- "+long+"\n"), written, zone)
 	if len(got.Memories) != 3 || len(got.Notes) != 1 {
 		t.Errorf("%d memories, notes %v", len(got.Memories), got.Notes)
 	}
@@ -199,4 +199,40 @@ func checkLog(t *testing.T, data []byte) {
 		fmt.Fprintln(&b, e.Content, e.Type, e.Category, e.Tool, e.Error, e.Session, section, times(e.At))
 	}
 	lossless(t, data, b.String(), got.Notes)
+}
+
+// TestFirstProgram: files as the first program wrote them, in its grammar, need no note; everything outside it has one.
+func TestFirstProgram(t *testing.T) {
+	got := markdownv1.ReadMemories([]byte("## 用户偏好\n\n- [2026-02-21][a1b2c3d4] 喜欢东方航空\n- [2026-02-20] 早班机\n\n"+
+		"## 重要事实\n\n## 任务备忘\n- [2026-02-20][0badcafe] 报销\n## 反思日志\n- [2026-02-21][c1b2c3d4] 先查后问\n"+
+		"## 通用记忆\n- [2026-02-21][zz] 看板\n杂记一行\n"), time.Time{}, time.UTC)
+	var list []string
+	for _, m := range got.Memories {
+		if m.Source != memory.SourceMigration || m.Salience != memory.DefaultSalience {
+			t.Errorf("%s has source %s, salience %v", m.Content, m.Source, m.Salience)
+		}
+		list = append(list, m.ID+" "+m.Category+" "+m.CreatedAt.Format(time.DateOnly)+" "+m.Content)
+	}
+	want := []string{"a1b2c3d4 preferences 2026-02-21 喜欢东方航空", list[1][:12] + " preferences 2026-02-20 早班机",
+		"0badcafe tasks 2026-02-20 报销", "c1b2c3d4 reflections 2026-02-21 先查后问"}
+	for i, w := range want {
+		if list[i] != w {
+			t.Errorf("memory %d is %q, want %q", i, list[i], w)
+		}
+	}
+	if !slices.ContainsFunc(got.Notes, func(n markdownv1.Note) bool { return strings.Contains(n.Detail, "in brackets") }) {
+		t.Errorf("notes %v", got.Notes)
+	}
+	log := markdownv1.ReadLog([]byte("# 2026-02-21\n\n- [15:45] [auto] [preferences] 喜欢东方航空\n- [16:00] 开会\n"),
+		"2026-02-21", time.UTC)
+	if len(log.Notes) != 0 || len(log.Entries) != 2 {
+		t.Fatalf("log %+v", log)
+	}
+	if e := log.Entries[0]; e.Type != memory.EntryAutoExtract || e.Category != memory.Preferences || e.Time != "15:45:00" ||
+		e.Content != "喜欢东方航空" {
+		t.Errorf("entry %+v", e)
+	}
+	if e := log.Entries[1]; e.Type != memory.EntryEvent || e.Content != "开会" {
+		t.Errorf("entry %+v", e)
+	}
 }

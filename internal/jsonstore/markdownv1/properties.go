@@ -42,6 +42,8 @@ func stripLabel(l *label, text string) string {
 			}
 		}
 		switch kind, c := entryTypeOf(word), category(word); {
+		case bracketed && normalizeLabel(word) == "auto": // as the first program marked what it extracted
+			l.kind = memory.EntryAutoExtract
 		case kind != "":
 			l.kind = kind
 		case c != "" && bracketed:

@@ -235,6 +235,9 @@ func (r *logReader) begin(line int, text string, must, code bool) bool {
 	}
 	if timed {
 		d.time, d.dated, text = s, s.date != "", rest
+	} else if d.time == r.last {
+		r.notes = append(r.notes,
+			Note{First: line, Last: line, Detail: "has no time; it got that of the entry before", Guess: true})
 	}
 	if !code {
 		text = stripLabel(&d.label, text)

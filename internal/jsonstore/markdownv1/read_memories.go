@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -83,6 +84,7 @@ type section struct {
 	tag      string
 	at       time.Time
 	named    bool // says something that is kept with its memories only
+	unknown  bool // names no category
 	used     bool
 }
 
@@ -102,6 +104,11 @@ type memoryReader struct {
 // notef records a place that is not read as it was written.
 func (r *memoryReader) notef(b *block, detail string) {
 	r.notes = append(r.notes, Note{First: b.first, Last: b.last, Detail: detail})
+}
+
+// guess records a place that is outside the grammar.
+func (r *memoryReader) guess(b *block, detail string) {
+	r.notes = append(r.notes, Note{First: b.first, Last: b.last, Detail: detail, Guess: true})
 }
 
 // pastInstant returns the instant of a timestamp, unless it is later than the file: then it is not the time of
@@ -183,6 +190,9 @@ func (r *memoryReader) close(level int) {
 				r.notes,
 				Note{First: s.line, Last: s.line, Detail: "the heading has nothing below it; it was skipped"},
 			)
+		} else if s.unknown {
+			detail := "the heading names no category that is known; it was kept as a tag"
+			r.notes = append(r.notes, Note{First: s.line, Last: s.line, Detail: detail, Guess: true})
 		}
 		r.sections = r.sections[:len(r.sections)-1]
 	}
@@ -222,6 +232,7 @@ func (r *memoryReader) heading(b *block) {
 	s.named = !whole
 	if !whole && strings.ToLower(text) != s.category {
 		s.tag = strings.TrimSpace(text)
+		s.unknown = m == ""
 	}
 	if utf8.RuneCountInString(s.tag) > memory.MaxTag {
 		r.notef(b, fmt.Sprintf("the heading has more than %d characters; the tag made of it was cut", memory.MaxTag))
@@ -235,7 +246,7 @@ func (r *memoryReader) memory(b *block) bool {
 		Category:   memory.General,
 		Salience:   memory.DefaultSalience,
 		Confidence: 1,
-		Source:     memory.SourceImport,
+		Source:     memory.SourceMigration,
 		Status:     memory.Active,
 	}
 	var at time.Time
@@ -250,10 +261,19 @@ func (r *memoryReader) memory(b *block) bool {
 	}
 	r.task(b, m)
 	own := r.stamp(b)
+	if !own.IsZero() {
+		m.ID = r.ownID(b)
+	}
 	b.rest = slices.DeleteFunc(b.rest, func(line string) bool { return memoryField(m, line, r.pastInstant) })
 	content := b.content()
 	if blank(content) {
 		return false
+	}
+	switch {
+	case b.kind != item && !b.code:
+		r.guess(b, "is no list item; it became a memory of the category "+m.Category)
+	case len(r.sections) == 0 || r.sections[len(r.sections)-1].category == "":
+		r.guess(b, "is below no heading that names a category; it became a memory of the category "+m.Category)
 	}
 	m.CreatedAt = earliest(m.CreatedAt, own, at, r.front, r.written)
 	m.UpdatedAt = m.CreatedAt
@@ -291,6 +311,29 @@ func (r *memoryReader) stamp(b *block) time.Time {
 	return time.Time{}
 }
 
+// ownID removes the id in brackets behind the time, as the first program wrote it, and returns it; "" for none.
+func (r *memoryReader) ownID(b *block) string {
+	m := idInBrackets.FindStringSubmatch(b.text)
+	switch {
+	case m == nil:
+		return ""
+	case !hexadecimal.MatchString(m[1]):
+		r.notef(b, "has something in brackets where an id is expected; it was kept in the text")
+		return ""
+	case r.ids[m[1]]:
+		r.notef(b, "has the id of a memory above it; it got another one")
+		b.text = b.text[len(m[0]):]
+		return ""
+	}
+	b.text = b.text[len(m[0]):]
+	return m[1]
+}
+
+var (
+	idInBrackets = lazyregexp.New(`^\s*\[([A-Za-z0-9_-]{1,64})\]\s*`)
+	hexadecimal  = lazyregexp.New(`^[0-9a-f]{4,64}$`)
+)
+
 // add puts m into the result, in several memories when its content is too long.
 func (r *memoryReader) add(b *block, m *memory.Memory, content string) {
 	key := memory.Normalize(content)
@@ -308,13 +351,17 @@ func (r *memoryReader) add(b *block, m *memory.Memory, content string) {
 	if len(parts) > 1 {
 		r.notef(b, fmt.Sprintf("has more than %d characters; it became %d memories", memory.MaxContent, len(parts)))
 	}
-	for _, part := range parts {
+	for i, part := range parts {
 		one := m
 		if len(r.out.Memories) > 0 && r.out.Memories[len(r.out.Memories)-1] == m {
 			one = m.Clone()
 		}
 		one.Content = part
-		one.ID = r.id(part)
+		if given := m.ID; i == 0 && given != "" && !r.ids[given] {
+			r.ids[given] = true
+		} else {
+			one.ID = r.id(part)
+		}
 		r.out.Memories = append(r.out.Memories, one)
 		m = one
 	}
@@ -365,7 +412,7 @@ func SummaryMemories(text string, at time.Time) []*memory.Memory {
 				"summary",
 				part,
 			), Category: memory.General, Content: part, Salience: memory.DefaultSalience, Confidence: 1,
-			CreatedAt: at, UpdatedAt: at, Source: memory.SourceImport, Status: memory.Active, Tags: []string{tagSummary},
+			CreatedAt: at, UpdatedAt: at, Source: memory.SourceMigration, Status: memory.Active, Tags: []string{tagSummary},
 		})
 	}
 	return list

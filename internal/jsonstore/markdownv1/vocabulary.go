@@ -24,7 +24,7 @@ var headingWords = invert(map[string]string{
 	memory.Tasks: "tasks,task,todo,todos,to do,to dos,todo list,to do list,reminders,reminder," +
 		"action items,open tasks,任务,待办,待办事项,任务备忘,待办任务,提醒,备忘,备忘录",
 	memory.Reflections: "reflections,reflection,lessons,lessons learned,lessons learnt,insights,insight," +
-		"learnings,反思,反思总结,教训,经验教训,感悟,心得,洞察",
+		"learnings,反思,反思日志,反思总结,教训,经验教训,感悟,心得,洞察",
 	memory.Procedural: "procedural,procedure,procedures,skills,proven skills,tools,tool usage," +
 		"tool experience,tool lessons,how to,howto,workflow,workflows,know how," +
 		"best practices,rules,程序,程序性,经验,工具,工具经验,工具使用,工具使用经验,流程,技能,操作步骤,规则,最佳实践,环境特性",

@@ -187,7 +187,7 @@ func TestDaily(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	want := &memory.Entry{ID: first.ID, Time: "12:00:00", At: noon, Type: memory.EntryAutoExtract,
+	want := &memory.Entry{ID: first.ID, Time: "12:00:00", At: noon, Type: memory.EntryEvent,
 		Content: "User met Bob, token=[redacted:secret]", Category: "facts", Session: "s1"}
 	if diff := cmp.Diff(want, entries[0]); diff != "" {
 		t.Error(diff)

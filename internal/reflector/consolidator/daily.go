@@ -18,7 +18,11 @@ import (
 // appendDaily appends the candidate to today's log. With Request.Later the entry is marked as pending, and Run is
 // woken.
 func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
-	d, err := s.appendEntry(ctx, req, meta, s.now().In(s.location))
+	kind := memory.EntryEvent // what an agent writes into the log is an event of the day
+	if req.Later {
+		kind = memory.EntryAutoExtract
+	}
+	d, err := s.appendEntry(ctx, req, meta, s.now().In(s.location), kind)
 	if d.Reason == ReasonPending {
 		d.Action, d.Pending, d.DecidedBy = guard.Noop, true, ""
 		s.wakeRun()
@@ -27,13 +31,14 @@ func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta)
 }
 
 // appendEntry appends the candidate to the log of at, unless the day has it.
-func (s *Service) appendEntry(ctx context.Context, req Request, meta store.Meta, at time.Time) (Decision, error) {
+func (s *Service) appendEntry(ctx context.Context, req Request, meta store.Meta, at time.Time,
+	kind string) (Decision, error) {
 	day := at.Format(memory.DateLayout)
 	same, err := s.findLogged(req, day)
 	if err != nil {
 		return Decision{}, err
 	}
-	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryAutoExtract,
+	e := memory.Entry{ID: store.NewID(), At: at, Time: at.Format(time.TimeOnly), Type: kind,
 		Content: req.Content, Category: req.Category, Session: req.Session}
 	reason := guard.ReasonLogged
 	if req.Later {
@@ -76,7 +81,8 @@ func (s *Service) persist(ctx context.Context, req *Request, q question) error {
 	}
 	at := s.now().In(s.location)
 	d, err := s.appendEntry(ctx, *req, store.Meta{Space: req.Space,
-		Actor: cmp.Or(req.Actor, journal.ActorConsolidate), Reason: "candidate for a memory", Session: req.Session}, at)
+		Actor: cmp.Or(req.Actor, journal.ActorConsolidate), Reason: "candidate for a memory", Session: req.Session}, at,
+		memory.EntryAutoExtract)
 	if err != nil || d.ID == "" { // the guards will reject it, too
 		return err
 	}
@@ -96,7 +102,7 @@ func (s *Service) findLogged(req Request, day string) (string, error) {
 	}
 	want := memory.Normalize(req.Content)
 	for _, e := range entries {
-		if e.Type == memory.EntryAutoExtract && memory.Normalize(e.Content) == want {
+		if (e.Type == memory.EntryAutoExtract || e.Type == memory.EntryEvent) && memory.Normalize(e.Content) == want {
 			return e.ID, nil
 		}
 	}

@@ -23,6 +23,12 @@ func sanitize(s string) string {
 	return escapeTags(strings.TrimSpace(strings.Join(lines, "\n")))
 }
 
+// Shown is a stored text as an agent may see it outside a fence: what looks like a secret is replaced.
+func Shown(text string) string {
+	text, _ = redact.Text(text)
+	return text
+}
+
 // removeNonce replaces the nonce of a block inside its content. The replacement begins with a space, because "<" may
 // precede it.
 func removeNonce(s, nonce string) string { return strings.ReplaceAll(s, nonce, " …") }

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,6 +91,10 @@ func (s *Service) Reflect(ctx context.Context, req ReflectRequest) (Result, erro
 	if err := req.validate(); err != nil {
 		return Result{}, err
 	}
+	if req.DryRun && s.disabled {
+		header, err := s.Get(req.Space, req.ID)
+		return Result{Session: header, Waits: "reflection is switched off by memory_session_reflect_enabled"}, err
+	}
 	if req.DryRun {
 		return s.dryRun(ctx, req)
 	}
@@ -105,6 +111,10 @@ func (s *Service) Reflect(ctx context.Context, req ReflectRequest) (Result, erro
 	}
 	out := Result{Session: header, Append: c.result}
 	if header.State == memory.SessionOpen { // an old request came again after the session had gone on: it is done
+		return out, nil
+	}
+	if s.disabled {
+		out.Waits = "reflection is switched off by memory_session_reflect_enabled; the messages are kept"
 		return out, nil
 	}
 	if !req.Wait {
@@ -142,14 +152,29 @@ func (s *Service) captureOf(req *ReflectRequest) (*capture, error) {
 	case req.ID != "":
 	case req.Key != "": // of the key, so that a repeat names the same session
 		req.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("memsidecar:session:"+req.Space+":"+req.Key)).String()
-	default:
-		req.ID = uuid.Must(uuid.NewV7()).String()
+	default: // of the transcript: the same one sent again is the session that it was before, and costs no second call
+		name := "memsidecar:transcript:" + req.Space + ":" + transcriptHash(c.messages)
+		req.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
 	}
 	c.id = req.ID
 	if len(req.Messages) > 0 {
 		c.first = 1
 	}
 	return c, s.sameAsStored(c)
+}
+
+// transcriptHash identifies messages by who said what; times differ between two readings of one transcript.
+func transcriptHash(messages []redactedMessage) string {
+	h := sha256.New()
+	for i := range messages {
+		m := &messages[i]
+		fmt.Fprintf(h, "%q %q", m.Role, m.Content)
+		if t := m.Tool; t != nil {
+			fmt.Fprintf(h, " %q %q %q %q", t.Name, t.Arguments, t.Result, t.Error)
+		}
+		h.Write([]byte{'\n'})
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // sameAsStored refuses messages that differ from those kept under the same numbers: a host that uses one id for

@@ -404,3 +404,34 @@ func TestPausedWorkerWaits(t *testing.T) {
 		b.close()
 	})
 }
+
+// TestReflectSwitchedOff: the messages are kept and the session ends; nothing is asked and nothing learnt.
+func TestReflectSwitchedOff(t *testing.T) {
+	b := newBench(t, func(c *session.Config) { c.ReflectDisabled = true })
+	for _, wait := range []bool{true, false} {
+		res, err := b.svc.Reflect(t.Context(), session.ReflectRequest{ID: "s", Messages: say("a", "b"), Wait: wait})
+		if err != nil || res.Session.State != memory.SessionEnded || res.Waits == "" || res.Queued {
+			t.Errorf("wait %v: %+v, %v", wait, res, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"1 a", "2 b"}, kept(t, b.store, "s")); diff != "" || len(b.fake.calls) != 0 {
+		t.Errorf("asked %v, messages (-want +got):\n%s", b.fake.calls, diff)
+	}
+}
+
+// TestSameTranscriptIsOneSession: without an id and a key, the transcript itself tells that it came before.
+func TestSameTranscriptIsOneSession(t *testing.T) {
+	b := newBench(t)
+	first, err := b.svc.Reflect(t.Context(), session.ReflectRequest{Messages: say("a", "b"), Wait: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.svc.Reflect(t.Context(), session.ReflectRequest{Messages: say("a", "b"), Wait: true})
+	if err != nil || again.Session.ID != first.Session.ID || !again.Reflection.AlreadyReflected {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	other, err := b.svc.Reflect(t.Context(), session.ReflectRequest{Messages: say("a", "c"), Wait: true})
+	if err != nil || other.Session.ID == first.Session.ID || other.Reflection.AlreadyReflected {
+		t.Errorf("another one: %+v, %v", other, err)
+	}
+}

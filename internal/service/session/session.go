@@ -49,6 +49,8 @@ type Config struct {
 	Stopping  <-chan struct{} // closed when reflections must abort; nil means never
 	// reports whether capture is paused, so that nothing is appended or reflected; nil means never
 	Paused func() bool
+	// ReflectDisabled keeps what sessions say and learns nothing from it: no memories, and no question to a model.
+	ReflectDisabled bool
 	// HostStarted returns the start time of a process; ok is false if it does not run. Nil asks the operating system.
 	HostStarted func(pid int) (at time.Time, ok bool)
 }
@@ -62,6 +64,7 @@ type Service struct {
 	loc       *time.Location
 	idleAfter time.Duration
 	paused    func() bool
+	disabled  bool // no reflections
 	stopping  <-chan struct{}
 
 	hostStarted func(pid int) (time.Time, bool)
@@ -83,7 +86,7 @@ type key struct{ space, id string }
 func New(c Config) *Service {
 	s := &Service{
 		store: c.Store, reflector: c.Reflector, now: c.Now, logger: c.Logger, loc: c.Location,
-		idleAfter: c.IdleAfter, paused: c.Paused, stopping: c.Stopping,
+		idleAfter: c.IdleAfter, paused: c.Paused, disabled: c.ReflectDisabled, stopping: c.Stopping,
 		wake: make(chan struct{}, 1), retries: map[key]retry{},
 	}
 	s.hosts.ended = s.wakeRun
