@@ -143,7 +143,9 @@ func TestQualityOnSession(t *testing.T) {
 	for _, contents := range promote(t, corpus) {
 		for _, content := range contents {
 			q.promoted++
-			right := holds(content, []string{"Staging", "perch"}) // true and lasting, though nobody listed it
+			// True and lasting, though nobody listed them: the second says in the tool's words what a listed memory
+			// says in the user's.
+			right := holds(content, []string{"Staging", "perch"}) || holds(content, []string{"fetch_url failed 2 times"})
 			for i, l := range want.Learnt {
 				// A memory that says again what another one says is wrong; one may say two things.
 				if holds(content, l.Words) && !found[i] {
