@@ -5,6 +5,7 @@ LDFLAGS  = -s -w -X main.version=$(VERSION)
 
 # The soak tests' size.
 FUZZTIME    ?= 10m
+SOAK        ?= 1h
 KILL_ROUNDS ?= 500
 REFLECT_ROUNDS ?= 200
 
@@ -51,8 +52,9 @@ llm-test:
 crash-short:
 	CGO_ENABLED=0 go test -count=1 -run 'Crash|Error|Kill|Year|Survives|Equals|^TestPlainCopies$$' ./test/e2e ./internal/store ./internal/jsonstore ./internal/search ./internal/service/session ./internal/reflector ./internal/reflector/consolidator ./internal/store/backup ./internal/store/purge ./internal/reconcile ./internal/publish ./internal/archiver
 
-# Hours, not minutes: KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
+# Hours, not minutes: a daemon with all trouble for SOAK, and its figures; KILL_ROUNDS rounds of SIGKILL, REFLECT_ROUNDS more of them in the middle of reflections, every simulated crash of the store, edits and copies by the thousand, every fuzz target for FUZZTIME.
 soak:
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run '^TestSoak$$' -v ./test/e2e -soak.for=$(SOAK)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run '^TestKill$$' ./test/e2e -kill.rounds=$(KILL_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run 'EditsRace|PlainCopies' ./test/e2e -edit.rounds=5000 -copies=500
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run LostUpdate -v ./test/e2e -mcp.creates=200

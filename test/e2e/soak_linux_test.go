@@ -1,0 +1,355 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+)
+
+var soakFor = flag.Duration("soak.for", 0, "how long TestSoak runs; by default each kind of trouble happens once")
+
+// soak is a daemon under a steady load, to which everything happens that may happen in its life. Its goroutines write
+// and measure; the test itself makes the trouble.
+type soak struct {
+	place
+	t      *testing.T
+	daemon atomic.Pointer[daemon]
+	conn   atomic.Pointer[grpc.ClientConn]
+
+	mu    sync.Mutex
+	acked map[string]string // content of each acknowledged memory by id; guarded by mu, and so is all below
+	hands []string          // texts written into memory.json by hand
+	days  []string          // of old logs with an acknowledged entry
+	bytes int64             // acknowledged
+	refused, searches,
+	kills, edits, archives, removals, repairs, fullDisks int
+	use usage
+}
+
+// TestSoak: adds, searches, hand edits, archives, kills, a full disk and removed files, and nothing acknowledged is lost.
+// It prints what the daemon wrote per acknowledged byte, how far memory.json was behind, its memory and its descriptors.
+func TestSoak(t *testing.T) {
+	s := &soak{place: newPlace(t), t: t, acked: map[string]string{}}
+	s.start()
+	ctx, stop := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	for n := range 2 {
+		work.Go(func() { s.write(ctx, n) })
+	}
+	work.Go(func() { s.search(ctx) })
+	work.Go(func() { s.measure(ctx) })
+	calm, began := time.Second, time.Now()
+	if *soakFor > 0 {
+		calm = 30 * time.Second
+	}
+	trouble := []func(){s.kill, s.archive, s.removePublished, s.edit, s.removeJournal, s.fillDisk}
+	for round := 0; round < len(trouble) || time.Since(began) < *soakFor; round++ {
+		s.calm(calm)
+		trouble[round%len(trouble)]()
+	}
+	stop()
+	work.Wait()
+	lost := s.verify()
+	s.report(time.Since(began), lost)
+}
+
+// start starts the daemon and connects to it.
+func (s *soak) start() {
+	s.t.Helper()
+	cmd := s.command("daemon", "serve")
+	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+s.socket+".m", "MEMSIDECAR_LOG_LEVEL=warn")
+	out, err := os.OpenFile(filepath.Dir(s.data)+"/daemon.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stderr = out
+	d := &daemon{place: s.place, cmd: cmd, done: make(chan struct{})}
+	close(d.done) // its output goes to a file
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	s.conn.Store(s.dial(s.t))
+	s.daemon.Store(d)
+	eventually(s.t, "the daemon answers", func() bool {
+		_, err := s.memoriesOf().Stats(s.t.Context(), &pb.MemoryServiceStatsRequest{})
+		return err == nil
+	})
+	s.use.began(cmd.Process.Pid)
+}
+
+func (s *soak) memoriesOf() pb.MemoryServiceClient { return pb.NewMemoryServiceClient(s.conn.Load()) }
+
+// end ends the daemon by a signal, and waits.
+func (s *soak) end(signal os.Signal) {
+	s.use.sample()
+	d := s.daemon.Load()
+	if err := d.cmd.Process.Signal(signal); err != nil {
+		s.t.Fatal(err)
+	}
+	_ = d.cmd.Wait() // a killed daemon, and one that is read-only, end with an error
+}
+
+// write adds memories at a steady pace until ctx ends. What was refused, because the daemon is down or read-only, is
+// nobody's loss.
+func (s *soak) write(ctx context.Context, n int) {
+	for i := 0; ctx.Err() == nil; i++ {
+		id := fmt.Sprintf("w%d-%d", n, i)
+		content := fmt.Sprintf("Note %s: machine %d in rack %d %s", id, i*7, i%40, strings.Repeat("runs the usual jobs. ", 12))
+		_, err := s.memoriesOf().Add(ctx, &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Id: id, Category: "facts",
+			Content: content}}})
+		s.mu.Lock()
+		if err == nil {
+			s.acked[id] = content
+			s.bytes += int64(len(content))
+		} else {
+			s.refused++
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// search asks until ctx ends.
+func (s *soak) search(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		_, err := pb.NewSearchServiceClient(s.conn.Load()).Search(ctx, &pb.SearchServiceSearchRequest{
+			Query: fmt.Sprintf("machine %d in rack %d", i*7, i%40)})
+		if err == nil {
+			s.mu.Lock()
+			s.searches++
+			s.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// calm lets nothing but adds and searches happen, and counts what is written meanwhile on its own.
+func (s *soak) calm(d time.Duration) {
+	s.use.sample()
+	s.mu.Lock()
+	before := s.bytes
+	s.mu.Unlock()
+	written, floor := s.use.written(), s.use.floor()
+	time.Sleep(d)
+	s.use.sample()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.use.calmAcked += s.bytes - before
+	s.use.calmWritten += s.use.written() - written
+	s.use.calmFloor += s.use.floor() - floor
+}
+
+// kill ends the daemon with SIGKILL and starts it again.
+func (s *soak) kill() {
+	s.end(os.Kill)
+	s.start()
+	s.kills++
+}
+
+// archive appends to a log that is old enough, and archives it.
+func (s *soak) archive() {
+	at := time.Now().AddDate(0, 0, -31-s.archives%25)
+	text := fmt.Sprintf("moved service %d to the new machine", s.archives)
+	_, err := pb.NewLogServiceClient(s.conn.Load()).Append(s.t.Context(), &pb.LogServiceAppendRequest{
+		Entries: []*pb.NewLogEntry{{Content: text, At: timestamppb.New(at)}}})
+	if err == nil {
+		_, err = pb.NewAdminServiceClient(s.conn.Load()).Archive(s.t.Context(), &pb.AdminServiceArchiveRequest{})
+	}
+	if err != nil {
+		s.t.Errorf("archive: %v", err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.archives++
+	s.days, s.bytes = append(s.days, at.Format(time.DateOnly)+"\x00"+text), s.bytes+int64(len(text))
+}
+
+// published waits for a whole memory.json and returns it.
+func (s *soak) published() (data []byte) {
+	eventually(s.t, "memory.json is whole", func() bool {
+		var err error
+		data, err = os.ReadFile(s.data + "/memory.json")
+		return err == nil && json.Valid(data)
+	})
+	return data
+}
+
+// removePublished removes memory.json, which the daemon publishes again.
+func (s *soak) removePublished() {
+	s.published()
+	if err := os.Remove(s.data + "/memory.json"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.published()
+	s.removals++
+}
+
+// edit saves memory.json with one memory more, as an editor does.
+func (s *soak) edit() {
+	text := fmt.Sprintf("written by hand, number %d;", s.edits)
+	data := appended(s.t, s.published(), text)
+	err := os.WriteFile(s.data+"/memory.json.mine", data, 0o600)
+	if err == nil {
+		err = os.Rename(s.data+"/memory.json.mine", s.data+"/memory.json")
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.edits++
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hands, s.bytes = append(s.hands, text), s.bytes+int64(len(text))
+}
+
+// removeJournal removes the segment that is being written. The daemon turns read-only and writes a rescue file; the
+// next start is refused, repair recovers what was published, and the rescue file brings the rest.
+func (s *soak) removeJournal() {
+	segments, err := filepath.Glob(s.data + "/journal/0*.jsonl")
+	if err != nil || len(segments) == 0 {
+		s.t.Fatal(segments, err)
+	}
+	if err := os.Remove(segments[len(segments)-1]); err != nil {
+		s.t.Fatal(err)
+	}
+	var rescue []string
+	eventually(s.t, "a rescue file is written", func() bool {
+		rescue, _ = filepath.Glob(s.data + "/rescue-*.jsonl")
+		return len(rescue) > 0
+	})
+	s.end(syscall.SIGTERM)
+	if out, err := s.command("daemon", "serve").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("daemon repair")) {
+		s.t.Fatalf("the start was not refused: %v\n%s", err, out)
+	}
+	s.succeeds(s.t, "daemon", "repair")
+	s.start()
+	s.succeeds(s.t, "import", rescue[0])
+	if err := os.Remove(rescue[0]); err != nil {
+		s.t.Fatal(err)
+	}
+	s.repairs++
+}
+
+// fillDisk writes until a small file system of its own is full, kills the daemon there, and looks for what it had
+// acknowledged.
+func (s *soak) fillDisk() {
+	disk := filepath.Dir(s.data) + "/disk"
+	if err := os.MkdirAll(disk, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := mountSmall(disk, 24<<20); err != nil {
+		s.t.Logf("no full disk: a small file system cannot be mounted here: %v", err)
+		return
+	}
+	defer func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			s.t.Error(err)
+		}
+	}()
+	p := place{disk + "/data", s.socket + ".d"}
+	d := p.serve(s.t)
+	client, big := p.memories(s.t), strings.Repeat("x", 7000)
+	var ids []string
+	full := false
+	for i := 0; i < 5000 && !full; i++ {
+		id := fmt.Sprint("f", i)
+		_, err := client.Add(s.t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Id: id, Category: "facts",
+			Content: id + big}}})
+		if full = err != nil; !full {
+			ids = append(ids, id)
+		}
+	}
+	if !full {
+		s.t.Error("the disk was never full")
+	}
+	if lost := s.gone(client, ids, big); len(lost) > 0 {
+		s.t.Errorf("on the full disk %d of %d acknowledged memories are gone", len(lost), len(ids))
+	}
+	d.kill()
+	d = p.serve(s.t)
+	if lost := s.gone(p.memories(s.t), ids, big); len(lost) > 0 {
+		s.t.Errorf("after the full disk %d of %d acknowledged memories are gone", len(lost), len(ids))
+	}
+	d.kill()
+	s.fullDisks++
+}
+
+// gone returns which of the ids do not have the content id + rest.
+func (s *soak) gone(client pb.MemoryServiceClient, ids []string, rest string) (out []string) {
+	s.t.Helper()
+	for _, id := range ids {
+		resp, err := client.Get(s.t.Context(), &pb.MemoryServiceGetRequest{Ids: []string{id}})
+		if err != nil || len(resp.GetMemories()) != 1 || resp.GetMemories()[0].GetContent() != id+rest {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// verify returns what was acknowledged, or written by hand, and is nowhere.
+func (s *soak) verify() (lost []string) {
+	s.t.Helper()
+	d := &desk{daemon: s.daemon.Load(), T: s.t, client: s.memoriesOf(), file: s.data + "/memory.json"}
+	eventually(s.t, "every edit was looked at", func() bool { return len(d.absent(s.hands)) == 0 })
+	contents := make([]string, 0, len(s.acked))
+	for _, content := range s.acked {
+		contents = append(contents, content)
+	}
+	lost = d.absent(contents)
+	for _, day := range s.days {
+		date, text, _ := strings.Cut(day, "\x00")
+		resp, err := pb.NewLogServiceClient(s.conn.Load()).Get(s.t.Context(), &pb.LogServiceGetRequest{Date: date})
+		if err != nil || !strings.Contains(fmt.Sprint(resp), text) {
+			lost = append(lost, day)
+		}
+	}
+	s.end(syscall.SIGTERM)
+	s.succeeds(s.t, "check", s.data)
+	return lost
+}
+
+// report prints the figures.
+func (s *soak) report(took time.Duration, lost []string) {
+	for _, text := range lost {
+		s.t.Errorf("acknowledged and gone: %.80s", text)
+	}
+	info, err := os.Stat(s.data + "/memory.json")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	u := &s.use
+	per := func(written, acked int64) float64 { return float64(written) / float64(max(acked, 1)) }
+	s.t.Logf("%v: %d adds acknowledged, %d refused, %d searches; %d kills, %d edits, %d archives, %d removed files, "+
+		"%d removed journals repaired, %d full disks", took.Round(time.Second), len(s.acked), s.refused, s.searches, s.kills,
+		s.edits, s.archives, s.removals, s.repairs, s.fullDisks)
+	s.t.Logf("lost: %d", len(lost))
+	s.t.Logf("written to disk per acknowledged byte: %.1f while nothing but adds and searches happened, of which the "+
+		"pages of the journal's syncs are %.1f; %.1f with all trouble (%.1f MB for %.2f MB of text); memory.json has %.1f MB",
+		per(u.calmWritten, u.calmAcked), per(u.calmFloor, u.calmAcked), per(u.written(), s.bytes),
+		float64(u.written())/1e6, float64(s.bytes)/1e6, float64(info.Size())/1e6)
+	s.t.Logf("memory.json behind: %.1f s at most, %.1f s on average; resident memory %d MB, descriptors %d at most",
+		u.maxLag, u.sumLag/float64(max(u.samples, 1)), u.maxResident>>20, u.maxFiles)
+}
