@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -65,16 +65,12 @@ func (a *app) mcpCommand() *cobra.Command {
 			if err != nil {
 				return usagef("--compat: %v", err)
 			}
+			out := &lockedWriter{w: a.stdout}
 			return server.Run(cmd.Context(),
-				&mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: unclosed{a.stdout}})
+				&mcp.IOTransport{Reader: &mcpLines{in: bufio.NewReader(a.stdin), out: out}, Writer: out})
 		},
 	}
 	cmd.Flags().StringVar(&set, "compat", "", "tool set of another memory system: "+
 		strings.Join(mcpserver.Sets(), ", "))
 	return cmd
 }
-
-// unclosed is a writer whose Close does nothing: the transport does not own standard output.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }

@@ -57,12 +57,14 @@ func terminal(r io.Reader) bool {
 	return err == nil
 }
 
-// printf prints a result for people.
-func (o *output) printf(format string, args ...any) { fmt.Fprintf(o.w, format, args...) }
+// printf prints a result for people. What a terminal would obey, or hide, is escaped wherever it comes from.
+func (o *output) printf(format string, args ...any) {
+	_, _ = io.WriteString(o.w, visible(fmt.Sprintf(format, args...), o.colours, o.width > 0))
+}
 
 // note prints a remark to stderr.
 func (o *output) note(format string, args ...any) {
-	fmt.Fprintf(o.err, "memsidecar: "+format+"\n", args...)
+	_, _ = io.WriteString(o.err, visible("memsidecar: "+fmt.Sprintf(format, args...)+"\n", false, o.errTerm))
 }
 
 // result prints m as JSON for --json, else calls people.
@@ -110,10 +112,11 @@ func (o *output) fail(err error) int {
 		_ = enc.Encode(object{{"error", failure}}) // to standard error: there is nothing left to tell it to
 		return e.exitCode()
 	}
-	fmt.Fprintf(o.err, "memsidecar: %s\n", strings.ReplaceAll(e.what, "\n", "\n  "))
+	text := "memsidecar: " + strings.ReplaceAll(e.what, "\n", "\n  ") + "\n"
 	if e.hint != "" {
-		fmt.Fprintf(o.err, "  %s\n", strings.ReplaceAll(e.hint, "\n", "\n  "))
+		text += "  " + strings.ReplaceAll(e.hint, "\n", "\n  ") + "\n"
 	}
+	_, _ = io.WriteString(o.err, visible(text, false, o.errTerm))
 	return e.exitCode()
 }
 

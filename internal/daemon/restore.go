@@ -18,25 +18,31 @@ import (
 
 // Restore creates the data directory data from a backup archive and verifies it. The directory must be empty or
 // missing, and in use by no daemon. archiveName appears in the command that an interrupted restore tells people to
-// repeat. Durable on return.
+// repeat. Durable on return. After an error everything is as it was before.
 //
 // Errors: those of backup.Restore, memory.ErrLocked, memory.ErrUnsupportedFS.
 func Restore(ctx context.Context, data string, archive io.Reader, archiveName string, now time.Time) (info backup.Info,
 	err error) {
-	made, err := looksEmpty(data)
+	if err := checkEmpty(data); err != nil {
+		return info, err
+	}
+	before, err := namesIn(data)
 	if err != nil {
 		return info, err
 	}
+	created := missingDirs(data)
 	root, release, err := openData(data)
 	if err != nil {
 		return info, err
 	}
 	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeNew(root, before))
+		}
 		err = errors.Join(err, root.Close())
-		// removes a directory created here; fails if it is not empty
-		if err != nil && made {
-			if os.Remove(filepath.Join(data, lockName)) == nil {
-				_ = os.Remove(data)
+		for _, dir := range created { // fails for one that is not empty
+			if err == nil || os.Remove(dir) != nil {
+				break
 			}
 		}
 		err = errors.Join(err, release())
@@ -55,16 +61,16 @@ func Restore(ctx context.Context, data string, archive io.Reader, archiveName st
 	return info, backup.CheckState(fsys, info)
 }
 
-// looksEmpty rejects a directory that is not empty before anything is changed, and reports whether it is missing.
-func looksEmpty(data string) (absent bool, err error) {
+// checkEmpty rejects a directory that is not empty before anything is changed.
+func checkEmpty(data string) error {
 	root, err := os.OpenRoot(data)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("open data directory: %w", err)
+		return fmt.Errorf("open data directory: %w", err)
 	}
-	return false, errors.Join(backup.CheckEmpty(durable.Dir(root), PublishedFiles()), root.Close())
+	return errors.Join(backup.CheckEmpty(durable.Dir(root), PublishedFiles()), root.Close())
 }
 
 // syncParent makes the entry of dir in its parent directory durable.
@@ -74,4 +80,40 @@ func syncParent(dir string) error {
 		return fmt.Errorf("sync the directory above %s: %w", dir, err)
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// missingDirs returns the directories that opening data creates: it and those above it that do not exist, innermost
+// first.
+func missingDirs(data string) (dirs []string) {
+	for dir := filepath.Clean(data); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+	}
+}
+
+// namesIn returns what a directory holds, nothing when there is none.
+func namesIn(dir string) (map[string]bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look into %s: %w", dir, err)
+	}
+	names := map[string]bool{}
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	return names, nil
+}
+
+// removeNew removes what root holds and before does not: a restore that failed leaves nothing behind, not even a state
+// that was written whole and turned out to be another one than the archive says.
+func removeNew(root *os.Root, before map[string]bool) error {
+	now, err := namesIn(root.Name())
+	for name := range now {
+		if !before[name] {
+			err = errors.Join(err, root.RemoveAll(name))
+		}
+	}
+	return err
 }

@@ -24,8 +24,8 @@ func drawTime(t *rapid.T, label string) *timestamppb.Timestamp {
 	if !rapid.Bool().Draw(t, label+" set") {
 		return nil
 	}
-	// Microseconds are what is kept; the zero time stands for none.
-	return timestamppb.New(time.UnixMicro(rapid.Int64Range(-62135596800000000+1, 253402300799999999).Draw(t, label)))
+	// Microseconds since 1970 are what is kept; the zero time stands for none.
+	return timestamppb.New(time.UnixMicro(rapid.Int64Range(0, 253402300799999999).Draw(t, label)))
 }
 
 func drawStruct(t *rapid.T) *structpb.Struct {

@@ -178,8 +178,9 @@ func timeFromProto(check *memory.Check, field string, in *timestamppb.Timestamp)
 	if in == nil {
 		return time.Time{}
 	}
-	if err := in.CheckValid(); err != nil {
-		check.Add(field, "INVALID_TIME", "must be a time in the years 1 to 9999")
+	// Earlier ones are a clock or a program that counts from zero, and a log of theirs would be archived at once.
+	if err := in.CheckValid(); err != nil || in.GetSeconds() < 0 {
+		check.Add(field, "INVALID_TIME", "must be a time in the years 1970 to 9999")
 		return time.Time{}
 	}
 	return in.AsTime().Truncate(time.Microsecond)

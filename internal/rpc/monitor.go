@@ -38,6 +38,7 @@ func NewMonitor(log *slog.Logger, now func() time.Time) *Monitor {
 // Options are the options that a server with this monitor is made with.
 func (m *Monitor) Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newLenientCodec()),
 		grpc.UnaryInterceptor(m.unary),
 		grpc.StreamInterceptor(m.stream),
 		// Somewhat too large requests reach the interceptor, which refuses them in our own words; grpc refuses the

@@ -86,6 +86,7 @@ var Reasons = []Reason{
 	{"CONFLICT", KindViolation, "Two fields exclude each other, or a message differs from the stored one of that " +
 		"number.", "Remove one; use another session id."},
 	{"GAP", KindViolation, "Sequence numbers of messages leave a gap.", "Send the missing messages first."},
+	{"INVALID_MESSAGE", KindViolation, "The request is not a protobuf message of this method.", ""},
 	{"INVALID_DATE", KindViolation, "Not a date such as 2026-02-21.", ""},
 	{"INVALID_FILE", KindViolation, "The import is not a valid memory.json.", "Fix the file as the details say."},
 	{"INVALID_ID", KindViolation, "An id holds blanks or unprintable characters, or exceeds 128 bytes.", ""},
@@ -94,7 +95,7 @@ var Reasons = []Reason{
 		"Take the id from a response."},
 	{"INVALID_PATH", KindViolation, "Not a path: it is empty, too long, or holds a NUL.", ""},
 	{"INVALID_SLUG", KindViolation, "Not a lower-case slug of at most 64 bytes.", ""},
-	{"INVALID_TIME", KindViolation, "Not a time in the years 1 to 9999.", ""},
+	{"INVALID_TIME", KindViolation, "Not a time in the years 1970 to 9999.", ""},
 	{"INVALID_TOKEN", KindViolation, "The page token belongs to another request.",
 		"Repeat the request with only page_size and page_token changed."},
 	{"INVALID_UTF8", KindViolation, "A text is not valid UTF-8.", ""},

@@ -54,7 +54,8 @@ type Deps struct {
 
 // Register adds all services to a server. The health server returned says SERVING for "" and for each service; the
 // caller changes that.
-func Register(server *grpc.Server, deps Deps) *health.Server {
+func Register(to *grpc.Server, deps Deps) *health.Server {
+	server := strictRegistrar{to}
 	enc, keyed := encoder{deps.Store}, newKeyedCalls(deps.Store)
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
 		encoder: enc, memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator,
@@ -91,7 +92,7 @@ func Register(server *grpc.Server, deps Deps) *health.Server {
 	for name := range server.GetServiceInfo() {
 		status.SetServingStatus(name, healthpb.HealthCheckResponse_SERVING)
 	}
-	healthpb.RegisterHealthServer(server, status)
-	reflection.Register(server)
+	healthpb.RegisterHealthServer(to, status)
+	reflection.Register(to)
 	return status
 }
