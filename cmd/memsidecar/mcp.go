@@ -25,7 +25,8 @@ with this store:
   server-memory  create_entities, create_relations, add_observations, delete_entities, delete_observations,
                  delete_relations, read_graph, search_nodes, open_nodes
   remember       remember, with the actions save, recall and forget
-  memory-tools   MemorySearch, MemorySave, MemoryDelete, MemoryList`
+  memory-tools   MemorySearch, MemorySave, MemoryDelete, MemoryList
+  search-fetch   search, fetch (connectors of ChatGPT)`
 
 // mcpCommand is "mcp".
 func (a *app) mcpCommand() *cobra.Command {

@@ -171,6 +171,7 @@ func TestTools(t *testing.T) {
 		{mcpserver.SetServerMemory, "open_nodes read_graph search_nodes",
 			"add_observations create_entities create_relations delete_entities delete_observations delete_relations"},
 		{mcpserver.SetRemember, "", "remember"},
+		{mcpserver.SetSearchFetch, "fetch search", ""},
 		{mcpserver.SetMemoryTools, "MemoryList MemorySearch", "MemoryDelete MemorySave"},
 	} {
 		t.Run("set "+tt.set, func(t *testing.T) {

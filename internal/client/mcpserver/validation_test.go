@@ -76,3 +76,27 @@ func TestSearchFilters(t *testing.T) {
 		t.Errorf("with logs: %s, %v", text, out)
 	}
 }
+
+// TestSearchFetch finds an id and reads what stands under it; the text is the result as JSON, which connectors read.
+func TestSearchFetch(t *testing.T) {
+	h := newTestDaemon(t)
+	h.connectAgent(t, mcpserver.SetDefault).call(t, "memory_write", args{"content": "The harbour pilot is called Ines"})
+	a := h.connectAgent(t, mcpserver.SetSearchFetch)
+	text, out := a.call(t, "search", args{"query": "who is the harbour pilot"})
+	id := valueAt(out, "results", 0, "id")
+	if id == nil || valueAt(out, "results", 0, "title") != "The harbour pilot is called Ines" ||
+		!strings.HasPrefix(text, "{\n  \"results\"") {
+		t.Fatalf("search: %s, %v", text, out)
+	}
+	text, out = a.call(t, "fetch", args{"id": id})
+	if valueAt(out, "text") != "The harbour pilot is called Ines" || valueAt(out, "metadata", "category") == nil ||
+		!strings.HasPrefix(text, "{\n  \"id\"") {
+		t.Errorf("fetch: %s, %v", text, out)
+	}
+	if said := a.callError(t, "fetch", args{"id": "nobody"}); !strings.Contains(said, "Ids come from") {
+		t.Errorf("said %q", said)
+	}
+	if _, out := a.call(t, "search", args{"query": "submarine periscope"}); len(valueAt(out, "results").([]any)) != 0 {
+		t.Errorf("found %v", out)
+	}
+}
