@@ -91,9 +91,10 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 // didYouMean is the hint with what was probably meant.
 func didYouMean(prefix string, words []string) string {
 	const most = 3
-	lines := "Did you mean this?"
+	var lines strings.Builder
+	lines.WriteString("Did you mean this?")
 	for _, w := range words[:min(len(words), most)] {
-		lines += "\n  " + prefix + w
+		lines.WriteString("\n  " + prefix + w)
 	}
-	return lines
+	return lines.String()
 }

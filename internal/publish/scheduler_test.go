@@ -210,11 +210,11 @@ func TestUsedBeforeTheBacklog(t *testing.T) {
 		p.Invalidate("used")
 		time.Sleep(time.Second)
 	})
-	at := strings.Index(published, "used@")
-	if at < 0 {
+	before, _, ok := strings.Cut(published, "used@")
+	if !ok {
 		t.Fatal("what changed during the backlog was not published within a second")
 	}
-	if before := strings.Count(published[:at], " "); before > 250 {
+	if before := strings.Count(before, " "); before > 250 {
 		t.Errorf("%d files were published before the one that changed", before)
 	}
 	if !strings.Contains(published, "w0000@") {

@@ -31,8 +31,8 @@ func members(typ reflect.Type, path string, seen []reflect.Type) (out []string) 
 	if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[time.Time]() || slices.Contains(seen, typ) {
 		return nil
 	}
-	for i := range typ.NumField() {
-		f := typ.Field(i)
+	for f := range typ.Fields() {
+		f := f
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":

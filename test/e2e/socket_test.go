@@ -152,11 +152,11 @@ func TestSocketPathTooLong(t *testing.T) {
 	p := newPlace(t)
 	p.socket = filepath.Join(filepath.Dir(p.socket), strings.Repeat("s", 110))
 	out := p.fails(t, 2, "daemon", "serve")
-	at := strings.Index(out, `such as "`)
-	if !strings.Contains(out, "the limit is 107") || at < 0 {
+	_, after, ok := strings.Cut(out, `such as "`)
+	if !strings.Contains(out, "the limit is 107") || !ok {
 		t.Fatalf("the refusal:\n%s", out)
 	}
-	proposed, _, _ := strings.Cut(out[at+len(`such as "`):], `"`)
+	proposed, _, _ := strings.Cut(after, `"`)
 	if len(proposed) > 107 || !filepath.IsAbs(proposed) {
 		t.Errorf("it proposes %q", proposed)
 	}

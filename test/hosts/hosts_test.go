@@ -416,14 +416,14 @@ func (w *world) checkLearnt(t *testing.T, session, missing string) {
 	t.Helper()
 	var list struct{ Memories []struct{ Content string } }
 	w.json(t, &list, "list", "--category", "procedural", "--limit", "0")
-	learnt := ""
+	var learnt strings.Builder
 	for _, m := range list.Memories {
 		if strings.Contains(m.Content, "cat "+missing) {
-			learnt += m.Content + "\n"
+			learnt.WriteString(m.Content + "\n")
 		}
 	}
-	if want := `error: "cat: ` + missing + `: No such file or directory"`; strings.Count(learnt, want) != 1 {
-		t.Errorf("want one rule with %q, have %q", want, learnt)
+	if want := `error: "cat: ` + missing + `: No such file or directory"`; strings.Count(learnt.String(), want) != 1 {
+		t.Errorf("want one rule with %q, have %q", want, learnt.String())
 	}
 	var ops struct {
 		Operations []struct {
