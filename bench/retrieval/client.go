@@ -28,6 +28,7 @@ type client struct {
 	spaces   map[*set][]string          // by number of the conversation
 	stored   map[*set]map[string]string // id of a document → id of the memory
 	took     []time.Duration            // of searches
+	explain  bool                       // ask for the parts of scores
 }
 
 // connect opens one connection; the sets are asked one query at a time, so that a latency is never that of a
@@ -164,7 +165,7 @@ func (c *client) ask(ctx context.Context, s *set, n int, q query) ([]*memsidecar
 	}
 	req := &memsidecarv1.SearchServiceSearchRequest{
 		Spaces: []string{c.spaces[s][n]}, Query: q.Text, Limit: depth, Profile: c.profile, Arm: c.arm,
-		AsOf: timestamppb.New(at), NoTouch: true,
+		AsOf: timestamppb.New(at), NoTouch: true, Explain: c.explain,
 	}
 	if len(q.Scope) > 0 {
 		req.Filter = &memsidecarv1.MemoryFilter{Categories: []string{"user-universal"}}

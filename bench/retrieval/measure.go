@@ -133,13 +133,21 @@ func top(hits []*memsidecarv1.SearchHit) float64 {
 	return hits[0].GetScore()
 }
 
-// measure loads the sets and asks everything.
-func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writer) (*report, error) {
+// loadAll stores all sets.
+func (c *client) loadAll(ctx context.Context, sets []*set, log io.Writer) error {
 	for _, s := range sets {
 		fmt.Fprintf(log, "%s: loading %d memories\n", s.name, len(s.docs))
 		if err := c.load(ctx, s); err != nil {
-			return nil, err
+			return err
 		}
+	}
+	return nil
+}
+
+// measure loads the sets and asks everything.
+func measure(ctx context.Context, c *client, sets []*set, o options, log io.Writer) (*report, error) {
+	if err := c.loadAll(ctx, sets, log); err != nil {
+		return nil, err
 	}
 	if o.meant() {
 		if err := c.waitForVectors(ctx, log); err != nil {

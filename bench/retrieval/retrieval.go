@@ -3,6 +3,7 @@
 //
 //	go run ./bench/retrieval [--profile balanced] [--arm keyword|vector|fusion] [--half a|b] [--quick] [--json] [--bin FILE] DIR
 //	go run ./bench/retrieval --suite precisionmembench|forgeteval DIR
+//	go run ./bench/retrieval --reliability [--half a|b] DIR
 //	go run ./bench/retrieval --embeddings URL --embeddings-model NAME DIR
 //
 // The arms vector and fusion go by the model inside, or by a server with /v1/embeddings, which is no part of this
@@ -10,6 +11,8 @@
 //
 // The sets paraphrase-en, -zh and -cross are in bench/retrieval/testdata. Their questions are asked as searches and,
 // in rows that begin with "implicit", as prompts of an agent.
+//
+// With --reliability it compares the probabilities behind the strengths of hits with how many are relevant.
 //
 // DIR holds one folder per set. Its corpus.jsonl has one memory a line: id, conv, text, and optionally time, session,
 // tags, scope (the first is the category), status, pinned, salience. Its queries.jsonl has id, conv, text, relevant
@@ -61,6 +64,8 @@ type options struct {
 	server  embeddings
 	suite   string // precisionmembench or forgeteval; "" measures retrieval sets
 	data    string // directory of the daemon's data
+	// reliability measures the strengths of hits instead.
+	reliability bool
 }
 
 // meant reports whether meaning is to take part.
@@ -76,6 +81,7 @@ func configure(args []string, stderr io.Writer) (o options, err error) {
 		"each set (of a set with one: query)")
 	fs.BoolVar(&o.quick, "quick", false, "do not ask questions whose answer was removed")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
+	fs.BoolVar(&o.reliability, "reliability", false, "print how reliable the strengths of hits are, and nothing else")
 	arm := fs.String("arm", "fusion", "keyword, fusion or vector")
 	fs.StringVar(&o.server.URL, "embeddings", "", "base address of a server with /v1/embeddings")
 	fs.StringVar(&o.server.model, "embeddings-model", "", "its model")
@@ -140,6 +146,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer func() { err = errors.Join(err, stop()) }()
 	if o.suite == "precisionmembench" {
 		return c.measureBeliefs(ctx, o.dir, stdout, stderr)
+	}
+	o.data = filepath.Join(dir, "data")
+	if o.reliability {
+		return measureReliability(ctx, c, sets, o, stdout, stderr)
 	}
 	r, err := measure(ctx, c, sets, o, stderr)
 	if err != nil {

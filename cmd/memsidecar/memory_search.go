@@ -19,7 +19,11 @@ func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Search memories in English or Chinese",
-		Long: `Search memories. Irrelevant memories are omitted; the result may be empty.
+		Long: `Search memories. What is nothing like the query is omitted; the result may be empty.
+
+STRENGTH says how likely a memory is to be relevant: strong, fair or weak. Weak matches
+are printed last, below a line that says so; most of them are not relevant. Without
+embeddings there is no strength.
 
 Ranking profiles:
   balanced  relevance first, then salience and age
@@ -48,6 +52,8 @@ Ranking profiles:
 	f.StringVar(&ff.updatedBefore, "updated-before", "", "changed before this time")
 	f.BoolVar(&req.IncludeLogs, "logs", false,
 		"also search the daily logs: recent entries, and summaries of archived days")
+	f.BoolVar(&req.WaitIndexed, "wait-indexed", false,
+		"first wait until every memory can be found by meaning, up to --timeout")
 	f.StringSliceVar(&sessions, "session", nil, "only memories learned in these sessions")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if req.Filter, err = a.filterOf(f, ff); err != nil {
@@ -79,19 +85,19 @@ func (a *app) printHits(r *pb.SearchServiceSearchResponse, spaces bool) {
 		a.out.printf("%s\n", nothingFound(r))
 		return
 	}
-	heading := []string{"SCORE", "ID", "CATEGORY", "CREATED", "CONTENT"}
-	if spaces {
-		heading = []string{"SCORE", "SPACE", "ID", "CATEGORY", "CREATED", "CONTENT"}
-	}
-	var rows [][]string
+	var good, weak []*pb.SearchHit
 	for _, h := range r.GetHits() {
-		row := []string{fmt.Sprintf("%.3f", h.GetScore())}
-		if spaces {
-			row = append(row, h.GetSpace())
+		if h.GetStrength() == pb.HitStrength_HIT_STRENGTH_WEAK {
+			weak = append(weak, h)
+		} else {
+			good = append(good, h)
 		}
-		rows = append(rows, append(row, a.hitColumns(h)...))
 	}
-	a.out.table(heading, rows)
+	a.printHitTable(good, spaces)
+	if len(weak) > 0 {
+		a.out.printf("%s\n", weakHeading(len(good)))
+		a.printHitTable(weak, spaces)
+	}
 	if r.GetLogsStartDate() != "" {
 		a.out.printf("\nFor days before %s only summaries were searched. Use --created-before to search older "+
 			"entries.\n", r.GetLogsStartDate())
@@ -109,6 +115,35 @@ func (a *app) printHits(r *pb.SearchServiceSearchResponse, spaces bool) {
 		}
 		a.out.printf("%s  %.3f = %s\n", hitID(h), h.GetScore(), strings.Join(parts, ", "))
 	}
+}
+
+// weakHeading is the line above weak hits.
+func weakHeading(better int) string {
+	if better == 0 {
+		return "No good match. Weak matches, most likely not relevant:"
+	}
+	return "\nWeak matches, most likely not relevant:"
+}
+
+// printHitTable prints one row for each hit.
+func (a *app) printHitTable(hits []*pb.SearchHit, spaces bool) {
+	if len(hits) == 0 {
+		return
+	}
+	heading := []string{"SCORE", "STRENGTH"}
+	if spaces {
+		heading = append(heading, "SPACE")
+	}
+	var rows [][]string
+	for _, h := range hits {
+		// Without a grade the score is all there is: words alone decided, or it is a log.
+		row := []string{fmt.Sprintf("%.3f", h.GetScore()), cmp.Or(optionalWord(h.GetStrength()), "-")}
+		if spaces {
+			row = append(row, h.GetSpace())
+		}
+		rows = append(rows, append(row, a.hitColumns(h)...))
+	}
+	a.out.table(append(heading, "ID", "CATEGORY", "CREATED", "CONTENT"), rows)
 }
 
 // hitColumns are the id, category, age and text of a hit. A hit in a daily log shows its date, and a mark before its

@@ -24,6 +24,14 @@ var arms = map[pb.SearchArm]string{
 	pb.SearchArm_SEARCH_ARM_VECTOR:      search.Vector,
 }
 
+// strengths names the strengths of hits; "" is a hit that is not graded.
+var strengths = map[search.Strength]pb.HitStrength{
+	"":            pb.HitStrength_HIT_STRENGTH_UNSPECIFIED,
+	search.Weak:   pb.HitStrength_HIT_STRENGTH_WEAK,
+	search.Fair:   pb.HitStrength_HIT_STRENGTH_FAIR,
+	search.Strong: pb.HitStrength_HIT_STRENGTH_STRONG,
+}
+
 // searchFromProto converts a query. Limits are checked by the engine; here only what has no form there.
 func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error) {
 	var check memory.Check
@@ -50,7 +58,9 @@ func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error)
 func hitsToProto(hits []search.Hit) []*pb.SearchHit {
 	out := make([]*pb.SearchHit, len(hits))
 	for i, h := range hits {
-		out[i] = &pb.SearchHit{Memory: memoryToProto(h.Memory), Space: h.Space, Score: h.Score}
+		out[i] = &pb.SearchHit{
+			Memory: memoryToProto(h.Memory), Space: h.Space, Score: h.Score, Strength: strengths[h.Strength],
+		}
 		for _, p := range h.Parts {
 			out[i].Components = append(out[i].Components, &pb.ScoreComponent{Name: p.Name, Value: p.Value})
 		}

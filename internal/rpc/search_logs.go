@@ -25,6 +25,7 @@ func (s *searchServer) searchLogs(ctx context.Context, req *pb.SearchServiceSear
 	for i, l := range found.Logs {
 		if l != nil {
 			out.Hits[i].Memory, out.Hits[i].Log = nil, logMatchToProto(l)
+			out.Hits[i].Strength = pb.HitStrength_HIT_STRENGTH_UNSPECIFIED // calibrated on memories only
 		}
 	}
 	out.Hits, out.OmittedHits = fit(newBudget(), out.Hits)

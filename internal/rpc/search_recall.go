@@ -60,8 +60,8 @@ func recallToProto(r *recall.Result) *pb.SearchServiceRecallResponse {
 	for _, it := range r.Items {
 		out.Items = append(out.Items, &pb.RecalledMemory{
 			Memory: memoryToProto(it.Memory), Space: it.Space, Score: it.Score, Tool: it.Tool, Text: it.Text,
-			Truncated: it.Clipped,
-			Age:       it.Age, Caveat: it.Caveat, SelectedByModel: it.Selected,
+			Truncated: it.Clipped, Strength: strengths[it.Strength],
+			Age: it.Age, Caveat: it.Caveat, SelectedByModel: it.Selected,
 		})
 	}
 	return out

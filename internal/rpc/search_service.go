@@ -39,6 +39,11 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 	if err != nil {
 		return nil, err
 	}
+	if req.GetWaitIndexed() {
+		if err := s.engine.WaitIndexed(ctx, req.GetSpaces()); err != nil {
+			return nil, err
+		}
+	}
 	if req.GetIncludeLogs() {
 		return s.searchLogs(ctx, req, in)
 	}

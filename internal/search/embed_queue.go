@@ -27,8 +27,9 @@ type EmbeddingCoverage struct {
 	Rejected int // memories that the embedder does not take; words find them
 }
 
-// EmbeddingCoverage of the named space, zero without vectors.
+// EmbeddingCoverage of the named space, zero without vectors. It counts what was added before the call.
 func (e *Engine) EmbeddingCoverage(space string) (c EmbeddingCoverage) {
+	e.drainChanges() // indexing follows the acknowledgement, and what is not indexed does not wait yet
 	x := e.spaceIndex(space)
 	if x == nil || len(x.vectors) == 0 {
 		return c
@@ -105,6 +106,7 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			e.recordEmbedError(err)
+			e.announceEmbedded()
 			pause = min(max(2*pause, firstRetry), maxRetry)
 			timer := time.NewTimer(pause)
 			select {
@@ -115,7 +117,9 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 		case n > 0:
 			pause = 0
 			e.recordEmbedError(nil)
+			e.announceEmbedded()
 		default:
+			e.announceEmbedded() // what they waited for may have been deleted
 			select {
 			case <-ctx.Done():
 			case <-e.wakeEmbedder:

@@ -31,13 +31,14 @@ type fake struct {
 	mu         sync.Mutex
 	identity   string
 	calibrated bool
-	embedded   []string // guarded by mu
-	queries    int      // guarded by mu
-	down       error    // guarded by mu
-	refuses    string   // texts that hold it
-	extra      int      // further dimensions; guarded by mu
-	asked      func()   // called by Query
-	slow       bool     // a query takes as long as it may
+	embedded   []string      // guarded by mu
+	queries    int           // guarded by mu
+	down       error         // guarded by mu
+	refuses    string        // texts that hold it
+	extra      int           // further dimensions; guarded by mu
+	asked      func()        // called by Query
+	slow       bool          // a query takes as long as it may
+	hold       chan struct{} // holds up documents until it is closed; guarded by mu
 }
 
 func (f *fake) Identity() string { return f.identity }
@@ -57,6 +58,12 @@ func (f *fake) Supports(string) bool { return true }
 func (f *fake) ClearCache() {}
 
 func (f *fake) EmbedDocuments(_ context.Context, texts []string) ([]embedding.Document, error) {
+	f.mu.Lock()
+	hold := f.hold
+	f.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.down != nil {

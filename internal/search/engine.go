@@ -55,8 +55,9 @@ type Engine struct {
 	wakeEmbedder  chan struct{} // wakes RunEmbedding
 	savingVectors sync.Mutex    // held by SaveVectors
 	embedErrMu    sync.Mutex
-	embedErr      error     // of the last batch; guarded by embedErrMu
-	embedErrSince time.Time // guarded by embedErrMu
+	embedErr      error         // of the last batch; guarded by embedErrMu
+	embedErrSince time.Time     // guarded by embedErrMu
+	embedded      chan struct{} // closed after a batch; nil while nobody waits; guarded by embedErrMu
 }
 
 // space is the index of one space, and the records to apply to an index that is being loaded.

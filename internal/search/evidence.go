@@ -169,6 +169,9 @@ func (c *evidenceCollector) addCandidate(w *docEvidence) {
 		source: c.source, memory: m, doc: w.doc, features: c.index.features[w.doc], relevance: c.candidateRelevance(w), evidence: sum,
 		identifiers: w.identifiers, cosine: w.cosine,
 	}
+	if i := c.modelIndex("minilm"); i >= 0 {
+		cand.hasMiniLM = w.cosines[i] != 0
+	}
 	if c.req.Explain {
 		cand.parts = append(c.index.explainTerms(c.q.terms, w.doc), c.explainEvidence(w)...)
 	}

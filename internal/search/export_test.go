@@ -86,3 +86,16 @@ func (e *Engine) DrainAccesses() bool { return e.drainAccesses() }
 
 // IsNameVariant reports whether two lower-case names are variants of one.
 func IsNameVariant(a, b string) bool { return isNameVariant(a, b) }
+
+// GradeHits grades candidates of some evidence.
+func GradeHits(evidence []float64, minilm bool) (probabilities []float64, strengths []Strength) {
+	candidates := make([]candidate, len(evidence))
+	for i, e := range evidence {
+		candidates[i] = candidate{evidence: e, hasMiniLM: minilm}
+	}
+	gradeHits(candidates)
+	for i := range candidates {
+		probabilities, strengths = append(probabilities, candidates[i].probability), append(strengths, candidates[i].strength)
+	}
+	return probabilities, strengths
+}

@@ -29,17 +29,18 @@ func (r *ranking) rankByEvidence() {
 	if r.req.Implicit && !r.passesGate() {
 		r.pool.items = r.pool.items[:0]
 	}
-	english := r.minilmVector()
 	least := r.leastEvidence()
-	for i := range r.pool.items {
-		c := &r.pool.items[i]
-		c.strength = strengthOf(c.evidence, english)
+	near := func(c candidate) bool { return c.evidence >= c.leastEvidence() }
+	if r.req.Arm != Vector && !slices.ContainsFunc(r.pool.items, near) {
+		r.pool.items = r.pool.items[:0] // the arm Vector is for measuring, and returns everything
 	}
 	r.pool.items = slices.DeleteFunc(r.pool.items, func(c candidate) bool { return c.evidence < least })
+	gradeHits(r.pool.items)
 	for i := range r.pool.items {
 		c := &r.pool.items[i]
 		explain := r.explainer(c)
 		explain("relevance", relevanceOf(c.evidence))
+		explain("probability", c.probability)
 		c.score = relevanceOf(c.evidence * r.boost(&c.features, explain))
 	}
 	sortCandidates(r.pool.items)

@@ -25,6 +25,8 @@ type candidate struct {
 	vectorGain   float64 // from meaning; may be negative
 	identifiers  int     // identifiers of the query that it holds
 	evidence     float64 // absolute; see evidence.go
+	hasMiniLM    bool    // has a cosine by MiniLM
+	probability  float64 // of being relevant
 	strength     Strength
 	score        float64
 	parts        []Part

@@ -145,6 +145,64 @@ func (SearchArm) EnumDescriptor() ([]byte, []int) {
 	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{1}
 }
 
+// HitStrength grades how likely a hit is to be relevant. It is calibrated on questions with known answers, and comparable
+// between searches, other than a score.
+type HitStrength int32
+
+const (
+	// Not graded: words alone decided, or a profile other than balanced.
+	HitStrength_HIT_STRENGTH_UNSPECIFIED HitStrength = 0
+	// A probability below 0.2; about one in twenty is relevant. Show them apart, or not at all.
+	HitStrength_HIT_STRENGTH_WEAK HitStrength = 1
+	// A probability of 0.2 to 0.6; about one in four is relevant.
+	HitStrength_HIT_STRENGTH_FAIR HitStrength = 2
+	// A probability of 0.6 or more; about two in three are relevant.
+	HitStrength_HIT_STRENGTH_STRONG HitStrength = 3
+)
+
+// Enum value maps for HitStrength.
+var (
+	HitStrength_name = map[int32]string{
+		0: "HIT_STRENGTH_UNSPECIFIED",
+		1: "HIT_STRENGTH_WEAK",
+		2: "HIT_STRENGTH_FAIR",
+		3: "HIT_STRENGTH_STRONG",
+	}
+	HitStrength_value = map[string]int32{
+		"HIT_STRENGTH_UNSPECIFIED": 0,
+		"HIT_STRENGTH_WEAK":        1,
+		"HIT_STRENGTH_FAIR":        2,
+		"HIT_STRENGTH_STRONG":      3,
+	}
+)
+
+func (x HitStrength) Enum() *HitStrength {
+	p := new(HitStrength)
+	*p = x
+	return p
+}
+
+func (x HitStrength) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HitStrength) Descriptor() protoreflect.EnumDescriptor {
+	return file_memsidecar_v1_search_service_proto_enumTypes[2].Descriptor()
+}
+
+func (HitStrength) Type() protoreflect.EnumType {
+	return &file_memsidecar_v1_search_service_proto_enumTypes[2]
+}
+
+func (x HitStrength) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HitStrength.Descriptor instead.
+func (HitStrength) EnumDescriptor() ([]byte, []int) {
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{2}
+}
+
 // Language is a language that the daemon writes.
 type Language int32
 
@@ -182,11 +240,11 @@ func (x Language) String() string {
 }
 
 func (Language) Descriptor() protoreflect.EnumDescriptor {
-	return file_memsidecar_v1_search_service_proto_enumTypes[2].Descriptor()
+	return file_memsidecar_v1_search_service_proto_enumTypes[3].Descriptor()
 }
 
 func (Language) Type() protoreflect.EnumType {
-	return &file_memsidecar_v1_search_service_proto_enumTypes[2]
+	return &file_memsidecar_v1_search_service_proto_enumTypes[3]
 }
 
 func (x Language) Number() protoreflect.EnumNumber {
@@ -195,7 +253,7 @@ func (x Language) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Language.Descriptor instead.
 func (Language) EnumDescriptor() ([]byte, []int) {
-	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{2}
+	return file_memsidecar_v1_search_service_proto_rawDescGZIP(), []int{3}
 }
 
 // SearchServiceSearchRequest is a query.
@@ -226,7 +284,10 @@ type SearchServiceSearchRequest struct {
 	// Also search the daily logs of at most 8 spaces: the newest 20,000 entries of each space and the summaries of
 	// archived days. Not with SEARCH_ARM_VECTOR. To the filter, a log entry is an active, unpinned memory with source
 	// "log", salience 0.3, no tags, and the category and session it was written with; a summary has neither.
-	IncludeLogs   bool `protobuf:"varint,12,opt,name=include_logs,json=includeLogs,proto3" json:"include_logs,omitempty"`
+	IncludeLogs bool `protobuf:"varint,12,opt,name=include_logs,json=includeLogs,proto3" json:"include_logs,omitempty"`
+	// First wait until all memories of the spaces have their vectors, for a program that searches by meaning for what it
+	// has just added. The call fails when its deadline passes before. While vectors cannot be made nothing is waited for.
+	WaitIndexed   bool `protobuf:"varint,13,opt,name=wait_indexed,json=waitIndexed,proto3" json:"wait_indexed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -345,6 +406,13 @@ func (x *SearchServiceSearchRequest) GetIncludeLogs() bool {
 	return false
 }
 
+func (x *SearchServiceSearchRequest) GetWaitIndexed() bool {
+	if x != nil {
+		return x.WaitIndexed
+	}
+	return false
+}
+
 // SearchHit is one result.
 type SearchHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -357,7 +425,9 @@ type SearchHit struct {
 	// Parts of the score; only with explain.
 	Components []*ScoreComponent `protobuf:"bytes,4,rep,name=components,proto3" json:"components,omitempty"`
 	// Text of a daily log; only with include_logs. Entries that repeat a memory among the hits are left out.
-	Log           *LogMatch `protobuf:"bytes,5,opt,name=log,proto3" json:"log,omitempty"`
+	Log *LogMatch `protobuf:"bytes,5,opt,name=log,proto3" json:"log,omitempty"`
+	// How likely it is to be relevant. A log is found by words alone and not graded.
+	Strength      HitStrength `protobuf:"varint,6,opt,name=strength,proto3,enum=memsidecar.v1.HitStrength" json:"strength,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -425,6 +495,13 @@ func (x *SearchHit) GetLog() *LogMatch {
 		return x.Log
 	}
 	return nil
+}
+
+func (x *SearchHit) GetStrength() HitStrength {
+	if x != nil {
+		return x.Strength
+	}
+	return HitStrength_HIT_STRENGTH_UNSPECIFIED
 }
 
 // LogMatch is an entry of a daily log, or the summary of an archived day.
@@ -978,8 +1055,10 @@ type RecalledMemory struct {
 	Caveat string `protobuf:"bytes,8,opt,name=caveat,proto3" json:"caveat,omitempty"`
 	// The language model selected it for an earlier prompt of the session.
 	SelectedByModel bool `protobuf:"varint,9,opt,name=selected_by_model,json=selectedByModel,proto3" json:"selected_by_model,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How likely it is to bear on the prompt; unspecified for a rule about a tool.
+	Strength      HitStrength `protobuf:"varint,10,opt,name=strength,proto3,enum=memsidecar.v1.HitStrength" json:"strength,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecalledMemory) Reset() {
@@ -1073,6 +1152,13 @@ func (x *RecalledMemory) GetSelectedByModel() bool {
 		return x.SelectedByModel
 	}
 	return false
+}
+
+func (x *RecalledMemory) GetStrength() HitStrength {
+	if x != nil {
+		return x.Strength
+	}
+	return HitStrength_HIT_STRENGTH_UNSPECIFIED
 }
 
 // SearchServiceRecallResponse holds the recalled memories.
@@ -1704,7 +1790,7 @@ var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\xcc\x03\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\xef\x03\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n" +
@@ -1718,7 +1804,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\bno_touch\x18\n" +
 	" \x01(\bR\anoTouch\x12*\n" +
 	"\x03arm\x18\v \x01(\x0e2\x18.memsidecar.v1.SearchArmR\x03arm\x12!\n" +
-	"\finclude_logs\x18\f \x01(\bR\vincludeLogs\"\xd0\x01\n" +
+	"\finclude_logs\x18\f \x01(\bR\vincludeLogs\x12!\n" +
+	"\fwait_indexed\x18\r \x01(\bR\vwaitIndexed\"\x88\x02\n" +
 	"\tSearchHit\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1726,7 +1813,8 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
 	"components\x18\x04 \x03(\v2\x1d.memsidecar.v1.ScoreComponentR\n" +
 	"components\x12)\n" +
-	"\x03log\x18\x05 \x01(\v2\x17.memsidecar.v1.LogMatchR\x03log\"\x81\x01\n" +
+	"\x03log\x18\x05 \x01(\v2\x17.memsidecar.v1.LogMatchR\x03log\x126\n" +
+	"\bstrength\x18\x06 \x01(\x0e2\x1a.memsidecar.v1.HitStrengthR\bstrength\"\x81\x01\n" +
 	"\bLogMatch\x12\x12\n" +
 	"\x04date\x18\x01 \x01(\tR\x04date\x12-\n" +
 	"\x05entry\x18\x02 \x01(\v2\x17.memsidecar.v1.LogEntryR\x05entry\x12\x18\n" +
@@ -1767,7 +1855,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
 	"files_read\x18\b \x03(\tR\tfilesRead\x12+\n" +
-	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\x87\x02\n" +
+	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\xbf\x02\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -1777,7 +1865,9 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x10\n" +
 	"\x03age\x18\a \x01(\tR\x03age\x12\x16\n" +
 	"\x06caveat\x18\b \x01(\tR\x06caveat\x12*\n" +
-	"\x11selected_by_model\x18\t \x01(\bR\x0fselectedByModel\"\xcd\x01\n" +
+	"\x11selected_by_model\x18\t \x01(\bR\x0fselectedByModel\x126\n" +
+	"\bstrength\x18\n" +
+	" \x01(\x0e2\x1a.memsidecar.v1.HitStrengthR\bstrength\"\xcd\x01\n" +
 	"\x1bSearchServiceRecallResponse\x123\n" +
 	"\x05items\x18\x01 \x03(\v2\x1d.memsidecar.v1.RecalledMemoryR\x05items\x12\x14\n" +
 	"\x05block\x18\x02 \x01(\tR\x05block\x12\x16\n" +
@@ -1835,7 +1925,12 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x16SEARCH_ARM_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SEARCH_ARM_KEYWORD\x10\x01\x12\x15\n" +
 	"\x11SEARCH_ARM_FUSION\x10\x02\x12\x15\n" +
-	"\x11SEARCH_ARM_VECTOR\x10\x03*F\n" +
+	"\x11SEARCH_ARM_VECTOR\x10\x03*r\n" +
+	"\vHitStrength\x12\x1c\n" +
+	"\x18HIT_STRENGTH_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11HIT_STRENGTH_WEAK\x10\x01\x12\x15\n" +
+	"\x11HIT_STRENGTH_FAIR\x10\x02\x12\x17\n" +
+	"\x13HIT_STRENGTH_STRONG\x10\x03*F\n" +
 	"\bLanguage\x12\x18\n" +
 	"\x14LANGUAGE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vLANGUAGE_EN\x10\x01\x12\x0f\n" +
@@ -1861,72 +1956,75 @@ func file_memsidecar_v1_search_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1_search_service_proto_rawDescData
 }
 
-var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_memsidecar_v1_search_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_memsidecar_v1_search_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_memsidecar_v1_search_service_proto_goTypes = []any{
 	(RankingProfile)(0),                      // 0: memsidecar.v1.RankingProfile
 	(SearchArm)(0),                           // 1: memsidecar.v1.SearchArm
-	(Language)(0),                            // 2: memsidecar.v1.Language
-	(*SearchServiceSearchRequest)(nil),       // 3: memsidecar.v1.SearchServiceSearchRequest
-	(*SearchHit)(nil),                        // 4: memsidecar.v1.SearchHit
-	(*LogMatch)(nil),                         // 5: memsidecar.v1.LogMatch
-	(*ScoreComponent)(nil),                   // 6: memsidecar.v1.ScoreComponent
-	(*SearchServiceSearchResponse)(nil),      // 7: memsidecar.v1.SearchServiceSearchResponse
-	(*SearchServiceSimilarRequest)(nil),      // 8: memsidecar.v1.SearchServiceSimilarRequest
-	(*SearchServiceSimilarResponse)(nil),     // 9: memsidecar.v1.SearchServiceSimilarResponse
-	(*SearchServiceRecallRequest)(nil),       // 10: memsidecar.v1.SearchServiceRecallRequest
-	(*RecalledMemory)(nil),                   // 11: memsidecar.v1.RecalledMemory
-	(*SearchServiceRecallResponse)(nil),      // 12: memsidecar.v1.SearchServiceRecallResponse
-	(*SearchServiceListRecallsRequest)(nil),  // 13: memsidecar.v1.SearchServiceListRecallsRequest
-	(*RecallTrace)(nil),                      // 14: memsidecar.v1.RecallTrace
-	(*TracedMemory)(nil),                     // 15: memsidecar.v1.TracedMemory
-	(*SearchServiceListRecallsResponse)(nil), // 16: memsidecar.v1.SearchServiceListRecallsResponse
-	(*SearchServiceHintRequest)(nil),         // 17: memsidecar.v1.SearchServiceHintRequest
-	(*SearchServiceHintResponse)(nil),        // 18: memsidecar.v1.SearchServiceHintResponse
-	(*SearchServiceHotRequest)(nil),          // 19: memsidecar.v1.SearchServiceHotRequest
-	(*SearchServiceHotResponse)(nil),         // 20: memsidecar.v1.SearchServiceHotResponse
-	(*MemoryFilter)(nil),                     // 21: memsidecar.v1.MemoryFilter
-	(*timestamppb.Timestamp)(nil),            // 22: google.protobuf.Timestamp
-	(*Memory)(nil),                           // 23: memsidecar.v1.Memory
-	(*LogEntry)(nil),                         // 24: memsidecar.v1.LogEntry
+	(HitStrength)(0),                         // 2: memsidecar.v1.HitStrength
+	(Language)(0),                            // 3: memsidecar.v1.Language
+	(*SearchServiceSearchRequest)(nil),       // 4: memsidecar.v1.SearchServiceSearchRequest
+	(*SearchHit)(nil),                        // 5: memsidecar.v1.SearchHit
+	(*LogMatch)(nil),                         // 6: memsidecar.v1.LogMatch
+	(*ScoreComponent)(nil),                   // 7: memsidecar.v1.ScoreComponent
+	(*SearchServiceSearchResponse)(nil),      // 8: memsidecar.v1.SearchServiceSearchResponse
+	(*SearchServiceSimilarRequest)(nil),      // 9: memsidecar.v1.SearchServiceSimilarRequest
+	(*SearchServiceSimilarResponse)(nil),     // 10: memsidecar.v1.SearchServiceSimilarResponse
+	(*SearchServiceRecallRequest)(nil),       // 11: memsidecar.v1.SearchServiceRecallRequest
+	(*RecalledMemory)(nil),                   // 12: memsidecar.v1.RecalledMemory
+	(*SearchServiceRecallResponse)(nil),      // 13: memsidecar.v1.SearchServiceRecallResponse
+	(*SearchServiceListRecallsRequest)(nil),  // 14: memsidecar.v1.SearchServiceListRecallsRequest
+	(*RecallTrace)(nil),                      // 15: memsidecar.v1.RecallTrace
+	(*TracedMemory)(nil),                     // 16: memsidecar.v1.TracedMemory
+	(*SearchServiceListRecallsResponse)(nil), // 17: memsidecar.v1.SearchServiceListRecallsResponse
+	(*SearchServiceHintRequest)(nil),         // 18: memsidecar.v1.SearchServiceHintRequest
+	(*SearchServiceHintResponse)(nil),        // 19: memsidecar.v1.SearchServiceHintResponse
+	(*SearchServiceHotRequest)(nil),          // 20: memsidecar.v1.SearchServiceHotRequest
+	(*SearchServiceHotResponse)(nil),         // 21: memsidecar.v1.SearchServiceHotResponse
+	(*MemoryFilter)(nil),                     // 22: memsidecar.v1.MemoryFilter
+	(*timestamppb.Timestamp)(nil),            // 23: google.protobuf.Timestamp
+	(*Memory)(nil),                           // 24: memsidecar.v1.Memory
+	(*LogEntry)(nil),                         // 25: memsidecar.v1.LogEntry
 }
 var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
-	21, // 1: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.MemoryFilter
-	22, // 2: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
+	22, // 1: memsidecar.v1.SearchServiceSearchRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	23, // 2: memsidecar.v1.SearchServiceSearchRequest.as_of:type_name -> google.protobuf.Timestamp
 	1,  // 3: memsidecar.v1.SearchServiceSearchRequest.arm:type_name -> memsidecar.v1.SearchArm
-	23, // 4: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
-	6,  // 5: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
-	5,  // 6: memsidecar.v1.SearchHit.log:type_name -> memsidecar.v1.LogMatch
-	24, // 7: memsidecar.v1.LogMatch.entry:type_name -> memsidecar.v1.LogEntry
-	4,  // 8: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
-	21, // 9: memsidecar.v1.SearchServiceSimilarRequest.filter:type_name -> memsidecar.v1.MemoryFilter
-	4,  // 10: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	23, // 11: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
-	11, // 12: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
-	2,  // 13: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
-	22, // 14: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
-	15, // 15: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
-	14, // 16: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
-	11, // 17: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
-	23, // 18: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
-	3,  // 19: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	8,  // 20: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	10, // 21: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
-	13, // 22: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
-	17, // 23: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
-	19, // 24: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
-	7,  // 25: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
-	9,  // 26: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
-	12, // 27: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
-	16, // 28: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
-	18, // 29: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
-	20, // 30: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
-	25, // [25:31] is the sub-list for method output_type
-	19, // [19:25] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	24, // 4: memsidecar.v1.SearchHit.memory:type_name -> memsidecar.v1.Memory
+	7,  // 5: memsidecar.v1.SearchHit.components:type_name -> memsidecar.v1.ScoreComponent
+	6,  // 6: memsidecar.v1.SearchHit.log:type_name -> memsidecar.v1.LogMatch
+	2,  // 7: memsidecar.v1.SearchHit.strength:type_name -> memsidecar.v1.HitStrength
+	25, // 8: memsidecar.v1.LogMatch.entry:type_name -> memsidecar.v1.LogEntry
+	5,  // 9: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
+	22, // 10: memsidecar.v1.SearchServiceSimilarRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	5,  // 11: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
+	24, // 12: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	2,  // 13: memsidecar.v1.RecalledMemory.strength:type_name -> memsidecar.v1.HitStrength
+	12, // 14: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	3,  // 15: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
+	23, // 16: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	16, // 17: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	15, // 18: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	12, // 19: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
+	24, // 20: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
+	4,  // 21: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	9,  // 22: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	11, // 23: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	14, // 24: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	18, // 25: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
+	20, // 26: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
+	8,  // 27: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
+	10, // 28: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
+	13, // 29: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
+	17, // 30: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
+	19, // 31: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
+	21, // 32: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
+	27, // [27:33] is the sub-list for method output_type
+	21, // [21:27] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }
@@ -1945,7 +2043,7 @@ func file_memsidecar_v1_search_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_search_service_proto_rawDesc), len(file_memsidecar_v1_search_service_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,

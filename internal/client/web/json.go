@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/memsidecar/memsidecar/internal/client/jsonout"
 )
@@ -36,6 +37,9 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 
 // messageJSON is the JSON form of a message of the API.
 func messageJSON(m proto.Message) any { return jsonout.Message(m.ProtoReflect()) }
+
+// enumWord is the lower-case name of an enum value, such as "active".
+func enumWord(e protoreflect.Enum) string { return jsonout.Word(e.Descriptor(), e.Number()) }
 
 // messagesJSON is the JSON form of a list of messages; an empty list is [].
 func messagesJSON[M proto.Message](list []M) []any {

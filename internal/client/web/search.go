@@ -32,6 +32,7 @@ type searchBody struct {
 	Explain  bool     `json:"explain"`
 	NoTouch  bool     `json:"no_touch"`
 	Logs     bool     `json:"include_logs"`
+	Wait     bool     `json:"wait_indexed"`
 }
 
 // searchResult is the response of a search.
@@ -49,6 +50,7 @@ type searchHit struct {
 	Log        any     `json:"log,omitempty"`
 	Space      string  `json:"space"`
 	Score      float64 `json:"score"`
+	Strength   string  `json:"strength"`
 	Components []any   `json:"components,omitempty"`
 }
 
@@ -75,7 +77,7 @@ func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
 	req := &pb.SearchServiceSearchRequest{
 		// An empty query is allowed; only its absence is an error.
 		Query: *in.Query, Limit: defaultTopK, Spaces: in.Spaces, Profile: profile,
-		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, Filter: &pb.MemoryFilter{},
+		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, WaitIndexed: in.Wait, Filter: &pb.MemoryFilter{},
 		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,
 	}
 	if in.TopK != nil {
@@ -98,7 +100,7 @@ func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
 		Reason: res.GetReason(), Omitted: res.GetOmittedHits(),
 	}
 	for _, h := range res.GetHits() {
-		one := searchHit{Space: h.GetSpace(), Score: h.GetScore()}
+		one := searchHit{Space: h.GetSpace(), Score: h.GetScore(), Strength: enumWord(h.GetStrength())}
 		if h.GetLog() != nil {
 			one.Log = messageJSON(h.GetLog())
 		} else {

@@ -30,7 +30,9 @@ func (s *Service) block(req *Request, chosen []candidate, lang string, now time.
 	text, spent := head, tokenCost(head) // and what is shown so far
 	ends := tokenCost(tail)
 	for _, c := range chosen {
-		item := Item{Space: c.space, Memory: c.memory, Score: c.score, Tool: c.tool, Selected: c.selected}
+		item := Item{
+			Space: c.space, Memory: c.memory, Score: c.score, Strength: c.strength, Tool: c.tool, Selected: c.selected,
+		}
 		item.Age = Age(changedAt(c.memory), now, lang)
 		item.Caveat = Caveat(changedAt(c.memory), now, lang)
 		full := removeNonce(indentContinuation(sanitize(displayText(c.memory))), nonce)

@@ -196,7 +196,7 @@ func (s *Service) selectMemories(ctx context.Context, req *Request, query string
 	}
 	rules := s.toolRules(req, query)
 	found, err := s.searchRelevant(ctx, req, query, seen, func(h *search.Hit) bool {
-		c := candidate{space: h.Space, memory: h.Memory, score: h.Score}
+		c := candidate{space: h.Space, memory: h.Memory, score: h.Score, strength: h.Strength}
 		if toolOf(h.Memory) == "" || matchesContent(h) &&
 			!slices.ContainsFunc(rules, func(r candidate) bool { return r.key() == c.key() }) {
 			// The name of its tool alone does not make a rule relevant, and rules about tools have places of their own.

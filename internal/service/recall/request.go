@@ -7,6 +7,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
+	"github.com/memsidecar/memsidecar/internal/search"
 )
 
 // Limits of a recall.
@@ -110,7 +111,9 @@ type Item struct {
 	Space  string
 	Memory *memory.Memory
 	Score  float64 // the search score; 0 for a rule about a tool
-	Tool   string  // the tool that the rule is about; "" for other memories
+	// Strength of the search hit; "" for a rule about a tool and when words alone decided.
+	Strength search.Strength
+	Tool     string // the tool that the rule is about; "" for other memories
 	// Selected reports that a model selected it for an earlier prompt of the session.
 	Selected bool
 	Text     string // the text in Block
@@ -126,6 +129,7 @@ type candidate struct {
 	score  float64
 	tool   string
 
+	strength search.Strength
 	selected bool // selected by a model
 }
 

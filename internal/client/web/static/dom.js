@@ -27,10 +27,11 @@ export function later(ms, f) {
   };
 }
 
-// VirtualList shows any number of rows of equal height; it creates only the visible ones.
+// VirtualList shows any number of rows of equal height; it creates only the visible ones. A row for which
+// heading is true cannot be opened.
 export class VirtualList {
-  constructor({ height, row, label, onopen }) {
-    Object.assign(this, { height, row, onopen, count: 0, selected: -1, made: new Map() });
+  constructor({ height, row, label, onopen, heading = () => false }) {
+    Object.assign(this, { height, row, onopen, heading, count: 0, selected: -1, made: new Map() });
     this.space = h('div', { class: 'vl-space' });
     this.el = h('div', { class: 'vl', tabindex: '0', role: 'listbox', 'aria-label': label }, this.space);
     this.el.addEventListener('scroll', () => this.draw(), { passive: true });
@@ -70,18 +71,19 @@ export class VirtualList {
       const el = h(
         'div',
         {
-          class: 'vl-row',
+          class: this.heading(i) ? 'vl-heading' : 'vl-row',
           role: 'option',
           id: `row-${i}`,
           'aria-setsize': this.count,
           'aria-posinset': i + 1,
           'aria-selected': String(i === this.selected),
+          'aria-disabled': this.heading(i) ? 'true' : undefined,
         },
         this.row(i),
       );
       el.style.top = `${i * this.height}px`;
       el.style.height = `${this.height}px`;
-      el.addEventListener('click', () => this.open(i));
+      if (!this.heading(i)) el.addEventListener('click', () => this.open(i));
       this.made.set(i, el);
       this.space.append(el);
     }

@@ -50,11 +50,16 @@ export function memories(box, { space, fail, show: go }, wanted) {
     height: 58,
     label: t('memories'),
     row: drawRow,
+    heading: (i) => Boolean(rows[i]?.heading),
     onopen: (i) => {
       if (rows[i]?.log) go('logs', rows[i].log.date);
-      else if (rows[i]) show(rows[i].memory).catch(fail);
+      else if (rows[i]?.memory) show(rows[i].memory).catch(fail);
     },
   });
+  const scoreOf = (r) => [
+    h('span', { class: 'score' }, `${t('score')} ${r.score.toFixed(3)}`),
+    r.strength !== 'unspecified' && h('span', { class: `strength ${r.strength}` }, t(r.strength)),
+  ];
   const detail = h('aside', { class: 'detail', tabindex: '0', hidden: true, 'aria-label': t('content') });
   fill(
     box,
@@ -75,6 +80,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
   function drawRow(i) {
     const r = rows[i];
     if (!r) return h('div', { class: 'dim' }, '…');
+    if (r.heading) return h('div', {}, r.heading);
     if (r.log) {
       return [
         h(
@@ -86,7 +92,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
         h(
           'div',
           { class: 'line dim' },
-          h('span', { class: 'score' }, `${t('score')} ${r.score.toFixed(3)}`),
+          scoreOf(r),
           h('span', {}, r.log.date),
         ),
       ];
@@ -110,7 +116,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
       h(
         'div',
         { class: 'line dim' },
-        r.score !== undefined && h('span', { class: 'score' }, `${t('score')} ${r.score.toFixed(3)}`),
+        r.score !== undefined && scoreOf(r),
         h('span', {}, `${t('accesses')} ${timesOf(m.access_count)}`),
         h('span', {}, age(m.created_at)),
         h('span', {}, m.source),
@@ -148,7 +154,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
 
   function draw(fresh) {
     list.set(total, !fresh);
-    counted.textContent = String(total);
+    counted.textContent = String(rows.some((r) => r?.heading) ? total - 1 : total);
     empty.hidden = total > 0;
     empty.textContent = found
       ? `${t('noMatch')} ${found.reason}`
@@ -170,9 +176,17 @@ export function memories(box, { space, fail, show: go }, wanted) {
       },
       signal,
     );
-    rows = found.results;
+    rows = withWeakApart(found.results);
     total = rows.length;
     draw(fresh);
+  }
+
+  // withWeakApart puts weak hits last, below a row that says so: most of them are not relevant.
+  function withWeakApart(hits) {
+    const weak = hits.filter((r) => r.strength === 'weak');
+    if (!weak.length) return hits;
+    const better = hits.filter((r) => r.strength !== 'weak');
+    return [...better, { heading: t(better.length ? 'weakBelow' : 'weakOnly') }, ...weak];
   }
 
   // all shows the first page at once and loads the rest page by page.

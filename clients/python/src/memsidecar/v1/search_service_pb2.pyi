@@ -28,6 +28,13 @@ class SearchArm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SEARCH_ARM_FUSION: _ClassVar[SearchArm]
     SEARCH_ARM_VECTOR: _ClassVar[SearchArm]
 
+class HitStrength(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HIT_STRENGTH_UNSPECIFIED: _ClassVar[HitStrength]
+    HIT_STRENGTH_WEAK: _ClassVar[HitStrength]
+    HIT_STRENGTH_FAIR: _ClassVar[HitStrength]
+    HIT_STRENGTH_STRONG: _ClassVar[HitStrength]
+
 class Language(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LANGUAGE_UNSPECIFIED: _ClassVar[Language]
@@ -43,12 +50,16 @@ SEARCH_ARM_UNSPECIFIED: SearchArm
 SEARCH_ARM_KEYWORD: SearchArm
 SEARCH_ARM_FUSION: SearchArm
 SEARCH_ARM_VECTOR: SearchArm
+HIT_STRENGTH_UNSPECIFIED: HitStrength
+HIT_STRENGTH_WEAK: HitStrength
+HIT_STRENGTH_FAIR: HitStrength
+HIT_STRENGTH_STRONG: HitStrength
 LANGUAGE_UNSPECIFIED: Language
 LANGUAGE_EN: Language
 LANGUAGE_ZH: Language
 
 class SearchServiceSearchRequest(_message.Message):
-    __slots__ = ("spaces", "query", "limit", "profile", "filter", "as_of", "explain", "ignore_access_age", "min_score", "no_touch", "arm", "include_logs")
+    __slots__ = ("spaces", "query", "limit", "profile", "filter", "as_of", "explain", "ignore_access_age", "min_score", "no_touch", "arm", "include_logs", "wait_indexed")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -61,6 +72,7 @@ class SearchServiceSearchRequest(_message.Message):
     NO_TOUCH_FIELD_NUMBER: _ClassVar[int]
     ARM_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_LOGS_FIELD_NUMBER: _ClassVar[int]
+    WAIT_INDEXED_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     query: str
     limit: int
@@ -73,21 +85,24 @@ class SearchServiceSearchRequest(_message.Message):
     no_touch: bool
     arm: SearchArm
     include_logs: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., ignore_access_age: _Optional[bool] = ..., min_score: _Optional[float] = ..., no_touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: _Optional[bool] = ...) -> None: ...
+    wait_indexed: bool
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., ignore_access_age: _Optional[bool] = ..., min_score: _Optional[float] = ..., no_touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: _Optional[bool] = ..., wait_indexed: _Optional[bool] = ...) -> None: ...
 
 class SearchHit(_message.Message):
-    __slots__ = ("memory", "space", "score", "components", "log")
+    __slots__ = ("memory", "space", "score", "components", "log", "strength")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     COMPONENTS_FIELD_NUMBER: _ClassVar[int]
     LOG_FIELD_NUMBER: _ClassVar[int]
+    STRENGTH_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     space: str
     score: float
     components: _containers.RepeatedCompositeFieldContainer[ScoreComponent]
     log: LogMatch
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., components: _Optional[_Iterable[_Union[ScoreComponent, _Mapping]]] = ..., log: _Optional[_Union[LogMatch, _Mapping]] = ...) -> None: ...
+    strength: HitStrength
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., components: _Optional[_Iterable[_Union[ScoreComponent, _Mapping]]] = ..., log: _Optional[_Union[LogMatch, _Mapping]] = ..., strength: _Optional[_Union[HitStrength, str]] = ...) -> None: ...
 
 class LogMatch(_message.Message):
     __slots__ = ("date", "entry", "summary", "deleted")
@@ -174,7 +189,7 @@ class SearchServiceRecallRequest(_message.Message):
     def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., token_budget: _Optional[int] = ..., limit: _Optional[int] = ..., explicit: _Optional[bool] = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ("memory", "space", "score", "tool", "text", "truncated", "age", "caveat", "selected_by_model")
+    __slots__ = ("memory", "space", "score", "tool", "text", "truncated", "age", "caveat", "selected_by_model", "strength")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SPACE_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -184,6 +199,7 @@ class RecalledMemory(_message.Message):
     AGE_FIELD_NUMBER: _ClassVar[int]
     CAVEAT_FIELD_NUMBER: _ClassVar[int]
     SELECTED_BY_MODEL_FIELD_NUMBER: _ClassVar[int]
+    STRENGTH_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     space: str
     score: float
@@ -193,7 +209,8 @@ class RecalledMemory(_message.Message):
     age: str
     caveat: str
     selected_by_model: bool
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., truncated: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected_by_model: _Optional[bool] = ...) -> None: ...
+    strength: HitStrength
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., truncated: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected_by_model: _Optional[bool] = ..., strength: _Optional[_Union[HitStrength, str]] = ...) -> None: ...
 
 class SearchServiceRecallResponse(_message.Message):
     __slots__ = ("items", "block", "tokens", "language", "reason")
