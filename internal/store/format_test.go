@@ -32,7 +32,6 @@ func members(typ reflect.Type, path string, seen []reflect.Type) (out []string) 
 		return nil
 	}
 	for f := range typ.Fields() {
-		f := f
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
