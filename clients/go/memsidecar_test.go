@@ -147,9 +147,12 @@ func TestSession(t *testing.T) {
 	if err != nil || !strings.Contains(next.Context, "staging.example.com") {
 		t.Fatalf("context %q, error %v", next.Context, err)
 	}
-	if block, err := next.Recall(ctx, "which server is staging?"); err != nil ||
+	if block, err := next.Recall(ctx, "which server is staging?"); err != nil || block != "" {
+		t.Errorf("after the context has said it: block %q, error %v", block, err)
+	}
+	if block, err := c.Recall(ctx, "which server is staging?"); err != nil ||
 		!strings.Contains(block, "staging.example.com") {
-		t.Errorf("block %q, error %v", block, err)
+		t.Errorf("outside the session: block %q, error %v", block, err)
 	}
 	if err := next.End(ctx); err != nil {
 		t.Fatal(err)
