@@ -732,7 +732,7 @@ func TestSessionContext(t *testing.T) {
 		FirstMessage: "staging gateway port"}
 	first := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
 	if !strings.Contains(first.GetContext(), "8443") || first.GetContextRepeated() || first.GetSpace() != "default" ||
-		len(first.GetRecall().GetItems()) != 1 {
+		first.GetRecall().GetReason() != "ALREADY_SHOWN" { // the context has said it
 		t.Errorf("Start = %v", first)
 	}
 	d.add(t, "tea", "Drinks tea.")

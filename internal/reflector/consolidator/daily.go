@@ -21,6 +21,8 @@ func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta)
 	kind := memory.EntryEvent // what an agent writes into the log is an event of the day
 	if req.Later {
 		kind = memory.EntryAutoExtract
+	} else {
+		req.Category = cmp.Or(req.Category, memory.General) // the category makes an event a candidate for Pending
 	}
 	d, err := s.appendEntry(ctx, req, meta, s.now().In(s.location), kind)
 	if d.Reason == ReasonPending {

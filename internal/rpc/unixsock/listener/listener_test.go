@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -159,7 +160,7 @@ func TestWatchRestores(t *testing.T) {
 		{"removed with its lock", func(path string) error {
 			return errors.Join(os.Remove(path), os.Remove(path+".lock"))
 		}},
-		{"removed with its directory", func(path string) error { return os.RemoveAll(filepath.Dir(path)) }},
+		{"removed with its directory", removeDir},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(shortDir(t), "d", "s")
@@ -256,5 +257,14 @@ func TestWatchGivesUp(t *testing.T) {
 				t.Errorf("what took the path is gone: %v", err)
 			}
 		})
+	}
+}
+
+// removeDir removes the directory of a path, also while Watch creates files in it.
+func removeDir(path string) error {
+	for {
+		if err := os.RemoveAll(filepath.Dir(path)); !errors.Is(err, syscall.ENOTEMPTY) {
+			return err
+		}
 	}
 }
