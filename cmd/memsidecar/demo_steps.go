@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -159,7 +161,8 @@ func (d *demo) waitEmbedded(ctx context.Context) error {
 	defer cancel()
 	for {
 		stats, err := d.c.memory.Stats(ctx, &pb.MemoryServiceStatsRequest{})
-		if ctx.Err() != nil {
+		// The deadline that gRPC sees can pass a moment before that of ctx.
+		if ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded {
 			return nil
 		} else if err != nil {
 			return err

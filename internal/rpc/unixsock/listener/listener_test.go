@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -155,7 +154,7 @@ func TestWatchRestores(t *testing.T) {
 		{"removed", os.Remove},
 		{"renamed", func(path string) error { return os.Rename(path, path+".old") }},
 		{"replaced by a dead socket", func(path string) error {
-			return errors.Join(os.Remove(path), deadSocket(path))
+			return errors.Join(deadSocket(path+".dead"), os.Rename(path+".dead", path)) // in one step, as Watch looks on
 		}},
 		{"removed with its lock", func(path string) error {
 			return errors.Join(os.Remove(path), os.Remove(path+".lock"))
@@ -260,11 +259,11 @@ func TestWatchGivesUp(t *testing.T) {
 	}
 }
 
-// removeDir removes the directory of a path, also while Watch creates files in it.
+// removeDir removes the directory of a path in one step: Watch may create it again at once.
 func removeDir(path string) error {
-	for {
-		if err := os.RemoveAll(filepath.Dir(path)); !errors.Is(err, syscall.ENOTEMPTY) {
-			return err
-		}
+	gone := filepath.Dir(path) + ".gone"
+	if err := os.Rename(filepath.Dir(path), gone); err != nil {
+		return err
 	}
+	return os.RemoveAll(gone)
 }
