@@ -423,7 +423,8 @@ func (w *world) checkLearnt(t *testing.T, session, missing string) {
 		}
 	}
 	if want := `error: "cat: ` + missing + `: No such file or directory"`; strings.Count(learnt.String(), want) != 1 {
-		t.Errorf("want one rule with %q, have %q", want, learnt.String())
+		t.Errorf("want one rule with %q, have %q from %s", want, learnt.String(),
+			w.run(t, "session", "get", session, "--messages", "--json"))
 	}
 	var ops struct {
 		Operations []struct {
