@@ -254,6 +254,9 @@ func failures(messages []*memory.Message) (out []*failure) {
 			calls = append(calls, m)
 		}
 	}
+	// A failure comes by a hook at once and an earlier success by the transcript, so they may be recorded in the other
+	// order. A success before the failure is no fix of it.
+	slices.SortStableFunc(calls, func(a, b *memory.Message) int { return a.At.Compare(b.At) })
 	byName := map[string]*failure{}
 	for i, m := range calls {
 		signature := Signature(m.Tool)
