@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -130,6 +131,22 @@ func TestFailuresBecomeRules(t *testing.T) {
 				t.Errorf("%d failures in the log, want %d", n, tt.entries)
 			}
 		})
+	}
+}
+
+// TestCallsInTheOrderOfTime: a hook records a failure at once, the transcript an earlier success later. What was done
+// before is not what worked instead; what was done after it is.
+func TestCallsInTheOrderOfTime(t *testing.T) {
+	failed := call("Bash", `{"command":"cat again.txt"}`, "", "cat: again.txt: No such file or directory")
+	worked := call("Bash", `{"command":"cat tides.txt"}`, "harbour tides", "")
+	at := time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
+	for later, want := range map[time.Duration]bool{-time.Second: false, time.Second: true} {
+		messages := calls("Read them.", failed, worked)
+		messages[0].At, messages[1].At, messages[2].At = at.Add(-time.Minute), at, at.Add(later)
+		p := reflector.Reflect(reflector.Input{Session: "s1", Messages: messages})
+		if got := strings.Contains(strings.Join(lines(p), " "), "use cat tides.txt instead"); got != want {
+			t.Errorf("success %v after the failure: %q", later, lines(p))
+		}
 	}
 }
 
