@@ -68,10 +68,10 @@ ends it at once, without losing acknowledged data.`,
 	return cmd
 }
 
-// logFlush is how long the end of the daemon waits for whoever reads the log.
+// logFlush is how long the end of the daemon waits for the reader of the log.
 const logFlush = 500 * time.Millisecond
 
-// queuedLogger is newLogger for a program that must never wait for whoever reads its log. done writes what is queued.
+// queuedLogger is newLogger for a program that must never wait for the reader of its log. done writes what is queued.
 func queuedLogger(w io.Writer, level slog.Level) (log *slog.Logger, done func()) {
 	q := daemon.NewLogQueue(w)
 	return loggerTo(q, columns(w) > 0, level), func() { q.Close(logFlush) }

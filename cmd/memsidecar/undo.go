@@ -27,7 +27,7 @@ func (a *app) undoCommand() *cobra.Command {
 		Long: `Undo an operation, or a range of them, newest first. Changes that a later operation overwrote are kept and
 listed. An undo is itself an operation, so you can undo it. ID is an operation id, such as 1234-k3f9, or its number.
 
---import takes back a whole import: name one of its operations, or the name that "memsidecar ops" shows in its
+--import undoes a whole import: name one of its operations, or the name that "memsidecar ops" shows in its
 reason.`,
 		Example: "  memsidecar undo 12\n  memsidecar undo 12..20\n  memsidecar undo --import 12",
 		Args:    cobra.MaximumNArgs(1),

@@ -15,7 +15,7 @@ const (
 )
 
 // LogQueue writes log lines to a writer that may block for ever, a pipe that nobody reads for example, without ever
-// blocking the caller: a request must not wait for whoever reads the log. What does not fit into the queue is dropped
+// blocking the caller: a request must not wait for the reader of the log. What does not fit into the queue is dropped
 // and counted; a line says how many, once the writer accepts lines again. It is safe for concurrent use.
 type LogQueue struct {
 	lines   chan []byte

@@ -34,7 +34,7 @@ var publicID = lazyregexp.New(`^(?:` +
 	`|rec\w{14}|app\w{14}` +
 	`)$`)
 
-// harmlessWords name, just before a value, a thing that is told to others. suspectWords outweigh them.
+// harmlessWords name, just before a value, a thing that people share. suspectWords outweigh them.
 var (
 	harmlessWords = lazyregexp.New(`(?i)(?:\bids?\b|[_-]ids?\b|\b(?:address(?:es)?|addr|wallet|donations?` +
 		`|donate|drive|folder|directory` +

@@ -6,7 +6,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 )
 
-// A date in a query may be when something was told or when it happened, which is told some days later.
+// A date in a query may be when something was said or when it happened; the latter is said some days later.
 const (
 	toldLater    = 14 * 24 * time.Hour // after a day that is named, in which it is still talked about
 	nearShare    = 0.25                // of the evidence, for a memory of that time

@@ -23,7 +23,7 @@ func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 			return nil
 		}
 		if _, err := e.EmbeddingError(); err != nil {
-			return nil //nolint:nilerr // a server that is down must not hold up a search, which goes by words then
+			return nil //nolint:nilerr // a server that is down must not hold up a search, which uses words then
 		}
 		select {
 		case <-progress:

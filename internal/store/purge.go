@@ -24,7 +24,7 @@ type PurgeRequest struct {
 }
 
 // Purge is one purge. Its steps are Commit, Rewrite and Finish, in this order. After an error of one of them, the next
-// start continues, or whoever asks PendingPurge. It is used by one goroutine at a time.
+// start continues, or a caller of PendingPurge. It is used by one goroutine at a time.
 type Purge struct {
 	store  *Store
 	req    PurgeRequest

@@ -59,7 +59,7 @@ func (r *reader) mem0Memory(v jsonValue, p Place) error {
 		Type     flexibleString  `json:"type"`
 		Tags     flexibleStrings `json:"tags"`
 	}
-	_ = json.Unmarshal(m.Metadata, &meta) // what is of another form says nothing
+	_ = json.Unmarshal(m.Metadata, &meta) // metadata of another form is ignored
 	d := draft{
 		place: p, key: string(m.ID), content: string(firstText(m.Memory, m.Content, m.Text, m.Data)),
 		kind: string(firstText(meta.Category, meta.Type)),

@@ -142,7 +142,7 @@ func restoreDisplaced(fsys durable.FS, temp, name, expected, ours string) error 
 	if err := fsys.Exchange(temp, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("give back %s: %w", name, err)
 	}
-	// Whoever wrote once more meanwhile must not lose that either.
+	// An edit made in between must not be lost either.
 	if out, err = readFile(fsys, temp); err == nil && out.exists() && out.hash != ours {
 		if _, err := keepCopy(fsys, name, out.data); err != nil {
 			return err

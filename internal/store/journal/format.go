@@ -10,7 +10,7 @@ import (
 const Version = 1
 
 // Minor counts the additions to the format: a new kind of change, a new member of a record, of a change or of what a
-// snapshot holds. Whoever makes one raises it; TestFormat lists every member and fails until then.
+// snapshot holds. A change that adds one raises it; TestFormat lists every member and fails until then.
 //
 // 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot.
 const Minor = 2

@@ -131,7 +131,7 @@ type tensorReader struct {
 }
 
 // newTensorReader reads the header, which is JSON behind a magic number and its length. The file is part of
-// the program; damage means a wrong build, and is told as such instead of giving wrong vectors.
+// the program; damage means a wrong build, and is an error, not a source of wrong vectors.
 func newTensorReader(file string) (*tensorReader, error) {
 	r := &tensorReader{file: file}
 	size := 0
