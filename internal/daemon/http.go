@@ -5,16 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"google.golang.org/grpc"
 
+	"github.com/memsidecar/memsidecar/internal/client/mcpserver"
 	"github.com/memsidecar/memsidecar/internal/client/web"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
+// mcpCallTimeout bounds a tool call over HTTP that asks no language model, as the command line's --timeout does.
+const mcpCallTimeout = 30 * time.Second
+
 // httpServer is the HTTP interface of the daemon. It is a client of the daemon's socket.
 type httpServer struct {
 	web      *web.Server
+	mcp      *mcpserver.HTTP
 	listener net.Listener
 	conn     *grpc.ClientConn
 	files    web.Files
@@ -51,8 +57,13 @@ func (d *daemon) listenHTTP(ctx context.Context, files web.Files) (*httpServer, 
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	h := &httpServer{web: web.New(web.Config{Conn: conn, Logger: d.log, Now: d.now}), listener: listener, conn: conn,
-		files: files}
+	h := &httpServer{listener: listener, conn: conn, files: files}
+	h.mcp = mcpserver.NewHTTP(mcpserver.Config{
+		// Each session has a connection of its own, so that its end is the end of its calls.
+		Connect: func(context.Context) (*grpc.ClientConn, error) { return unixsock.Dial(d.cfg.Socket) },
+		Logger:  d.log, Now: d.now, Version: d.version, Timeout: mcpCallTimeout,
+	})
+	h.web = web.New(web.Config{Conn: conn, Logger: d.log, Now: d.now, MCP: h.mcp})
 	if err := files.Write(h.web.Token(), web.URL(listener.Addr())); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the token file: %w", err), files.Remove(), conn.Close(),
 			listener.Close())
@@ -68,6 +79,7 @@ func (d *daemon) serveHTTP(ctx context.Context, h *httpServer) error {
 	if err := h.web.Serve(ctx, h.listener); err != nil {
 		d.log.Error("HTTP server failed", "err", err)
 	}
+	h.mcp.Close()
 	if err := errors.Join(h.files.Remove(), h.conn.Close()); err != nil {
 		d.log.Warn("HTTP cleanup failed", "err", err)
 	}

@@ -44,7 +44,7 @@ func Sets() []string { return []string{SetServerMemory, SetRemember, SetMemoryTo
 // Config of a Server. Connect, Logger and Now are required.
 type Config struct {
 	// Connect finds the daemon or starts it. It is called for the first request, and again when the daemon has gone.
-	// The server owns the connection: it closes it when Connect is called again and at the end of Run.
+	// The server owns the connection: it closes it when Connect is called again and at its own end.
 	Connect func(context.Context) (*grpc.ClientConn, error)
 	// Logger gets a line for each tool that fails, without arguments or memory text.
 	Logger *slog.Logger
@@ -58,6 +58,9 @@ type Config struct {
 	Timeout time.Duration // bound on one tool call; 0 is no bound
 }
 
+// errClosed is the error of a call after the end of its session.
+var errClosed = errors.New("the session has ended")
+
 // Server serves one agent. It is safe for concurrent use.
 type Server struct {
 	cfg Config
@@ -66,6 +69,7 @@ type Server struct {
 	mu      sync.Mutex
 	conn    *grpc.ClientConn                // guarded by mu; nil until the first call
 	started *pb.SessionServiceStartResponse // guarded by mu; nil until startSession has succeeded
+	closed  bool                            // guarded by mu
 }
 
 // New returns a Server. It fails for an unknown set.
@@ -79,10 +83,20 @@ func New(cfg Config) (*Server, error) {
 // Run serves over a transport until the other side closes it or ctx ends, and then closes the connection to the
 // daemon. It is called once. The end of ctx is no error.
 func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
+	err := errors.Join(s.build(s.cfg.Logger).Run(ctx, drainTransport{transport}), s.close())
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// build returns a server of the SDK with the tools, resources and prompts of the set. It logs to logger, nil for
+// nowhere.
+func (s *Server) build(logger *slog.Logger) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "memsidecar", Title: "memsidecar memory", Version: s.cfg.Version},
 		&mcp.ServerOptions{
-			Instructions: instructions[s.cfg.Set], Logger: s.cfg.Logger, Capabilities: &mcp.ServerCapabilities{},
+			Instructions: instructions[s.cfg.Set], Logger: logger, Capabilities: &mcp.ServerCapabilities{},
 		},
 	)
 	server.AddReceivingMiddleware(normalizeArguments, hideArguments)
@@ -103,15 +117,19 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	}
 	s.addResources(server)
 	s.addPrompts(server)
-	err := server.Run(ctx, drainTransport{transport})
+	return server
+}
+
+// close closes the connection to the daemon, which ends the calls in progress. Later calls fail.
+func (s *Server) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil {
-		err = errors.Join(err, s.conn.Close())
-	}
-	if errors.Is(err, context.Canceled) {
+	s.closed = true
+	if s.conn == nil {
 		return nil
 	}
+	err := s.conn.Close()
+	s.conn = nil
 	return err
 }
 
@@ -189,7 +207,10 @@ func (s *Server) callDaemon(ctx context.Context, slow bool, f func(context.Conte
 func (s *Server) connection(ctx context.Context, broken *grpc.ClientConn) (*grpc.ClientConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil && s.conn != broken {
+	switch {
+	case s.closed:
+		return nil, errClosed
+	case s.conn != nil && s.conn != broken:
 		return s.conn, nil
 	}
 	conn, err := s.cfg.Connect(ctx)

@@ -135,7 +135,8 @@ func checkOrigin(hosts map[string]bool, r *http.Request) error {
 	case "", "same-origin", "none":
 		return nil
 	}
-	if strings.HasPrefix(r.URL.Path, "/api/") || r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+	data := strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == mcpPath
+	if data || r.Header.Get("Sec-Fetch-Mode") != "navigate" {
 		return &httpError{http.StatusForbidden, "FOREIGN_ORIGIN", "pages of other origins may not ask"}
 	}
 	return nil

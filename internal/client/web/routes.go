@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"embed"
 	"net/http"
 	"strings"
@@ -18,7 +19,7 @@ var static embed.FS
 
 // routeTable lists all routes.
 func (s *Server) routeTable() []route {
-	return []route{
+	routes := []route{
 		{pattern: "GET /api/memory/entries", serve: s.listEntries},
 		{pattern: "POST /api/memory/entries", serve: s.addEntry},
 		{pattern: "GET /api/memory/entries/{id}", serve: s.getEntry},
@@ -43,6 +44,33 @@ func (s *Server) routeTable() []route {
 		{pattern: "GET /static/{name}", serve: serveAssetIn(""), public: true},
 		{pattern: "GET /static/vendor/{name}", serve: serveAssetIn("vendor/"), public: true},
 	}
+	if s.cfg.MCP == nil {
+		return routes
+	}
+	return append(routes,
+		route{pattern: "POST " + mcpPath, serve: s.serveMCP, timeout: mcpTimeout},
+		route{pattern: "GET " + mcpPath, serve: s.serveMCP, timeout: -1},
+		route{pattern: "DELETE " + mcpPath, serve: s.serveMCP, timeout: mcpTimeout})
+}
+
+// mcpPath is where the Model Context Protocol is served.
+const mcpPath = "/mcp"
+
+// serveMCP passes a request on. A stream of events never ends by itself; it ends when the server stops.
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if r.Method == http.MethodGet {
+		go func() {
+			select {
+			case <-s.stopping:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	s.cfg.MCP.ServeHTTP(w, r.WithContext(ctx))
+	return nil
 }
 
 // createLoginCode serves POST /api/login-codes.

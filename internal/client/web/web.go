@@ -28,12 +28,13 @@ const (
 	readTimeout    = 15 * time.Second // for a request to arrive
 	callTimeout    = 30 * time.Second // for the daemon to answer
 	modelTimeout   = 5 * time.Minute  // where a language model may be asked
+	mcpTimeout     = 16 * time.Minute // more than the MCP server gives a tool that asks a model
 	writeSlack     = 5 * time.Second  // for a response to be sent
 	stopTimeout    = 2 * time.Second  // for requests in progress at the stop
 	maxStreams     = 32               // event streams at once
 )
 
-// Config of a Server. All fields are required.
+// Config of a Server. All fields but MCP are required.
 type Config struct {
 	// Conn is a connection to the daemon. The server does not close it.
 	Conn grpc.ClientConnInterface
@@ -41,6 +42,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the current time, for the expiry of codes and sessions.
 	Now func() time.Time
+	// MCP serves the Model Context Protocol at /mcp, for those who have the token; nil serves none. The server does
+	// not end its sessions.
+	MCP http.Handler
 }
 
 // Server answers HTTP requests. It is safe for concurrent use.
