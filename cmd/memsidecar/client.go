@@ -119,6 +119,9 @@ func (a *app) withClient(fn func(ctx context.Context, c *client, cmd *cobra.Comm
 		defer c.close()
 		ctx, cancel := a.deadline(cmd.Context())
 		defer cancel()
+		if err := a.wholeSession(ctx, c, cmd.Flags()); err != nil {
+			return err
+		}
 		return fn(ctx, c, cmd, args)
 	}
 }

@@ -37,10 +37,14 @@ The command shows what it would erase and asks for confirmation. Without a termi
 	f.BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	f.StringVar(&req.Reason, "reason", "", "reason to record with the operation; must not contain the text")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, cmd *cobra.Command, args []string) error {
-		req.Space, req.Ids = a.flags.space, args
 		if len(args)+len(req.Texts) == 0 {
 			return usageErrorOf(cmd, &cliError{what: "give at least one id or --text"})
 		}
+		ids, err := a.memoryIDs(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		req.Space, req.Ids = a.flags.space, ids
 		ask := !yes && !req.DryRun
 		if ask && (columns(a.stdout) == 0 || !terminal(a.stdin)) {
 			return usagef("purge erases for good: check with --dry-run, then repeat with --yes")

@@ -92,6 +92,13 @@ func (a *app) recallTraces() *cobra.Command {
 	cmd.Flags().StringVar(&req.MemoryId, "memory", "", "only recalls of this memory")
 	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of recalls; 0 for all")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
+		if req.MemoryId != "" {
+			ids, err := a.memoryIDs(ctx, c, []string{req.MemoryId})
+			if err != nil {
+				return err
+			}
+			req.MemoryId = ids[0]
+		}
 		resp := &pb.SearchServiceListRecallsResponse{}
 		err := eachPage(func(token string) (string, error) {
 			req.PageToken, req.PageSize = token, pageSize(limit, len(resp.GetRecalls()))

@@ -86,12 +86,12 @@ func (a *app) printReviews(r *pb.FileServiceListProposalsResponse, spaces bool) 
 		if i.GetProposed() != nil {
 			text = i.GetBefore() + " → " + i.GetProposed().GetContent()
 		}
-		rows = append(rows, []string{i.GetId(), a.out.age(i.GetProposedAt().AsTime()), state, reasonText(i.GetReason()),
+		rows = append(rows, []string{shortID(i.GetId()), a.out.age(i.GetProposedAt().AsTime()), state, reasonText(i.GetReason()),
 			where + oneLine(text)})
 	}
 	a.out.table([]string{"ITEM", "PROPOSED", "STATE", "REASON", "CHANGE"}, rows)
-	a.out.printf("Decide: memsidecar review accept %s, or: memsidecar review reject %s\n", r.GetProposals()[0].GetId(),
-		r.GetProposals()[0].GetId())
+	first := shortID(r.GetProposals()[0].GetId())
+	a.out.printf("Decide: memsidecar review accept %s, or: memsidecar review reject %s\n", first, first)
 }
 
 // reviewShow is "review show": FileService.GetProposal.

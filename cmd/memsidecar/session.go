@@ -80,17 +80,21 @@ the seq of a stored one is skipped.`,
 	cmd.Flags().StringVar(&summary, "context-summary", "",
 		"summary that the host made when it compacted the context; messages so far are reflected")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		id, err := a.sessionID(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
 		if summary != "" && len(args) == 1 && file == "" {
-			return a.appendSummary(ctx, c, args[0], summary)
+			return a.appendSummary(ctx, c, id, summary)
 		}
 		messages, err := a.appended(args[1:], role, file)
 		if err != nil {
 			return err
 		}
-		last, err := appendMessages(ctx, c, a.flags.space, args[0], messages)
+		last, err := appendMessages(ctx, c, a.flags.space, id, messages)
 		if err == nil && summary != "" {
 			_, err = c.session.Append(ctx,
-				&pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: args[0], ContextSummary: summary})
+				&pb.SessionServiceAppendRequest{Space: a.flags.space, SessionId: id, ContextSummary: summary})
 		}
 		if err != nil {
 			return err

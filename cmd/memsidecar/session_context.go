@@ -64,7 +64,10 @@ The working directory is the current one unless --cwd is given.`,
 		if req.Context, err = options.options(); err != nil {
 			return err
 		}
-		req.Space, req.SessionId = a.flags.space, strings.Join(args, "")
+		if req.SessionId, err = a.sessionID(ctx, c, strings.Join(args, "")); err != nil {
+			return err
+		}
+		req.Space = a.flags.space
 		resp, err := c.session.Start(ctx, req)
 		if err != nil {
 			return err

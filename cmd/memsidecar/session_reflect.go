@@ -44,7 +44,10 @@ line:
 				return err
 			}
 		}
-		req.Space, req.SessionId = a.flags.space, strings.Join(args, "")
+		if req.SessionId, err = a.sessionID(ctx, c, strings.Join(args, "")); err != nil {
+			return err
+		}
+		req.Space = a.flags.space
 		resp, err := c.session.Reflect(ctx, req)
 		if err != nil {
 			return err

@@ -52,7 +52,10 @@ it. "memsidecar session context" also prints it after the context.`,
 			}
 			req.RunDirectory = &dir
 		}
-		req.Space, req.SessionId = a.flags.space, args[0]
+		if req.SessionId, err = a.sessionID(ctx, c, args[0]); err != nil {
+			return err
+		}
+		req.Space = a.flags.space
 		if req.Summary != nil || req.RunDirectory != nil || req.Compacted || len(req.FilesRead)+len(req.ToolsUsed) > 0 {
 			resp, err := c.session.UpdateWorkingMemory(ctx, req)
 			if err != nil {
@@ -115,7 +118,11 @@ func (a *app) sessionPath() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&req.AllowOutside, "outside", false, "allow a path outside the run directory")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
-		req.Space, req.SessionId, req.Path = a.flags.space, args[0], args[1]
+		id, err := a.sessionID(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		req.Space, req.SessionId, req.Path = a.flags.space, id, args[1]
 		resp, err := c.session.ResolvePath(ctx, req)
 		if err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
@@ -13,66 +15,60 @@ import (
 // shortLength is how many characters of an id lists show, as many as tell 50,000 memories apart in most stores.
 const shortLength = 8
 
-// leastShort is the shortest prefix that is looked up: fewer characters name too much to be meant.
-const leastShort = 4
-
-// randomPart is the part of a generated id that tells it from others: what stands behind its last dash. The beginning
-// of a generated id is a time or a kind, which many share. It is "" for an id that a person chose.
-func randomPart(id string) string {
-	part := id[strings.LastIndexByte(id, '-')+1:]
-	if len(part) == len(id) || len(part) < 2*leastShort || strings.Trim(part, "0123456789abcdef") != "" {
-		return ""
-	}
-	return part
-}
-
 // shortID is an id as lists show it.
 func shortID(id string) string {
-	if part := randomPart(id); part != "" {
+	if part := memory.RandomPart(id); part != "" {
 		return part[:shortLength]
 	}
 	return id
 }
 
-// mayBeShort reports whether an argument can be a prefix of a random part.
-func mayBeShort(arg string) bool {
-	return len(arg) >= leastShort && strings.Trim(arg, "0123456789abcdef") == ""
+// shortOnes are the arguments that can be short ids.
+func shortOnes(args []string) (out []string) {
+	for _, arg := range args {
+		if memory.IsShortID(arg) {
+			out = append(out, arg)
+		}
+	}
+	return out
 }
 
-// memoryIDs replaces short ids of memories by whole ones. An argument that is an id as it stands is taken as it is; one
-// that nothing begins with is left for the daemon to refuse.
+// memoryIDs replaces short ids of memories by whole ones, which the daemon looks up. An argument that is an id as it
+// stands is taken as it is; one that nothing begins with is left for the daemon to refuse.
 func (a *app) memoryIDs(ctx context.Context, c *client, args []string) ([]string, error) {
-	if !slices.ContainsFunc(args, mayBeShort) {
-		return args, nil
-	}
 	matches := map[string][]string{}
-	req := &pb.MemoryServiceListRequest{Space: a.flags.space, PageSize: memory.MaxPage, Filter: &pb.MemoryFilter{
-		Statuses: []pb.MemoryStatus{pb.MemoryStatus_MEMORY_STATUS_ACTIVE, pb.MemoryStatus_MEMORY_STATUS_SUPERSEDED,
-			pb.MemoryStatus_MEMORY_STATUS_RETIRED}}}
-	err := eachPage(func(token string) (string, error) {
-		req.PageToken = token
-		page, err := c.memory.List(ctx, req)
-		for _, m := range page.GetMemories() {
-			noteMatch(matches, args, m.GetId())
+	for short := range slices.Chunk(shortOnes(args), memory.MaxBatch) {
+		req := &pb.MemoryServiceListRequest{Space: a.flags.space, PageSize: memory.MaxPage, ShortIds: short,
+			Filter: &pb.MemoryFilter{Statuses: []pb.MemoryStatus{pb.MemoryStatus_MEMORY_STATUS_ACTIVE,
+				pb.MemoryStatus_MEMORY_STATUS_SUPERSEDED, pb.MemoryStatus_MEMORY_STATUS_RETIRED}}}
+		err := eachPage(func(token string) (string, error) {
+			req.PageToken = token
+			page, err := c.memory.List(ctx, req)
+			for _, m := range page.GetMemories() {
+				noteMatch(matches, short, m.GetId())
+			}
+			return page.GetNextPageToken(), err
+		})
+		if err != nil {
+			return nil, err
 		}
-		return page.GetNextPageToken(), err
-	})
-	if err != nil {
-		return nil, err
 	}
 	return wholeIDs(matches, args, "memory")
 }
 
-// sessionID replaces the short id of a session by the whole one.
+// sessionID replaces the short id of a session by the whole one, as memoryIDs does; "" stays.
 func (a *app) sessionID(ctx context.Context, c *client, arg string) (string, error) {
-	if !mayBeShort(arg) {
+	short := shortOnes([]string{arg})
+	if len(short) == 0 {
 		return arg, nil
 	}
 	matches := map[string][]string{}
+	req := &pb.SessionServiceListRequest{Space: a.flags.space, PageSize: memory.MaxPage, ShortIds: short}
 	err := eachPage(func(token string) (string, error) {
-		page, err := c.session.List(ctx, &pb.SessionServiceListRequest{Space: a.flags.space, PageToken: token})
+		req.PageToken = token
+		page, err := c.session.List(ctx, req)
 		for _, s := range page.GetSessions() {
-			noteMatch(matches, []string{arg}, s.GetId())
+			noteMatch(matches, short, s.GetId())
 		}
 		return page.GetNextPageToken(), err
 	})
@@ -86,10 +82,34 @@ func (a *app) sessionID(ctx context.Context, c *client, arg string) (string, err
 	return ids[0], nil
 }
 
+// wholeSession replaces short ids in the flag --session, which several commands have, by whole ones.
+func (a *app) wholeSession(ctx context.Context, c *client, flags *pflag.FlagSet) error {
+	flag := flags.Lookup("session")
+	if flag == nil || !flag.Changed {
+		return nil
+	}
+	list, many := flag.Value.(pflag.SliceValue)
+	if !many {
+		id, err := a.sessionID(ctx, c, flag.Value.String())
+		if err != nil {
+			return err
+		}
+		return flag.Value.Set(id)
+	}
+	ids := list.GetSlice()
+	for i := range ids {
+		var err error
+		if ids[i], err = a.sessionID(ctx, c, ids[i]); err != nil {
+			return err
+		}
+	}
+	return list.Replace(ids)
+}
+
 // noteMatch notes the arguments that an id answers to.
 func noteMatch(matches map[string][]string, args []string, id string) {
 	for _, arg := range args {
-		if arg == id || mayBeShort(arg) && strings.HasPrefix(randomPart(id), arg) {
+		if memory.AnswersTo(id, arg) {
 			matches[arg] = append(matches[arg], id)
 		}
 	}

@@ -71,7 +71,7 @@ func (s *memoryServer) consolidateText(ctx context.Context, req *pb.MemoryServic
 			Outcomes: []journal.Outcome{{ID: done.ID, Status: done.Status, Reason: done.Reason}},
 		}),
 		Items:   []*pb.ConsolidatedItem{s.consolidated(&done, text.GetContent())},
-		Changes: s.changes(done.Changes),
+		Changes: s.changes(done.Changes), Redacted: int32(done.Redacted),
 	}
 	return res, nil
 }

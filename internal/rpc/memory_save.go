@@ -33,7 +33,8 @@ func (s *memoryServer) Save(ctx context.Context, req *pb.MemoryServiceSaveReques
 		return nil, err
 	}
 	res := &pb.MemoryServiceSaveResponse{
-		Result: s.result(store.Result{Op: done.Op, Replayed: done.Replayed, Outcomes: done.Outcomes}),
+		Result:   s.result(store.Result{Op: done.Op, Replayed: done.Replayed, Outcomes: done.Outcomes}),
+		Redacted: int32(done.Redacted),
 	}
 	res.Changes, res.OmittedChanges = fit(newBudget(), s.changes(done.Changes))
 	if done.History != nil {

@@ -107,8 +107,8 @@ func (s *memoryServer) List(_ context.Context, req *pb.MemoryServiceListRequest)
 	}
 	q := memorysvc.Query{
 		Space: req.GetSpace(), Filter: filterFromProto(&check, req.GetFilter()), Order: order,
-		Ascending: req.GetAscending(),
-		Size:      int(req.GetPageSize()), Token: req.GetPageToken(),
+		Ascending: req.GetAscending(), ShortIDs: req.GetShortIds(),
+		Size: int(req.GetPageSize()), Token: req.GetPageToken(),
 	}
 	if err := check.Err(); err != nil {
 		return nil, err

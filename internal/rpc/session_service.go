@@ -151,11 +151,17 @@ func (s *sessionServer) List(_ context.Context, req *pb.SessionServiceListReques
 	var check memory.Check
 	space := spaceOf(&check, req.GetSpace())
 	paging := pagingOf(&check, req, defaultSessions)
+	if len(req.GetShortIds()) > memory.MaxBatch {
+		check.Add("short_ids", "TOO_MANY", "must have at most %d items", memory.MaxBatch)
+	}
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	all := slices.DeleteFunc(s.sessions.List(space, ""), func(h *memory.Session) bool {
-		return len(req.GetStates()) > 0 && !slices.Contains(req.GetStates(), sessionStates[h.State])
+		return len(req.GetStates()) > 0 && !slices.Contains(req.GetStates(), sessionStates[h.State]) ||
+			len(req.GetShortIds()) > 0 && !slices.ContainsFunc(req.GetShortIds(), func(short string) bool {
+				return memory.AnswersTo(h.ID, short)
+			})
 	})
 	res := &pb.SessionServiceListResponse{}
 	res.Sessions, res.NextPageToken = pageOf(paging, all, func(h *memory.Session) string { return h.ID }, s.session)

@@ -1263,7 +1263,7 @@ type FileServiceGetProposalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// The proposal.
+	// Id of the proposal, or an unambiguous beginning of its random part, of at least four characters.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1373,7 +1373,7 @@ type FileServiceResolveProposalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	// The proposal.
+	// Id of the proposal, or an unambiguous beginning of its random part, of at least four characters.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// The decision.
 	Resolution Resolution `protobuf:"varint,3,opt,name=resolution,proto3,enum=memsidecar.v1.Resolution" json:"resolution,omitempty"`

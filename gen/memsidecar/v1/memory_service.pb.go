@@ -707,7 +707,10 @@ type MemoryServiceListRequest struct {
 	// 1 to 1,000; default 100.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only memories that are meant by one of these: a whole id, or at least four characters with which the random part
+	// of an id begins, which stands behind its last dash. At most 1,000; empty means all.
+	ShortIds      []string `protobuf:"bytes,7,rep,name=short_ids,json=shortIds,proto3" json:"short_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +785,13 @@ func (x *MemoryServiceListRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *MemoryServiceListRequest) GetShortIds() []string {
+	if x != nil {
+		return x.ShortIds
+	}
+	return nil
 }
 
 // MemoryServiceListResponse is one page.
@@ -2267,7 +2277,9 @@ type MemoryServiceSaveResponse struct {
 	// Number of changes that the response leaves out because it would exceed 3 MiB.
 	OmittedChanges int32 `protobuf:"varint,4,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
 	// Result of the log entry, with its id; absent when there was none.
-	History       *Outcome `protobuf:"bytes,5,opt,name=history,proto3" json:"history,omitempty"`
+	History *Outcome `protobuf:"bytes,5,opt,name=history,proto3" json:"history,omitempty"`
+	// Number of secrets and private passages that were taken out of the log entry and the memories.
+	Redacted      int32 `protobuf:"varint,6,opt,name=redacted,proto3" json:"redacted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2335,6 +2347,13 @@ func (x *MemoryServiceSaveResponse) GetHistory() *Outcome {
 		return x.History
 	}
 	return nil
+}
+
+func (x *MemoryServiceSaveResponse) GetRedacted() int32 {
+	if x != nil {
+		return x.Redacted
+	}
+	return 0
 }
 
 // ConsolidateText is a text that an agent wants to save.
@@ -2765,8 +2784,10 @@ type MemoryServiceConsolidateResponse struct {
 	OmittedItems int32 `protobuf:"varint,4,opt,name=omitted_items,json=omittedItems,proto3" json:"omitted_items,omitempty"`
 	// Number of log entries that still wait.
 	RemainingEntries int32 `protobuf:"varint,5,opt,name=remaining_entries,json=remainingEntries,proto3" json:"remaining_entries,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Number of secrets and private passages that were taken out of a text; 0 for log entries.
+	Redacted      int32 `protobuf:"varint,6,opt,name=redacted,proto3" json:"redacted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServiceConsolidateResponse) Reset() {
@@ -2830,6 +2851,13 @@ func (x *MemoryServiceConsolidateResponse) GetOmittedItems() int32 {
 func (x *MemoryServiceConsolidateResponse) GetRemainingEntries() int32 {
 	if x != nil {
 		return x.RemainingEntries
+	}
+	return 0
+}
+
+func (x *MemoryServiceConsolidateResponse) GetRedacted() int32 {
+	if x != nil {
+		return x.Redacted
 	}
 	return 0
 }
@@ -3804,7 +3832,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12\x1f\n" +
 	"\vmissing_ids\x18\x02 \x03(\tR\n" +
 	"missingIds\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xf1\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x8e\x02\n" +
 	"\x18MemoryServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06filter\x18\x02 \x01(\v2\x1b.memsidecar.v1.MemoryFilterR\x06filter\x120\n" +
@@ -3812,7 +3840,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\tascending\x18\x04 \x01(\bR\tascending\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"\x8c\x01\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x12\x1b\n" +
+	"\tshort_ids\x18\a \x03(\tR\bshortIds\"\x8c\x01\n" +
 	"\x19MemoryServiceListResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
@@ -3941,13 +3970,14 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\bdecision\x18\x01 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x120\n" +
 	"\aoutcome\x18\x03 \x01(\v2\x16.memsidecar.v1.OutcomeR\aoutcome\x12\x12\n" +
-	"\x04rule\x18\x04 \x01(\tR\x04rule\"\x93\x02\n" +
+	"\x04rule\x18\x04 \x01(\tR\x04rule\"\xaf\x02\n" +
 	"\x19MemoryServiceSaveResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x126\n" +
 	"\bmemories\x18\x02 \x03(\v2\x1a.memsidecar.v1.SavedMemoryR\bmemories\x12/\n" +
 	"\achanges\x18\x03 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12'\n" +
 	"\x0fomitted_changes\x18\x04 \x01(\x05R\x0eomittedChanges\x120\n" +
-	"\ahistory\x18\x05 \x01(\v2\x16.memsidecar.v1.OutcomeR\ahistory\"\x9c\x02\n" +
+	"\ahistory\x18\x05 \x01(\v2\x16.memsidecar.v1.OutcomeR\ahistory\x12\x1a\n" +
+	"\bredacted\x18\x06 \x01(\x05R\bredacted\"\x9c\x02\n" +
 	"\x0fConsolidateText\x12\x18\n" +
 	"\acontent\x18\x01 \x01(\tR\acontent\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x1f\n" +
@@ -3986,13 +4016,14 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\blog_date\x18\b \x01(\tR\alogDate\x12\x19\n" +
 	"\bentry_id\x18\t \x01(\tR\aentryId\x12!\n" +
 	"\foperation_id\x18\n" +
-	" \x01(\tR\voperationId\"\x90\x02\n" +
+	" \x01(\tR\voperationId\"\xac\x02\n" +
 	" MemoryServiceConsolidateResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x125\n" +
 	"\x05items\x18\x02 \x03(\v2\x1f.memsidecar.v1.ConsolidatedItemR\x05items\x12/\n" +
 	"\achanges\x18\x03 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12#\n" +
 	"\romitted_items\x18\x04 \x01(\x05R\fomittedItems\x12+\n" +
-	"\x11remaining_entries\x18\x05 \x01(\x05R\x10remainingEntries\"\x7f\n" +
+	"\x11remaining_entries\x18\x05 \x01(\x05R\x10remainingEntries\x12\x1a\n" +
+	"\bredacted\x18\x06 \x01(\x05R\bredacted\"\x7f\n" +
 	"\x1bMemoryServiceHistoryRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x1b\n" +

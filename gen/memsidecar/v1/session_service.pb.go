@@ -1516,7 +1516,10 @@ type SessionServiceListRequest struct {
 	// 1 to 1,000; default 100.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before, with all fields but page_size unchanged. Empty for the first page.
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only sessions that are meant by one of these, as MemoryServiceListRequest.short_ids says. At most 1,000; empty
+	// means all.
+	ShortIds      []string `protobuf:"bytes,5,rep,name=short_ids,json=shortIds,proto3" json:"short_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1577,6 +1580,13 @@ func (x *SessionServiceListRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *SessionServiceListRequest) GetShortIds() []string {
+	if x != nil {
+		return x.ShortIds
+	}
+	return nil
 }
 
 // SessionServiceListResponse is one page.
@@ -2104,13 +2114,14 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\"v\n" +
 	"\x19SessionServiceGetResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12'\n" +
-	"\x0fcontext_summary\x18\x02 \x01(\tR\x0econtextSummary\"\xa2\x01\n" +
+	"\x0fcontext_summary\x18\x02 \x01(\tR\x0econtextSummary\"\xbf\x01\n" +
 	"\x19SessionServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x1b.memsidecar.v1.SessionStateR\x06states\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"x\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x1b\n" +
+	"\tshort_ids\x18\x05 \x03(\tR\bshortIds\"x\n" +
 	"\x1aSessionServiceListResponse\x122\n" +
 	"\bsessions\x18\x01 \x03(\v2\x16.memsidecar.v1.SessionR\bsessions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb1\x01\n" +

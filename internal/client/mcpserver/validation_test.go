@@ -37,9 +37,23 @@ func TestArgumentsAreNotRepeated(t *testing.T) {
 // TestRedactionIsTold says that a secret was taken out, and only then.
 func TestRedactionIsTold(t *testing.T) {
 	a := newTestDaemon(t).connectAgent(t, mcpserver.SetDefault)
-	text, out := a.call(t, "memory_write", args{"content": "The deploy key is AKIAQ3EGP7XSZ2LMN5RT"})
+	const secret = "AKIAQ3EGP7XSZ2LMN5RT"
+	text, out := a.call(t, "memory_write", args{"content": "The deploy key is " + secret})
 	if !strings.Contains(text, "a secret was removed from the text") || valueAt(out, "reason") != "REDACTED" {
 		t.Errorf("said %q, %v", text, out)
+	}
+	// The log of a day is told of, too; the next reader will not find the secret there.
+	text, out = a.call(t, "memory_write", args{"content": "Rotated " + secret, "write_to": "daily"})
+	if !strings.Contains(text, "a secret was removed from the text") || valueAt(out, "reason") != "REDACTED" {
+		t.Errorf("daily: said %q, %v", text, out)
+	}
+	text, out = a.call(t, "save_memory", args{"history_entry": "Rotated " + secret + " again"})
+	if !strings.Contains(text, "A secret was removed") || valueAt(out, "reason") != "REDACTED" {
+		t.Errorf("history: said %q, %v", text, out)
+	}
+	text, out = a.call(t, "memory_write", args{"content": "Painted the mast", "write_to": "daily"})
+	if strings.Contains(text, "secret") || valueAt(out, "reason") == "REDACTED" {
+		t.Errorf("nothing was removed: said %q, %v", text, out)
 	}
 	if text, _ := a.call(t, "memory_write", args{"content": "The deploy host is delphi"}); strings.Contains(text, "secret") {
 		t.Errorf("said %q", text)

@@ -111,25 +111,15 @@ func (s *Server) write(ctx context.Context, a *api, _ string, in writeIn) (toolR
 			out.ID = id
 		}
 	}
-	if in.WriteTo != "daily" && out.Status == "applied" && redacted(ctx, a, in.Content, out.ID) {
+	if res.GetRedacted() > 0 && out.Status == "applied" {
 		out.Reason = reasonRedacted
 	}
 	return toolReply[writeOut]{out, out.text()}, nil
 }
 
-// reasonRedacted is the daemon's remark that a secret was taken out of a text.
+// reasonRedacted is the remark that a secret was taken out of a text. Who saved it must know that a later reader will
+// not find the secret.
 const reasonRedacted = "REDACTED"
-
-// redacted reports whether what was stored has a mark in place of a secret that the text did not have. Who saved it
-// must know that a later reader will not find the secret. A memory that cannot be read has none.
-func redacted(ctx context.Context, a *api, text, id string) bool {
-	res, err := a.memory.Get(ctx, &pb.MemoryServiceGetRequest{Space: a.space, Ids: []string{id}})
-	if err != nil || len(res.GetMemories()) == 0 {
-		return false
-	}
-	const mark = "[redacted"
-	return strings.Contains(res.GetMemories()[0].GetContent(), mark) && !strings.Contains(text, mark)
-}
 
 // writeTitled saves a text under a title. It decides by the title alone, without a model.
 func (s *Server) writeTitled(ctx context.Context, a *api, in writeIn) (toolReply[writeOut], error) {
@@ -313,6 +303,7 @@ type saveMemoryOut struct {
 	Operation string        `json:"operation" jsonschema:"operation id for memory_undo; empty when nothing changed"`
 	History   string        `json:"history,omitempty" jsonschema:"id of the entry in the daily log"`
 	Memories  []decidedItem `json:"memories" jsonschema:"the decision on each statement"`
+	Reason    string        `json:"reason,omitempty" jsonschema:"REDACTED when a secret was removed from the text"`
 }
 
 // saveMemory runs save_memory: the log entry and the memories are one operation, so both are saved or neither.
@@ -331,6 +322,10 @@ func (s *Server) saveMemory(
 	var text strings.Builder
 	fmt.Fprintf(&text, "Saved to the history and %d statements to the memory%s.\n",
 		len(res.GetMemories()), operationNote(out.Operation))
+	if res.GetRedacted() > 0 {
+		out.Reason = reasonRedacted
+		text.WriteString("A secret was removed from the text.\n")
+	}
 	for _, m := range res.GetMemories() {
 		l := decidedItem{
 			Decision: decisionName(m.GetDecision()), ID: m.GetOutcome().GetId(), Content: m.GetContent(),

@@ -142,6 +142,8 @@ type Decision struct {
 	DecidedBy string
 	// why the rules decided although a model is configured; else ""
 	Note string
+	// secrets and private passages that were taken out of the text
+	Redacted int
 
 	// stored in the daily log, not decided yet; ID is the entry
 	Pending bool
@@ -223,9 +225,10 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 		return Decision{}, err
 	}
 	req.Content = strings.TrimSpace(req.Content)
-	req.Content, _ = redact.Text(req.Content)
+	redacted := 0
+	req.Content, redacted = redact.Text(req.Content)
 	if req.Content = strings.TrimSpace(req.Content); req.Content == "" { // private passages only
-		return Decision{Action: guard.Noop, Status: journal.Rejected, Reason: guard.ReasonSecret}, nil
+		return Decision{Action: guard.Noop, Status: journal.Rejected, Reason: guard.ReasonSecret, Redacted: redacted}, nil
 	}
 	given := req.from // of Pending, which reads a changed log itself
 	for i, logged := 0, 0; i < maxAttempts && logged < logAttempts; {
@@ -244,6 +247,7 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 				return Decision{}, err
 			}
 		default:
+			d.Redacted = redacted
 			return d, err
 		}
 	}

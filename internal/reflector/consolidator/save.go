@@ -56,6 +56,18 @@ type Saved struct {
 	// nil without a history entry
 	History *journal.Outcome
 	Changes []journal.Change // of a dry run
+	// secrets and private passages that were taken out of all texts
+	Redacted int
+}
+
+// redacted counts what is taken out of the texts of a request.
+func (r *SaveRequest) redacted() int {
+	_, n := redact.Text(r.History)
+	for _, u := range slices.Concat(r.Updates, Statements(r.Text)) {
+		_, found := redact.Text(u.Content)
+		n += found
+	}
+	return n
 }
 
 // validate checks the limits of a request.
@@ -149,6 +161,7 @@ func (s *Service) Save(ctx context.Context, req SaveRequest) (Saved, error) {
 		}
 		out, err := s.save(ctx, req, meta)
 		if !errors.Is(err, errStalePlan) {
+			out.Redacted = req.redacted()
 			return out, err
 		}
 	}

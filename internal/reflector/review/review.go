@@ -109,18 +109,28 @@ func (s *Service) List(space string, resolved bool) (out []Item, err error) {
 	return out, err
 }
 
-// Get returns an item. Error: memory.ErrNotFound.
-func (s *Service) Get(space, id string) (out Item, err error) {
-	err = s.eachItem(space, true, func(item Item) bool {
-		if item.Entry.ID == id {
-			out = item
+// Get returns an item by its id, or by a short one that only it answers to. Errors: memory.ErrNotFound,
+// *memory.InvalidError for a short id of several.
+func (s *Service) Get(space, id string) (Item, error) {
+	var found []Item
+	err := s.eachItem(space, true, func(item Item) bool {
+		if memory.AnswersTo(item.Entry.ID, id) {
+			found = append(found, item)
 		}
-		return out.Entry == nil
+		return item.Entry.ID != id
 	})
-	if err == nil && out.Entry == nil {
-		err = &memory.NotFoundError{Kind: "review item", Name: id}
+	switch n := len(found); {
+	case err != nil:
+		return Item{}, err
+	case n == 0:
+		return Item{}, &memory.NotFoundError{Kind: "review item", Name: id}
+	case n > 1 && found[n-1].Entry.ID != id:
+		var check memory.Check
+		check.Add("id", "AMBIGUOUS", "%d ids begin with %q", n, id)
+		return Item{}, check.Err()
+	default:
+		return found[n-1], nil
 	}
-	return out, err
 }
 
 // ProposalsFor returns the proposals about target memories, decided or not, so that nobody is asked twice.

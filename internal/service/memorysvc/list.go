@@ -49,9 +49,10 @@ func (o Order) key(m *memory.Memory) int64 {
 type Query struct {
 	Space     string // "" is the default space
 	Filter    memory.Filter
-	Order     Order // "" is ByCreated
-	Ascending bool  // default: largest or newest first
-	Size      int   // 1 to memory.MaxPage; 0 is 100
+	ShortIDs  []string // only memories that one of these means (memory.AnswersTo); at most memory.MaxBatch
+	Order     Order    // "" is ByCreated
+	Ascending bool     // default: largest or newest first
+	Size      int      // 1 to memory.MaxPage; 0 is 100
 	Token     string
 }
 
@@ -77,6 +78,9 @@ func (s *Service) List(q Query) (Page, error) {
 	q.Filter.Validate(&check, "filter.")
 	if q.Size < 0 || q.Size > memory.MaxPage {
 		check.Add("page_size", "OUT_OF_RANGE", "must be 1 to %d", memory.MaxPage)
+	}
+	if len(q.ShortIDs) > memory.MaxBatch {
+		check.Add("short_ids", "TOO_MANY", "must have at most %d items", memory.MaxBatch)
 	}
 	start, err := q.startCursor()
 	if err != nil {
@@ -109,7 +113,7 @@ func (s *Service) first(q *Query, all []*memory.Memory, now time.Time, start *cu
 	sieve := newRowFilter(&q.Filter, now)
 	page := make([]listed, 0, n+1)
 	s.rows.scan(q.Space, all, func(r *row) { // newest first, as most lists are: then few have to move
-		if !sieve.matches(r) {
+		if !sieve.matches(r) || !q.means(r.memory.ID) {
 			return
 		}
 		total++
@@ -125,6 +129,12 @@ func (s *Service) first(q *Query, all []*memory.Memory, now time.Time, start *cu
 		out = append(out, one.memory)
 	}
 	return out, total
+}
+
+// means reports whether an id is among those asked for.
+func (q *Query) means(id string) bool {
+	return len(q.ShortIDs) == 0 ||
+		slices.ContainsFunc(q.ShortIDs, func(s string) bool { return memory.AnswersTo(id, s) })
 }
 
 // compare puts memories in order. It fetches them only to tell equal keys apart.
@@ -197,7 +207,8 @@ func (q *Query) hash() uint64 {
 		Filter    memory.Filter
 		Order     Order
 		Ascending bool
-	}{q.Space, q.Filter, cmp.Or(q.Order, ByCreated), q.Ascending})
+		ShortIDs  []string `json:",omitempty"`
+	}{q.Space, q.Filter, cmp.Or(q.Order, ByCreated), q.Ascending, q.ShortIDs})
 	_, _ = h.Write(data)
 	return h.Sum64()
 }

@@ -150,20 +150,22 @@ class MemoryServiceGetResponse(_message.Message):
     def __init__(self, memories: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceListRequest(_message.Message):
-    __slots__ = ("space", "filter", "order", "ascending", "page_size", "page_token")
+    __slots__ = ("space", "filter", "order", "ascending", "page_size", "page_token", "short_ids")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     ASCENDING_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SHORT_IDS_FIELD_NUMBER: _ClassVar[int]
     space: str
     filter: _memory_pb2.MemoryFilter
     order: MemoryOrder
     ascending: bool
     page_size: int
     page_token: str
-    def __init__(self, space: _Optional[str] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., order: _Optional[_Union[MemoryOrder, str]] = ..., ascending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    short_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, space: _Optional[str] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., order: _Optional[_Union[MemoryOrder, str]] = ..., ascending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., short_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MemoryServiceListResponse(_message.Message):
     __slots__ = ("memories", "next_page_token", "total")
@@ -416,18 +418,20 @@ class SavedMemory(_message.Message):
     def __init__(self, decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., content: _Optional[str] = ..., outcome: _Optional[_Union[_write_pb2.Outcome, _Mapping]] = ..., rule: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceSaveResponse(_message.Message):
-    __slots__ = ("result", "memories", "changes", "omitted_changes", "history")
+    __slots__ = ("result", "memories", "changes", "omitted_changes", "history", "redacted")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
+    REDACTED_FIELD_NUMBER: _ClassVar[int]
     result: _write_pb2.WriteResult
     memories: _containers.RepeatedCompositeFieldContainer[SavedMemory]
     changes: _containers.RepeatedCompositeFieldContainer[_operation_pb2.Change]
     omitted_changes: int
     history: _write_pb2.Outcome
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., memories: _Optional[_Iterable[_Union[SavedMemory, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., history: _Optional[_Union[_write_pb2.Outcome, _Mapping]] = ...) -> None: ...
+    redacted: int
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., memories: _Optional[_Iterable[_Union[SavedMemory, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., history: _Optional[_Union[_write_pb2.Outcome, _Mapping]] = ..., redacted: _Optional[int] = ...) -> None: ...
 
 class ConsolidateText(_message.Message):
     __slots__ = ("content", "category", "salience", "title", "tags", "confidence", "write_to")
@@ -497,18 +501,20 @@ class ConsolidatedItem(_message.Message):
     def __init__(self, decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., id: _Optional[str] = ..., reason: _Optional[str] = ..., decided_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., fallback_reason: _Optional[str] = ..., pending: _Optional[bool] = ..., content: _Optional[str] = ..., log_date: _Optional[str] = ..., entry_id: _Optional[str] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceConsolidateResponse(_message.Message):
-    __slots__ = ("result", "items", "changes", "omitted_items", "remaining_entries")
+    __slots__ = ("result", "items", "changes", "omitted_items", "remaining_entries", "redacted")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     OMITTED_ITEMS_FIELD_NUMBER: _ClassVar[int]
     REMAINING_ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    REDACTED_FIELD_NUMBER: _ClassVar[int]
     result: _write_pb2.WriteResult
     items: _containers.RepeatedCompositeFieldContainer[ConsolidatedItem]
     changes: _containers.RepeatedCompositeFieldContainer[_operation_pb2.Change]
     omitted_items: int
     remaining_entries: int
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ConsolidatedItem, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_items: _Optional[int] = ..., remaining_entries: _Optional[int] = ...) -> None: ...
+    redacted: int
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ConsolidatedItem, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_items: _Optional[int] = ..., remaining_entries: _Optional[int] = ..., redacted: _Optional[int] = ...) -> None: ...
 
 class MemoryServiceHistoryRequest(_message.Message):
     __slots__ = ("space", "id", "page_size", "page_token")

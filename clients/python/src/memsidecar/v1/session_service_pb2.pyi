@@ -264,16 +264,18 @@ class SessionServiceGetResponse(_message.Message):
     def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., context_summary: _Optional[str] = ...) -> None: ...
 
 class SessionServiceListRequest(_message.Message):
-    __slots__ = ("space", "states", "page_size", "page_token")
+    __slots__ = ("space", "states", "page_size", "page_token", "short_ids")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SHORT_IDS_FIELD_NUMBER: _ClassVar[int]
     space: str
     states: _containers.RepeatedScalarFieldContainer[_session_pb2.SessionState]
     page_size: int
     page_token: str
-    def __init__(self, space: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_session_pb2.SessionState, str]]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    short_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, space: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_session_pb2.SessionState, str]]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., short_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SessionServiceListResponse(_message.Message):
     __slots__ = ("sessions", "next_page_token")

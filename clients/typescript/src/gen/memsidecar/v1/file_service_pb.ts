@@ -645,7 +645,7 @@ export type FileServiceGetProposalRequest = Message<"memsidecar.v1.FileServiceGe
   space: string;
 
   /**
-   * The proposal.
+   * Id of the proposal, or an unambiguous beginning of its random part, of at least four characters.
    *
    * @generated from field: string id = 2;
    */
@@ -701,7 +701,7 @@ export type FileServiceResolveProposalRequest = Message<"memsidecar.v1.FileServi
   space: string;
 
   /**
-   * The proposal.
+   * Id of the proposal, or an unambiguous beginning of its random part, of at least four characters.
    *
    * @generated from field: string id = 2;
    */
