@@ -203,19 +203,30 @@ func pinned(m *memory.Memory) int {
 	return 0
 }
 
-// languageFor detects the language of the first message, else of the summaries and the most important memories.
+// languageFor detects the language of the first message, else that of most of the summaries' lines and the most
+// important memories. They vote, because a Chinese text has more meaning in a character: few of them would outweigh
+// many English ones. A tie is English.
 func (s *Service) languageFor(req *ContextRequest, all []candidate) string {
 	if strings.TrimSpace(req.FirstMessage) != "" {
 		return languageOf(searchText(req.FirstMessage))
 	}
-	var b strings.Builder
+	var texts []string
 	for _, space := range req.Spaces {
-		b.WriteString(s.store.Space(space).Summary())
+		texts = append(texts, strings.FieldsFunc(s.store.Space(space).Summary(), func(r rune) bool { return r == '\n' })...)
 	}
 	for _, c := range all[:min(50, len(all))] {
-		b.WriteString(c.memory.Content)
+		texts = append(texts, c.memory.Content)
 	}
-	return languageOf(b.String())
+	chinese := 0
+	for _, text := range texts {
+		if languageOf(text) == Chinese {
+			chinese++
+		}
+	}
+	if 2*chinese > len(texts) {
+		return Chinese
+	}
+	return English
 }
 
 // indexEntries returns one line per memory, within MaxIndexLines and MaxIndexBytes.

@@ -40,6 +40,32 @@ func of(category string, m *memory.Memory) *memory.Memory {
 	return m
 }
 
+// TestContextLanguage frames the context in the language of most memories. Few characters say much in Chinese, and
+// terms in Latin letters stand in it too, so letters are not counted.
+func TestContextLanguage(t *testing.T) {
+	english := []string{"The staging port is 8443.", "Lives in Lisbon and prefers small commits."}
+	chinese := []string{"用户偏好东方航空，尤其是早班机", "数据库在 staging.example.com 上运行"}
+	for name, tt := range map[string]struct {
+		memories []string
+		chinese  bool
+	}{
+		"half of each":    {append(english, chinese...), false},
+		"mostly English":  {append(english, chinese[0]), false},
+		"mostly Chinese":  {append(chinese, english[0]), true},
+		"all in Chinese":  {chinese, true},
+		"nothing to read": {nil, false},
+	} {
+		var all []*memory.Memory
+		for i, content := range tt.memories {
+			all = append(all, old(fmt.Sprint("m", i), content, 1))
+		}
+		got := newWorld(t, recall.Config{}, all...).context(t, recall.ContextRequest{})
+		if strings.Contains(got, "天") != tt.chinese {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
 func TestContextGrouped(t *testing.T) {
 	pinned := old("p", "Lives in Lisbon.", 0)
 	pinned.Pinned = true
