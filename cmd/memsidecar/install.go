@@ -348,10 +348,10 @@ var notes = map[string]string{
 	"codex": "Codex runs hooks only after you trust them: start it and open /hooks. Versions before 0.139 also " +
 		"need codex_hooks = true under [features].",
 	"gemini": "New sessions call the hooks.",
-	"cursor": "Cursor passes hook output to the agent at session start, but not at prompts; there the hooks " +
-		"only record.",
-	"copilot":  "Copilot CLI does not pass hook output to the agent; the hooks only record.",
-	"vscode":   "VS Code passes hook output to the agent at session start and before a tool, but not at prompts.",
+	"cursor": "Cursor passes hook output to the agent at session start and around tools; some versions drop it at " +
+		"prompts. Its rules are files of a project: --scope project adds one that is always read.",
+	"copilot":  "New sessions call the hooks. Versions before 1.0.102 pass less of their output to the agent.",
+	"vscode":   "VS Code passes hook output to the agent at session start and around tools, but not at prompts.",
 	"opencode": "OpenCode loads the plugin when it starts.",
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // searchCommand is "search": SearchService.Search.
@@ -74,17 +75,42 @@ Ranking profiles:
 		if err != nil {
 			return err
 		}
-		return a.out.result(resp, func() { a.printHits(resp, len(req.Spaces) > 1) })
+		return a.out.result(resp, func() {
+			if len(resp.GetHits()) == 0 {
+				a.out.printf("%s\n", cmp.Or(a.unusedCategories(ctx, c, req), nothingFound(resp)))
+				return
+			}
+			a.printHits(resp, len(req.Spaces) > 1)
+		})
 	})
 	return cmd
 }
 
+// unusedCategories says that no memory has the categories searched, or is "".
+func (a *app) unusedCategories(ctx context.Context, c *client, req *pb.SearchServiceSearchRequest) string {
+	categories := req.GetFilter().GetCategories()
+	if len(categories) == 0 || len(req.GetFilter().GetStatuses()) > 0 || req.GetIncludeLogs() {
+		return ""
+	}
+	spaces := req.GetSpaces()
+	if len(spaces) == 0 {
+		spaces = []string{memory.DefaultSpace}
+	}
+	stats, err := c.memory.Stats(ctx, &pb.MemoryServiceStatsRequest{Spaces: spaces})
+	if err != nil { // the search itself has answered
+		return ""
+	}
+	for _, name := range categories {
+		if stats.GetByCategory()[name] > 0 {
+			return ""
+		}
+	}
+	return fmt.Sprintf("No active memory%s has the category %s. \"memsidecar memory stats\" counts memories by category; "+
+		"--all includes superseded and retired ones.", a.inSpace(), strings.Join(categories, " or "))
+}
+
 // printHits prints hits as a table, with the components of their scores if they are there.
 func (a *app) printHits(r *pb.SearchServiceSearchResponse, spaces bool) {
-	if len(r.GetHits()) == 0 {
-		a.out.printf("%s\n", nothingFound(r))
-		return
-	}
 	var good, weak []*pb.SearchHit
 	for _, h := range r.GetHits() {
 		if h.GetStrength() == pb.HitStrength_HIT_STRENGTH_WEAK {
@@ -172,7 +198,7 @@ func (a *app) hitColumns(h *pb.SearchHit) []string {
 func hitID(h *pb.SearchHit) string {
 	l := h.GetLog()
 	if l.GetEntry() != nil {
-		return l.GetDate() + "/" + l.GetEntry().GetId()
+		return l.GetDate() + "/" + shortID(l.GetEntry().GetId())
 	}
 	return cmp.Or(l.GetDate(), h.GetMemory().GetId())
 }
