@@ -27,9 +27,9 @@ func newAnalyzer(lex *analysis.Lexicon) *analyzer {
 
 // termCount is one term of one document.
 type termCount struct {
-	term   string
-	prefix uint64 // of the term; see termPrefix
-	bits   uint8  // the lower 8 bits of a posting
+	term      string
+	prefix    uint64 // of the term; see termPrefix
+	frequency uint8  // weighted, at most maxFrequency
 }
 
 // termPrefix is the first eight bytes of a term as a number. It orders terms as their bytes do, and sorting by it is
@@ -69,23 +69,23 @@ func toolText(m *memory.Memory) string {
 // analyze returns the terms of a memory. They use buf, which grows as needed and must not be in use.
 func (a *analyzer) analyze(buf *[]termCount, m *memory.Memory) docTerms {
 	d := docTerms{terms: slices.Grow((*buf)[:0], len(m.Content)/6+8)}
-	add := func(text string, field uint8, weight float32) {
+	add := func(text string, weight uint8) {
 		if text == "" {
 			return
 		}
 		for _, t := range a.Tokenize(analysis.Normalize(text)) {
-			d.terms = append(d.terms, termCount{term: t.Term, prefix: termPrefix(t.Term), bits: field | uint8(weight)})
+			d.terms = append(d.terms, termCount{term: t.Term, prefix: termPrefix(t.Term), frequency: weight})
 			if t.Kind != analysis.Compound && t.Kind != analysis.HanUnigram {
-				d.length += weight
+				d.length += float32(weight)
 			}
 		}
 	}
-	add(m.Title, metaBit, metaWeight)
+	add(m.Title, metaWeight)
 	for _, tag := range m.Tags {
-		add(tag, metaBit, metaWeight)
+		add(tag, metaWeight)
 	}
-	add(toolText(m), metaBit, metaWeight)
-	add(m.Content, contentBit, contentWeight)
+	add(toolText(m), metaWeight)
+	add(m.Content, contentWeight)
 	slices.SortFunc(d.terms, func(a, b termCount) int {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
@@ -95,8 +95,7 @@ func (a *analyzer) analyze(buf *[]termCount, m *memory.Memory) docTerms {
 	unique := d.terms[:0]
 	for _, t := range d.terms {
 		if n := len(unique); n > 0 && unique[n-1].term == t.term {
-			last := &unique[n-1].bits
-			*last = (*last|t.bits)&(metaBit|contentBit) | min(*last&maxFrequency+t.bits&maxFrequency, maxFrequency)
+			unique[n-1].frequency = min(unique[n-1].frequency+t.frequency, maxFrequency)
 		} else {
 			unique = append(unique, t)
 		}

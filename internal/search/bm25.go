@@ -43,12 +43,6 @@ type queryTerm struct {
 // informative reports whether sharing the term says something about the topic.
 func (t *queryTerm) informative() bool { return !t.weak && t.kind != analysis.HanUnigram }
 
-// countsForOverlap reports whether the profile Overlap counts the term. Of compounds and bigrams it counts the words
-// and characters inside.
-func (t *queryTerm) countsForOverlap() bool {
-	return t.kind != analysis.Compound && t.kind != analysis.Bigram
-}
-
 // weighTerms looks up the postings of the terms and sets their weights. It returns the sum of weights of a document
 // that holds them all, which is the upper bound of a BM25 score.
 func (x *invertedIndex) weighTerms(terms []queryTerm) (total float32) {
@@ -121,11 +115,9 @@ const (
 
 // accumulator is the sum of one document over the terms read so far. It is zero for a document that was not touched.
 type accumulator struct {
-	score   float32 // BM25
-	weight  float32 // weights of the terms held
-	strong  float32 // weights of the informative terms held
-	overlap float32 // score of the profile Overlap, without the category
-	terms   int32   // number of terms held
+	score  float32 // BM25
+	weight float32 // weights of the terms held
+	strong float32 // weights of the informative terms held
 
 	proposed bool // by words; a second pass does not propose it again
 }
@@ -135,24 +127,9 @@ type accumulator struct {
 func (s *accumulator) add(t *queryTerm, p posting, norm float32) {
 	s.score += float32(t.weight * saturation(p.frequency(), norm))
 	s.weight += t.weight
-	s.terms++
 	if t.informative() {
 		s.strong += t.weight
 	}
-	if t.countsForOverlap() {
-		s.overlap += overlapWeight(p)
-	}
-}
-
-// termShare is the share of the query's terms that a document holds. Optional terms count when it holds them.
-func termShare(sum *accumulator, terms []queryTerm) float64 {
-	n := 0
-	for i := range terms {
-		if !terms[i].optional {
-			n++
-		}
-	}
-	return min(1, float64(sum.terms)/float64(max(1, n)))
 }
 
 // accumulate adds up all terms term-at-a-time, in s.sums, and lists the documents touched in s.touched: those that hold

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"math"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -10,23 +9,20 @@ import (
 // docFeatures are what a score needs of a memory beside its terms. They fit into one cache line, so that most memories
 // are never read.
 type docFeatures struct {
-	salience    float64
-	accessBoost float64 // share of accesses in the boost of Balanced
-	created     int64   // nanoseconds since 1970
-	accessed    int64   // nanoseconds since 1970; the earliest time is never
-	length      float32 // weighted words
-	pinned      bool
-	active      bool
-	expires     bool
-	question    bool   // it asks something
-	turnLength  uint16 // characters of a turn of a dialogue, see turnLength; 0 for no turn
+	salience   float64
+	created    int64   // nanoseconds since 1970
+	accessed   int64   // nanoseconds since 1970; the earliest time is never
+	length     float32 // weighted words
+	active     bool
+	expires    bool
+	question   bool   // it asks something
+	turnLength uint16 // characters of a turn of a dialogue, see turnLength; 0 for no turn
 }
 
 func featuresOf(m *memory.Memory, length float32) docFeatures {
 	return docFeatures{
-		salience: m.Salience, accessBoost: accessBoost(m), created: unixNano(m.CreatedAt),
-		accessed: unixNano(m.LastAccessed),
-		length:   length, pinned: m.Pinned, active: m.IsActive(), expires: !m.ExpiresAt.IsZero(),
+		salience: m.Salience, created: unixNano(m.CreatedAt), accessed: unixNano(m.LastAccessed),
+		length: length, active: m.IsActive(), expires: !m.ExpiresAt.IsZero(),
 		question: isQuestion(m), turnLength: turnLength(m),
 	}
 }
@@ -42,17 +38,13 @@ func unixNano(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// idleDays is the time since the last access in whole days, rounded down. Without an access, or when the access is later
-// than asOf, it counts from the creation.
-func (f *docFeatures) idleDays(asOf int64) float64 {
-	last := f.accessed
-	if last <= -maxUnixSeconds*int64(time.Second) || last > asOf {
+// idleDays is the time since the last access in whole days, rounded down; 0 for a time in the future. A memory that was
+// never accessed counts from its creation, and accessed is false.
+func (f *docFeatures) idleDays(req *Request) (days float64, accessed bool) {
+	last, asOf := f.accessed, unixNano(req.AsOf)
+	accessed = last > -maxUnixSeconds*int64(time.Second) && (last <= asOf || !req.historical)
+	if !accessed {
 		last = f.created
 	}
-	return float64(max(0, (asOf-last)/int64(24*time.Hour)))
-}
-
-// accessBoost is the share of accesses in the boost of Balanced: logarithmic, full from fullAccess on.
-func accessBoost(m *memory.Memory) float64 {
-	return boostAccess * min(1, math.Log1p(float64(m.AccessCount))/math.Log1p(fullAccess))
+	return float64(max(0, (asOf-last)/int64(24*time.Hour))), accessed
 }

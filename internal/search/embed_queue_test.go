@@ -126,7 +126,7 @@ func drinks() []*memory.Memory {
 }
 
 // withVectors runs f with an engine that makes vectors in the background, inside a bubble of synctest.
-func withVectors(t *testing.T, f *fake, fsys durable.FS, memories []*memory.Memory, test func(t *testing.T, e *search.Engine, log *bytes.Buffer)) {
+func withVectors(t *testing.T, f embedding.Model, fsys durable.FS, memories []*memory.Memory, test func(t *testing.T, e *search.Engine, log *bytes.Buffer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -300,7 +300,7 @@ func TestWithoutVectorsWordsDecide(t *testing.T) {
 func TestProfilesAndFiltersHold(t *testing.T) {
 	f := &fake{}
 	memories := append(drinks(), mem("old", "espresso espresso", func(m *memory.Memory) { m.Status = memory.Retired }),
-		mem("later", "espresso tomorrow", func(m *memory.Memory) { m.CreatedAt = epoch.Add(day) }), mem("work", "espresso at work", func(m *memory.Memory) { m.Category = "work" }))
+		mem("work", "espresso at work", func(m *memory.Memory) { m.Category = "work" }))
 	withVectors(t, f, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
 		req := asks("coffee in the morning", search.Fusion)
 		req.Filter.Categories = []string{memory.Facts}
@@ -308,9 +308,9 @@ func TestProfilesAndFiltersHold(t *testing.T) {
 			t.Errorf("filtered (-want +got):\n%s", diff)
 		}
 		before := f.queries
-		req.Profile = search.Product
+		req.Profile = search.Recent
 		if resp := find(t, e, req); resp.VectorsUsed || f.queries != before {
-			t.Error("a formula of words was mixed with meaning")
+			t.Error("a profile of words was mixed with meaning")
 		}
 		req.Arm = search.Vector
 		if _, err := e.Search(t.Context(), req); err == nil {

@@ -62,7 +62,7 @@ type evidenceCollector struct {
 
 // useEvidence reports whether the request is ranked by evidence: it has a query vector whose cosines are calibrated.
 func (r *ranking) useEvidence() bool {
-	if r.embedQueries == nil || r.req.Arm != Vector && !slices.ContainsFunc(r.models, embedding.Model.Calibrated) {
+	if r.req.Profile != Balanced || r.embedQueries == nil || r.req.Arm != Vector && !slices.ContainsFunc(r.models, embedding.Model.Calibrated) {
 		return false // a server's model is not asked before words found something
 	}
 	embedded := false
@@ -91,11 +91,9 @@ func (r *ranking) collectByEvidence(x *invertedIndex, src source, s *scratch) (m
 	x.accumulate(s, s.terms, true)
 	c.sumCosines()
 	c.selectFirst()
-	if r.req.Profile == Balanced {
-		c.addIdentifiers()
-		c.sumTokens()
-		c.sumEvidence()
-	}
+	c.addIdentifiers()
+	c.sumTokens()
+	c.sumEvidence()
 	for i := range c.pool {
 		c.gate.observe(&c.pool[i])
 		c.addCandidate(&c.pool[i])
@@ -166,7 +164,7 @@ func (c *evidenceCollector) addCandidate(w *docEvidence) {
 		sum += identifierEvidence * float64(w.identifiers) / float64(len(c.q.identifiers))
 	}
 	cand := candidate{
-		source: c.source, memory: m, doc: w.doc, features: c.index.features[w.doc], relevance: c.candidateRelevance(w), evidence: sum,
+		source: c.source, memory: m, doc: w.doc, features: c.index.features[w.doc], relevance: w.words, evidence: sum,
 		identifiers: w.identifiers, cosine: w.cosine,
 	}
 	if i := c.modelIndex("minilm"); i >= 0 {
@@ -178,14 +176,6 @@ func (c *evidenceCollector) addCandidate(w *docEvidence) {
 	c.relevant++
 	c.scored++
 	c.ranking.pool.items = append(c.ranking.pool.items, cand)
-}
-
-// candidateRelevance is the words of Balanced, and the similarity of Product and Weighted.
-func (c *evidenceCollector) candidateRelevance(w *docEvidence) float64 {
-	if c.req.Profile == Balanced {
-		return w.words
-	}
-	return c.similarity(w.doc)
 }
 
 // explainEvidence lists the parts of the evidence that are not 0. They sum up to it, but for the halved cosines.

@@ -33,7 +33,7 @@ func (e *Engine) EncodeIndex(space string) []byte {
 	return data
 }
 
-// Postings lists the frequency and field bits of each term by memory id, which two equal indexes have in common
+// Postings lists the frequency of each term by memory id, which two equal indexes have in common
 // whatever the order of their changes was.
 func (e *Engine) Postings(space string) map[string]map[string]uint8 {
 	e.drain()

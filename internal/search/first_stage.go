@@ -68,7 +68,7 @@ func (c *evidenceCollector) selectFirst() {
 	threshold := lessThanAny
 	for doc := range c.index.docs {
 		w := c.evidenceOf(uint32(doc))
-		if w.first <= threshold || w.first == 0 || !c.admitsDoc(w.doc) {
+		if w.first < threshold || w.first == 0 || !c.admitsDoc(w.doc) {
 			continue
 		}
 		c.pool = append(c.pool, w)
@@ -76,48 +76,29 @@ func (c *evidenceCollector) selectFirst() {
 			threshold = c.keepFirst(wide)
 		}
 	}
-	if c.req.Profile == Balanced {
-		c.keepFirst(wide)
-		c.addNames() // before the cut, because a name can lift a memory into the pool
-	}
+	c.keepFirst(wide)
+	c.addNames() // before the cut, because a name can lift a memory into the pool
 	c.keepFirst(limit)
 	for i := range c.pool {
 		c.byDoc[c.pool[i].doc] = i
 	}
 }
 
-// firstSum is the evidence by which candidates are selected. Product and Weighted select by their score.
+// firstSum is the evidence by which candidates are selected.
 func (c *evidenceCollector) firstSum(w *docEvidence) float64 {
-	if c.req.Profile != Balanced {
-		if c.index.docs[w.doc] == nil {
-			return 0
-		}
-		return c.sourceScore(c.similarity(w.doc), &c.index.features[w.doc], func(string, float64) {})
-	}
 	return float64(wordWeight*w.words) + w.cosine + float64(dateWeight*w.date)
 }
 
-// similarity of a document by Product and Weighted: the mean cosine over the models, clipped at 0, or, when it has no
-// vector, the share of the query's terms that it holds.
-func (c *evidenceCollector) similarity(doc uint32) float64 {
-	n := 0
-	for i, q := range c.queries {
-		if q.Vector.Dim() > 0 && !c.source.isCollection() && c.index.vectors[i].rows.Has(int(doc)) {
-			n++
-		}
-	}
-	if n == 0 {
-		return termShare(&c.scratch.sums[doc], c.q.terms)
-	}
-	return max(0, float64(c.cosines[doc])/float64(n))
-}
-
-// keepFirst keeps the n best by first and returns the least of them, or less than any when there is room for more.
+// keepFirst keeps the n best by first and returns the least of them, or less than any when there is room for more. Among
+// equals those stay that Balanced puts first.
 func (c *evidenceCollector) keepFirst(n int) float64 {
 	slices.SortFunc(c.pool, func(a, b docEvidence) int {
+		if order := cmp.Compare(b.first, a.first); order != 0 {
+			return order
+		}
 		features, docs := c.index.features, c.index.docs
-		return cmp.Or(cmp.Compare(b.first, a.first),
-			compareNewest(&features[a.doc], &features[b.doc], docs[a.doc], docs[b.doc]))
+		fa, fb := &features[a.doc], &features[b.doc]
+		return cmp.Or(cmp.Compare(c.freshness(fb), c.freshness(fa)), compareNewest(fa, fb, docs[a.doc], docs[b.doc]))
 	})
 	c.pool = c.pool[:min(n, len(c.pool))]
 	if len(c.pool) < n {

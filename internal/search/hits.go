@@ -20,7 +20,7 @@ func (r *ranking) selectHits(a *analyzer) []Hit {
 		entry := &s.entries[len(s.entries)-1]
 		entry.setMemory(c.memory)
 		duplicates := func(better *dedupEntry) bool { return a.isNearDuplicate(better, entry) }
-		if slices.ContainsFunc(selected, duplicates) ||
+		if !r.req.bySource() && slices.ContainsFunc(selected, duplicates) ||
 			c.source.isCollection() && slices.ContainsFunc(memories, duplicates) {
 			continue
 		}

@@ -144,7 +144,7 @@ func (x *invertedIndex) putLocked(m *memory.Memory, old, new docTerms) {
 			x.removePosting(old.terms[i].term, doc)
 		}
 		if i < len(old.terms) && old.terms[i].term == t.term {
-			if old.terms[i].bits != t.bits {
+			if old.terms[i].frequency != t.frequency {
 				x.setPosting(t, doc)
 			}
 			i++
@@ -259,7 +259,7 @@ func (x *invertedIndex) setFeatures(doc uint32, f docFeatures) {
 
 // setPosting adds a posting, or replaces the one of the same document.
 func (x *invertedIndex) setPosting(t termCount, doc uint32) {
-	p := posting(doc<<8 | uint32(t.bits))
+	p := posting(doc<<8 | uint32(t.frequency))
 	id, ok := x.termIDs[t.term]
 	if !ok {
 		if k := len(x.freeIDs); k > 0 {

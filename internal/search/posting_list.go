@@ -5,22 +5,17 @@ import (
 	"slices"
 )
 
-// posting is one document of a term: the document number in the upper 24 bits (16 million memories in a space), one bit
-// for "in the title or tags", one for "in the content", and the weighted term frequency (title and tags count twice),
-// at most 63.
+// posting is one document of a term: the document number in the upper 24 bits (16 million memories in a space), and the
+// weighted term frequency (title and tags count twice), at most maxFrequency.
 type posting uint32
 
 const (
-	metaBit       = 1 << 7
-	contentBit    = 1 << 6
-	maxFrequency  = contentBit - 1
+	maxFrequency  = 63
 	metaWeight    = 2 // weight of an occurrence in title or tags
 	contentWeight = 1 // weight of an occurrence in the content
 )
 
 func (p posting) doc() uint32        { return uint32(p) >> 8 }
-func (p posting) inMeta() bool       { return p&metaBit != 0 }
-func (p posting) inContent() bool    { return p&contentBit != 0 }
 func (p posting) frequency() float32 { return float32(p & maxFrequency) }
 
 // postingList is the documents of one term, sorted by document number.

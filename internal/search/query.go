@@ -24,7 +24,10 @@ const (
 func (a *analyzer) parseQuery(req *Request) *query {
 	text := analysis.Normalize(req.Query)
 	q := &a.query
-	*q = query{dates: analysis.ParseDates(text, req.AsOf), phrase: analysis.FoldPhrase(text), terms: q.terms[:0]}
+	*q = query{phrase: analysis.FoldPhrase(text), terms: q.terms[:0]}
+	if !req.bySource() {
+		q.dates = analysis.ParseDates(text, req.AsOf)
+	}
 	if a.queryTerms == nil {
 		a.queryTerms = map[string]int{}
 	}

@@ -67,6 +67,11 @@ func (r *ranking) embedAll() []embedding.Query {
 	return r.queries
 }
 
+// embedded reports whether the query has a vector by any model.
+func (r *ranking) embedded() bool {
+	return slices.ContainsFunc(r.embedAll(), func(q embedding.Query) bool { return q.Vector.Dim() > 0 })
+}
+
 // embedQueryOnce returns the query vector of one model, preferably MiniLM; false when there is none.
 func (r *ranking) embedQueryOnce() (vector.Quantized, bool) {
 	if r.hasQueryVector {

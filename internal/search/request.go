@@ -10,15 +10,17 @@ import (
 
 // The profiles: the formulas of a score.
 const (
-	// Balanced is relevance (0 to 1) × (0.9 + 0.1·boost), the boost from salience, recency, accesses and pin. It
-	// decides only between near-ties, so that an old fact is still found.
+	// Balanced is evidence × (0.9 + 0.1 · salience · exp(−λ · days since the last access)), on a scale of 0 to 1. Among
+	// memories of equal relevance the order is that of salience · decay; an old fact is still found.
 	Balanced = "balanced"
-	// Product is relevance × salience × exp(−λ · days since the last access).
+	// Product is similarity · salience · exp(−λ · days since the last access). Similarity is the mean cosine by the
+	// models, at least 0; without vectors, the share of the query's words that the memory holds.
 	Product = "product"
-	// Weighted is 0.6 · relevance + 0.2 · exp(−days since the last access / 30) + 0.2 · salience.
+	// Weighted is 0.6 · similarity + 0.2 · exp(−days since the last access / 30) + 0.2 · salience, of the 2·K most similar
+	// memories. Never accessed counts as 365 days.
 	Weighted = "weighted"
-	// Overlap counts the words of the query in title, tags and category twice and those in the content once; ties are
-	// broken by the newest. Its score is that count.
+	// Overlap counts the words of the query in title and description twice and those in the content once, without stems
+	// and stop words; ties are broken by the newest. Its score is that count.
 	Overlap = "overlap"
 	// Recent puts the matches in order of creation, newest first. Its score is the relevance.
 	Recent = "recent"
@@ -28,16 +30,18 @@ const (
 const (
 	// Keyword ranks by words alone.
 	Keyword = "keyword"
-	// Fusion ranks by words and, with Balanced and while there are vectors, by meaning. It waits up to a quarter of a
-	// second for the query vector, and ranks by words when that is too short.
+	// Fusion ranks by words and, while there are vectors, by meaning; Product and Weighted then go by meaning. It waits
+	// up to a quarter of a second for the query vector, and ranks by words when that is too short.
 	Fusion = "fusion"
-	// Vector ranks by meaning alone and does not abstain while there are vectors: for measuring. Balanced only.
+	// Vector ranks by meaning alone and does not abstain while there are vectors: for measuring. Not with Overlap and
+	// Recent, which know words alone.
 	Vector = "vector"
 )
 
 const (
-	defaultK = 10
-	maxQuery = 8000 // characters
+	defaultK    = 10
+	presentSpan = time.Minute // an AsOf that is no older is now
+	maxQuery    = 8000        // characters
 )
 
 // Request asks for memories.
@@ -51,7 +55,8 @@ type Request struct {
 	// MinScore is the least score of a hit, in the profile's own scale.
 	MinScore float64
 	// AsOf is the time for which the request is answered; zero is now. Ages, decay, expiry and relative dates in the
-	// query count from it, days begin in its location, and memories created later are not found.
+	// query count from it, and days begin in its location. Memories created later are not found, unless AsOf is now: then
+	// a clock merely was wrong, and their age is 0.
 	AsOf time.Time
 	// Implicit is a prompt that did not ask for memories: the search abstains unless one bears on it.
 	Implicit bool
@@ -66,6 +71,8 @@ type Request struct {
 	// Collections are searched together with the spaces, by words alone, and not with the arm Vector. A text that
 	// repeats a memory is not shown.
 	Collections []SpaceCollection
+
+	historical bool // AsOf is in the past
 }
 
 // Response to a Request. The hits are best first.
@@ -123,16 +130,18 @@ func (r *Request) validate(now func() time.Time) error {
 	if r.Arm == "" {
 		r.Arm = Keyword
 	}
-	if !slices.Contains([]string{Keyword, Fusion, Vector}, r.Arm) || r.Arm == Vector && r.Profile != Balanced {
-		c.Add("arm", "UNKNOWN_VALUE", "must be keyword, fusion or, with the profile balanced, vector")
+	if !slices.Contains([]string{Keyword, Fusion, Vector}, r.Arm) || r.Arm == Vector && !r.usesVectors() {
+		c.Add("arm", "UNKNOWN_VALUE", "must be keyword, fusion or, but for the profiles overlap and recent, vector")
 	}
 	if math.IsNaN(r.MinScore) {
 		c.Add("min_score", "OUT_OF_RANGE", "must be a number")
 	}
 	r.Filter.Validate(&c, "filter.")
+	present := now()
 	if r.AsOf.IsZero() {
-		r.AsOf = now()
+		r.AsOf = present
 	}
+	r.historical = present.Sub(r.AsOf) > presentSpan
 	if len(r.Spaces) == 0 {
 		r.Spaces = []string{memory.DefaultSpace}
 	}
@@ -141,5 +150,5 @@ func (r *Request) validate(now func() time.Time) error {
 
 // admits reports whether the request may find m.
 func (r *Request) admits(m *memory.Memory) bool {
-	return !m.CreatedAt.After(r.AsOf) && !m.Expired(r.AsOf) && r.Filter.Matches(m, r.AsOf)
+	return (!r.historical || !m.CreatedAt.After(r.AsOf)) && !m.Expired(r.AsOf) && r.Filter.Matches(m, r.AsOf)
 }

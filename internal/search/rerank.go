@@ -77,9 +77,8 @@ func (r *ranking) rankPool() {
 		r.dropTail()
 	}
 	for i := range r.pool.items {
-		if c := &r.pool.items[i]; r.req.Profile != Overlap {
-			c.score = r.score(c, true)
-		}
+		c := &r.pool.items[i]
+		c.score = r.score(c, true)
 	}
 	if r.req.Profile == Recent {
 		slices.SortFunc(r.pool.items, func(a, b candidate) int {

@@ -22,10 +22,6 @@ const (
 
 // rankByEvidence scores the candidates of all sources, and drops what is not near to the query.
 func (r *ranking) rankByEvidence() {
-	if r.req.Profile != Balanced {
-		r.rankBySource()
-		return
-	}
 	if r.req.Implicit && !r.passesGate() {
 		r.pool.items = r.pool.items[:0]
 	}
@@ -41,7 +37,7 @@ func (r *ranking) rankByEvidence() {
 		explain := r.explainer(c)
 		explain("relevance", relevanceOf(c.evidence))
 		explain("probability", c.probability)
-		c.score = relevanceOf(c.evidence * r.boost(&c.features, explain))
+		c.score = relevanceOf(c.evidence * r.boost(c, explain))
 	}
 	sortCandidates(r.pool.items)
 }
@@ -81,16 +77,4 @@ func (r *ranking) explainer(c *candidate) func(name string, v float64) {
 			c.parts = append(c.parts, Part{name, v})
 		}
 	}
-}
-
-// rankBySource scores the candidates of all sources by Product or Weighted.
-func (r *ranking) rankBySource() {
-	for i := range r.pool.items {
-		c := &r.pool.items[i]
-		explain := r.explainer(c)
-		explain("similarity", c.relevance)
-		c.score = r.sourceScore(c.relevance, &c.features, explain)
-	}
-	r.pool.items = slices.DeleteFunc(r.pool.items, func(c candidate) bool { return c.relevance <= 0 })
-	sortCandidates(r.pool.items)
 }

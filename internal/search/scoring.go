@@ -3,7 +3,6 @@ package search
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
@@ -11,15 +10,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
 
-// The boost moves a balanced score by at most boostSpan. Its parts sum up to 1.
-const (
-	boostSpan     = 0.1
-	boostSalience = 0.4
-	boostRecency  = 0.3
-	boostAccess   = 0.2
-	boostPin      = 0.1
-	fullAccess    = 20 // accesses from which on the boost is full
-)
+// boostSpan is how much salience and decay together move a balanced score at most.
+const boostSpan = 0.1
 
 const (
 	dateShare         = 0.3  // share of the missing relevance, for a memory of the time that the query names
@@ -31,26 +23,16 @@ const (
 	maxPhrase         = 200  // bytes of a query that is looked for literally
 )
 
-// The weights of Weighted.
-const (
-	weightRelevance  = 0.6
-	weightDecay      = 0.2
-	weightSalience   = 0.2
-	weightedTimeDays = 30 // days in which its decay falls to 1/e
-)
-
 // ranking scores the candidates of one request.
 type ranking struct {
 	req             *Request
 	q               *query
 	scratch         *scratch
 	lambda          float64
-	asOf            int64 // nanoseconds since 1970
 	decay           bool
 	pool            topK
 	relevant        int // documents proposed
 	scored          int // of these, admitted by the filter
-	categoryCounts  map[string]int
 	models          []embedding.Model
 	indexOf         func(source) *invertedIndex
 	identifierFound bool // a candidate holds an identifier of the query
@@ -69,23 +51,18 @@ type ranking struct {
 func newRanking(req *Request, q *query, e *Engine, s *scratch) *ranking {
 	return &ranking{
 		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, indexOf: e.sourceIndexes(req),
-		asOf:  unixNano(req.AsOf),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  topK{limit: 2*req.K + poolExtra, items: s.pool[:0], heap: s.heap},
 	}
 }
 
-// maxScore is the most that any memory scores with that relevance by words, before the rerank. Boost, salience and
-// decay are at most 1.
+// maxScore is the most that any memory scores with that relevance by words, before the rerank. The boost is at most 1.
 func (r *ranking) maxScore(relevance float64) float64 {
 	if len(r.q.dates) > 0 {
 		relevance += (1 - relevance) * dateShare
 	}
-	switch r.req.Profile {
-	case Balanced, Product:
+	if r.req.Profile == Balanced {
 		return relevance * (1 + 1e-9) // rounding
-	case Weighted:
-		return (weightRelevance*relevance + weightDecay + weightSalience) * (1 + 1e-9)
 	}
 	return math.Inf(1)
 }
@@ -93,33 +70,12 @@ func (r *ranking) maxScore(relevance float64) float64 {
 // admitsFeatures reports that the request admits a memory by its features alone. False means that the memory must be
 // checked.
 func (r *ranking) admitsFeatures(f *docFeatures) bool {
-	return r.req.Filter.IsZero() && f.active && !f.expires && f.created < r.asOf
+	return r.req.Filter.IsZero() && f.active && !f.expires && (!r.req.historical || f.created < unixNano(r.req.AsOf))
 }
 
 // matchesDate reports whether a memory was created at a time that the query names.
 func (r *ranking) matchesDate(m *memory.Memory) bool {
 	return slices.ContainsFunc(r.q.dates, func(d analysis.DateRange) bool { return d.Contains(m.CreatedAt) })
-}
-
-// categoryMatches counts the words of the query in the category of a memory, plural or not.
-func (r *ranking) categoryMatches(m *memory.Memory) int {
-	n, ok := r.categoryCounts[m.Category]
-	if ok {
-		return n
-	}
-	for field := range strings.FieldsFuncSeq(m.Category, analysis.IsNameSeparator) {
-		stem := analysis.Stem(field)
-		if slices.ContainsFunc(r.q.terms, func(t queryTerm) bool {
-			return t.kind <= analysis.Subword && t.term == stem
-		}) {
-			n++
-		}
-	}
-	if r.categoryCounts == nil {
-		r.categoryCounts = map[string]int{}
-	}
-	r.categoryCounts[m.Category] = n
-	return n
 }
 
 // matchesPhrase reports whether a memory holds the query as it was typed.
@@ -131,10 +87,10 @@ func (r *ranking) matchesPhrase(m *memory.Memory) bool {
 	return analysis.ContainsPhrase(m.Content, p) || analysis.ContainsPhrase(m.Title, p)
 }
 
-// score is the score of every profile but Overlap. With rerank it includes what the reranker found and the literal
-// phrase, and records the parts when the request asks for them.
+// score is the score of Balanced and Recent. With rerank it includes what the reranker found and the literal phrase, and
+// records the parts when the request asks for them.
 func (r *ranking) score(c *candidate, rerank bool) float64 {
-	f, relevance := &c.features, c.relevance
+	relevance := c.relevance
 	explain := func(name string, v float64) {
 		if rerank && r.req.Explain {
 			c.parts = append(c.parts, Part{name, v})
@@ -159,47 +115,31 @@ func (r *ranking) score(c *candidate, rerank bool) float64 {
 		relevance = r.rerankRelevance(c, relevance, explain)
 	}
 	explain("relevance", relevance)
-	switch r.req.Profile {
-	case Product, Weighted:
-		return r.sourceScore(relevance, f, explain)
-	case Recent:
+	if r.req.Profile == Recent {
 		return relevance
 	}
-	return relevance * r.boost(f, explain)
+	return relevance * r.boost(c, explain)
 }
 
-// sourceScore is the score of Product and Weighted, the formulas of the systems that memsidecar follows: similarity,
-// salience and decay by whole days.
-func (r *ranking) sourceScore(similarity float64, f *docFeatures, explain func(string, float64)) float64 {
-	days := f.idleDays(r.asOf)
-	if r.req.Profile == Product {
-		decay := r.decayFactor(r.lambda, days)
-		explain("salience", f.salience)
-		explain("decay", decay)
-		return similarity * f.salience * decay
-	}
-	decay := r.decayFactor(1.0/weightedTimeDays, days)
+// boost is the factor of Balanced, from 1 − boostSpan to 1: salience · exp(−λ · days since the last access). It also sets
+// what decides between equal scores, because the factor of two faint memories can be the same number.
+func (r *ranking) boost(c *candidate, explain func(string, float64)) float64 {
+	decay := r.decayOf(&c.features)
+	c.tie = c.features.salience * decay
+	boost := 1 - boostSpan + boostSpan*c.tie
+	explain("salience", c.features.salience)
 	explain("decay", decay)
-	explain("salience", f.salience)
-	return weightRelevance*similarity + weightDecay*decay + weightSalience*f.salience
-}
-
-// boost is the factor of Balanced, from 1 − boostSpan to 1.
-func (r *ranking) boost(f *docFeatures, explain func(string, float64)) float64 {
-	recency, pin := 0.0, 0.0
-	if r.decay {
-		recency = boostRecency * math.Exp(-r.lambda*f.idleDays(r.asOf))
-	}
-	if f.pinned {
-		pin = boostPin
-	}
-	explain("salience", boostSalience*f.salience)
-	explain("recency", recency)
-	explain("access", f.accessBoost)
-	explain("pin", pin)
-	boost := 1 - boostSpan + boostSpan*(boostSalience*f.salience+recency+f.accessBoost+pin)
 	explain("boost", boost)
 	return boost
+}
+
+// freshness is salience · decay, 0 to 1.
+func (r *ranking) freshness(f *docFeatures) float64 { return f.salience * r.decayOf(f) }
+
+// decayOf is exp(−λ · days since the last access).
+func (r *ranking) decayOf(f *docFeatures) float64 {
+	days, _ := f.idleDays(r.req)
+	return r.decayFactor(r.lambda, days)
 }
 
 // decayFactor is exp(−rate·days), or 1 when the request does without decay.

@@ -6,6 +6,8 @@ type scratch struct {
 	touched   []uint32
 	essential int // how many of touched hold an essential term
 
+	held []uint16 // by document: tokens of the query that it holds
+
 	cosines  []float32 // by document, sum over the models
 	tokenBuf []byte    // for one token set
 

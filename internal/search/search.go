@@ -31,7 +31,7 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	}()
 	q := a.parseQuery(&req)
 	resp := &Response{}
-	if req.Arm != Vector && len(q.terms) == 0 && len(q.dates) == 0 {
+	if req.Arm != Vector && req.Profile != Overlap && len(q.terms) == 0 && len(q.dates) == 0 {
 		resp.Abstained, resp.Reason = true, ReasonNoTerms
 		return resp, nil
 	}
@@ -44,10 +44,14 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		e.scratches.put(s)
 	}()
 	collect, rank := r.collectCandidates, r.rankPool
-	if r.useEvidence() {
-		collect, rank = r.collectByEvidence, r.rankByEvidence
-	} else if req.Arm == Vector {
+	switch {
+	case req.Arm == Vector && !r.embedded():
 		return &Response{Abstained: true, Reason: ReasonVectors}, ctx.Err()
+	case req.bySource():
+		r.embedAll()
+		collect, rank = r.collectBySource, r.rankBySource
+	case r.useEvidence():
+		collect, rank = r.collectByEvidence, r.rankByEvidence
 	}
 	sources := req.sources()
 	for i, src := range sources {

@@ -87,47 +87,6 @@ func aged() []*memory.Memory {
 	}
 }
 
-func TestFormulas(t *testing.T) {
-	days := map[string]float64{"fresh": 0, "old": 100, "never": 30, "pinned": 10}
-	for _, tt := range []struct {
-		profile string
-		decay   bool
-		want    func(relevance, salience, days float64) float64
-	}{
-		{search.Product, true, func(r, s, d float64) float64 { return r * s * math.Exp(-0.05*d) }},
-		{search.Product, false, func(r, s, _ float64) float64 { return r * s }},
-		{search.Weighted, true, func(r, s, d float64) float64 { return 0.6*r + 0.2*math.Exp(-d/30) + 0.2*s }},
-		{search.Weighted, false, func(r, s, _ float64) float64 { return 0.6*r + 0.2 + 0.2*s }},
-		{search.Recent, true, func(r, _, _ float64) float64 { return r }},
-	} {
-		t.Run(fmt.Sprintf("%s decay %v", tt.profile, tt.decay), func(t *testing.T) {
-			resp := find(t, inDefault(aged()...),
-				search.Request{Query: "redis cache", Profile: tt.profile, UseDecay: &tt.decay, Explain: true})
-			if len(resp.Hits) != 4 {
-				t.Fatalf("found %v, want all", ids(resp.Hits))
-			}
-			for _, h := range resp.Hits {
-				p := parts(h)
-				if p["relevance"] <= 0 || p["relevance"] > 1 {
-					t.Errorf("%s: relevance %v is not in (0,1]", h.Memory.ID, p["relevance"])
-				}
-				if want := tt.want(p["relevance"], h.Memory.Salience, days[h.Memory.ID]); !near(h.Score, want) {
-					t.Errorf("%s: score %v, want %v", h.Memory.ID, h.Score, want)
-				}
-			}
-			sorted := slices.IsSortedFunc(resp.Hits, func(a, b search.Hit) int {
-				if tt.profile == search.Recent {
-					return b.Memory.CreatedAt.Compare(a.Memory.CreatedAt)
-				}
-				return int(math.Copysign(1, b.Score-a.Score))
-			})
-			if !sorted {
-				t.Errorf("out of order: %v", ids(resp.Hits))
-			}
-		})
-	}
-}
-
 func TestBalancedExplains(t *testing.T) {
 	resp := find(t, inDefault(aged()...), search.Request{Query: "redis cache", Explain: true})
 	for _, h := range resp.Hits {
@@ -145,8 +104,8 @@ func TestBalancedExplains(t *testing.T) {
 			t.Errorf("%s: keyword, date, phrase, neighbours and subject sum to %v, relevance is %v", h.Memory.ID, got,
 				p["relevance"])
 		}
-		if got := 0.9 + 0.1*(p["salience"]+p["recency"]+p["access"]+p["pin"]); !near(got, p["boost"]) {
-			t.Errorf("%s: boosts make %v, boost is %v", h.Memory.ID, got, p["boost"])
+		if got := 0.9 + 0.1*p["salience"]*p["decay"]; !near(got, p["boost"]) {
+			t.Errorf("%s: salience and decay make %v, boost is %v", h.Memory.ID, got, p["boost"])
 		}
 		if p["boost"] < 0.9 || p["boost"] > 1 {
 			t.Errorf("%s: boost %v is not bounded", h.Memory.ID, p["boost"])
@@ -180,41 +139,6 @@ func TestOldTruth(t *testing.T) {
 	}
 }
 
-func TestOverlap(t *testing.T) {
-	titled := func(title string, tags ...string) func(*memory.Memory) {
-		return func(m *memory.Memory) { m.Title, m.Tags = title, tags }
-	}
-	e := inDefault(
-		mem("title", "nothing else", titled("mcp_wiring_test")),
-		mem("both", "wiring again", titled("", "mcp", "wiring")),
-		mem("body", "the mcp wiring broke"),
-		mem("newer", "mcp wiring repaired", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-day) }),
-		mem("category", "an unrelated line", func(m *memory.Memory) { m.Category = "mcp_servers" }),
-		mem("none", "an unrelated thing"),
-	)
-	resp := find(t, e, search.Request{Query: "mcp wiring", Profile: search.Overlap, Explain: true})
-	want := []string{"both 5", "title 4", "newer 2", "category 2", "body 2"}
-	var got []string
-	for _, h := range resp.Hits {
-		got = append(got, fmt.Sprintf("%s %v", h.Memory.ID, h.Score))
-		sum := 0.0
-		for _, p := range h.Parts {
-			sum += p.Value
-		}
-		if !near(sum, h.Score) {
-			t.Errorf("%s: parts sum to %v, score %v", h.Memory.ID, sum, h.Score)
-		}
-	}
-	slices.SortFunc(got[2:], strings.Compare)
-	slices.SortFunc(want[2:], strings.Compare)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if resp.Hits[2].Memory.ID != "newer" {
-		t.Errorf("of equals %q comes first, want the newest", resp.Hits[2].Memory.ID)
-	}
-}
-
 func TestFilters(t *testing.T) {
 	memories := []*memory.Memory{
 		mem("plain", "deploy alpha release"),
@@ -236,7 +160,7 @@ func TestFilters(t *testing.T) {
 		mem("recent", "deploy india release", func(m *memory.Memory) { m.CreatedAt = epoch.Add(-day) }),
 		mem("future", "deploy juliet release", func(m *memory.Memory) { m.CreatedAt = epoch.Add(day) }),
 	}
-	active := []string{"learnt", "pinned", "plain", "recent", "session", "statusless", "task"}
+	active := []string{"future", "learnt", "pinned", "plain", "recent", "session", "statusless", "task"}
 	for _, tt := range []struct {
 		name   string
 		filter memory.Filter
@@ -251,13 +175,15 @@ func TestFilters(t *testing.T) {
 		{name: "sessions", filter: memory.Filter{Sessions: []string{"s1", "s2"}}, want: []string{"learnt", "session"}},
 		{name: "retired", filter: memory.Filter{Statuses: []memory.Status{memory.Retired}}, want: []string{"retired"}},
 		{name: "active by name", filter: memory.Filter{Statuses: []memory.Status{memory.Active}}, want: active},
-		{name: "created after", filter: memory.Filter{CreatedFrom: epoch.Add(-day)}, want: []string{"recent"}},
+		{name: "created after", filter: memory.Filter{CreatedFrom: epoch.Add(-day)}, want: []string{"future", "recent"}},
 		{name: "created before", filter: memory.Filter{CreatedBefore: epoch.Add(-day)},
 			want: []string{"learnt", "pinned", "plain", "session", "statusless", "task"}},
 		{name: "salience", filter: memory.Filter{MinSalience: 0.8}, want: []string{"pinned"}},
 		{name: "pinned", filter: memory.Filter{Pinned: new(true)}, want: []string{"pinned"}},
 		{name: "not pinned", filter: memory.Filter{Pinned: new(false), CreatedFrom: epoch.Add(-2 * day)},
-			want: []string{"recent"}},
+			want: []string{"future", "recent"}},
+		{name: "as of earlier", asOf: epoch.Add(-5 * day), want: []string{"expired", "learnt", "pinned", "plain", "session",
+			"statusless", "task"}},
 		{name: "as of later", asOf: epoch.Add(2 * day), filter: memory.Filter{CreatedFrom: epoch},
 			want: []string{"future"}},
 		{name: "as of before expiry", asOf: epoch.Add(-time.Second),
@@ -514,32 +440,5 @@ func TestDateFinds(t *testing.T) {
 		if len(resp.Hits) == 0 || resp.Hits[0].Memory.ID != "ache" {
 			t.Errorf("%q finds %v", q, ids(resp.Hits))
 		}
-	}
-}
-
-// TestSourceFormulas holds the worked examples of the formulas that Product and Weighted follow.
-func TestSourceFormulas(t *testing.T) {
-	for _, tt := range []struct {
-		name, profile string
-		salience      float64
-		idle          time.Duration
-		query         string
-		want          float64
-	}{
-		{"half a day is no day", search.Product, 1, 12 * time.Hour, "redis cache port", 1},
-		{"fourteen days", search.Product, 1, 14 * 24 * time.Hour, "redis cache port", math.Exp(-0.05 * 14)},
-		{"sixty days and a half", search.Product, 0.5, 60*24*time.Hour + 12*time.Hour, "redis cache port", 0.5 * math.Exp(-0.05*60)},
-		{"one word of three", search.Product, 1, 0, "redis violin harbor", 1.0 / 3},
-		{"weighted", search.Weighted, 0.5, 30*24*time.Hour + time.Hour, "redis cache port", 0.6 + 0.2*math.Exp(-1) + 0.2*0.5},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			e := inDefault(mem("a", "redis cache port", func(m *memory.Memory) {
-				m.Salience, m.CreatedAt = tt.salience, epoch.Add(-tt.idle)
-			}))
-			resp := find(t, e, search.Request{Query: tt.query, Profile: tt.profile, AsOf: epoch})
-			if len(resp.Hits) != 1 || math.Abs(resp.Hits[0].Score-tt.want) > 1e-9 {
-				t.Errorf("hits %+v, want a score of %v", resp.Hits, tt.want)
-			}
-		})
 	}
 }

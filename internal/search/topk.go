@@ -29,15 +29,24 @@ type candidate struct {
 	probability  float64 // of being relevant
 	strength     Strength
 	score        float64
+	tie          float64 // decides between equal scores
 	parts        []Part
 }
 
-// compareCandidates orders by score, then newest first; the id makes the order total.
+// compareCandidates orders by score and tie, then newest first; the id makes the order total.
 func compareCandidates(a, b *candidate) int {
-	if c := cmp.Compare(b.score, a.score); c != 0 {
+	if c := compareScores(a, b); c != 0 {
 		return c
 	}
 	return cmp.Or(compareNewest(&a.features, &b.features, a.memory, b.memory), a.source.compare(b.source))
+}
+
+// compareScores orders by score and tie, the best first.
+func compareScores(a, b *candidate) int {
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.tie, a.tie)
 }
 
 // compareNewest orders by creation, newest first, then by id.
@@ -72,10 +81,14 @@ func (k *topK) threshold() float64 {
 	return math.Inf(-1)
 }
 
-// rejects reports that no candidate of that score and creation (nanoseconds since 1970) is kept.
-func (k *topK) rejects(score float64, created int64) bool {
+// rejects reports that no candidate of that score, tie and creation is kept.
+func (k *topK) rejects(c *candidate) bool {
 	w := k.worst()
-	return w != nil && (score < w.score || score == w.score && created < w.features.created)
+	if w == nil {
+		return false
+	}
+	order := compareScores(c, w)
+	return order > 0 || order == 0 && c.features.created < w.features.created
 }
 
 // push adds a candidate, in place of the worst when the heap is full.
