@@ -13,6 +13,7 @@ const (
 	classEmpty   = "empty_content"
 	classDynamic = "dynamic_content"
 	classTests   = "test_failure"
+	classWindows = "windows_shell"
 	classOther   = "error"
 )
 
@@ -96,6 +97,9 @@ func failureClass(tc *memory.ToolCall) string {
 	text := errorText(tc)
 	if stopped.MatchString(text) {
 		return ""
+	}
+	if windowsShell(tc) != "" {
+		return classWindows
 	}
 	for _, part := range []string{toolcall.ErrorLine(text), truncate(text, 4000)} {
 		for _, c := range errorClasses {

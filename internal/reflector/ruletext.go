@@ -31,7 +31,18 @@ func informative(named map[string]any) string {
 			return v
 		}
 	}
-	return ""
+	address := ""
+	for _, v := range named { // of an unknown tool, the only address
+		s, _ := v.(string)
+		if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+			continue
+		}
+		if address != "" {
+			return ""
+		}
+		address = s
+	}
+	return address
 }
 
 // readableArguments formats arguments for people: the informative one, else the only value of an object, else all.
@@ -99,6 +110,9 @@ func ruleText(f *failure, seen int64, chinese bool) string {
 	tc := f.message.Tool
 	what := lastingArguments(tc)
 	hint := advice[f.class]
+	if f.class == classWindows {
+		return windowsText(f, chinese)
+	}
 	if f.fix != nil {
 		return fixText(f, chinese)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 )
 
 var (
@@ -23,11 +24,15 @@ var (
 )
 
 // Signature identifies a failure across sessions: tool, error class, and arguments without their variable parts
-// (numbers, ids, directories, URL queries). It is "" for a call that did not fail, and at most 200 characters long.
+// (numbers, ids, directories, URL queries), or without all of them where the failure tells of the tool alone. It is ""
+// for a call that did not fail, and at most 200 characters long.
 func Signature(tc *memory.ToolCall) string {
 	class := failureClass(tc)
-	if class == "" {
+	switch class {
+	case "":
 		return ""
+	case classWindows: // says something of the tool, whatever the command was
+		return toolcall.Canonical(tc.Name) + "(*)!" + class
 	}
 	return ActionOf(tc).normal + "!" + class
 }

@@ -33,8 +33,9 @@ var (
 	// A momentary state.
 	passingRe = lazyregexp.New(`(?i)^` + passing + `\b`)
 	// Courtesies at the end of a sentence.
-	trailing = lazyregexp.New(`(?i)[,，\s]+(?:please|thanks|thank you|btw|though|too|as well|by the way|谢谢|哈|哦|啊|呢` +
-		`|呀|哈哈)$`)
+	trailing = lazyregexp.New(`(?i)[,，;；.!！~～–—\s]+(?:please|pls|plz|(?:many )?thanks(?: (?:a lot|so much|very much` +
+		`|in advance|again))?|thank you(?: (?:so|very) much| in advance)?|cheers|okay|ok|alright|btw|though|too|as well` +
+		`|by the way|谢谢(?:你们?|您|啦|了)?|多谢|感谢|拜托了?|麻烦了|辛苦了|哈|哦|啊|呢|呀|哈哈)$`)
 	// "in the morning" is no place.
 	vagueTime = lazyregexp.New(`(?i)^(?:the )?(?:morning|evening|afternoon|night|parallel|progress|general|fear` +
 		`|peace|background|meantime|home)\b`)
@@ -74,16 +75,20 @@ var (
 		`|自由职业者|创始人|公务员|教授|摄影师|厨师`
 )
 
-// cleanValue trims the object of a statement. It returns "" for an object that refers to another sentence.
-func cleanValue(v string) string {
-	v = strings.TrimSpace(v)
-	for {
+// withoutCourtesy drops what is said for politeness at the end of a sentence.
+func withoutCourtesy(v string) string {
+	for v = strings.TrimSpace(v); ; {
 		t := strings.TrimSpace(trailing.ReplaceAllString(v, ""))
 		if t == v {
-			break
+			return v
 		}
 		v = t
 	}
+}
+
+// cleanValue trims the object of a statement. It returns "" for an object that refers to another sentence.
+func cleanValue(v string) string {
+	v = withoutCourtesy(v)
 	v = strings.Trim(v, " ,，:：")
 	if v == "" || vagueValue.MatchString(v) || len([]rune(v)) > 300 {
 		return ""

@@ -17,8 +17,8 @@ type failure struct {
 	// the failed actions
 	actions []Action
 	count   int64
-	// the same action worked later in the session
-	passed bool
+	// how often the same action worked after it failed last in the session
+	passes int
 	// a later successful call of the same tool with corrected arguments
 	fix *memory.ToolCall
 	// a later successful call that contains the failed command, or another tool's call for the same thing
@@ -62,7 +62,7 @@ func failures(messages []*memory.Message) (out []*failure) {
 		}
 	}
 	for _, f := range out {
-		f.passed = worksLater(f.message, calls)
+		f.passes = passesLater(f.message, calls)
 		if f.fix == nil {
 			f.remedy = findRemedy(f.message.Tool, calls, f.message)
 		}
@@ -73,16 +73,19 @@ func failures(messages []*memory.Message) (out []*failure) {
 	return out
 }
 
-// worksLater reports whether a failed action was done again unchanged and worked, so that it failed by chance or by
-// what has been put right since.
-func worksLater(failed *memory.Message, calls []*memory.Message) bool {
+// passesLater counts how often a failed action was done again unchanged and worked since it failed last: it failed by
+// chance, or by what has been put right.
+func passesLater(failed *memory.Message, calls []*memory.Message) (n int) {
 	a := ActionOf(failed.Tool)
 	for _, m := range calls[slices.Index(calls, failed)+1:] {
-		if m.Tool.Name == failed.Tool.Name && failureClass(m.Tool) == "" && ActionOf(m.Tool).digest == a.digest {
-			return true
+		if m.Tool.Name != failed.Tool.Name || ActionOf(m.Tool).digest != a.digest {
+			continue
+		}
+		if n++; failureClass(m.Tool) != "" {
+			n = 0
 		}
 	}
-	return false
+	return n
 }
 
 // findRemedy returns a successful call of the same tool whose command contains the failed command and more.
