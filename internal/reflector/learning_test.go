@@ -86,7 +86,7 @@ func toolEvent(text string) *memory.ToolCall {
 func parseWanted(kind, text string) wanted {
 	kinds, content, _ := strings.Cut(text, " | ")
 	w := wanted{below: 2}
-	for _, k := range strings.Fields(kinds) {
+	for k := range strings.FieldsSeq(kinds) {
 		bound, err := strconv.ParseFloat(strings.TrimLeft(k, "<>"), 64)
 		switch {
 		case err != nil:
