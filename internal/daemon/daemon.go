@@ -106,10 +106,11 @@ type daemon struct {
 	started time.Time
 	stop    context.CancelFunc // ends Run
 
-	fs     durable.FS
-	store  *store.Store
-	engine *search.Engine
-	finder *logindex.Index
+	fs      durable.FS
+	written *durable.Written // through fs
+	store   *store.Store
+	engine  *search.Engine
+	finder  *logindex.Index
 	// none: searches use words alone
 	models []embedding.Model
 	// embedder if it is a server, else nil
@@ -166,7 +167,7 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close(), release()) }()
-	d.fs = durable.Dir(root)
+	d.fs, d.written = durable.CountWritten(durable.Dir(root))
 	if err := d.open(ctx); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (d *daemon) schedule() error {
 		d.scheduler.Add(scheduler.Job{Name: "summary", Every: 24 * time.Hour, Run: d.summaryJob}),
 		d.scheduler.Add(scheduler.Job{Name: "save-index", Every: 10 * time.Minute, Last: d.now(),
 			Run: func(context.Context) (string, error) {
-				return "", d.engine.Save(d.fs)
+				return "", d.engine.SaveGrown(d.fs)
 			}}),
 	)
 }

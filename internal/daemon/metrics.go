@@ -114,6 +114,7 @@ func (d *daemon) sample() metrics.Sample {
 	s.RecordsToIndex = d.engine.QueuedRecords()
 	figures := d.store.JournalStats()
 	s.JournalSyncs, s.JournalSegments, s.JournalBytes = figures.Syncs, figures.Segments, d.journalSize()
+	s.Written = d.written.Bytes()
 	s.Publications = []metrics.Publication{d.publication("memory.json", d.memories.Status()),
 		d.publication("logs", d.logs.Status())}
 	for _, job := range d.scheduler.Status() {

@@ -121,8 +121,8 @@ func (p *Publisher) HasState(name string) bool {
 	return slices.ContainsFunc(view.Days(), func(d *memory.Day) bool { return d.Date == date })
 }
 
-// publish writes or removes the file of a key.
-func (p *Publisher) publish(key string) (publish.Written, error) {
+// publish writes or removes the file of a key. No change of a log is deferred.
+func (p *Publisher) publish(key string, _ bool) (publish.Written, error) {
 	space, date, _ := strings.Cut(key, "/")
 	if date == archive && memory.IsSlug(space) {
 		return p.publishArchive(space)

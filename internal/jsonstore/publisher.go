@@ -56,6 +56,7 @@ type Publisher struct {
 	mu       sync.Mutex
 	extra    map[string]map[string]json.RawMessage // unknown top-level fields of the files, by space; guarded by mu
 	scrubbed atomic.Pointer[textscrub.Texts]       // removed from extra; nil for nothing
+	held     heldAccesses
 }
 
 // NewPublisher does no I/O.
@@ -82,16 +83,23 @@ func fileOfSpace(space string, view View) iter.Seq2[string, int64] {
 	}
 }
 
-// Apply records which file rec makes out of date. Accesses alone may wait for minutes. It does no I/O.
+// Apply records which file rec makes out of date. Accesses may wait for an hour. It does no I/O.
 func (p *Publisher) Apply(rec *journal.Record) {
-	accessed := false
+	changed, accessed := false, false
 	for i := range rec.Changes {
-		c := &rec.Changes[i]
-		if c.Memory != nil || c.Summary != nil || c.Forgotten != nil {
-			p.Invalidate(rec.Space)
-			return
+		switch c := &rec.Changes[i]; {
+		case c.Memory != nil:
+			p.held.release(rec.Space, c.Memory.ID)
+			changed = true
+		case c.Access != nil:
+			p.held.hold(rec.Space, c.Access)
+			accessed = true
+		case c.Summary != nil || c.Forgotten != nil:
+			changed = true
 		}
-		accessed = accessed || c.Access != nil
+	}
+	if changed {
+		p.Invalidate(rec.Space)
 	}
 	if accessed {
 		p.InvalidateDeferred(rec.Space)
@@ -146,8 +154,9 @@ func (p *Publisher) HasState(name string) bool {
 // from now on. Empty texts end that.
 func (p *Publisher) Erase(texts textscrub.Texts) { p.scrubbed.Store(&texts) }
 
-// publish writes the file of a space.
-func (p *Publisher) publish(space string) (publish.Written, error) {
+// publish writes the file of a space. Without deferred, a file that is not written whole anyway keeps the accesses that
+// it shows.
+func (p *Publisher) publish(space string, deferred bool) (publish.Written, error) {
 	if !memory.IsSlug(space) {
 		return publish.Written{}, fmt.Errorf("%q cannot be a directory's name", space)
 	}
@@ -155,16 +164,28 @@ func (p *Publisher) publish(space string) (publish.Written, error) {
 	if err != nil {
 		return publish.Written{}, err
 	}
+	if !deferred {
+		former, _, err := p.Files().Published(Path(space))
+		if err != nil {
+			return publish.Written{}, err
+		}
+		deferred = former.Size < rewriteFrom
+	}
+	if deferred {
+		p.held.releaseAll(space)
+	}
 	f := FileOf(p.Source().Space(space), p.now(), extra)
+	p.held.apply(space, f.Memories)
 	return p.Replace(Path(space), f.Revision, true, func(w io.Writer) error { return Encode(w, f) })
 }
 
-// FileOf is what is published of a space at the time at. extra are the fields that only the file holds.
+// FileOf is what is published of a space at the time at, to the second: a fraction would change the length of the
+// file's first lines, and move all others. extra are the fields that only the file holds.
 func FileOf(view View, at time.Time, extra map[string]json.RawMessage) *File {
 	c := view.Contents()
 	return &File{
 		Revision:       c.Revision,
-		LastUpdated:    at,
+		LastUpdated:    at.Truncate(time.Second),
 		RollingSummary: c.Summary,
 		Memories:       activeMemories(c.Memories),
 		Forgotten:      sortForgotten(c.Forgotten),

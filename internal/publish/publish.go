@@ -38,9 +38,9 @@ type Format[V any] struct {
 	KeyOf func(name string) (key string, ok bool)
 	// Files yields the path of each file that a space has, with the revision of the state that it should hold.
 	Files func(space string, view V) iter.Seq2[string, int64]
-	// Publish writes the file of key from the present state, by Replace or Remove of the Publisher. It is called from
-	// one goroutine at a time.
-	Publish func(key string) (Written, error)
+	// Publish writes the file of key from the present state, by Replace or Remove of the Publisher. Without deferred it
+	// may leave out what InvalidateDeferred reported. It is called from one goroutine at a time.
+	Publish func(key string, deferred bool) (Written, error)
 	// Removes says that Publish removes a file that Files does not yield. Without it such a file is left alone.
 	Removes bool
 }
@@ -54,7 +54,7 @@ type Config[V any] struct {
 
 	Quiet    time.Duration // how long a file's state must go unchanged before it is written; 500 ms when 0
 	MaxDelay time.Duration // the longest wait after the first change; 4 s when 0
-	Share    float64       // of the time that writing one file may take; 0.03 when 0. It overrides MaxDelay.
+	Share    float64       // of the time that writing one file may take; 0.03 when 0
 
 	// OnDisplaced, when not nil, gets each edit that turned up where a published file was expected; see Files.
 	OnDisplaced func(Edit)
@@ -129,7 +129,7 @@ func (p *Publisher[V]) Republish(name string) {
 // Invalidate reports a change of the state behind key. It does no I/O.
 func (p *Publisher[V]) Invalidate(key string) { p.scheduler.Invalidate(key) }
 
-// InvalidateDeferred reports a change that may wait for minutes. It does no I/O.
+// InvalidateDeferred reports a change that may wait for an hour. It does no I/O.
 func (p *Publisher[V]) InvalidateDeferred(key string) { p.scheduler.InvalidateDeferred(key) }
 
 // Replace writes the file name for Format.Publish; see Files.Replace. Errors: ErrBlocked when somebody else changed the

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +16,9 @@ import (
 
 // SchedulerConfig of a Publisher. Publish, Behind, Now and Logger are required.
 type SchedulerConfig struct {
-	// Publish writes the file that key stands for from the present state. It is called from one goroutine at a time.
-	Publish func(key string) (Written, error)
+	// Publish writes the file that key stands for from the present state. With deferred, that includes the changes that
+	// InvalidateDeferred reported; without, it may leave them out. It is called from one goroutine at a time.
+	Publish func(key string, deferred bool) (Written, error)
 	// Outdated lists the keys whose files do not hold the newest state, as far as can be told without the marks: at the
 	// start and before everything is published.
 	Outdated func() ([]string, error)
@@ -27,9 +27,9 @@ type SchedulerConfig struct {
 
 	Quiet    time.Duration // how long a key must go unchanged; 500 ms when 0
 	MaxDelay time.Duration // but no longer than this after its first change; 4 s when 0
-	Deferred time.Duration // the same for changes that are in no hurry; 5 minutes when 0
-	Share    float64       // of the time that publishing one key may take; 0.03 when 0. It goes before MaxDelay.
-	Rate     float64       // bytes per second that publishing one key may write; 1 MiB when 0. It goes before MaxDelay.
+	Deferred time.Duration // the same for changes that are in no hurry; an hour when 0
+	Share    float64       // of the time that publishing one key may take; 0.03 when 0
+	Rate     float64       // bytes per second that publishing one key may write; 1 MiB when 0
 }
 
 // ErrBlocked is returned by SchedulerConfig.Publish when a file must not be published for now. Its key then waits,
@@ -50,7 +50,7 @@ type Status struct {
 	At       time.Time     // when that was
 	Bytes    int64         // size of it
 	Duration time.Duration // what it took
-	Pending  bool          // there is something newer to publish
+	Pending  bool          // there is something newer to publish, deferred changes aside
 	Since    time.Time     // when the oldest of it changed; zero when there is none
 	Blocked  bool          // it is not published before an edit of it is dealt with
 	Err      error         // why the last attempt failed, nil when it did not
@@ -65,8 +65,9 @@ const (
 // Scheduler publishes files whose state changed, in the background. It is safe for concurrent use.
 //
 // A key is published once it has been quiet for a while, but no later than MaxDelay after its first change: a
-// debounce with an upper bound. Share bounds the fraction of time that one key may take, and Rate the bytes that are
-// written for it, so that a large file is written less often. A file below 4 MiB is at most MaxDelay behind.
+// debounce with an upper bound. Between two publications there is a pause that keeps within budgets of time and of
+// bytes; see pause. A file below smallFile is no more than MaxDelay behind when a publication takes as long as the last
+// one did, whatever that is.
 type Scheduler struct {
 	cfg  SchedulerConfig
 	wake chan struct{} // holds one signal
@@ -98,19 +99,11 @@ type job struct {
 // dirty reports whether there is something to publish.
 func (it *job) dirty() bool { return !it.firstChange.IsZero() || !it.deferredSince.IsZero() }
 
-// since is the time of the oldest unpublished change, zero when there is none.
-func (it *job) since() time.Time {
-	if it.firstChange.IsZero() || !it.deferredSince.IsZero() && it.deferredSince.Before(it.firstChange) {
-		return it.deferredSince
-	}
-	return it.firstChange
-}
-
 // NewScheduler returns a Scheduler that does nothing until Run or PublishAll.
 func NewScheduler(cfg SchedulerConfig) *Scheduler {
 	cfg.Quiet = cmp.Or(cfg.Quiet, 500*time.Millisecond)
 	cfg.MaxDelay = cmp.Or(cfg.MaxDelay, 4*time.Second)
-	cfg.Deferred = cmp.Or(cfg.Deferred, 5*time.Minute)
+	cfg.Deferred = cmp.Or(cfg.Deferred, time.Hour)
 	cfg.Share = cmp.Or(cfg.Share, 0.03)
 	cfg.Rate = cmp.Or(cfg.Rate, 1<<20)
 	return &Scheduler{cfg: cfg, wake: make(chan struct{}, 1), jobs: map[string]*job{}, failures: map[string]int{}}
@@ -177,7 +170,7 @@ func (p *Scheduler) Run(ctx context.Context) error {
 		}
 		key, wait := p.next()
 		if key != "" {
-			_ = p.publish(key) // logged there, and kept in the status
+			_ = p.publish(key, false) // logged there, and kept in the status
 			continue
 		}
 		timer.Reset(wait)
@@ -224,7 +217,7 @@ func (p *Scheduler) publishDirty(ctx context.Context, order func(a, b *job) int)
 			errs = append(errs, fmt.Errorf("%d files are not published: %w", len(pending)-i, err))
 			break
 		}
-		errs = append(errs, p.publish(pending[i].status.Key))
+		errs = append(errs, p.publish(pending[i].status.Key, true))
 	}
 	p.publishing.Lock() // what Run had begun is finished too
 	defer p.publishing.Unlock()
@@ -238,7 +231,7 @@ func (p *Scheduler) Status() []Status {
 	list := make([]Status, 0, len(p.jobs))
 	for _, it := range p.jobs {
 		s := it.status
-		s.Pending, s.Since = it.dirty(), it.since()
+		s.Pending, s.Since = !it.firstChange.IsZero(), it.firstChange
 		list = append(list, s)
 	}
 	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Key, b.Key) })
@@ -255,127 +248,12 @@ func (p *Scheduler) invalidateOutdated() error {
 	return err
 }
 
-const (
-	// backlog is how many overdue files make it matter which of them goes first.
-	backlog = 16
-	// newestTurns is how many of newestTurns+1 publications of a backlog go to what became due last.
-	newestTurns = 3
-)
-
-// next returns the key to publish now, or how long there is nothing to do. Of what is overdue, after a start with many
-// spaces for example, what is used goes before what waited, but for every fourth turn, so that nothing waits for ever.
-func (p *Scheduler) next() (string, time.Duration) {
-	now := p.cfg.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for {
-		for len(p.queue) > 0 && !p.queue[0].due.After(now) {
-			p.overdue = append(p.overdue, heap.Pop(&p.queue).(*job))
-		}
-		if len(p.overdue) == 0 {
-			break
-		}
-		it := p.takeOverdue()
-		it.queued = false
-		switch {
-		case !it.dirty():
-		case p.due(it).After(now):
-			p.enqueueLocked(it)
-		default:
-			return it.status.Key, 0
-		}
-	}
-	if len(p.queue) == 0 {
-		return "", p.cfg.Deferred
-	}
-	return "", p.queue[0].due.Sub(now)
-}
-
-// takeOverdue removes and returns an overdue job. p.mu must be held.
-func (p *Scheduler) takeOverdue() (it *job) {
-	if p.turn++; len(p.overdue) <= backlog || p.turn%(newestTurns+1) == 0 {
-		it, p.overdue[0] = p.overdue[0], nil
-		p.overdue = p.overdue[1:]
-		return it
-	}
-	last := len(p.overdue) - 1
-	it, p.overdue[last] = p.overdue[last], nil
-	p.overdue = p.overdue[:last]
-	return it
-}
-
-// enqueueLocked queues a dirty job, unless it is. A time that moves back later is noticed by next.
-func (p *Scheduler) enqueueLocked(it *job) {
-	switch due := p.due(it); {
-	case !it.queued:
-		it.queued, it.due = true, due
-		heap.Push(&p.queue, it)
-	case it.index >= 0 && due.Before(it.due):
-		it.due = due
-		heap.Fix(&p.queue, it.index)
-	}
-}
-
-// jobQueue is a heap of jobs by the time when they are due, for package heap.
-type jobQueue []*job
-
-func (q jobQueue) Len() int { return len(q) }
-
-func (q jobQueue) Less(i, j int) bool {
-	return cmp.Or(q[i].due.Compare(q[j].due), cmp.Compare(q[i].status.Key, q[j].status.Key)) < 0
-}
-
-func (q jobQueue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-
-func (q *jobQueue) Push(x any) {
-	it := x.(*job)
-	it.index = len(*q)
-	*q = append(*q, it)
-}
-
-func (q *jobQueue) Pop() any {
-	last := len(*q) - 1
-	it := (*q)[last]
-	it.index = -1
-	(*q)[last], *q = nil, (*q)[:last]
-	return it
-}
-
-// due is when a job may be published.
-func (p *Scheduler) due(it *job) time.Time {
-	var due time.Time
-	if !it.firstChange.IsZero() {
-		due = earlier(it.lastChange.Add(p.cfg.Quiet), it.firstChange.Add(p.cfg.MaxDelay))
-	}
-	if !it.deferredSince.IsZero() {
-		if lazy := it.deferredSince.Add(p.cfg.Deferred); due.IsZero() {
-			due = lazy
-		} else {
-			due = earlier(due, lazy)
-		}
-	}
-	if due.Before(it.notBefore) {
-		return it.notBefore
-	}
-	return due
-}
-
-// earlier is the first of two times.
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// publish publishes one key, unless it was just published.
-func (p *Scheduler) publish(key string) error {
+// publish publishes one key, unless it was just published. With all, deferred changes are not left for later.
+func (p *Scheduler) publish(key string, all bool) error {
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
 
+	start := p.cfg.Now()
 	p.mu.Lock()
 	it := p.jobOf(key)
 	taken := *it
@@ -383,11 +261,14 @@ func (p *Scheduler) publish(key string) error {
 		p.mu.Unlock()
 		return nil
 	}
-	it.firstChange, it.lastChange, it.deferredSince = time.Time{}, time.Time{}, time.Time{}
+	it.firstChange, it.lastChange = time.Time{}, time.Time{}
+	deferred := !it.deferredSince.IsZero() && (all || !p.deferredDue(it).After(start))
+	if deferred {
+		it.deferredSince = time.Time{}
+	}
 	p.mu.Unlock()
 
-	start := p.cfg.Now()
-	written, err := p.cfg.Publish(key)
+	written, err := p.cfg.Publish(key, deferred)
 	end := p.cfg.Now()
 
 	defer p.signal() // Run may be waiting for something later
@@ -409,9 +290,13 @@ func (p *Scheduler) publish(key string) error {
 	p.setFailureLocked(it, "")
 	took := end.Sub(start)
 	it.failures = 0
-	pause := max(float64(took)/p.cfg.Share, float64(written.Changed)/p.cfg.Rate*float64(time.Second))
-	it.notBefore = start.Add(time.Duration(pause))
+	it.notBefore = start.Add(p.pause(written, took))
 	it.status = Status{Key: key, Revision: written.Revision, At: end, Bytes: written.Bytes, Duration: took}
+	if it.dirty() { // deferred changes, which nobody reports again
+		p.enqueueLocked(it)
+	}
+	p.cfg.Logger.Debug("published", "key", key, "revision", written.Revision, "bytes", written.Bytes,
+		"changed", written.Changed, "took", took, "behind", end.Sub(cmp.Or(taken.firstChange, start)))
 	return nil
 }
 

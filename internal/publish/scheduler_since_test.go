@@ -8,17 +8,22 @@ import (
 	"github.com/memsidecar/memsidecar/internal/publish"
 )
 
-// TestStatusSince says how long a file has been behind: since its oldest change that is not in it.
+// TestStatusSince says how long a file has been behind: since its oldest change that is not in it. Accesses, which may
+// wait, do not count.
 func TestStatusSince(t *testing.T) {
 	start := time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC)
 	clock := start
 	p := publish.NewScheduler(publish.SchedulerConfig{
-		Publish:  func(string) (publish.Written, error) { return publish.Written{Revision: 1}, nil },
+		Publish:  func(string, bool) (publish.Written, error) { return publish.Written{Revision: 1}, nil },
 		Outdated: func() ([]string, error) { return nil, nil },
 		Now:      func() time.Time { return clock }, Logger: slog.New(slog.DiscardHandler),
 	})
 	p.InvalidateDeferred("a")
-	clock = clock.Add(time.Second)
+	if s := p.Status(); len(s) != 1 || s[0].Pending || !s[0].Since.IsZero() {
+		t.Errorf("accessed: %+v", s)
+	}
+	start = clock.Add(time.Second)
+	clock = start
 	p.Invalidate("a")
 	clock = clock.Add(time.Second)
 	p.Invalidate("a")

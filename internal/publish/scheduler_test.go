@@ -25,13 +25,22 @@ type recorder struct {
 	err   error
 }
 
-func (r *recorder) publish(key string) (publish.Written, error) {
+func (r *recorder) publish(key string, deferred bool) (publish.Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.log = append(r.log, fmt.Sprintf("%s@%v", key, time.Since(r.start)))
+	what := key
+	if deferred {
+		what += "+accesses"
+	}
+	r.log = append(r.log, fmt.Sprintf("%s@%v", what, time.Since(r.start)))
 	time.Sleep(r.takes)
-	if key == "large" {
-		return publish.Written{Revision: 7, Bytes: 9 << 20, Changed: 3 << 20}, r.err
+	switch key {
+	case "large":
+		return publish.Written{Revision: 7, Bytes: 9 << 20, Changed: 6 << 20}, r.err
+	case "pages":
+		return publish.Written{Revision: 7, Bytes: 1 << 20, Changed: 12 << 10}, r.err
+	case "moved":
+		return publish.Written{Revision: 7, Bytes: 4 << 20, Changed: 4 << 20}, r.err
 	}
 	return publish.Written{Revision: 7, Bytes: 3, Changed: 3}, r.err
 }
@@ -90,29 +99,47 @@ func TestWhen(t *testing.T) {
 			}
 		}, "a@4s"},
 		{"no more bytes than its rate", 0, nil, func(p *publish.Scheduler) {
-			p.Invalidate("large") // 3 MiB
+			p.Invalidate("large") // 6 MiB
 			time.Sleep(time.Second)
 			p.Invalidate("large")
 			time.Sleep(20 * time.Second)
-		}, "large@500ms large@3.5s"},
+		}, "large@500ms large@6.5s"},
 		{"no more than its share", 300 * time.Millisecond, nil, func(p *publish.Scheduler) {
-			p.Invalidate("a")
+			p.Invalidate("large")
 			time.Sleep(time.Second)
-			p.Invalidate("a")
+			p.Invalidate("large")
 			time.Sleep(20 * time.Second)
-		}, "a@500ms a@10.5s"},
+		}, "large@500ms large@10.5s"},
+		{"but no more than half a minute behind", 2 * time.Second, nil, func(p *publish.Scheduler) {
+			p.Invalidate("large")
+			time.Sleep(3 * time.Second)
+			p.Invalidate("large")
+			time.Sleep(time.Minute)
+		}, "large@500ms large@30.5s"},
+		{"below 5 MiB it is published in time, however slow the disk is", time.Second, nil, func(p *publish.Scheduler) {
+			for range 20 {
+				p.Invalidate("moved") // written whole
+				time.Sleep(450 * time.Millisecond)
+			}
+		}, "moved@4s moved@7.05s"},
+		{"single pages together", 0, nil, func(p *publish.Scheduler) {
+			for range 15 {
+				p.Invalidate("pages") // three of them
+				time.Sleep(600 * time.Millisecond)
+			}
+		}, "pages@500ms pages@3.5s pages@6.5s"},
 		{"accesses later", 0, nil, func(p *publish.Scheduler) {
 			p.InvalidateDeferred("a")
 			time.Sleep(time.Minute)
 			p.InvalidateDeferred("a")
-			time.Sleep(10 * time.Minute)
-		}, "a@5m0s"},
-		{"accesses along with a change", 0, nil, func(p *publish.Scheduler) {
+			time.Sleep(2 * time.Hour)
+		}, "a+accesses@1h0m0s"},
+		{"accesses later also when something changes", 0, nil, func(p *publish.Scheduler) {
 			p.InvalidateDeferred("a")
 			time.Sleep(time.Minute)
 			p.Invalidate("a")
-			time.Sleep(10 * time.Minute)
-		}, "a@1m0.5s"},
+			time.Sleep(2 * time.Hour)
+		}, "a@1m0.5s a+accesses@1h0m0s"},
 		{"all at once", 0, nil, func(p *publish.Scheduler) {
 			p.Invalidate("b")
 			p.InvalidateDeferred("a")
@@ -120,7 +147,7 @@ func TestWhen(t *testing.T) {
 				panic(err)
 			}
 			time.Sleep(10 * time.Minute)
-		}, "a@0s b@0s"},
+		}, "a+accesses@0s b@0s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, logged := inBubble(t, &recorder{takes: tt.takes}, tt.behind, tt.script)

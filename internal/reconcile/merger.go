@@ -259,8 +259,12 @@ func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status 
 }
 
 // accessesEdited reports whether the edit changed the accesses. The daemon counts accesses without a new revision,
-// so a file may hold any count between that of its base and the present one.
+// so a file may hold any count between that of its base and the present one. It also publishes them late, so a lower
+// count with an earlier access says nothing.
 func accessesEdited(base, theirs, ours *memory.Memory) bool {
+	if theirs.AccessCount < base.AccessCount && theirs.LastAccessed.Before(base.LastAccessed) {
+		return false
+	}
 	low, high := min(base.AccessCount, ours.AccessCount), max(base.AccessCount, ours.AccessCount)
 	first, last := base.LastAccessed, ours.LastAccessed
 	if last.Before(first) {

@@ -17,7 +17,7 @@ import (
 const (
 	firstRetry = time.Second // pause after a failure, doubled up to maxRetry
 	maxRetry   = 5 * time.Minute
-	saveEvery  = 2000 // vectors: what a crash may cost to make again
+	saveEvery  = 2000 // vectors, after which it is asked whether to save them
 )
 
 // EmbeddingCoverage counts the memories of a space by the state of their vectors.
@@ -98,7 +98,7 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 		}
 		// Save writes the rest; a file for each memory would be too much writing
 		if unsaved += n; unsaved >= saveEvery {
-			if err := e.SaveVectors(fsys); err != nil {
+			if err := e.saveVectorFiles(fsys, true); err != nil {
 				e.log.Warn("vectors are not saved; a restart makes them again", slog.Any("error", err))
 			}
 			unsaved = 0

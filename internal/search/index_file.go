@@ -43,7 +43,6 @@ type textChecksum struct{ buf []byte }
 func (f *textChecksum) sum(m *memory.Memory) uint32 {
 	f.buf = append(append(f.buf[:0], m.Content...), 0)
 	f.buf = append(append(f.buf, m.Title...), 0)
-	f.buf = append(append(f.buf, m.Description...), 0)
 	f.buf = append(append(f.buf, toolText(m)...), 0)
 	for _, t := range m.Tags {
 		f.buf = append(append(f.buf, t...), 0)
@@ -58,10 +57,35 @@ const (
 	minSavedDocs = 200
 )
 
+// grownBy is the part of an index that must have changed for SaveGrown to write it: the files are written whole.
+const grownBy = 4 // a fourth
+
+// outgrown reports whether a file that was saved at one count of changes, 0 for never, is worth writing at another.
+func outgrown(saved, changes uint64, docs int) bool {
+	return saved == 0 || (changes-saved)*grownBy >= uint64(docs)
+}
+
 // Save writes the index of every changed space to index/SPACE.keyword below fsys, and the vectors as SaveVectors does.
 // Durable on return. Searches continue meanwhile; a change of a space waits while its index is copied, up to 0.1 s for
 // 100,000 memories.
 func (e *Engine) Save(fsys durable.FS) error {
+	if err := e.saveKeywords(fsys, false); err != nil {
+		return err
+	}
+	return e.SaveVectors(fsys)
+}
+
+// SaveGrown is Save for files of which a fourth is new. A start after a crash makes again what they lack, so this is what
+// a crash may cost; a file that is written for every few changes would cost more than anything else that is written.
+func (e *Engine) SaveGrown(fsys durable.FS) error {
+	if err := e.saveKeywords(fsys, true); err != nil {
+		return err
+	}
+	return e.saveVectorFiles(fsys, true)
+}
+
+// saveKeywords writes the keyword index of every space that changed, or only of those that outgrew their files.
+func (e *Engine) saveKeywords(fsys durable.FS, grown bool) error {
 	e.saving.Lock()
 	defer e.saving.Unlock()
 	e.drain()
@@ -74,18 +98,18 @@ func (e *Engine) Save(fsys durable.FS) error {
 		least = minSavedDocs
 	}
 	for _, name := range names {
-		if err := e.saveSpace(fsys, name, e.space(name), least); err != nil {
+		if err := e.saveSpace(fsys, name, e.space(name), least, grown); err != nil {
 			return fmt.Errorf("save search index of space %q: %w", name, err)
 		}
 	}
-	return e.SaveVectors(fsys)
+	return nil
 }
 
-// saveSpace saves the index of a space that has at least that many documents.
-func (e *Engine) saveSpace(fsys durable.FS, name string, s *space, least int) error {
+// saveSpace saves the index of a space that has at least that many documents and, if grown is set, outgrew its file.
+func (e *Engine) saveSpace(fsys durable.FS, name string, s *space, least int, grown bool) error {
 	s.mu.Lock()
 	x := s.index
-	if len(x.docIDs) < least {
+	if len(x.docIDs) < least || grown && !outgrown(x.saved, x.changes, len(x.docIDs)) {
 		s.mu.Unlock()
 		return nil
 	}

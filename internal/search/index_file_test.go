@@ -106,6 +106,33 @@ func TestSaveWritesOnlyChanges(t *testing.T) {
 	}
 }
 
+// TestSaveGrown: while the daemon runs, an index is written anew when a fourth of it changed, not for every few changes.
+func TestSaveGrown(t *testing.T) {
+	fsys := newDir(t)
+	e := loaded(t, synthetic(100))
+	lsn, written := int64(1000), 0
+	for range 100 {
+		lsn++
+		id := fmt.Sprint("later", lsn)
+		e.Apply(record(lsn, "", journal.Change{Memory: &journal.MemoryChange{ID: id, After: mem(id, "redis holds locks")}}))
+		if err := e.SaveGrown(fsys); err != nil {
+			t.Fatal(err)
+		}
+		if err := fsys.Remove(indexFile); err == nil {
+			written++
+		}
+	}
+	if written != 3 { // what was loaded, then a fourth of 135, then of 180
+		t.Errorf("100 memories were added to 100, and the index was written %d times", written)
+	}
+	if err := e.Save(fsys); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fsys.Lstat(indexFile); err != nil {
+		t.Errorf("Save leaves out what changed: %v", err)
+	}
+}
+
 // TestLoadAdoptsOnlyWhatMatches: other revisions, other texts and removed memories of the file are not believed.
 func TestLoadAdoptsOnlyWhatMatches(t *testing.T) {
 	revision := func(n int64) func(*memory.Memory) { return func(m *memory.Memory) { m.Revision = n } }

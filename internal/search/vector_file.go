@@ -26,7 +26,11 @@ func vectorFile(space, model string) string {
 
 // SaveVectors writes the vectors of every changed space below fsys, those of present texts only, a file for each model.
 // Without models it removes vector files of earlier ones. Durable on return.
-func (e *Engine) SaveVectors(fsys durable.FS) error {
+func (e *Engine) SaveVectors(fsys durable.FS) error { return e.saveVectorFiles(fsys, false) }
+
+// saveVectorFiles is SaveVectors, for all that changed or only for what outgrew its file. Token sets are files that grow
+// at their end, and are saved in any case.
+func (e *Engine) saveVectorFiles(fsys durable.FS, grown bool) error {
 	e.savingVectors.Lock()
 	defer e.savingVectors.Unlock()
 	if len(e.models) == 0 {
@@ -39,7 +43,7 @@ func (e *Engine) SaveVectors(fsys durable.FS) error {
 	for _, name := range e.spaceNames() {
 		x := e.spaceIndex(name)
 		for _, v := range x.vectors {
-			if err := errors.Join(x.saveVectors(v, fsys, name), x.retainTokens(v)); err != nil {
+			if err := errors.Join(x.saveVectors(v, fsys, name, grown), x.retainTokens(v)); err != nil {
 				return fmt.Errorf("save vectors of space %q: %w", name, err)
 			}
 		}
@@ -65,9 +69,9 @@ func (e *Engine) spacesWithFiles(fsys durable.FS) (spaces []string, err error) {
 	return slices.DeleteFunc(e.spaceNames(), func(name string) bool { return !present[name] }), nil
 }
 
-// saveVectors writes the vectors of one model when they changed.
-func (x *invertedIndex) saveVectors(v *docVectors, fsys durable.FS, space string) error {
-	data, changes := x.encodeVectors(v)
+// saveVectors writes the vectors of one model when they changed or, if grown is set, outgrew their file.
+func (x *invertedIndex) saveVectors(v *docVectors, fsys durable.FS, space string, grown bool) error {
+	data, changes := x.encodeVectors(v, grown)
 	if data == nil {
 		return nil
 	}
@@ -84,11 +88,12 @@ func (x *invertedIndex) saveVectors(v *docVectors, fsys durable.FS, space string
 	return nil
 }
 
-// encodeVectors returns the vector file and the number of changes in it; nil when nothing changed since it was saved.
-func (x *invertedIndex) encodeVectors(v *docVectors) (data []byte, changes uint64) {
+// encodeVectors returns the vector file and the number of changes in it; nil when nothing changed since it was saved or,
+// if grown is set, too little.
+func (x *invertedIndex) encodeVectors(v *docVectors, grown bool) (data []byte, changes uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if v.changes == v.saved {
+	if v.changes == v.saved || grown && !outgrown(v.saved, v.changes, len(x.docIDs)) {
 		return nil, v.changes
 	}
 	return vector.Encode(v.model.Identity(), v.rows.Dim(), v.savedRows()), v.changes

@@ -146,20 +146,20 @@ func (s *soak) search(ctx context.Context) {
 	}
 }
 
-// calm lets nothing but adds and searches happen, and counts what is written meanwhile on its own.
+// calm lets nothing but adds and searches happen, and counts on its own what is written from the third part of the time
+// on, when what the trouble before has caused is over.
 func (s *soak) calm(d time.Duration) {
+	time.Sleep(d / 3)
 	s.use.sample()
 	s.mu.Lock()
-	before := s.bytes
+	before, written := s.bytes, s.use.total()
 	s.mu.Unlock()
-	written, floor := s.use.written(), s.use.floor()
-	time.Sleep(d)
+	time.Sleep(d - d/3)
 	s.use.sample()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.use.calmAcked += s.bytes - before
-	s.use.calmWritten += s.use.written() - written
-	s.use.calmFloor += s.use.floor() - floor
+	s.use.calm = s.use.calm.plus(1, s.use.total().plus(-1, written))
 }
 
 // kill ends the daemon with SIGKILL and starts it again.
@@ -341,15 +341,40 @@ func (s *soak) report(took time.Duration, lost []string) {
 		s.t.Fatal(err)
 	}
 	u := &s.use
-	per := func(written, acked int64) float64 { return float64(written) / float64(max(acked, 1)) }
 	s.t.Logf("%v: %d adds acknowledged, %d refused, %d searches; %d kills, %d edits, %d archives, %d removed files, "+
 		"%d removed journals repaired, %d full disks", took.Round(time.Second), len(s.acked), s.refused, s.searches, s.kills,
 		s.edits, s.archives, s.removals, s.repairs, s.fullDisks)
 	s.t.Logf("lost: %d", len(lost))
-	s.t.Logf("written to disk per acknowledged byte: %.1f while nothing but adds and searches happened, of which the "+
-		"pages of the journal's syncs are %.1f; %.1f with all trouble (%.1f MB for %.2f MB of text); memory.json has %.1f MB",
-		per(u.calmWritten, u.calmAcked), per(u.calmFloor, u.calmAcked), per(u.written(), s.bytes),
-		float64(u.written())/1e6, float64(s.bytes)/1e6, float64(info.Size())/1e6)
+	perText := s.recordSize()
+	s.t.Logf("acknowledged %.2f MB of text; the journal's record of a memory has %.2f bytes for each byte of its text; "+
+		"memory.json has %.2f MB", float64(s.bytes)/1e6, perText, float64(info.Size())/1e6)
+	s.t.Logf("bytes written per acknowledged byte of text, with nothing but adds and searches: %s", u.calm.per(u.calmAcked))
+	s.t.Logf("bytes written per acknowledged byte of text, with all trouble: %s", u.total().per(s.bytes))
+	s.t.Logf("bytes written per byte of an acknowledged record: %.1f with nothing but adds and searches, %.1f with all "+
+		"trouble", float64(u.calm.handed())/float64(max(u.calmAcked, 1))/perText,
+		float64(u.total().handed())/float64(max(s.bytes, 1))/perText)
 	s.t.Logf("memory.json behind: %.1f s at most, %.1f s on average; resident memory %d MB, descriptors %d at most",
 		u.maxLag, u.sumLag/float64(max(u.samples, 1)), u.maxResident>>20, u.maxFiles)
+	if len(u.late) > 0 {
+		s.t.Logf("more than 5 s behind at: %s", strings.Join(u.late, ", "))
+	}
+}
+
+// recordSize is how many bytes of the journal a memory that was added takes for each byte of its text.
+func (s *soak) recordSize() float64 {
+	records, texts := 0, 0
+	for line := range strings.Lines(s.succeeds(s.t, "daemon", "dump", s.data)) {
+		var rec struct {
+			Actor   string
+			Changes []struct{ Memory struct{ After struct{ Content string } } }
+		}
+		if err := json.Unmarshal([]byte(line), &rec); err != nil {
+			s.t.Fatalf("dump: %v", err)
+		}
+		if rec.Actor == "client" && len(rec.Changes) == 1 && rec.Changes[0].Memory.After.Content != "" {
+			records += len(line) + len(`,"crc":"00000000"`)
+			texts += len(rec.Changes[0].Memory.After.Content)
+		}
+	}
+	return float64(records) / float64(max(texts, 1))
 }

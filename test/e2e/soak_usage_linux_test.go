@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,46 +16,77 @@ import (
 	"time"
 )
 
-// usage is what the daemon's processes used, by /proc.
+// usage is what the daemon's processes used, by /proc and by their metrics.
 type usage struct {
-	mu                     sync.Mutex
-	pid                    int
-	before, now            int64 // bytes written to disk by earlier processes, and by this one
-	syncsBefore, syncs     int64 // of the journal, likewise
-	maxResident            int64
-	maxFiles, samples      int
-	maxLag, sumLag         float64
-	calmAcked, calmWritten int64
-	calmFloor              int64
+	mu                sync.Mutex
+	pid               int
+	before, now       written // by earlier processes, and by this one
+	calm              written // while nothing but adds and searches happened
+	calmAcked         int64
+	maxResident       int64
+	maxFiles, samples int
+	maxLag, sumLag    float64
+	late              []string // the moments at which memory.json was far behind
+}
+
+// written is what was written, in bytes: by kind of file as it was handed to write(2); as "disk", the pages that went
+// to the disk; as "syncs", one page for each sync of the journal.
+type written map[string]int64
+
+// plus returns w + sign·other.
+func (w written) plus(sign int64, other written) written {
+	sum := maps.Clone(w)
+	if sum == nil {
+		sum = written{}
+	}
+	for kind, n := range other {
+		sum[kind] += sign * n
+	}
+	return sum
+}
+
+// handed is the sum of what was handed to write(2).
+func (w written) handed() (n int64) {
+	for kind, bytes := range w {
+		if kind != "disk" && kind != "syncs" {
+			n += bytes
+		}
+	}
+	return n
+}
+
+// per lists the bytes per acknowledged byte, all kinds of files together and each.
+func (w written) per(acked int64) string {
+	ratio := func(n int64) float64 { return float64(n) / float64(max(acked, 1)) }
+	parts := []string{fmt.Sprintf("%.1f (", ratio(w.handed()))}
+	for _, kind := range slices.Sorted(maps.Keys(w)) {
+		if kind != "disk" && kind != "syncs" {
+			parts = append(parts, fmt.Sprintf("%s %.2f", kind, ratio(w[kind])))
+		}
+	}
+	return strings.Join(parts, " ") + fmt.Sprintf("); pages to the disk %.1f, of which the journal's syncs %.1f",
+		ratio(w["disk"]), ratio(w["syncs"]))
 }
 
 // began says that another process is measured.
 func (u *usage) began(pid int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.before, u.now, u.pid = u.before+u.now, 0, pid
-	u.syncsBefore, u.syncs = u.syncsBefore+u.syncs, 0
+	u.before, u.now, u.pid = u.before.plus(1, u.now), written{}, pid
 }
 
-// floor is the least that the syncs of the journal cost so far: each writes one page.
-func (u *usage) floor() int64 {
+// total is what was written so far.
+func (u *usage) total() written {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return (u.syncsBefore + u.syncs) * 4096
-}
-
-// written is how many bytes went to the disk so far.
-func (u *usage) written() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.before + u.now
+	return u.before.plus(1, u.now)
 }
 
 // sample reads /proc. A process that has just ended keeps its last figures.
 func (u *usage) sample() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.now = max(u.now, procField(u.pid, "io", "write_bytes:"))
+	u.now["disk"] = max(u.now["disk"], procField(u.pid, "io", "write_bytes:"))
 	u.maxResident = max(u.maxResident, procField(u.pid, "status", "VmRSS:")<<10)
 	if files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", u.pid)); err == nil {
 		u.maxFiles = max(u.maxFiles, len(files))
@@ -75,6 +108,23 @@ func procField(pid int, file, name string) int64 {
 	return 0
 }
 
+// figures takes over what the daemon says of itself.
+func (u *usage) figures(figures map[string]float64, lag float64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.now["syncs"] = max(u.now["syncs"], 4096*int64(figures["memsidecar_journal_syncs_total"]))
+	for series, value := range figures {
+		if rest, ok := strings.CutPrefix(series, `memsidecar_written_bytes_total{file="`); ok {
+			kind := strings.TrimSuffix(rest, `"}`)
+			u.now[kind] = max(u.now[kind], int64(value))
+		}
+	}
+	if lag > 5 {
+		u.late = append(u.late, fmt.Sprintf("%s %.1f s", time.Now().Format(time.TimeOnly), lag))
+	}
+	u.maxLag, u.sumLag, u.samples = max(u.maxLag, lag), u.sumLag+lag, u.samples+1
+}
+
 // measure samples the process and asks for the metrics until ctx ends.
 func (s *soak) measure(ctx context.Context) {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
@@ -86,10 +136,7 @@ func (s *soak) measure(ctx context.Context) {
 		figures, err := metrics(client)
 		lag, ok := figures[`memsidecar_publication_lag_seconds{kind="memory.json"}`]
 		if err == nil && ok {
-			s.use.mu.Lock()
-			s.use.syncs = max(s.use.syncs, int64(figures["memsidecar_journal_syncs_total"]))
-			s.use.maxLag, s.use.sumLag, s.use.samples = max(s.use.maxLag, lag), s.use.sumLag+lag, s.use.samples+1
-			s.use.mu.Unlock()
+			s.use.figures(figures, lag)
 		}
 		select {
 		case <-ctx.Done():

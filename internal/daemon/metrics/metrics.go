@@ -42,6 +42,8 @@ type Sample struct {
 	JournalBytes    int64 // of the segments kept
 	JournalSegments int
 	JournalSyncs    int64 // since the start
+	// Written is how many bytes were written to files since the start, by kind of file.
+	Written map[string]int64
 
 	Publications []Publication
 	Jobs         []Job
@@ -198,9 +200,13 @@ func (sample collector) Collect(ch chan<- prometheus.Metric) {
 	out.gauge("journal_segments", "Files of the journal.", float64(s.JournalSegments))
 	out.send("journal_syncs_total", "Times the journal was written and synced.", prometheus.CounterValue,
 		float64(s.JournalSyncs))
+	for _, kind := range slices.Sorted(maps.Keys(s.Written)) {
+		out.send("written_bytes_total", "Bytes written to files, by kind of file; the disk gets whole pages.",
+			prometheus.CounterValue, float64(s.Written[kind]), "file", kind)
+	}
 	for _, p := range s.Publications {
-		out.gauge("publication_lag_seconds", "Age of the oldest change that is not in the published files.",
-			p.Lag.Seconds(), "kind", p.Kind)
+		out.gauge("publication_lag_seconds",
+			"Age of the oldest change, accesses aside, that is not in the published files.", p.Lag.Seconds(), "kind", p.Kind)
 		out.gauge("publication_pending", "Published files that are behind.", float64(p.Pending), "kind", p.Kind)
 		out.gauge("publication_failed", "Published files that could not be written last time.", float64(p.Failed),
 			"kind", p.Kind)

@@ -1,0 +1,96 @@
+package publish
+
+import (
+	"cmp"
+	"container/heap"
+	"time"
+)
+
+const (
+	// backlog is how many overdue files make it matter which of them goes first.
+	backlog = 16
+	// newestTurns is how many of newestTurns+1 publications of a backlog go to what became due last.
+	newestTurns = 3
+)
+
+// next returns the key to publish now, or how long there is nothing to do. Of what is overdue, after a start with many
+// spaces for example, what is used goes before what waited, but for every fourth turn, so that nothing waits for ever.
+func (p *Scheduler) next() (string, time.Duration) {
+	now := p.cfg.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		for len(p.queue) > 0 && !p.queue[0].due.After(now) {
+			p.overdue = append(p.overdue, heap.Pop(&p.queue).(*job))
+		}
+		if len(p.overdue) == 0 {
+			break
+		}
+		it := p.takeOverdue()
+		it.queued = false
+		switch {
+		case !it.dirty():
+		case p.due(it).After(now):
+			p.enqueueLocked(it)
+		default:
+			return it.status.Key, 0
+		}
+	}
+	if len(p.queue) == 0 {
+		return "", p.cfg.Deferred
+	}
+	return "", p.queue[0].due.Sub(now)
+}
+
+// takeOverdue removes and returns an overdue job. p.mu must be held.
+func (p *Scheduler) takeOverdue() (it *job) {
+	if p.turn++; len(p.overdue) <= backlog || p.turn%(newestTurns+1) == 0 {
+		it, p.overdue[0] = p.overdue[0], nil
+		p.overdue = p.overdue[1:]
+		return it
+	}
+	last := len(p.overdue) - 1
+	it, p.overdue[last] = p.overdue[last], nil
+	p.overdue = p.overdue[:last]
+	return it
+}
+
+// enqueueLocked queues a dirty job, unless it is. A time that moves back later is noticed by next.
+func (p *Scheduler) enqueueLocked(it *job) {
+	switch due := p.due(it); {
+	case !it.queued:
+		it.queued, it.due = true, due
+		heap.Push(&p.queue, it)
+	case it.index >= 0 && due.Before(it.due):
+		it.due = due
+		heap.Fix(&p.queue, it.index)
+	}
+}
+
+// jobQueue is a heap of jobs by the time when they are due, for package heap.
+type jobQueue []*job
+
+func (q jobQueue) Len() int { return len(q) }
+
+func (q jobQueue) Less(i, j int) bool {
+	return cmp.Or(q[i].due.Compare(q[j].due), cmp.Compare(q[i].status.Key, q[j].status.Key)) < 0
+}
+
+func (q jobQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+func (q *jobQueue) Push(x any) {
+	it := x.(*job)
+	it.index = len(*q)
+	*q = append(*q, it)
+}
+
+func (q *jobQueue) Pop() any {
+	last := len(*q) - 1
+	it := (*q)[last]
+	it.index = -1
+	(*q)[last], *q = nil, (*q)[:last]
+	return it
+}
