@@ -21,6 +21,7 @@ func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()),
 		d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
+	findings = append(findings, d.findDamagedLogs()...)
 	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findSecrets(), d.findReviews(),
 		d.findQuarantine(), d.findCapture(), d.findSessions(), d.findSettings())
 	return append(findings, d.findModel(), d.findEmbeddings(), d.findClock(ctx), d.findJobs()), nil
@@ -103,6 +104,21 @@ func (d *daemon) findSnapshot() rpc.Finding {
 	}
 	return ok("snapshot", "includes operation %d, taken %s", info.LSN,
 		info.At.In(d.cfg.Location()).Format(time.DateTime))
+}
+
+// findDamagedLogs reads what the snapshot holds of the daily logs, and reports each log of which that is damaged.
+func (d *daemon) findDamagedLogs() (list []rpc.Finding) {
+	damaged, err := d.store.DamagedLogs()
+	if err != nil {
+		list = append(list, rpc.Finding{Name: "daily logs", Level: rpc.LevelWarn, Detail: err.Error(),
+			Remedy: "look at the disk"})
+	}
+	for _, f := range damaged {
+		list = append(list, rpc.Finding{Name: "daily logs", Level: rpc.LevelFail,
+			Detail: fmt.Sprintf("%s: %s; nothing can be added to this log", f.File, f.Detail),
+			Remedy: "run `memsidecar daemon stop`, then `memsidecar daemon repair`"})
+	}
+	return list
 }
 
 // findEdits counts edits of published files that need a decision.

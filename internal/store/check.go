@@ -60,7 +60,11 @@ func Check(fsys durable.FS) (Report, error) {
 		// A purge that a crash interrupted: its text is expected in the files until the next start finishes it.
 		view.scrubber = newScrubber(in)
 	}
-	if err := report.add(view.load(m)); err != nil || len(report.Findings) > 0 {
+	before := len(report.Findings)
+	if err := report.add(view.load(m)); err != nil || len(report.Findings) > before {
+		return report, err
+	}
+	if err := report.bodies(view); err != nil || len(report.Findings) > 0 {
 		return report, err
 	}
 	report.LSN, err = journal.Scan(fsys, m.Store, m.LSN, func(rec *journal.Record) error {

@@ -69,6 +69,7 @@ type Store struct {
 
 	interned  interner
 	snapshots snapshots
+	checked   checkedBodies
 	// filesMu protects the snapshot and journal files against deletion. Readers of files that must stay hold it for
 	// reading; whoever deletes or rewrites such files holds it for writing. It is taken before all other locks except
 	// snapshots.writing. While snapshots.writing is held, it may only be tried.
@@ -173,7 +174,8 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 		return Result{Op: r.Op, Outcomes: r.Outcomes, Replayed: true}, s.journal.Next() - 1, nil, nil
 	}
 	next := s.journal.Next()
-	tx := &Tx{space: sp, now: now, lsn: next, salt: s.journal.Origin(), interned: &s.interned}
+	tx := &Tx{space: sp, now: now, lsn: next, salt: s.journal.Origin(), interned: &s.interned,
+		checkLog: func(date string) error { return s.checkLog(meta.Space, date) }}
 	if err := fn(tx); err != nil {
 		return res, 0, nil, err
 	}

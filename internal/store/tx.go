@@ -17,6 +17,7 @@ type Tx struct {
 	lsn      int64
 	salt     string
 	interned *interner
+	checkLog func(date string) error // whether the log of a day can be added to; see Store.checkLog
 	// salts of all forgotten values; nil until they are needed.
 	salts    []string
 	changes  []journal.Change

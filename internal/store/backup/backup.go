@@ -34,6 +34,10 @@ import (
 // Version of the archive's format. Restore refuses a higher one.
 const Version = 1
 
+// Minor counts the additions to the archive's format, as journal.Minor does for what is inside. 1: minor and min_reader
+// in the header.
+const Minor = 1
+
 const (
 	kind          = "backup"
 	headerName    = "memsidecar-backup.json"
@@ -105,14 +109,18 @@ func (e *NotBackupError) Error() string { return "this is not a backup of memsid
 
 // header is the first member. It promises the sizes that Restore accepts.
 type header struct {
-	Kind    string    `json:"memsidecar"`
-	Version int       `json:"version"`
-	Store   string    `json:"store"`
-	Epoch   string    `json:"epoch"`
-	LSN     int64     `json:"lsn"`
-	At      time.Time `json:"at"`
-	Members int       `json:"members"`
-	Bytes   int64     `json:"bytes"`
+	Kind    string `json:"memsidecar"`
+	Version int    `json:"version"`
+	// Minor is that of the writer, MinReader the lowest one of a reader. Both are 0 in archives from before they were
+	// counted. An addition that a reader may ignore does not raise MinReader.
+	Minor     int       `json:"minor,omitempty"`
+	MinReader int       `json:"min_reader,omitempty"`
+	Store     string    `json:"store"`
+	Epoch     string    `json:"epoch"`
+	LSN       int64     `json:"lsn"`
+	At        time.Time `json:"at"`
+	Members   int       `json:"members"`
+	Bytes     int64     `json:"bytes"`
 }
 
 // info is what the header says about the archive; the digest is not known yet.

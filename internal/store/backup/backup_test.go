@@ -338,6 +338,9 @@ func TestBadArchives(t *testing.T) {
 		{"manifest changed", func(h *tar.Header, data []byte) (*tar.Header, []byte) {
 			return h, bytes.Replace(data, []byte(`"digest":"`), []byte(`"digest":"0`), 1)
 		}, "manifest is not whole"},
+		{"newer format", func(h *tar.Header, data []byte) (*tar.Header, []byte) {
+			return h, bytes.Replace(data, []byte(`"version":1,"minor":1`), []byte(`"version":1,"minor":9,"min_reader":9`), 1)
+		}, "needs a reader of 1.9"},
 		{"without a manifest", func(h *tar.Header, data []byte) (*tar.Header, []byte) {
 			if h.Name == "manifest.json" {
 				return nil, nil

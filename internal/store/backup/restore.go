@@ -149,9 +149,9 @@ func (r *restore) readHeader(archive io.Reader) (err error) {
 	if err := json.Unmarshal(data, &r.head); err != nil || r.head.Kind != kind {
 		return &NotBackupError{Detail: headerName + " is not that of a backup"}
 	}
-	if r.head.Version > Version {
-		return fmt.Errorf("the backup has format %d, this memsidecar knows %d: %w", r.head.Version, Version,
-			memory.ErrNewerVersion)
+	if r.head.Version > Version || r.head.MinReader > Minor {
+		return fmt.Errorf("the backup has format %d.%d and needs a reader of %d.%d; this memsidecar knows %d.%d: %w",
+			r.head.Version, r.head.Minor, r.head.Version, r.head.MinReader, Version, Minor, memory.ErrNewerVersion)
 	}
 	// The header bounds what is written from here on, so its own values are bounded first.
 	if r.head.Members > maxMembers || r.head.LSN < 0 || r.head.Bytes < 0 || !memory.IsSlug(r.head.Store) {

@@ -167,7 +167,7 @@ func (a *archive) addPrefix(name string, size int64) {
 
 // write writes header, members and manifest.
 func (a *archive) write(w io.Writer) (Info, error) {
-	h := header{Kind: kind, Version: Version, Store: a.view.Origin, Epoch: a.view.Epoch, LSN: a.view.LSN, At: a.at,
+	h := header{Kind: kind, Version: Version, Minor: Minor, Store: a.view.Origin, Epoch: a.view.Epoch, LSN: a.view.LSN, At: a.at,
 		Members: len(a.members)}
 	for _, m := range a.members {
 		h.Bytes += m.size

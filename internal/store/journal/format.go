@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // Version is the version of the format of segments and snapshots. A reader refuses a higher one.
@@ -12,8 +13,8 @@ const Version = 1
 // Minor counts the additions to the format: a new kind of change, a new member of a record, of a change or of what a
 // snapshot holds. A change that adds one raises it; TestFormat lists every member and fails until then.
 //
-// 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot.
-// 3: the description of a memory.
+// 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot. 3: minor
+// and min_reader in the high-water mark and in the mark of a clean stop.
 const Minor = 3
 
 // minReader is the lowest Minor of a reader that understands everything that this version writes. An addition that an
@@ -38,6 +39,18 @@ func (f Format) Check(file string) error {
 	}
 	return fmt.Errorf("%s has format %d.%d and needs a reader of %d.%d; this memsidecar knows %d.%d: %w", file,
 		f.Version, f.Minor, f.Version, f.MinReader, Version, Minor, memory.ErrNewerVersion)
+}
+
+// knownLine returns a memory.ErrNewerVersion that names file when this version does not understand the format of a
+// checked line, or when the line has a member that scratch, of its type, has not.
+func knownLine(file string, line []byte, format Format, scratch any) error {
+	if err := format.Check(file); err != nil {
+		return err
+	}
+	if err := durable.DecodeLine(line, scratch); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
 }
 
 // older reports whether a segment in this format must not get records of this version: a reader that its header admits

@@ -151,6 +151,57 @@ func TestOlderFormatContinues(t *testing.T) {
 	}
 }
 
+// TestMarksOfOtherFormats: the high-water mark and the mark of a clean stop are refused by name when a newer program wrote
+// them, and nothing changes; those from before they had a minor version are read.
+func TestMarksOfOtherFormats(t *testing.T) {
+	for _, name := range []string{journal.HighWaterFile, "journal/mark.json"} {
+		for _, tt := range []struct {
+			name  string
+			craft func(map[string]any)
+			newer bool
+		}{
+			{"older", func(m map[string]any) { delete(m, "minor"); delete(m, "min_reader") }, false},
+			{"version", func(m map[string]any) { m["version"] = journal.Version + 1 }, true},
+			{"min_reader", func(m map[string]any) { m["min_reader"] = journal.Minor + 1 }, true},
+			{"member", func(m map[string]any) { m["sealed"] = true }, true},
+		} {
+			fs := crashfs.New()
+			j := open(t, config(fs, nil))
+			fill(t, j, 4)
+			if err := j.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			data := read(t, fs, name)
+			if !bytes.Contains(data, fmt.Appendf(nil, `"minor":%d,"min_reader":`, journal.Minor)) {
+				t.Fatalf("%s has no minor version: %s", name, data)
+			}
+			var members map[string]any
+			for part := range bytes.SplitSeq(data, []byte("\n")) { // of two slots, the one that counts
+				part = bytes.Trim(part, "\x00")
+				var m map[string]any
+				if json.Unmarshal(part, &m) == nil && (members == nil || m["lsn"].(float64) > members["lsn"].(float64)) {
+					members = m
+				}
+			}
+			delete(members, "crc")
+			tt.craft(members)
+			if err := fs.WriteRaw(name, line(t, members)); err != nil {
+				t.Fatal(err)
+			}
+			ops := fs.Ops()
+			_, err := journal.Open(config(fs, nil))
+			switch {
+			case !tt.newer && err != nil:
+				t.Errorf("%s, %s: %v", name, tt.name, err)
+			case tt.newer && (!errors.Is(err, memory.ErrNewerVersion) || !strings.Contains(err.Error(), name)):
+				t.Errorf("%s, %s: %v", name, tt.name, err)
+			case tt.newer && fs.Ops() != ops:
+				t.Errorf("%s, %s: changed %v", name, tt.name, fs.Trace()[ops:])
+			}
+		}
+	}
+}
+
 // TestDecodeLineReusesItsDecoder: what one line leaves must not leak into the next one, also after an error.
 func TestDecodeLineReusesItsDecoder(t *testing.T) {
 	type value struct {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -29,9 +28,9 @@ const (
 
 // highWater is one slot of HighWaterFile: the newest operation that was durable when the slot was written.
 type highWater struct {
-	Version int    `json:"version"`
-	Store   string `json:"store"`
-	LSN     int64  `json:"lsn"`
+	Format
+	Store string `json:"store"`
+	LSN   int64  `json:"lsn"`
 }
 
 // readHighWater returns the newest valid slot, the zero value when there is none. A damaged slot proves nothing.
@@ -50,9 +49,8 @@ func readHighWater(fsys durable.FS) (newest highWater, err error) {
 		if !durable.ValidLine(line) || json.Unmarshal(line, &slot) != nil {
 			continue
 		}
-		if slot.Version > Version {
-			return newest, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", HighWaterFile, slot.Version,
-				Version, memory.ErrNewerVersion)
+		if err := knownLine(HighWaterFile, line, slot.Format, new(highWater)); err != nil {
+			return newest, err
 		}
 		if slot.LSN > newest.LSN {
 			newest = slot
@@ -144,7 +142,7 @@ func (j *Journal) advanceHighWater(lsn int64) {
 	if j.highWater == nil {
 		return
 	}
-	line, err := durable.AppendLine(make([]byte, 0, highWaterSlot), highWater{Version: Version, Store: j.origin,
+	line, err := durable.AppendLine(make([]byte, 0, highWaterSlot), highWater{Format: CurrentFormat(), Store: j.origin,
 		LSN: lsn})
 	if err != nil || len(line) > highWaterSlot {
 		return

@@ -314,13 +314,13 @@ func (j *Journal) lastSegment() segment { return j.segments[len(j.segments)-1] }
 // cleanStop is the one line of mark.json: the LSN that the journal had reached when it was closed. Recovery requires
 // that the journal reaches it again, so a lost last segment is noticed.
 type cleanStop struct {
-	Version int   `json:"version"`
-	LSN     int64 `json:"lsn"`
+	Format
+	LSN int64 `json:"lsn"`
 }
 
 // writeCleanStop records that the journal had reached lsn when it was closed. Durable on return.
 func writeCleanStop(fsys durable.FS, lsn int64) error {
-	raw, err := durable.AppendLine(nil, cleanStop{Version: Version, LSN: lsn})
+	raw, err := durable.AppendLine(nil, cleanStop{Format: CurrentFormat(), LSN: lsn})
 	if err != nil {
 		return err
 	}
@@ -340,9 +340,5 @@ func readCleanStop(fsys durable.FS) (int64, error) {
 	if line := bytes.TrimSuffix(raw, []byte("\n")); !durable.ValidLine(line) || json.Unmarshal(line, &m) != nil {
 		return 0, &CorruptError{File: cleanStopFile, Line: 1, Detail: "its checksum does not match"}
 	}
-	if m.Version > Version {
-		return 0, fmt.Errorf("%s has format %d, this memsidecar knows %d: %w", cleanStopFile, m.Version, Version,
-			memory.ErrNewerVersion)
-	}
-	return m.LSN, nil
+	return m.LSN, knownLine(cleanStopFile, bytes.TrimSuffix(raw, []byte("\n")), m.Format, new(cleanStop))
 }

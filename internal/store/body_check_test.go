@@ -1,0 +1,72 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memtest"
+	"github.com/memsidecar/memsidecar/internal/store"
+)
+
+// TestDamagedLogInSnapshot: a log whose body in the snapshot is damaged takes no entries, before and after anybody has
+// read it, and is a finding of its own. Other logs and memories go on. After a repair it has all its entries again.
+func TestDamagedLogInSnapshot(t *testing.T) {
+	for _, readFirst := range []bool{false, true} {
+		fs, want := stopped(t)
+		corrupt(t, fs, newest(t, fs, "default.log-2026-02-21"))
+		report, err := store.Check(fs)
+		if err != nil || len(report.Findings) != 1 ||
+			!strings.Contains(report.Findings[0].Detail, "the log of 2026-02-21 in space default") {
+			t.Fatalf("check: %+v %v", report, err)
+		}
+		r := &run{fs: fs, step: 100}
+		if err := r.open(); err != nil {
+			t.Fatal(err)
+		}
+		if readFirst {
+			if _, _, err := r.st.Space("").Log("2026-02-21"); !errors.Is(err, memory.ErrCorrupt) {
+				t.Fatalf("read: %v", err)
+			}
+		}
+		lsn := r.st.LSN()
+		for range 2 {
+			if err := r.log("2026-02-21", "late"); !errors.Is(err, memory.ErrCorrupt) ||
+				!strings.Contains(err.Error(), "snapshots/default.log-2026-02-21") ||
+				!strings.Contains(err.Error(), "daemon repair") {
+				t.Errorf("append to the damaged log: %v", err)
+			}
+		}
+		if r.st.LSN() != lsn {
+			t.Error("a refused entry is in the journal")
+		}
+		if err := errors.Join(r.log("2026-02-22", "other"), r.add("", "m9", "goes on")); err != nil {
+			t.Errorf("beside it: %v", err)
+		}
+		found, err := r.st.DamagedLogs()
+		if err != nil || len(found) != 1 || !slices.Equal(found, report.Findings) {
+			t.Errorf("found %+v, %v; check says %+v", found, err, report.Findings)
+		}
+		if readFirst {
+			continue
+		}
+		fs, _ = stopped(t)
+		corrupt(t, fs, newest(t, fs, "default.log-2026-02-21"))
+		if _, err := repair(fs); err != nil {
+			t.Fatal(err)
+		}
+		memtest.CheckDir(t, fs)
+		r = &run{fs: fs, step: 100}
+		if err := r.open(); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(r.st); got != want {
+			t.Errorf("after repair\n%s\nwant\n%s", got, want)
+		}
+		if err := r.log("2026-02-21", "late"); err != nil {
+			t.Errorf("append after repair: %v", err)
+		}
+	}
+}
