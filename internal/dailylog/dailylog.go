@@ -8,7 +8,6 @@ package dailylog
 import (
 	"path"
 	"strings"
-	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
@@ -58,6 +57,5 @@ func DateOf(base string) (date string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	_, err := time.Parse(memory.DateLayout, date)
-	return date, err == nil
+	return date, memory.IsDate(date)
 }

@@ -127,9 +127,13 @@ func (a *adoption) sanitize(s *SpaceFiles, loc *time.Location) error {
 		return err
 	}
 	if s.File != nil {
+		t := &sanitizer{}
 		for i, m := range s.File.Memories {
+			t.where = fmt.Sprintf("memories[%d]", i)
+			t.times(m) // of what the first layout added
 			check.Memory(fmt.Sprintf("%s: memories[%d].", Path(s.Name), i), m)
 		}
+		a.note(Path(s.Name), t.notes)
 	}
 	for _, day := range s.Days {
 		name := dailylog.Path(s.Name, day.Day.Date)

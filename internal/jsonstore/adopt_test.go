@@ -323,3 +323,29 @@ func TestAdoptedLogIsTidied(t *testing.T) {
 		t.Errorf("unfinished: %v, %v", ok, err)
 	}
 }
+
+// TestAdoptYears: a time outside of the years 1970 to 9999 is left out, reported, and kept as it was; a log of such a day
+// is not read.
+func TestAdoptYears(t *testing.T) {
+	fsys := crashfs.New()
+	write(t, fsys, "memory.json", `{"version":2,"last_updated":"2026-02-21T10:00:00Z","memories":[`+
+		`{"id":"a","content":"old","created_at":"1899-12-31T00:00:00Z","expires_at":"0001-01-02T00:00:00Z"}]}`)
+	write(t, fsys, "logs/2026-02-20.json", `{"date":"2026-02-20","entries":[{"id":"e","time":"14:30:00","content":"x",`+
+		`"at":"0001-01-02T14:30:00Z"}]}`)
+	write(t, fsys, "logs/1969-12-31.json", `{"date":"1969-12-31","entries":[{"content":"y"}]}`)
+	st, _ := open(t, fsys)
+	report := adopt(t, st, fsys)
+	m, err := st.Space("").Get("a")
+	if err != nil || !m.CreatedAt.Equal(time.Date(2026, 2, 21, 10, 0, 0, 0, time.UTC)) || !m.ExpiresAt.IsZero() ||
+		string(m.Extra["original_created_at"]) != `"1899-12-31T00:00:00Z"` || m.Extra["original_expires_at"] == nil {
+		t.Errorf("adopted %+v, %v", m, err)
+	}
+	_, entries, err := st.Space("").Log("2026-02-20")
+	if err != nil || len(entries) != 1 || !entries[0].At.Equal(time.Date(2026, 2, 20, 14, 30, 0, 0, time.UTC)) ||
+		entries[0].Extra["original_at"] == nil {
+		t.Errorf("adopted %+v, %v", entries, err)
+	}
+	if len(report.Notes) != 3 || !slices.Contains(report.Ignored, "logs/1969-12-31.json") {
+		t.Errorf("reported %+v, ignored %q", report.Notes, report.Ignored)
+	}
+}

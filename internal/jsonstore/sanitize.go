@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -31,7 +32,8 @@ func (f *File) Sanitize() (notes []string) {
 		}
 		t.id(m, i, seen[m.ID])
 		seen[m.ID] = true
-		if m.CreatedAt.IsZero() {
+		t.times(m)
+		if m.CreatedAt.IsZero() && memory.IsTime(f.LastUpdated) {
 			m.CreatedAt = f.LastUpdated
 		}
 		if m.UpdatedAt.IsZero() {
@@ -130,6 +132,20 @@ func (t *sanitizer) fields(m *memory.Memory) {
 		t.notef("structured_data", "is not an object, or too large; kept as an unknown field")
 		keepOriginal(&m.Extra, "structured_data", m.StructuredData)
 		m.StructuredData = nil
+	}
+}
+
+// times drops the times that the store refuses. A memory without a time of creation gets that of its adoption.
+func (t *sanitizer) times(m *memory.Memory) {
+	for i := range memory.Fields {
+		f := &memory.Fields[i]
+		at, ok := f.Pointer(m).(*time.Time)
+		if !ok || at.IsZero() || memory.IsTime(*at) {
+			continue
+		}
+		t.notef(f.Name, "is not in the years 1970 to 9999; left out")
+		keepOriginal(&m.Extra, f.Name, at.Format(time.RFC3339Nano))
+		*at = time.Time{}
 	}
 }
 

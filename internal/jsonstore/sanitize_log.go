@@ -3,6 +3,7 @@ package jsonstore
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -23,6 +24,11 @@ func SanitizeLog(f *dailylog.File) (notes []string) {
 			t.notef("id", "is too long or has spaces; gave another one")
 			keepOriginal(&e.Extra, "id", e.ID)
 			e.ID = ""
+		}
+		if !e.At.IsZero() && !memory.IsTime(e.At) {
+			t.notef("at", "is not in the years 1970 to 9999; took the day of the log")
+			keepOriginal(&e.Extra, "at", e.At.Format(time.RFC3339Nano))
+			e.At = time.Time{}
 		}
 		t.slug(&e.Type, "type", memory.EntryEvent, &e.Extra)
 		if e.Category != "" {

@@ -11,20 +11,19 @@ import (
 
 // Limits of requests. Each is enforced with a named violation.
 const (
-	MaxContent     = 8000     // characters of a memory or log entry
-	MaxTitle       = 200      // characters
-	MaxDescription = 1000     // characters
-	MaxSummary     = 32000    // characters of the rolling summary
-	MaxTags        = 32       // tags of a memory
-	MaxTag         = 64       // characters of a tag
-	MaxLinks       = 64       // relations, pieces of evidence or superseded ids of a memory
-	MaxStructured  = 64 << 10 // bytes of structured_data
-	MaxID          = 128      // bytes of an id or an idempotency key
-	MaxSlug        = 64       // bytes of a category, source, entry type or space
-	MaxBatch       = 1000     // items of a batch
-	MaxK           = 200      // results of a search
-	MaxPage        = 1000     // items of a page
-	MaxMessage     = 16 << 20 // bytes of a request
+	MaxContent    = 8000     // characters of a memory or log entry
+	MaxTitle      = 200      // characters
+	MaxSummary    = 32000    // characters of the rolling summary
+	MaxTags       = 32       // tags of a memory
+	MaxTag        = 64       // characters of a tag
+	MaxLinks      = 64       // relations, pieces of evidence or superseded ids of a memory
+	MaxStructured = 64 << 10 // bytes of structured_data
+	MaxID         = 128      // bytes of an id or an idempotency key
+	MaxSlug       = 64       // bytes of a category, source, entry type or space
+	MaxBatch      = 1000     // items of a batch
+	MaxK          = 200      // results of a search
+	MaxPage       = 1000     // items of a page
+	MaxMessage    = 16 << 20 // bytes of a request
 )
 
 // Check collects violations. The zero value is ready to use.
@@ -105,12 +104,29 @@ func (c *Check) Unit(field string, v float64) {
 	}
 }
 
-// Date checks a calendar date of the form 2026-02-21.
+// Date checks a calendar date of the form 2026-02-21, in the years that IsTime takes.
 func (c *Check) Date(field, s string) {
-	if _, err := time.Parse(DateLayout, s); err != nil {
-		c.Add(field, "INVALID_DATE", "must be a date such as 2026-02-21")
+	if !IsDate(s) {
+		c.Add(field, "INVALID_DATE", "must be a date such as 2026-02-21, not before 1970")
 	}
 }
+
+// IsDate reports whether s has the form and the years that Date checks.
+func IsDate(s string) bool {
+	at, err := time.Parse(DateLayout, s)
+	return err == nil && IsTime(at)
+}
+
+// Time checks that t, unless it is zero, is a time that IsTime takes.
+func (c *Check) Time(field string, t time.Time) {
+	if !t.IsZero() && !IsTime(t) {
+		c.Add(field, "INVALID_TIME", "must be a time in the years 1970 to 9999")
+	}
+}
+
+// IsTime reports whether t is in the years 1970 to 9999 in UTC. Earlier times are a clock or a program that counts from
+// zero, and a log of theirs would be archived at once; later ones cannot be written in RFC 3339.
+func IsTime(t time.Time) bool { return t.Unix() >= 0 && t.UTC().Year() <= 9999 }
 
 // Memory checks every field of m. prefix is put before each field's name ("memories[3].").
 func (c *Check) Memory(prefix string, m *Memory) {
@@ -120,6 +136,7 @@ func (c *Check) Memory(prefix string, m *Memory) {
 	c.Unit(prefix+"salience", m.Salience)
 	c.Unit(prefix+"confidence", m.Confidence)
 	c.Slug(prefix+"source", m.Source)
+	c.MemoryTimes(prefix, m)
 	if m.AccessCount < 0 {
 		c.Add(prefix+"access_count", "OUT_OF_RANGE", "must not be negative")
 	}
@@ -146,6 +163,15 @@ func (c *Check) Memory(prefix string, m *Memory) {
 	}
 	if m.Context != nil {
 		limits(c, prefix+"context.", ContextFields, m.Context)
+	}
+}
+
+// MemoryTimes checks the times of m.
+func (c *Check) MemoryTimes(prefix string, m *Memory) {
+	for i := range Fields {
+		if at, ok := Fields[i].Pointer(m).(*time.Time); ok {
+			c.Time(prefix+Fields[i].Name, *at)
+		}
 	}
 }
 
@@ -182,6 +208,7 @@ func (c *Check) links(prefix string, m *Memory) {
 func (c *Check) Entry(prefix string, e *Entry) {
 	c.ID(prefix+"id", e.ID)
 	c.Slug(prefix+"type", e.Type)
+	c.Time(prefix+"at", e.At)
 	limits(c, prefix, EntryFields, e)
 	if e.Category != "" {
 		c.Slug(prefix+"category", e.Category)

@@ -104,6 +104,7 @@ func (f *logFile) prepare(loc *time.Location) error {
 	}
 	f.findIDs(base)
 	for i, e := range f.theirs.Entries {
+		check.Time(fmt.Sprintf("entries[%d].at", i), e.At) // SanitizeLog would leave it out
 		was := base.entry(e.ID)
 		if was == nil || e.ID == "" {
 			continue

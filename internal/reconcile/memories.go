@@ -52,6 +52,7 @@ func (f *memoryFile) prepare() error {
 		if base := f.published(m.ID); f.partial && base != nil {
 			fillIn(memoryFields(base, m), base, m)
 		}
+		check.MemoryTimes(fmt.Sprintf("memories[%d].", i), m) // Sanitize would leave them out
 	}
 	if err := check.Err(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -465,6 +466,53 @@ func TestAccessesByHand(t *testing.T) {
 	w.replace(file, `"access_count": 5`, `"access_count": 1`)
 	w.look()
 	if got, err := w.store.Space("").Get("a"); err != nil || got.AccessCount != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestYearsByHand: an edit with a time that cannot be is refused, kept, and named.
+func TestYearsByHand(t *testing.T) {
+	w := newWorld(t)
+	m := memtest.Fact("a", "dated")
+	w.update(func(tx *store.Tx) error {
+		return errors.Join(tx.Put(m), tx.AppendEntry("2026-02-21", &memory.Entry{ID: "e", At: memtest.Epoch, Time: "10:30:00", Type: memory.EntryEvent, Content: "an entry"}))
+	})
+	w.publish()
+	before := w.read(file)
+	w.replace(file, `"created_at": "`+m.CreatedAt.Format(time.RFC3339), `"created_at": "1969-07-20T20:17:40Z`)
+	w.replace("logs/2026-02-21.json", `"at": "2026`, `"at": "1969`)
+	w.look()
+	if got, err := w.store.Space("").Get("a"); err != nil || !got.CreatedAt.Equal(m.CreatedAt) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	list, err := w.edits.List()
+	must(t, err)
+	var waiting []string
+	for _, e := range list {
+		waiting = append(waiting, e.File+" "+strings.Join(e.Details, " "))
+	}
+	if all := strings.Join(waiting, "\n"); len(list) != 2 || strings.Count(all, "1970 to 9999") != 2 {
+		t.Errorf("waiting: %q", waiting)
+	}
+	if w.read(file) == before {
+		t.Error("the edit was published over")
+	}
+}
+
+// TestAccessesOfAnOlderFile: a file shows accesses later than everything else, so an edit of it must not take back those
+// that it does not show yet.
+func TestAccessesOfAnOlderFile(t *testing.T) {
+	w := newWorld(t)
+	m := memtest.Fact("a", "counted")
+	m.AccessCount, m.LastAccessed = 5, memtest.Epoch.Add(time.Hour)
+	w.update(func(tx *store.Tx) error { return tx.Put(m) })
+	w.publish()
+	w.replace(file, `"access_count": 5`, `"access_count": 3`)
+	w.replace(file, m.LastAccessed.Format(time.RFC3339), memtest.Epoch.Add(time.Minute).Format(time.RFC3339))
+	w.replace(file, "counted", "counted and edited")
+	w.look()
+	got, err := w.store.Space("").Get("a")
+	if err != nil || got.Content != "counted and edited" || got.AccessCount != 5 || !got.LastAccessed.Equal(m.LastAccessed) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -79,7 +79,7 @@ func (r *reader) entryFile(f file, data string, indexed bool) error {
 		d.title = strings.TrimSuffix(f.base(), path.Ext(f.base()))
 	}
 	if description != "" && description != content {
-		d.description = description
+		d.origin["description"] = firstChars(description, 1000)
 	}
 	if category := p.get("category"); category != "" { // which our own views write
 		d.kind, d.origin["type"] = category, kind

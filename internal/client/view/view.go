@@ -8,6 +8,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,8 +62,9 @@ type Change struct {
 	Memory   *memory.Memory // what to add
 
 	// What to update; nil leaves it as it is.
-	Title, Description, Category, Content *string
-	Tags                                  *[]string
+	Title, Category, Content *string
+	Tags                     *[]string
+	StructuredData           *json.RawMessage
 
 	Both bool // added beside a memory that it contradicts, because both sides changed
 }

@@ -117,6 +117,8 @@ func (im *importing) prepareArchived(check *memory.Check, r *memory.Archived) {
 	if r.Entries < 0 {
 		check.Add("entries", "OUT_OF_RANGE", "must not be negative")
 	}
+	check.Time("archived_at", r.At)
+	check.Time("deleted_at", r.DeletedAt)
 	if r.At.IsZero() || r.At.After(im.latest) {
 		check.Add("archived_at", "OUT_OF_RANGE", "must be a time in the past")
 	}
@@ -135,6 +137,9 @@ func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
 	) {
 		check.Add("state", "UNKNOWN_VALUE", "is not a state")
 	}
+	check.Time("started_at", s.StartedAt)
+	check.Time("last_at", s.LastAt)
+	check.Time("ended_at", s.EndedAt)
 	if s.StartedAt.IsZero() || s.StartedAt.After(im.latest) {
 		check.Add("started_at", "OUT_OF_RANGE", "must be a time in the past")
 	}
@@ -155,6 +160,7 @@ func (im *importing) prepareMessage(open, it *item) string {
 	if !slices.Contains([]string{"user", "assistant", "system", "tool"}, m.Role) {
 		check.Add("role", "UNKNOWN_VALUE", "is not a role")
 	}
+	check.Time("at", m.At)
 	after := int64(0)
 	if n := len(open.messages); n > 0 {
 		after = open.messages[n-1].Seq
