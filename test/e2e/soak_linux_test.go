@@ -366,7 +366,9 @@ func (s *soak) recordSize() float64 {
 	for line := range strings.Lines(s.succeeds(s.t, "daemon", "dump", s.data)) {
 		var rec struct {
 			Actor   string
-			Changes []struct{ Memory struct{ After struct{ Content string } } }
+			Changes []struct {
+				Memory struct{ After struct{ Content string } }
+			}
 		}
 		if err := json.Unmarshal([]byte(line), &rec); err != nil {
 			s.t.Fatalf("dump: %v", err)
