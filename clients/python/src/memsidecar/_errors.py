@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import grpc
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,18 @@ class MemsidecarError(Exception):
         self.violations = violations
 
 
+def _details_of(err: grpc.RpcError) -> list[any_pb2.Any]:
+    """The details of an error. grpcio-status reads them too, but allows one major version of protobuf only."""
+    for key, value in err.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            return list(status_pb2.Status.FromString(value).details)
+    return []
+
+
 def error_of(err: grpc.RpcError) -> MemsidecarError:
     """Convert the error of a generated stub."""
-    status = rpc_status.from_call(err)
     reason, metadata, violations = "", {}, []
-    for detail in status.details if status else ():
+    for detail in _details_of(err):
         info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
         if detail.Unpack(info):
             reason, metadata = info.reason, dict(info.metadata)

@@ -1,13 +1,10 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import write_pb2 as _write_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -95,7 +92,7 @@ class AdminServiceInfoResponse(_message.Message):
     epoch: str
     jobs: _containers.RepeatedCompositeFieldContainer[Job]
     clock_warning: str
-    def __init__(self, version: _Optional[str] = ..., api_version: _Optional[str] = ..., pid: _Optional[int] = ..., data_dir: _Optional[str] = ..., socket_path: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[str] = ..., read_only_reason: _Optional[str] = ..., paused: _Optional[bool] = ..., store_id: _Optional[str] = ..., epoch: _Optional[str] = ..., jobs: _Optional[_Iterable[_Union[Job, _Mapping]]] = ..., clock_warning: _Optional[str] = ...) -> None: ...
+    def __init__(self, version: _Optional[str] = ..., api_version: _Optional[str] = ..., pid: _Optional[int] = ..., data_dir: _Optional[str] = ..., socket_path: _Optional[str] = ..., started_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., position: _Optional[str] = ..., read_only_reason: _Optional[str] = ..., paused: bool = ..., store_id: _Optional[str] = ..., epoch: _Optional[str] = ..., jobs: _Optional[_Iterable[_Union[Job, _Mapping]]] = ..., clock_warning: _Optional[str] = ...) -> None: ...
 
 class Job(_message.Message):
     __slots__ = ("name", "last_run", "last_result", "last_error", "failures", "next_run", "running")
@@ -113,7 +110,7 @@ class Job(_message.Message):
     failures: int
     next_run: _timestamp_pb2.Timestamp
     running: bool
-    def __init__(self, name: _Optional[str] = ..., last_run: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_result: _Optional[str] = ..., last_error: _Optional[str] = ..., failures: _Optional[int] = ..., next_run: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., running: _Optional[bool] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., last_run: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_result: _Optional[str] = ..., last_error: _Optional[str] = ..., failures: _Optional[int] = ..., next_run: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., running: bool = ...) -> None: ...
 
 class AdminServiceArchiveRequest(_message.Message):
     __slots__ = ("space", "archive_days", "delete_days", "dry_run", "limit", "idempotency_key")
@@ -129,7 +126,7 @@ class AdminServiceArchiveRequest(_message.Message):
     dry_run: bool
     limit: int
     idempotency_key: str
-    def __init__(self, space: _Optional[str] = ..., archive_days: _Optional[int] = ..., delete_days: _Optional[int] = ..., dry_run: _Optional[bool] = ..., limit: _Optional[int] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., archive_days: _Optional[int] = ..., delete_days: _Optional[int] = ..., dry_run: bool = ..., limit: _Optional[int] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
 
 class ArchivedDay(_message.Message):
     __slots__ = ("space", "date", "action", "entry_count", "promoted", "summary", "reason", "operation_id", "age_days", "skipped", "fallback_reason")
@@ -223,7 +220,7 @@ class AdminServiceCompressRequest(_message.Message):
     limit: int
     dry_run: bool
     idempotency_key: str
-    def __init__(self, space: _Optional[str] = ..., days: _Optional[int] = ..., limit: _Optional[int] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., days: _Optional[int] = ..., limit: _Optional[int] = ..., dry_run: bool = ..., idempotency_key: _Optional[str] = ...) -> None: ...
 
 class CompressedGroup(_message.Message):
     __slots__ = ("space", "category", "original_ids", "results", "reason", "operation_id")
@@ -289,7 +286,7 @@ class AdminServiceImportRequest(_message.Message):
     dry_run: bool
     chunk: bytes
     idempotency_key: str
-    def __init__(self, space: _Optional[str] = ..., dry_run: _Optional[bool] = ..., chunk: _Optional[bytes] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., dry_run: bool = ..., chunk: _Optional[bytes] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
 
 class ImportCount(_message.Message):
     __slots__ = ("kind", "space", "added", "unchanged", "skipped", "merged")

@@ -1,5 +1,3 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
 from memsidecar.v1 import operation_pb2 as _operation_pb2
@@ -8,8 +6,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -72,7 +69,7 @@ class FileProblem(_message.Message):
     path: str
     message: str
     refused: bool
-    def __init__(self, line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., message: _Optional[str] = ..., refused: _Optional[bool] = ...) -> None: ...
+    def __init__(self, line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., message: _Optional[str] = ..., refused: bool = ...) -> None: ...
 
 class FileServicePublishRequest(_message.Message):
     __slots__ = ()
@@ -104,7 +101,7 @@ class Edit(_message.Message):
     detected_at: _timestamp_pb2.Timestamp
     base_operation_id: str
     in_place: bool
-    def __init__(self, id: _Optional[str] = ..., space: _Optional[str] = ..., file: _Optional[str] = ..., kind: _Optional[_Union[EditKind, str]] = ..., details: _Optional[_Iterable[str]] = ..., quarantine_path: _Optional[str] = ..., detected_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., base_operation_id: _Optional[str] = ..., in_place: _Optional[bool] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., space: _Optional[str] = ..., file: _Optional[str] = ..., kind: _Optional[_Union[EditKind, str]] = ..., details: _Optional[_Iterable[str]] = ..., quarantine_path: _Optional[str] = ..., detected_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., base_operation_id: _Optional[str] = ..., in_place: bool = ...) -> None: ...
 
 class FileServiceListEditsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")
@@ -192,7 +189,7 @@ class Proposal(_message.Message):
     resolved_at: _timestamp_pb2.Timestamp
     stale: bool
     replaced_by: str
-    def __init__(self, id: _Optional[str] = ..., space: _Optional[str] = ..., log_date: _Optional[str] = ..., proposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., proposed_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., session_id: _Optional[str] = ..., target_id: _Optional[str] = ..., target_revision: _Optional[int] = ..., before: _Optional[str] = ..., proposed: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., state: _Optional[_Union[ProposalState, str]] = ..., resolved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stale: _Optional[bool] = ..., replaced_by: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., space: _Optional[str] = ..., log_date: _Optional[str] = ..., proposed_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., proposed_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., session_id: _Optional[str] = ..., target_id: _Optional[str] = ..., target_revision: _Optional[int] = ..., before: _Optional[str] = ..., proposed: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., state: _Optional[_Union[ProposalState, str]] = ..., resolved_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., stale: bool = ..., replaced_by: _Optional[str] = ...) -> None: ...
 
 class FileServiceListProposalsRequest(_message.Message):
     __slots__ = ("space", "include_resolved", "all_spaces", "page_size", "page_token")
@@ -206,7 +203,7 @@ class FileServiceListProposalsRequest(_message.Message):
     all_spaces: bool
     page_size: int
     page_token: str
-    def __init__(self, space: _Optional[str] = ..., include_resolved: _Optional[bool] = ..., all_spaces: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., include_resolved: bool = ..., all_spaces: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class FileServiceListProposalsResponse(_message.Message):
     __slots__ = ("proposals", "next_page_token", "pending")

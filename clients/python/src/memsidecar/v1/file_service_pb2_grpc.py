@@ -5,7 +5,7 @@ import warnings
 
 from memsidecar.v1 import file_service_pb2 as memsidecar_dot_v1_dot_file__service__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in memsidecar/v1/file_service_pb2_grpc.py depends on'
+        + f' but the generated code in memsidecar/v1/file_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class FileServiceStub:
+class FileServiceStub(object):
     """FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
     published files, and proposed changes of memories.
     """
@@ -78,7 +78,7 @@ class FileServiceStub:
                 _registered_method=True)
 
 
-class FileServiceServicer:
+class FileServiceServicer(object):
     """FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
     published files, and proposed changes of memories.
     """
@@ -195,7 +195,7 @@ def add_FileServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class FileService:
+class FileService(object):
     """FileService publishes the files that people read, and holds everything that waits for a person's decision: edits of
     published files, and proposed changes of memories.
     """

@@ -1,11 +1,8 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -23,7 +20,7 @@ class LogDay(_message.Message):
     revision: int
     entry_count: int
     deleted_at: _timestamp_pb2.Timestamp
-    def __init__(self, date: _Optional[str] = ..., summary: _Optional[str] = ..., archived: _Optional[bool] = ..., revision: _Optional[int] = ..., entry_count: _Optional[int] = ..., deleted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, date: _Optional[str] = ..., summary: _Optional[str] = ..., archived: bool = ..., revision: _Optional[int] = ..., entry_count: _Optional[int] = ..., deleted_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class LogEntry(_message.Message):
     __slots__ = ("id", "time", "at", "type", "content", "category", "tool", "error", "session_id")
@@ -45,7 +42,7 @@ class LogEntry(_message.Message):
     tool: str
     error: str
     session_id: str
-    def __init__(self, id: _Optional[str] = ..., time: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., tool: _Optional[str] = ..., error: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., time: _Optional[str] = ..., at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., tool: _Optional[str] = ..., error: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class ArchivedLog(_message.Message):
     __slots__ = ("id", "date", "entry_count", "summary", "promoted_memory_ids", "archived_at", "archive_operation_id", "deleted_at", "delete_operation_id")
@@ -67,4 +64,4 @@ class ArchivedLog(_message.Message):
     archive_operation_id: str
     deleted_at: _timestamp_pb2.Timestamp
     delete_operation_id: str
-    def __init__(self, id: _Optional[str] = ..., date: _Optional[str] = ..., entry_count: _Optional[int] = ..., summary: _Optional[str] = ..., promoted_memory_ids: _Optional[_Iterable[str]] = ..., archived_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., archive_operation_id: _Optional[str] = ..., deleted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., delete_operation_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., date: _Optional[str] = ..., entry_count: _Optional[int] = ..., summary: _Optional[str] = ..., promoted_memory_ids: _Optional[_Iterable[str]] = ..., archived_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., archive_operation_id: _Optional[str] = ..., deleted_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., delete_operation_id: _Optional[str] = ...) -> None: ...

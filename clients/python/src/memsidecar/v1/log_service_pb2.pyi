@@ -1,13 +1,10 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import log_pb2 as _log_pb2
 from memsidecar.v1 import write_pb2 as _write_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -25,7 +22,7 @@ class NewLogEntry(_message.Message):
     category: str
     tool: str
     error: str
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., tool: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+    def __init__(self, at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., tool: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
 
 class LogServiceAppendRequest(_message.Message):
     __slots__ = ("space", "entries", "idempotency_key", "session_id", "reason")
@@ -85,7 +82,7 @@ class LogServiceListRequest(_message.Message):
     page_size: int
     page_token: str
     include_deleted: bool
-    def __init__(self, space: _Optional[str] = ..., start_date: _Optional[str] = ..., end_date: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_deleted: _Optional[bool] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., start_date: _Optional[str] = ..., end_date: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_deleted: bool = ...) -> None: ...
 
 class LogServiceListResponse(_message.Message):
     __slots__ = ("days", "next_page_token")

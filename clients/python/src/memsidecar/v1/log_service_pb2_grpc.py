@@ -5,7 +5,7 @@ import warnings
 
 from memsidecar.v1 import log_service_pb2 as memsidecar_dot_v1_dot_log__service__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in memsidecar/v1/log_service_pb2_grpc.py depends on'
+        + f' but the generated code in memsidecar/v1/log_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class LogServiceStub:
+class LogServiceStub(object):
     """LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
     its delete_operation_id with OperationService.
     """
@@ -53,7 +53,7 @@ class LogServiceStub:
                 _registered_method=True)
 
 
-class LogServiceServicer:
+class LogServiceServicer(object):
     """LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
     its delete_operation_id with OperationService.
     """
@@ -106,7 +106,7 @@ def add_LogServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class LogService:
+class LogService(object):
     """LogService keeps one log per day: events, and texts that may become memories later. To restore a deleted log, undo
     its delete_operation_id with OperationService.
     """

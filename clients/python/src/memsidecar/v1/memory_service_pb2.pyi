@@ -1,5 +1,3 @@
-import datetime
-
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import struct_pb2 as _struct_pb2
@@ -11,8 +9,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -105,7 +102,7 @@ class NewMemory(_message.Message):
     structured_data: _struct_pb2.Struct
     relations: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Relation]
     evidence: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Evidence]
-    def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., pinned: _Optional[bool] = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., created_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ...) -> None: ...
 
 class MemoryServiceAddRequest(_message.Message):
     __slots__ = ("space", "items", "idempotency_key", "reason", "session_id")
@@ -165,7 +162,7 @@ class MemoryServiceListRequest(_message.Message):
     page_size: int
     page_token: str
     short_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, space: _Optional[str] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., order: _Optional[_Union[MemoryOrder, str]] = ..., ascending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., short_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., order: _Optional[_Union[MemoryOrder, str]] = ..., ascending: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., short_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MemoryServiceListResponse(_message.Message):
     __slots__ = ("memories", "next_page_token", "total")
@@ -205,7 +202,7 @@ class MemoryPatch(_message.Message):
     structured_data: _struct_pb2.Struct
     relations: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Relation]
     evidence: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Evidence]
-    def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., pinned: _Optional[bool] = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ...) -> None: ...
+    def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ...) -> None: ...
 
 class MemoryServiceUpdateRequest(_message.Message):
     __slots__ = ("space", "id", "patch", "update_mask", "expected_revision", "idempotency_key", "reason", "session_id")
@@ -251,7 +248,7 @@ class MemoryServiceDeleteRequest(_message.Message):
     idempotency_key: str
     reason: str
     session_id: str
-    def __init__(self, space: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., expected_revision: _Optional[int] = ..., keep_learnable: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., expected_revision: _Optional[int] = ..., keep_learnable: bool = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceDeleteResponse(_message.Message):
     __slots__ = ("result",)
@@ -277,7 +274,7 @@ class MemoryServicePurgeRequest(_message.Message):
     reason: str
     idempotency_key: str
     session_id: str
-    def __init__(self, space: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., texts: _Optional[_Iterable[str]] = ..., transcripts: _Optional[bool] = ..., dry_run: _Optional[bool] = ..., reason: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., texts: _Optional[_Iterable[str]] = ..., transcripts: bool = ..., dry_run: bool = ..., reason: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class PurgedPlace(_message.Message):
     __slots__ = ("kind", "count")
@@ -297,7 +294,7 @@ class MemoryServicePurgeResponse(_message.Message):
     places: _containers.RepeatedCompositeFieldContainer[PurgedPlace]
     foreign_files: _containers.RepeatedScalarFieldContainer[str]
     writers_waited: _duration_pb2.Duration
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., places: _Optional[_Iterable[_Union[PurgedPlace, _Mapping]]] = ..., foreign_files: _Optional[_Iterable[str]] = ..., writers_waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., places: _Optional[_Iterable[_Union[PurgedPlace, _Mapping]]] = ..., foreign_files: _Optional[_Iterable[str]] = ..., writers_waited: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class MemoryServiceRestoreRequest(_message.Message):
     __slots__ = ("space", "ids", "idempotency_key", "reason", "session_id")
@@ -403,7 +400,7 @@ class MemoryServiceSaveRequest(_message.Message):
     dry_run: bool
     idempotency_key: str
     reason: str
-    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., history_entry: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[MemoryUpdate, _Mapping]]] = ..., memory_text: _Optional[str] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., history_entry: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[MemoryUpdate, _Mapping]]] = ..., memory_text: _Optional[str] = ..., dry_run: bool = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SavedMemory(_message.Message):
     __slots__ = ("decision", "content", "outcome", "rule")
@@ -474,7 +471,7 @@ class MemoryServiceConsolidateRequest(_message.Message):
     idempotency_key: str
     session_id: str
     reason: str
-    def __init__(self, space: _Optional[str] = ..., text: _Optional[_Union[ConsolidateText, _Mapping]] = ..., log_entries: _Optional[_Union[ConsolidateLogEntries, _Mapping]] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., text: _Optional[_Union[ConsolidateText, _Mapping]] = ..., log_entries: _Optional[_Union[ConsolidateLogEntries, _Mapping]] = ..., dry_run: bool = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class ConsolidatedItem(_message.Message):
     __slots__ = ("decision", "id", "reason", "decided_by", "fallback_reason", "pending", "content", "log_date", "entry_id", "operation_id")
@@ -498,7 +495,7 @@ class ConsolidatedItem(_message.Message):
     log_date: str
     entry_id: str
     operation_id: str
-    def __init__(self, decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., id: _Optional[str] = ..., reason: _Optional[str] = ..., decided_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., fallback_reason: _Optional[str] = ..., pending: _Optional[bool] = ..., content: _Optional[str] = ..., log_date: _Optional[str] = ..., entry_id: _Optional[str] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, decision: _Optional[_Union[_memory_pb2.Decision, str]] = ..., id: _Optional[str] = ..., reason: _Optional[str] = ..., decided_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., fallback_reason: _Optional[str] = ..., pending: bool = ..., content: _Optional[str] = ..., log_date: _Optional[str] = ..., entry_id: _Optional[str] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceConsolidateResponse(_message.Message):
     __slots__ = ("result", "items", "changes", "omitted_items", "remaining_entries", "redacted")
@@ -582,7 +579,7 @@ class MemoryServiceRebuildSummaryRequest(_message.Message):
     dry_run: bool
     idempotency_key: str
     reason: str
-    def __init__(self, space: _Optional[str] = ..., replace: _Optional[bool] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., replace: bool = ..., dry_run: bool = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceRebuildSummaryResponse(_message.Message):
     __slots__ = ("result", "summary")
@@ -682,4 +679,4 @@ class MethodLatency(_message.Message):
     count: int
     p50: _duration_pb2.Duration
     p99: _duration_pb2.Duration
-    def __init__(self, method: _Optional[str] = ..., count: _Optional[int] = ..., p50: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., p99: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, method: _Optional[str] = ..., count: _Optional[int] = ..., p50: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., p99: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...

@@ -5,7 +5,7 @@ import warnings
 
 from memsidecar.v1 import memory_service_pb2 as memsidecar_dot_v1_dot_memory__service__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in memsidecar/v1/memory_service_pb2_grpc.py depends on'
+        + f' but the generated code in memsidecar/v1/memory_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class MemoryServiceStub:
+class MemoryServiceStub(object):
     """MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 
     Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
@@ -124,7 +124,7 @@ class MemoryServiceStub:
                 _registered_method=True)
 
 
-class MemoryServiceServicer:
+class MemoryServiceServicer(object):
     """MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 
     Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and
@@ -345,7 +345,7 @@ def add_MemoryServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class MemoryService:
+class MemoryService(object):
     """MemoryService reads and writes long-term memories. A write is durable when its response arrives.
 
     Three calls save a memory: Add stores it as given. Consolidate compares one text with the known memories first and

@@ -1,5 +1,3 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import log_pb2 as _log_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
@@ -8,8 +6,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -64,7 +61,7 @@ class Operation(_message.Message):
     epoch: str
     changes: _containers.RepeatedCompositeFieldContainer[Change]
     change_count: int
-    def __init__(self, id: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., space: _Optional[str] = ..., actor: _Optional[_Union[Actor, str]] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ..., undoes_operation_id: _Optional[str] = ..., epoch: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ..., change_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., space: _Optional[str] = ..., actor: _Optional[_Union[Actor, str]] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ..., undoes_operation_id: _Optional[str] = ..., epoch: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ..., change_count: _Optional[int] = ...) -> None: ...
 
 class Change(_message.Message):
     __slots__ = ("memory", "entry", "day", "summary", "forgotten", "session", "message", "access", "archive")
@@ -136,7 +133,7 @@ class ForgottenChange(_message.Message):
     hash: str
     before: _timestamp_pb2.Timestamp
     after: _timestamp_pb2.Timestamp
-    def __init__(self, hash: _Optional[str] = ..., before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, hash: _Optional[str] = ..., before: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., after: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SessionChange(_message.Message):
     __slots__ = ("id", "before", "after")
@@ -164,7 +161,7 @@ class AccessChange(_message.Message):
     id: str
     count: int
     at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., count: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., count: _Optional[int] = ..., at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ArchiveChange(_message.Message):
     __slots__ = ("id", "before", "after")

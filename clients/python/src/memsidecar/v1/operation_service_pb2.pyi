@@ -3,8 +3,7 @@ from memsidecar.v1 import write_pb2 as _write_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -24,7 +23,7 @@ class OperationServiceListRequest(_message.Message):
     page_token: str
     include_bookkeeping: bool
     include_changes: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., first_id: _Optional[str] = ..., last_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_bookkeeping: _Optional[bool] = ..., include_changes: _Optional[bool] = ...) -> None: ...
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., first_id: _Optional[str] = ..., last_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_bookkeeping: bool = ..., include_changes: bool = ...) -> None: ...
 
 class OperationServiceListResponse(_message.Message):
     __slots__ = ("operations", "next_page_token")
@@ -76,7 +75,7 @@ class OperationServiceWatchRequest(_message.Message):
     cursor: str
     spaces: _containers.RepeatedScalarFieldContainer[str]
     include_bookkeeping: bool
-    def __init__(self, cursor: _Optional[str] = ..., spaces: _Optional[_Iterable[str]] = ..., include_bookkeeping: _Optional[bool] = ...) -> None: ...
+    def __init__(self, cursor: _Optional[str] = ..., spaces: _Optional[_Iterable[str]] = ..., include_bookkeeping: bool = ...) -> None: ...
 
 class OperationServiceWatchResponse(_message.Message):
     __slots__ = ("operation", "cursor")

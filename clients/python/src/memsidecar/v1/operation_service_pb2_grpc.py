@@ -5,7 +5,7 @@ import warnings
 
 from memsidecar.v1 import operation_service_pb2 as memsidecar_dot_v1_dot_operation__service__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in memsidecar/v1/operation_service_pb2_grpc.py depends on'
+        + f' but the generated code in memsidecar/v1/operation_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class OperationServiceStub:
+class OperationServiceStub(object):
     """OperationService lists, undoes and streams the operations of the store.
 
     An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
@@ -62,7 +62,7 @@ class OperationServiceStub:
                 _registered_method=True)
 
 
-class OperationServiceServicer:
+class OperationServiceServicer(object):
     """OperationService lists, undoes and streams the operations of the store.
 
     An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new
@@ -130,7 +130,7 @@ def add_OperationServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class OperationService:
+class OperationService(object):
     """OperationService lists, undoes and streams the operations of the store.
 
     An operation id is opaque and carries the epoch in which the operation was written. Restoring a backup starts a new

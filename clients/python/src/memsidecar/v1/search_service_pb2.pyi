@@ -1,5 +1,3 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import log_pb2 as _log_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
@@ -7,8 +5,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -86,7 +83,7 @@ class SearchServiceSearchRequest(_message.Message):
     arm: SearchArm
     include_logs: bool
     wait_indexed: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., ignore_access_age: _Optional[bool] = ..., min_score: _Optional[float] = ..., no_touch: _Optional[bool] = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: _Optional[bool] = ..., wait_indexed: _Optional[bool] = ...) -> None: ...
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., explain: bool = ..., ignore_access_age: bool = ..., min_score: _Optional[float] = ..., no_touch: bool = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: bool = ..., wait_indexed: bool = ...) -> None: ...
 
 class SearchHit(_message.Message):
     __slots__ = ("memory", "space", "score", "components", "log", "strength")
@@ -114,7 +111,7 @@ class LogMatch(_message.Message):
     entry: _log_pb2.LogEntry
     summary: str
     deleted: bool
-    def __init__(self, date: _Optional[str] = ..., entry: _Optional[_Union[_log_pb2.LogEntry, _Mapping]] = ..., summary: _Optional[str] = ..., deleted: _Optional[bool] = ...) -> None: ...
+    def __init__(self, date: _Optional[str] = ..., entry: _Optional[_Union[_log_pb2.LogEntry, _Mapping]] = ..., summary: _Optional[str] = ..., deleted: bool = ...) -> None: ...
 
 class ScoreComponent(_message.Message):
     __slots__ = ("name", "value")
@@ -140,7 +137,7 @@ class SearchServiceSearchResponse(_message.Message):
     vectors_used: bool
     logs_start_date: str
     omitted_hits: int
-    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: _Optional[bool] = ..., reason: _Optional[str] = ..., vectors_used: _Optional[bool] = ..., logs_start_date: _Optional[str] = ..., omitted_hits: _Optional[int] = ...) -> None: ...
+    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., candidates: _Optional[int] = ..., abstained: bool = ..., reason: _Optional[str] = ..., vectors_used: bool = ..., logs_start_date: _Optional[str] = ..., omitted_hits: _Optional[int] = ...) -> None: ...
 
 class SearchServiceSimilarRequest(_message.Message):
     __slots__ = ("space", "id", "content", "limit", "min_similarity", "filter")
@@ -186,7 +183,7 @@ class SearchServiceRecallRequest(_message.Message):
     working_tools: _containers.RepeatedScalarFieldContainer[str]
     files_read: _containers.RepeatedScalarFieldContainer[str]
     project_directory: str
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., token_budget: _Optional[int] = ..., limit: _Optional[int] = ..., explicit: _Optional[bool] = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., token_budget: _Optional[int] = ..., limit: _Optional[int] = ..., explicit: bool = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
     __slots__ = ("memory", "space", "score", "tool", "text", "truncated", "age", "caveat", "selected_by_model", "strength")
@@ -210,7 +207,7 @@ class RecalledMemory(_message.Message):
     caveat: str
     selected_by_model: bool
     strength: HitStrength
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., truncated: _Optional[bool] = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected_by_model: _Optional[bool] = ..., strength: _Optional[_Union[HitStrength, str]] = ...) -> None: ...
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., space: _Optional[str] = ..., score: _Optional[float] = ..., tool: _Optional[str] = ..., text: _Optional[str] = ..., truncated: bool = ..., age: _Optional[str] = ..., caveat: _Optional[str] = ..., selected_by_model: bool = ..., strength: _Optional[_Union[HitStrength, str]] = ...) -> None: ...
 
 class SearchServiceRecallResponse(_message.Message):
     __slots__ = ("items", "block", "tokens", "language", "reason")
@@ -250,7 +247,7 @@ class RecallTrace(_message.Message):
     query: str
     explicit: bool
     memories: _containers.RepeatedCompositeFieldContainer[TracedMemory]
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., explicit: _Optional[bool] = ..., memories: _Optional[_Iterable[_Union[TracedMemory, _Mapping]]] = ...) -> None: ...
+    def __init__(self, at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., explicit: bool = ..., memories: _Optional[_Iterable[_Union[TracedMemory, _Mapping]]] = ...) -> None: ...
 
 class TracedMemory(_message.Message):
     __slots__ = ("space", "id", "score")

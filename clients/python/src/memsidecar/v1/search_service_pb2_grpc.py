@@ -5,7 +5,7 @@ import warnings
 
 from memsidecar.v1 import search_service_pb2 as memsidecar_dot_v1_dot_search__service__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in memsidecar/v1/search_service_pb2_grpc.py depends on'
+        + f' but the generated code in memsidecar/v1/search_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class SearchServiceStub:
+class SearchServiceStub(object):
     """SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
     """
 
@@ -67,7 +67,7 @@ class SearchServiceStub:
                 _registered_method=True)
 
 
-class SearchServiceServicer:
+class SearchServiceServicer(object):
     """SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
     """
 
@@ -157,7 +157,7 @@ def add_SearchServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class SearchService:
+class SearchService(object):
     """SearchService finds memories. It returns nothing rather than noise. No response exceeds 4 MiB.
     """
 

@@ -1,12 +1,9 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -68,7 +65,7 @@ class Session(_message.Message):
     reflected_seq: int
     reflected_operation_id: str
     summary: str
-    def __init__(self, id: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[str] = ..., message_count: _Optional[int] = ..., next_seq: _Optional[int] = ..., reflected_seq: _Optional[int] = ..., reflected_operation_id: _Optional[str] = ..., summary: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., started_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[str] = ..., message_count: _Optional[int] = ..., next_seq: _Optional[int] = ..., reflected_seq: _Optional[int] = ..., reflected_operation_id: _Optional[str] = ..., summary: _Optional[str] = ...) -> None: ...
 
 class SessionMessage(_message.Message):
     __slots__ = ("seq", "at", "role", "content", "tool")
@@ -82,7 +79,7 @@ class SessionMessage(_message.Message):
     role: Role
     content: str
     tool: ToolCall
-    def __init__(self, seq: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., role: _Optional[_Union[Role, str]] = ..., content: _Optional[str] = ..., tool: _Optional[_Union[ToolCall, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., role: _Optional[_Union[Role, str]] = ..., content: _Optional[str] = ..., tool: _Optional[_Union[ToolCall, _Mapping]] = ...) -> None: ...
 
 class ToolCall(_message.Message):
     __slots__ = ("name", "arguments", "result", "error", "failed")
@@ -96,7 +93,7 @@ class ToolCall(_message.Message):
     result: str
     error: str
     failed: bool
-    def __init__(self, name: _Optional[str] = ..., arguments: _Optional[str] = ..., result: _Optional[str] = ..., error: _Optional[str] = ..., failed: _Optional[bool] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., arguments: _Optional[str] = ..., result: _Optional[str] = ..., error: _Optional[str] = ..., failed: bool = ...) -> None: ...
 
 class ToolUse(_message.Message):
     __slots__ = ("name", "count", "failures")
@@ -124,4 +121,4 @@ class WorkingMemory(_message.Message):
     summary: str
     summary_at: _timestamp_pb2.Timestamp
     compactions: int
-    def __init__(self, run_directory: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[ToolUse, _Mapping]]] = ..., recent_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., summary: _Optional[str] = ..., summary_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., compactions: _Optional[int] = ...) -> None: ...
+    def __init__(self, run_directory: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[ToolUse, _Mapping]]] = ..., recent_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., summary: _Optional[str] = ..., summary_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., compactions: _Optional[int] = ...) -> None: ...

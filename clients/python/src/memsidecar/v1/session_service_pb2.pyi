@@ -1,5 +1,3 @@
-import datetime
-
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
 from memsidecar.v1 import operation_pb2 as _operation_pb2
@@ -10,8 +8,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -46,7 +43,7 @@ class SessionServiceStartRequest(_message.Message):
     project_space: bool
     context: ContextOptions
     first_message: str
-    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., host_pid: _Optional[int] = ..., host_started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., project_space: _Optional[bool] = ..., context: _Optional[_Union[ContextOptions, _Mapping]] = ..., first_message: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., host_pid: _Optional[int] = ..., host_started_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., project_space: bool = ..., context: _Optional[_Union[ContextOptions, _Mapping]] = ..., first_message: _Optional[str] = ...) -> None: ...
 
 class ContextOptions(_message.Message):
     __slots__ = ("form", "token_budget", "language", "instructions", "bootstrap")
@@ -60,7 +57,7 @@ class ContextOptions(_message.Message):
     language: _search_service_pb2.Language
     instructions: bool
     bootstrap: bool
-    def __init__(self, form: _Optional[_Union[ContextForm, str]] = ..., token_budget: _Optional[int] = ..., language: _Optional[_Union[_search_service_pb2.Language, str]] = ..., instructions: _Optional[bool] = ..., bootstrap: _Optional[bool] = ...) -> None: ...
+    def __init__(self, form: _Optional[_Union[ContextForm, str]] = ..., token_budget: _Optional[int] = ..., language: _Optional[_Union[_search_service_pb2.Language, str]] = ..., instructions: bool = ..., bootstrap: bool = ...) -> None: ...
 
 class SessionServiceStartResponse(_message.Message):
     __slots__ = ("result", "session", "space", "context", "context_repeated", "recall", "working_block")
@@ -78,7 +75,7 @@ class SessionServiceStartResponse(_message.Message):
     context_repeated: bool
     recall: _search_service_pb2.SearchServiceRecallResponse
     working_block: str
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., space: _Optional[str] = ..., context: _Optional[str] = ..., context_repeated: _Optional[bool] = ..., recall: _Optional[_Union[_search_service_pb2.SearchServiceRecallResponse, _Mapping]] = ..., working_block: _Optional[str] = ...) -> None: ...
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., space: _Optional[str] = ..., context: _Optional[str] = ..., context_repeated: bool = ..., recall: _Optional[_Union[_search_service_pb2.SearchServiceRecallResponse, _Mapping]] = ..., working_block: _Optional[str] = ...) -> None: ...
 
 class SessionServiceAppendRequest(_message.Message):
     __slots__ = ("space", "session_id", "messages", "context_summary", "idempotency_key")
@@ -138,7 +135,7 @@ class SessionServiceUpdateWorkingMemoryRequest(_message.Message):
     files_read: _containers.RepeatedScalarFieldContainer[str]
     tools_used: _containers.RepeatedScalarFieldContainer[str]
     idempotency_key: str
-    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., run_directory: _Optional[str] = ..., summary: _Optional[str] = ..., compacted: _Optional[bool] = ..., files_read: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., run_directory: _Optional[str] = ..., summary: _Optional[str] = ..., compacted: bool = ..., files_read: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
 
 class SessionServiceUpdateWorkingMemoryResponse(_message.Message):
     __slots__ = ("result", "working")
@@ -158,7 +155,7 @@ class SessionServiceResolvePathRequest(_message.Message):
     session_id: str
     path: str
     allow_outside: bool
-    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., path: _Optional[str] = ..., allow_outside: _Optional[bool] = ...) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., path: _Optional[str] = ..., allow_outside: bool = ...) -> None: ...
 
 class SessionServiceResolvePathResponse(_message.Message):
     __slots__ = ("path", "relative_path", "outside")
@@ -168,7 +165,7 @@ class SessionServiceResolvePathResponse(_message.Message):
     path: str
     relative_path: str
     outside: bool
-    def __init__(self, path: _Optional[str] = ..., relative_path: _Optional[str] = ..., outside: _Optional[bool] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., relative_path: _Optional[str] = ..., outside: bool = ...) -> None: ...
 
 class SessionServiceReflectRequest(_message.Message):
     __slots__ = ("space", "session_id", "messages", "dry_run", "idempotency_key", "host", "cwd")
@@ -187,7 +184,7 @@ class SessionServiceReflectRequest(_message.Message):
     idempotency_key: str
     host: str
     cwd: str
-    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_session_pb2.SessionMessage, _Mapping]]] = ..., dry_run: _Optional[bool] = ..., idempotency_key: _Optional[str] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., **kwargs) -> None: ...
+    def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_session_pb2.SessionMessage, _Mapping]]] = ..., dry_run: bool = ..., idempotency_key: _Optional[str] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., **kwargs) -> None: ...
 
 class ReflectedItem(_message.Message):
     __slots__ = ("decision", "memory", "target_id", "outcome", "rule")
@@ -225,7 +222,7 @@ class SessionServiceReflectResponse(_message.Message):
     changes: _containers.RepeatedCompositeFieldContainer[_operation_pb2.Change]
     omitted_items: int
     omitted_changes: int
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ReflectedItem, _Mapping]]] = ..., summary: _Optional[str] = ..., pending: _Optional[bool] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., decided_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., fallback_reason: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_items: _Optional[int] = ..., omitted_changes: _Optional[int] = ...) -> None: ...
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ReflectedItem, _Mapping]]] = ..., summary: _Optional[str] = ..., pending: bool = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., decided_by: _Optional[_Union[_memory_pb2.Decider, str]] = ..., fallback_reason: _Optional[str] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_items: _Optional[int] = ..., omitted_changes: _Optional[int] = ...) -> None: ...
 
 class SessionServiceEndRequest(_message.Message):
     __slots__ = ("space", "session_id", "end_reason", "idempotency_key")

@@ -5,7 +5,7 @@ import warnings
 
 from memsidecar.v1 import session_service_pb2 as memsidecar_dot_v1_dot_session__service__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.71.2'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -18,14 +18,14 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in memsidecar/v1/session_service_pb2_grpc.py depends on'
+        + f' but the generated code in memsidecar/v1/session_service_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
     )
 
 
-class SessionServiceStub:
+class SessionServiceStub(object):
     """SessionService records agents' sessions, holds their working memory, and learns from them when they end.
 
     An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
@@ -94,7 +94,7 @@ class SessionServiceStub:
                 _registered_method=True)
 
 
-class SessionServiceServicer:
+class SessionServiceServicer(object):
     """SessionService records agents' sessions, holds their working memory, and learns from them when they end.
 
     An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
@@ -249,7 +249,7 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class SessionService:
+class SessionService(object):
     """SessionService records agents' sessions, holds their working memory, and learns from them when they end.
 
     An empty space means the default space. An idempotency_key makes a write repeatable, as in MemoryService.
