@@ -30,6 +30,7 @@ it("remembers, finds, forgets and undoes", async () => {
   assert.equal((await client.search("how do we deploy")).length, 1);
   await assert.rejects(client.remember("", { salience: 3 }), (err: MemsidecarError) => {
     assert.equal(err.code, "INVALID_ARGUMENT");
+    assert.deepEqual([...new Set(err.violations.flatMap(Object.keys))], ["field", "description"]);
     return err.violations.length === 2;
   });
   client.close();

@@ -53,7 +53,9 @@ export function connectionLost(err: ConnectError): boolean {
 export function errorOf(thrown: unknown): MemsidecarError {
   const err = ConnectError.from(thrown);
   const info = err.findDetails(ErrorInfoSchema)[0];
-  const violations = err.findDetails(BadRequestSchema).flatMap((bad) => bad.fieldViolations);
+  const violations = err
+    .findDetails(BadRequestSchema)
+    .flatMap((bad) => bad.fieldViolations.map(({ field, description }) => ({ field, description })));
   const name = Code[connectionLost(err) ? Code.Unavailable : err.code];
   const code = name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
   return new MemsidecarError(code, err.rawMessage, info?.reason, info?.metadata, violations, { cause: err });
