@@ -33,6 +33,7 @@ a text with existing memories first, use "memsidecar memory consolidate".`,
 		"preferences, facts, tasks, reflections, procedural, general, or any slug (default \"general\")")
 	f.Float64Var(&salience, "salience", 0.5, "importance, 0 to 1")
 	f.StringVar(&m.Title, "title", "", "title")
+	f.StringVar(&m.Description, "description", "", "one line on what it is about")
 	f.StringArrayVar(&m.Tags, "tag", nil, "tag (repeatable)")
 	f.StringVar(&m.Id, "id", "", "id (default: generated)")
 	f.BoolVar(&m.Pinned, "pin", false, "never expire or compress this memory")

@@ -14,7 +14,7 @@ func (a *app) compressCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compress",
 		Short: "Merge old, rarely used, similar memories",
-		Long: `Merge similar memories that are older than 90 days and were accessed fewer than 5 times. Three or
+		Long: `Merge similar memories that are unused for more than 90 days and were accessed fewer than 5 times. Three or
 more memories of a category become one to three that contain every sentence. The originals are superseded and can be
 restored. The daemon does this daily. Each group is one operation, which you can undo.`,
 		Example: "  memsidecar memory compress --dry-run",

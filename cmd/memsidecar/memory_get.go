@@ -79,7 +79,8 @@ func (a *app) printMemory(m *pb.Memory) {
 		pinned = "yes"
 	}
 	a.out.fields([][2]string{
-		{"  id", m.GetId()}, {"  title", oneLine(m.GetTitle())}, {"  category", m.GetCategory()},
+		{"  id", m.GetId()}, {"  title", oneLine(m.GetTitle())},
+		{"  description", oneLine(m.GetDescription())}, {"  category", m.GetCategory()},
 		{"  status", word(m.GetStatus())},
 		{"  salience", number(m.GetSalience())}, {"  confidence", number(m.GetConfidence())}, {"  pinned", pinned},
 		{"  tags", oneLine(strings.Join(m.GetTags(), ", "))}, {"  source", m.GetSource()},

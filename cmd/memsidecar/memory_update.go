@@ -13,13 +13,13 @@ import (
 func (a *app) updateCommand() *cobra.Command {
 	patch := &pb.MemoryPatch{}
 	req := &pb.MemoryServiceUpdateRequest{Patch: patch}
-	var content, category, title, source, expiresAt string
+	var content, category, title, description, source, expiresAt string
 	var salience, confidence float64
 	var pin bool
 	cmd := &cobra.Command{
 		Use:     "update ID",
 		Short:   "Change a memory",
-		Long:    "Change the given fields of a memory. An empty value clears the title, the tags or the expiry.",
+		Long:    "Change the given fields of a memory. An empty value clears the title, the description, the tags or the expiry.",
 		Example: `  memsidecar update 0199a2c4-6e1b-7c33-9f0d-5b8e2d7a41f6 --salience 0.9 --tag git --expect 12`,
 		Args:    cobra.ExactArgs(1),
 	}
@@ -29,6 +29,7 @@ func (a *app) updateCommand() *cobra.Command {
 	f.Float64Var(&salience, "salience", 0, "importance, 0 to 1")
 	f.StringArrayVar(&patch.Tags, "tag", nil, "replace all tags (repeatable)")
 	f.StringVar(&title, "title", "", "new title")
+	f.StringVar(&description, "description", "", "one line on what it is about")
 	f.BoolVar(&pin, "pin", false, "pin; --pin=false unpins")
 	f.StringVar(&source, "source", "", "origin of the memory")
 	f.Float64Var(&confidence, "confidence", 0, "confidence of the source, 0 to 1")
@@ -37,7 +38,7 @@ func (a *app) updateCommand() *cobra.Command {
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
 	fields := []struct{ flag, field string }{{"content", "content"}, {"category", "category"}, {"salience", "salience"},
 		{"tag", "tags"},
-		{"title", "title"}, {"pin", "pinned"}, {"source", "source"}, {"confidence", "confidence"},
+		{"title", "title"}, {"description", "description"}, {"pin", "pinned"}, {"source", "source"}, {"confidence", "confidence"},
 		{"expires-at", "expires_at"}}
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if content, err = a.text(content); err != nil {
@@ -51,6 +52,7 @@ func (a *app) updateCommand() *cobra.Command {
 		}
 		patch.Content, patch.Category, patch.Title = given(f, "content", &content), given(f, "category", &category),
 			given(f, "title", &title)
+		patch.Description = given(f, "description", &description)
 		patch.Source, patch.Salience = given(f, "source", &source), given(f, "salience", &salience)
 		patch.Confidence, patch.Pinned = given(f, "confidence", &confidence), given(f, "pin", &pin)
 		req.UpdateMask = &fieldmaskpb.FieldMask{}

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
-	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -77,8 +75,8 @@ func viewMemories(in []*pb.Memory) ([]*memory.Memory, error) {
 	for i, m := range in {
 		out[i] = &memory.Memory{
 			ID: m.GetId(), Category: m.GetCategory(), Content: m.GetContent(), Title: m.GetTitle(), Tags: m.GetTags(),
-			Salience: m.GetSalience(),
-			Pinned:   m.GetPinned(), Revision: m.GetRevision(), CreatedAt: m.GetCreatedAt().AsTime(),
+			Description: m.GetDescription(), Salience: m.GetSalience(),
+			Pinned: m.GetPinned(), Revision: m.GetRevision(), CreatedAt: m.GetCreatedAt().AsTime(),
 		}
 		if m.GetStructuredData() != nil {
 			raw, err := m.GetStructuredData().MarshalJSON()
@@ -140,11 +138,7 @@ func (s *viewStore) Apply(ctx context.Context, reason string, changes []view.Cha
 	defer cancel()
 	req := &pbalpha.ViewServiceApplyRequest{Space: s.space, Reason: reason}
 	for _, c := range changes {
-		change, err := viewChange(c)
-		if err != nil {
-			return "", nil, err
-		}
-		req.Changes = append(req.Changes, change)
+		req.Changes = append(req.Changes, viewChange(c))
 	}
 	resp, err := s.c.view.Apply(ctx, req)
 	if err != nil {
@@ -161,26 +155,22 @@ func (s *viewStore) Apply(ctx context.Context, reason string, changes []view.Cha
 }
 
 // viewChange converts a change of the view for the API.
-func viewChange(c view.Change) (*pbalpha.ViewChange, error) {
+func viewChange(c view.Change) *pbalpha.ViewChange {
 	switch c.Kind {
 	case view.Remove:
 		return &pbalpha.ViewChange{Change: &pbalpha.ViewChange_Removal{
-			Removal: &pbalpha.ViewRemoval{Id: c.ID, ExpectedRevision: c.Revision}}}, nil
+			Removal: &pbalpha.ViewRemoval{Id: c.ID, ExpectedRevision: c.Revision}}}
 	case view.Add:
 		m := c.Memory
-		data, err := viewStruct(m.StructuredData)
-		if err != nil {
-			return nil, err
-		}
-		add := &pb.NewMemory{Category: m.Category, Content: m.Content, Title: m.Title, Tags: m.Tags,
-			StructuredData: data}
+		add := &pb.NewMemory{Category: m.Category, Content: m.Content, Title: m.Title, Description: m.Description,
+			Tags: m.Tags}
 		for _, r := range m.Relations {
 			add.Relations = append(add.Relations, &pb.Relation{Type: r.Type, TargetId: r.Target, Strength: &r.Strength})
 		}
 		if !m.CreatedAt.IsZero() {
 			add.CreatedAt = timestamppb.New(m.CreatedAt)
 		}
-		return &pbalpha.ViewChange{Change: &pbalpha.ViewChange_Add{Add: add}}, nil
+		return &pbalpha.ViewChange{Change: &pbalpha.ViewChange_Add{Add: add}}
 	}
 	up := &pbalpha.ViewUpdate{Id: c.ID, ExpectedRevision: c.Revision, Patch: &pb.MemoryPatch{},
 		UpdateMask: &fieldmaskpb.FieldMask{}}
@@ -201,27 +191,11 @@ func viewChange(c view.Change) (*pbalpha.ViewChange, error) {
 		up.Patch.Tags = *c.Tags
 		set("tags")
 	}
-	if c.StructuredData != nil {
-		data, err := viewStruct(*c.StructuredData)
-		if err != nil {
-			return nil, err
-		}
-		up.Patch.StructuredData = data
-		set("structured_data")
+	if c.Description != nil {
+		up.Patch.Description = c.Description
+		set("description")
 	}
-	return &pbalpha.ViewChange{Change: &pbalpha.ViewChange_Update{Update: up}}, nil
-}
-
-// viewStruct converts structured data; empty data is nil.
-func viewStruct(raw json.RawMessage) (*structpb.Struct, error) {
-	if len(raw) == 0 {
-		return nil, nil //nolint:nilnil // no data is no error
-	}
-	s := &structpb.Struct{}
-	if err := s.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("structured data: %w", err)
-	}
-	return s, nil
+	return &pbalpha.ViewChange{Change: &pbalpha.ViewChange_Update{Update: up}}
 }
 
 // Append adds an entry to a daily log, once per key.

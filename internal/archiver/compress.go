@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// DefaultCompressDays is the default age in days from which memories are compressed.
+	// DefaultCompressDays is the default number of whole days after which unused memories are compressed.
 	DefaultCompressDays = 90
 	// DefaultMaxGroups is the default maximum number of groups merged per run.
 	DefaultMaxGroups = 50
@@ -28,7 +28,7 @@ const (
 // CompressOptions of one run. The zero value handles all spaces with the defaults.
 type CompressOptions struct {
 	Space string // "" is every space
-	// minimum age in days since creation and last change; 0 means DefaultCompressDays
+	// whole days for more than which a memory was neither accessed nor changed; 0 means DefaultCompressDays
 	Days int
 	// maximum number of groups merged; 0 means DefaultMaxGroups
 	MaxGroups int
@@ -139,10 +139,9 @@ func (a *Archiver) Compress(ctx context.Context, opts CompressOptions) (Compress
 // compressSpace merges the groups of one space and adds them to the report.
 func (a *Archiver) compressSpace(ctx context.Context, space string, now time.Time, opts CompressOptions,
 	report *CompressReport) error {
-	before := now.AddDate(0, 0, -opts.Days)
 	kinds := map[mergeKey][]*memory.Memory{}
 	for _, m := range a.store.Space(space).Memories() {
-		if compressible(m, before) {
+		if compressible(m, now, opts.Days) {
 			kinds[mergeKeyOf(m)] = append(kinds[mergeKeyOf(m)], m)
 			report.Candidates++
 		}
@@ -198,11 +197,15 @@ func mergeKeyOf(m *memory.Memory) mergeKey {
 	return k
 }
 
-// compressible reports whether a merge would lose nothing of m. Summaries of logs are not merged: each stands for its
-// day.
-func compressible(m *memory.Memory, before time.Time) bool {
-	return m.IsActive() && !m.Pinned && m.AccessCount < maxAccessCount && m.CreatedAt.Before(before) &&
-		m.UpdatedAt.Before(before) &&
+// compressible reports whether m is unused for more than so many whole days, and a merge would lose nothing of it. A
+// memory that was never accessed counts from its creation. Summaries of logs are not merged: each stands for its day.
+func compressible(m *memory.Memory, now time.Time, days int) bool {
+	for _, at := range []time.Time{m.CreatedAt, m.UpdatedAt, m.LastAccessed} {
+		if !at.IsZero() && int(now.Sub(at)/(24*time.Hour)) <= days {
+			return false
+		}
+	}
+	return m.IsActive() && !m.Pinned && m.AccessCount < maxAccessCount &&
 		m.ExpiresAt.IsZero() && m.Title == "" && len(m.StructuredData) == 0 && len(m.Extra) == 0 &&
 		(m.Context == nil || len(m.Context.Extra) == 0) && !isLogSummary(m)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -264,13 +265,50 @@ func TestCompressLimits(t *testing.T) {
 	}
 }
 
+// TestCompressAfterMoreThan90Days: by whole days, since the last access, or since the creation of what was never
+// accessed.
+func TestCompressAfterMoreThan90Days(t *testing.T) {
+	day := 24 * time.Hour
+	for _, tt := range []struct {
+		name              string
+		created, accessed time.Duration // ago; accessed 0 is never
+		want              int           // candidates
+	}{
+		{"never accessed, 89 days", 89 * day, 0, 0},
+		{"exactly 90 days", 90 * day, 0, 0},
+		{"90 days and some hours", 91*day - time.Second, 0, 0},
+		{"91 days", 91 * day, 0, 3},
+		{"accessed exactly 90 days ago", 200 * day, 90 * day, 0},
+		{"accessed 91 days ago", 200 * day, 91 * day, 3},
+		{"accessed yesterday", 200 * day, day, 0},
+		{"a year", 365 * day, 0, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newHarness(t)
+			list := harbour()
+			for _, m := range list {
+				m.CreatedAt = noon.Add(-tt.created)
+				m.UpdatedAt = m.CreatedAt
+				if tt.accessed > 0 {
+					m.AccessCount, m.LastAccessed = 1, noon.Add(-tt.accessed)
+				}
+			}
+			b.put(list...)
+			if r := b.compress(archiver.CompressOptions{}); r.Candidates != tt.want || len(r.Groups) != min(1, tt.want) {
+				t.Errorf("%d candidates, %d groups, want %d", r.Candidates, len(r.Groups), tt.want)
+			}
+		})
+	}
+}
+
 // TestMergedMemory: what a result takes from its originals beside the text.
 func TestMergedMemory(t *testing.T) {
 	b := newHarness(t)
 	list := harbour()
 	list[0].Salience, list[0].Tags, list[0].AccessCount = 0.9, []string{"ferry"}, 2
 	list[1].Confidence, list[1].Tags, list[1].AccessCount = 0.5, []string{"ferry", "line"}, 1
-	list[1].LastAccessed = noon.AddDate(0, 0, -3)
+	list[1].LastAccessed = noon.AddDate(0, 0, -95)
+	list[1].CreatedAt = noon.AddDate(0, 0, -96)
 	list[2].CreatedAt = noon.AddDate(-1, 0, 0)
 	list[2].Evidence = []memory.Evidence{{Log: "2025-06-01", Entry: "e1"}}
 	list[2].Relations = []memory.Relation{{Type: "supports", Target: "other", Strength: 1}}

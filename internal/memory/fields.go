@@ -133,6 +133,10 @@ var Fields = []Field[Memory]{
 	{Name: "revision", Pointer: func(m *Memory) any { return &m.Revision }, Added: true, Managed: true},
 	{Name: "tags", Pointer: func(m *Memory) any { return &m.Tags }, Added: true, FreeText: true},
 	{Name: "title", Pointer: func(m *Memory) any { return &m.Title }, Added: true, FreeText: true, Limit: MaxTitle},
+	{
+		Name: "description", Pointer: func(m *Memory) any { return &m.Description }, Added: true, FreeText: true,
+		Limit: MaxDescription,
+	},
 	{Name: "pinned", Pointer: func(m *Memory) any { return &m.Pinned }, Added: true},
 	{
 		Name: "confidence", Pointer: func(m *Memory) any { return &m.Confidence }, Added: true,

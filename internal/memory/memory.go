@@ -66,8 +66,9 @@ type Memory struct {
 	Revision       int64           `json:"revision,omitempty"`  // LSN of the last change that was not an access
 	Tags           []string        `json:"tags,omitempty"`
 	Title          string          `json:"title,omitempty"`
-	Pinned         bool            `json:"pinned,omitempty"`     // never expires, is never compressed
-	Confidence     float64         `json:"confidence,omitempty"` // 0 to 1; stores give 1 to a memory that names none
+	Description    string          `json:"description,omitempty"` // one line on what it is about, for relevance and indexes
+	Pinned         bool            `json:"pinned,omitempty"`      // never expires, is never compressed
+	Confidence     float64         `json:"confidence,omitempty"`  // 0 to 1; stores give 1 to a memory that names none
 	ExpiresAt      time.Time       `json:"expires_at,omitzero"`
 	Status         Status          `json:"status,omitempty"`
 	Supersedes     []string        `json:"supersedes,omitempty"`

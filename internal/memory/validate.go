@@ -11,19 +11,20 @@ import (
 
 // Limits of requests. Each is enforced with a named violation.
 const (
-	MaxContent    = 8000     // characters of a memory or log entry
-	MaxTitle      = 200      // characters
-	MaxSummary    = 32000    // characters of the rolling summary
-	MaxTags       = 32       // tags of a memory
-	MaxTag        = 64       // characters of a tag
-	MaxLinks      = 64       // relations, pieces of evidence or superseded ids of a memory
-	MaxStructured = 64 << 10 // bytes of structured_data
-	MaxID         = 128      // bytes of an id or an idempotency key
-	MaxSlug       = 64       // bytes of a category, source, entry type or space
-	MaxBatch      = 1000     // items of a batch
-	MaxK          = 200      // results of a search
-	MaxPage       = 1000     // items of a page
-	MaxMessage    = 16 << 20 // bytes of a request
+	MaxContent     = 8000     // characters of a memory or log entry
+	MaxTitle       = 200      // characters
+	MaxDescription = 1000     // characters
+	MaxSummary     = 32000    // characters of the rolling summary
+	MaxTags        = 32       // tags of a memory
+	MaxTag         = 64       // characters of a tag
+	MaxLinks       = 64       // relations, pieces of evidence or superseded ids of a memory
+	MaxStructured  = 64 << 10 // bytes of structured_data
+	MaxID          = 128      // bytes of an id or an idempotency key
+	MaxSlug        = 64       // bytes of a category, source, entry type or space
+	MaxBatch       = 1000     // items of a batch
+	MaxK           = 200      // results of a search
+	MaxPage        = 1000     // items of a page
+	MaxMessage     = 16 << 20 // bytes of a request
 )
 
 // Check collects violations. The zero value is ready to use.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -79,13 +80,16 @@ func truncateHashed(s string, n int) string {
 var (
 	// The name of a program.
 	oneCommand = lazyregexp.New(`^[a-z][\w.+-]*$`)
+	// The extension of a file, no version.
+	fileExtension = lazyregexp.New(`^\.[a-z][a-z0-9]{0,4}$`)
 	// The name of a subcommand.
 	subcommand = lazyregexp.New(`^[a-z][a-z-]+$`)
 	// Shell syntax that makes more than one simple command.
 	compound = lazyregexp.New("[|;&<>`$\n(]")
 )
 
-// shapeOf returns the program with its subcommand, or the server of a URL; "" for compound commands and anything else.
+// shapeOf returns the program with its subcommand, or the server of a URL and the extension of what it names there; ""
+// for compound commands and anything else.
 func shapeOf(named map[string]any, plain string) string {
 	what := plain
 	if named != nil {
@@ -99,7 +103,7 @@ func shapeOf(named map[string]any, plain string) string {
 		if err != nil || u.Host == "" || u.User != nil {
 			return ""
 		}
-		return u.Scheme + "://" + u.Host + "/*"
+		return u.Scheme + "://" + u.Host + "/*" + documentExtension(u.Path)
 	}
 	words := strings.Fields(what)
 	if compound.MatchString(what) || len(words) < 3 || !oneCommand.MatchString(words[0]) ||
@@ -107,6 +111,19 @@ func shapeOf(named map[string]any, plain string) string {
 		return ""
 	}
 	return words[0] + " " + words[1] + " *"
+}
+
+// documentExtension is the extension in the path of an address, in lower case, if it names something other than a page:
+// ".pdf", else "".
+func documentExtension(p string) string {
+	switch ext := strings.ToLower(path.Ext(p)); {
+	case !fileExtension.MatchString(ext):
+		return ""
+	case ext == ".html", ext == ".htm", ext == ".php", ext == ".asp", ext == ".aspx", ext == ".jsp":
+		return ""
+	default:
+		return ext
+	}
 }
 
 // kindWideClasses are the error classes that affect all calls of a shape. Other errors depend on the exact arguments.
@@ -118,7 +135,9 @@ var kindWideClasses = map[string]bool{
 
 // kindKey identifies a kind of failure; "" if a failure of this class tells nothing about similar calls.
 func kindKey(a Action, class string) string {
-	if a.shape == "" || !kindWideClasses[class] {
+	// a directory may be closed for what it is, a server is closed to its caller
+	wide := kindWideClasses[class] || class == "permission" && strings.Contains(a.shape, "://")
+	if a.shape == "" || !wide {
 		return ""
 	}
 	return a.tool + "(" + a.shape + ")*" + class
@@ -134,6 +153,8 @@ type Knowledge struct {
 	General bool `json:"general,omitempty"`
 	// what worked instead
 	Worked string `json:"worked,omitempty"`
+	// sessions in a row in which the same action worked, since it failed last
+	Passed int `json:"passed,omitempty"`
 	// hints after which the same action failed again, or that were wrong
 	Failed int `json:"failed,omitempty"`
 	// hints after which another action worked

@@ -13,7 +13,7 @@ import (
 var (
 	// Group 1 is a preposition, 2 the expression, 3 and 4 number and unit of "in 3 days".
 	relativeEn = lazyregexp.New(`(?i)\b((?:every|each|last|by|on|before|until|till|after|since|due|from` +
-		`|for) )?(the day after tomorrow|tomorrow(?: (?:morning|afternoon|evening|night))?|today|tonight|yesterday` +
+		`|for|to) )?(the day after tomorrow|tomorrow(?: (?:morning|afternoon|evening|night))?|today|tonight|yesterday` +
 		`|next week|next month|(?:(?:next|this) )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)` +
 		`|in (\d{1,3}|a|one|two|three) (days?|weeks?))\b`)
 	// Group 1 marks recurrence, 2 is the expression, 3 the week, 4 and 5 number and unit.

@@ -12,7 +12,7 @@ import (
 func TestRuleExamples(t *testing.T) {
 	quoted := regexp.MustCompile(`(?m)^\t// "(.*)"\n\tnewRule\(`)
 	var examples []string
-	for _, name := range []string{"statements.go", "project.go", "rules.go"} {
+	for _, name := range []string{"userrules.go", "taskrules.go", "project.go", "correction.go"} {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

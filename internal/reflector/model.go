@@ -231,6 +231,7 @@ func (r *Reflector) planFromReply(ctx context.Context, in Input, s *consultation
 	x.addWorkflows()
 	x.applyReply(s, decide)
 	x.addHintFeedback()
+	x.addSuccesses()
 	if failed != nil {
 		return guard.Plan{}, fmt.Errorf("find similar memories: %w", failed)
 	}

@@ -31,6 +31,8 @@ type Input struct {
 	Similar func(text string) []guard.Neighbour
 	// active memories by the signature of their failure, and by its kind
 	Rules map[string]*memory.Memory
+	// active rules about actions that worked in Messages
+	Worked []*memory.Memory
 	// earlier failures by signature and by kind, from the daily logs
 	Failures map[string]int64
 	// rules shown to the session before tool calls
@@ -58,6 +60,7 @@ func Reflect(in Input) guard.Plan {
 	r.addFailures()
 	r.addWorkflows()
 	r.addHintFeedback()
+	r.addSuccesses()
 	r.limitChanges()
 	r.addSummary()
 	return r.plan
@@ -110,55 +113,70 @@ func (r *planner) day(m *memory.Message) time.Time {
 // addStatements adds the user's statements about themselves, the project and how to work.
 func (r *planner) addStatements() {
 	var call, answer *memory.Message // the last ones before the user's message
+	var done *memory.Message         // the last call since the user spoke
 	for _, m := range Reduce(r.in.Messages, maxTranscript) {
 		switch {
 		case m.Tool != nil:
-			call = m
+			call, done = m, m
 		case m.Role == "assistant":
 			answer = m
 		}
 		if m.Role != "user" || m.Tool != nil {
 			continue
 		}
-		for _, s := range sentences(m.Content) {
-			for _, f := range findStatements(&s) {
-				r.addFinding(m, &s, f, call, answer)
+		for _, s := range readMessage(m.Content) {
+			about := doneBefore(call, answer)
+			if s.refuses && !s.vague {
+				if about = (deed{}); done != nil {
+					about = doneBefore(done, answer)
+				}
 			}
+			r.addFinding(m, s, about)
 		}
+		done = nil
 	}
 }
 
-// addFinding adds a recognised statement to the plan. call and answer resolve what "that" refers to.
-func (r *planner) addFinding(m *memory.Message, s *sentence, f finding, call, answer *memory.Message) {
-	day := r.day(m)
+// deed is what the agent did or said before the user's message; the zero value is nothing.
+type deed struct{ tool, text string }
+
+// doneBefore is what "that" refers to after these: the call, also if the agent has told of it since, else the answer.
+func doneBefore(call, answer *memory.Message) deed {
+	switch {
+	case call != nil && (answer == nil || call.Seq > answer.Seq || call.Seq+1 == answer.Seq):
+		return deed{call.Tool.Name, call.Tool.Name + withPrefix(" ", readableArguments(call.Tool))}
+	case answer != nil:
+		return deed{"", firstLine(answer.Content, 160)}
+	}
+	return deed{}
+}
+
+// addFinding adds a recognised statement to the plan. about is what "that" refers to, or what is refused.
+func (r *planner) addFinding(m *memory.Message, s said, about deed) {
+	day, f := r.day(m), s.finding
 	content := f.content
-	if f.category != memory.Preferences && f.category != memory.Procedural {
+	switch f.category {
+	case memory.Preferences, memory.Procedural, feedback: // "on Friday" is any
+	default:
 		content = absoluteDates(content, day, f.category != memory.Tasks)
 	}
-	content = s.unmask(content)
-	item := guard.Item{Reason: f.rule, SourceSentence: s.unmask(s.text), Memory: memory.Memory{
+	content = s.sentence.unmask(content)
+	item := guard.Item{Reason: f.rule, SourceSentence: s.sentence.unmask(s.sentence.text), Memory: memory.Memory{
 		Category: f.category, Content: content, Salience: f.salience, Source: f.source, Confidence: 1,
 		Evidence: []memory.Evidence{{Log: formatDate(day), Session: r.in.Session}},
 	}}
 	if f.source == memory.SourceUserCorrection {
 		item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}
 	}
-	if f.vague {
-		about := ""
-		switch {
-		case call != nil && (answer == nil || call.Seq > answer.Seq || call.Seq+1 == answer.Seq):
-			about = call.Tool.Name + withPrefix(" ", readableArguments(call.Tool))
-			item.Memory.Context.Tool = call.Tool.Name
-		case answer != nil:
-			about = firstLine(answer.Content, 160)
-		}
-		if about == "" {
-			return // the reference of "that" is unknown
-		}
+	if f.vague && about.text == "" {
+		return // the reference of "that" is unknown
+	}
+	if f.vague || f.refuses && about.tool != "" {
+		item.Memory.Context.Tool = about.tool
 		if containsHan(content) {
-			item.Memory.Content += "（指：" + about + "）"
+			item.Memory.Content += "（指：" + about.text + "）"
 		} else {
-			item.Memory.Content += " (about: " + about + ")"
+			item.Memory.Content += " (about: " + about.text + ")"
 		}
 	}
 	r.addItem(item)
@@ -236,7 +254,7 @@ func (r *planner) limitChanges() {
 }
 
 // addFailures logs tool failures, and adds a rule for each kind of them: a weak one for what was seen once, unless the
-// same call worked later in the session. Failing tests are normal work, not a lesson.
+// same call worked later in the session; none for what worked twice since. Failing tests are normal work, not a lesson.
 func (r *planner) addFailures() {
 	failed := failures(r.in.Messages)
 	failed = failed[:min(len(failed), maxFailures)]
@@ -253,7 +271,7 @@ func (r *planner) addFailures() {
 		}
 		seen := r.in.Failures[f.signature] + f.count
 		once := seen < 2 && f.fix == nil
-		if f.class == classTests || once && (f.passed || firstRules == maxFirstRules) {
+		if f.class == classTests || f.passes > 1 || once && (f.passes > 0 || firstRules == maxFirstRules) {
 			continue
 		}
 		if once {

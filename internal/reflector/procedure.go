@@ -182,6 +182,7 @@ func (r *planner) ruleOf(f *failure, seen int64) guard.Item {
 func (r *planner) recordRepeat(f *failure, known *memory.Memory) {
 	x, k := *known.Context, KnowledgeOf(known)
 	x.Occurrences += f.count
+	k.Passed = 0
 	for _, a := range f.actions {
 		k.recordAction(a)
 	}

@@ -2,10 +2,11 @@
 // language model or deterministic rules (English and Chinese) propose a plan, and applies what package guard allows.
 // The plan and the session's new state are one store operation, so nothing is learnt twice.
 //
-// Files: run.go and model.go control a reflection; planner.go holds the rules' plan; rules.go, statements.go,
-// project.go and phrasing.go recognise statements; tools.go, action.go, procedure.go and workflow.go learn from tool
-// calls; prompt.go, transcript.go and reply.go talk to the model. The package decides neither when a session ends nor
-// what is allowed.
+// Files: run.go and model.go control a reflection; planner.go holds the rules' plan; text.go cuts messages into
+// sentences and rules.go reads them: request.go, correction.go and feedback.go what the user wants, userrules.go,
+// taskrules.go and project.go statements, notkept.go what is none; tools.go, failureclass.go, signature.go, action.go,
+// environment.go, procedure.go, successes.go and workflow.go learn from tool calls; prompt.go, transcript.go and
+// reply.go talk to the model. The package decides neither when a session ends nor what is allowed.
 package reflector
 
 import (
@@ -220,6 +221,7 @@ func (r *Reflector) ruleInput(view *store.Space, id string, messages []*memory.M
 	if r.hints != nil {
 		in.ShownHints = r.hints.Shown(view.Name(), id)
 	}
+	in.Worked = workedRules(view, messages)
 	if wanted := signatures(messages); len(wanted) > 0 {
 		in.Rules = rulesFor(view, wanted)
 		var err error

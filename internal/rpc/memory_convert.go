@@ -29,7 +29,7 @@ func memoryToProto(m *memory.Memory) *pb.Memory {
 		Id: m.ID, Category: m.Category, Content: m.Content, Salience: m.Salience, CreatedAt: timeToProto(m.CreatedAt),
 		LastAccessed: timeToProto(m.LastAccessed), AccessCount: m.AccessCount, Source: m.Source,
 		UpdatedAt: timeToProto(m.UpdatedAt),
-		Revision:  m.Revision, Tags: m.Tags, Title: m.Title, Pinned: m.Pinned, Confidence: m.Confidence,
+		Revision:  m.Revision, Tags: m.Tags, Title: m.Title, Description: m.Description, Pinned: m.Pinned, Confidence: m.Confidence,
 		ExpiresAt: timeToProto(m.ExpiresAt),
 		Status:    statusToProto(m.Status), Supersedes: m.Supersedes, SupersededBy: m.SupersededBy,
 		StructuredData: structToProto(m.StructuredData),
@@ -63,7 +63,7 @@ func memoriesToProto(all []*memory.Memory) []*pb.Memory {
 func draftFromProto(check *memory.Check, prefix string, in *pb.NewMemory) memorysvc.Draft {
 	m := &memory.Memory{
 		ID: in.GetId(), Category: in.GetCategory(), Content: in.GetContent(), Title: in.GetTitle(), Tags: in.GetTags(),
-		Source:  in.GetSource(),
+		Description: in.GetDescription(), Source: in.GetSource(),
 		Context: contextFromProto(in.GetContext()), AccessCount: in.GetAccessCount(), Pinned: in.GetPinned(),
 		CreatedAt:      timeFromProto(check, prefix+"created_at", in.GetCreatedAt()),
 		LastAccessed:   timeFromProto(check, prefix+"last_accessed", in.GetLastAccessed()),

@@ -22,6 +22,7 @@ func patchFromProto(check *memory.Check, in *pb.MemoryPatch, mask *fieldmaskpb.F
 	set(named, "category", &p.Category, in.GetCategory())
 	set(named, "salience", &p.Salience, in.GetSalience())
 	set(named, "title", &p.Title, in.GetTitle())
+	set(named, "description", &p.Description, in.GetDescription())
 	set(named, "tags", &p.Tags, in.GetTags())
 	set(named, "source", &p.Source, in.GetSource())
 	set(named, "pinned", &p.Pinned, in.GetPinned())

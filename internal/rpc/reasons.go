@@ -228,6 +228,7 @@ var Reasons = []Reason{
 	{"TOOL_FAILED_AGAIN", KindRule, "A tool call failed in the same way again.", ""},
 	{"TOOL_FAILS_IN_GENERAL", KindRule, "A tool fails in the same way for different arguments.", ""},
 	{"TOOL_FIXED", KindRule, "A tool call that had failed succeeded in another form.", ""},
+	{"TOOL_WORKS", KindRule, "An action worked that the rule says fails; the second time in a row retires the rule.", ""},
 	{"USER_FACT", KindRule, "The user stated a fact about themselves.", ""},
 	{"USER_FAVOURITE", KindRule, "The user named a favourite.", ""},
 	{"USER_HOME", KindRule, "The user said where they live or come from.", ""},

@@ -21,7 +21,7 @@ type titleServer struct {
 // Save stores a text under a title. Durable on return.
 func (s *titleServer) Save(ctx context.Context, req *pb.TitleServiceSaveRequest) (*pb.TitleServiceSaveResponse, error) {
 	result, m, replaced, err := s.memories.SaveTitled(ctx, metaOf(req), memorysvc.Titled{
-		Title: req.GetTitle(), Content: req.GetContent(), Category: req.GetCategory(), Salience: req.Salience,
+		Title: req.GetTitle(), Description: req.GetDescription(), Content: req.GetContent(), Category: req.GetCategory(), Salience: req.Salience,
 		Tags: req.GetTags(),
 	})
 	if err != nil {

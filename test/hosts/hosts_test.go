@@ -38,6 +38,7 @@ type host struct {
 	config                string // of the host, below the home, with a text that must survive
 	hooks                 string // the file with our hooks, if it is another one
 	text                  string
+	called                []string // events that a session in which a command fails has
 	without               []string // columns of the table that the host's interface does not offer
 }
 
@@ -48,13 +49,15 @@ func hosts(url string) []host {
 			args: []string{"--dangerously-skip-permissions", "-p"},
 			env: []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy", "IS_SANDBOX=1", "DISABLE_AUTOUPDATER=1",
 				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
-			config: ".claude/settings.json", text: "{\n  \"cleanupPeriodDays\": 30\n}\n"},
+			config: ".claude/settings.json", text: "{\n  \"cleanupPeriodDays\": 30\n}\n",
+			called: []string{"session-start", "prompt", "pre-tool", "tool-failure", "stop", "session-end"}},
 		{name: "codex", module: "@openai/codex", program: "codex",
 			args: []string{"exec", "--skip-git-repo-check", "-c", "model_provider=mock", "-c",
 				`model_providers.mock={name="mock",base_url="` + url + `/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`,
 				"-c", "model=mock", "-s", "danger-full-access"},
 			env: []string{"OPENAI_API_KEY=dummy"}, prepare: trustCodex,
-			config: ".codex/config.toml", text: "# mine\n[history]\npersistence = \"none\"\n"},
+			config: ".codex/config.toml", text: "# mine\n[history]\npersistence = \"none\"\n",
+			called: []string{"session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"}},
 		{name: "gemini", module: "@google/gemini-cli", program: "gemini",
 			args:   []string{"-m", "gemini-2.5-pro", "-y", "-p"},
 			env:    []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true"},
@@ -63,6 +66,7 @@ func hosts(url string) []host {
   "security": {"auth": {"selectedType": "gemini-api-key"}}
 }
 `,
+			called:  []string{"session-start", "prompt", "post-tool", "stop", "session-end"},
 			without: []string{"hint"}},
 		{name: "opencode", module: "opencode-ai", program: "opencode",
 			args: []string{"run"}, env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"},
@@ -71,12 +75,14 @@ func hosts(url string) []host {
   "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "` + url + `/v1", "apiKey": "dummy"},
     "models": {"mock": {}}}}
 }
-`, hooks: ".config/opencode/plugins/memsidecar.js", without: []string{"hint"}},
+`, hooks: ".config/opencode/plugins/memsidecar.js",
+			called: []string{"session-start", "prompt", "post-tool", "reply"}, without: []string{"hint"}},
 		{name: "copilot", module: "@github/copilot", program: "copilot",
 			args: []string{"--allow-all-tools", "-p"},
 			env: []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_PROVIDER_API_KEY=dummy",
 				"COPILOT_MODEL=gpt-4.1"},
-			config: ".copilot/config.json", text: "{\n  \"banner\": \"never\"\n}\n", hooks: ".copilot/hooks/memsidecar.json"},
+			config: ".copilot/config.json", text: "{\n  \"banner\": \"never\"\n}\n", hooks: ".copilot/hooks/memsidecar.json",
+			called: []string{"session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"}},
 	}
 }
 
@@ -256,14 +262,56 @@ func (w *world) upgrade(t *testing.T) {
 	}
 }
 
-// uninstall checks that the status knows the host's calls, and that nothing of ours stays in a file that the host has
-// written to meanwhile.
+// state is an event of a host, or a part of its installation, as "install status" shows it.
+type state struct {
+	Host, Scope, Event, Outcome, Problem, Trust, Error string
+
+	Registered int
+	LastCalled string `json:"last_called"`
+}
+
+// states returns what "install status" says of a host's files. What was called and is registered nowhere is left out.
+func (w *world) states(t *testing.T, h host) (out []state) {
+	t.Helper()
+	var list struct{ Hooks []state }
+	w.json(t, &list, "install", "status")
+	for _, s := range list.Hooks {
+		if s.Host == h.name && s.Scope != "elsewhere" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// checkStatus checks that the status is right when the host has run and may have written its files again: each part and
+// event is there once and calls this program, and each event that the host called went well.
+func (w *world) checkStatus(t *testing.T, h host) {
+	t.Helper()
+	fine := map[string]bool{} // events that were called, and parts
+	for _, s := range w.states(t, h) {
+		if s.Registered != 1 || s.Problem != "" || s.Error != "" || s.Trust != "" && s.Trust != "trusted" {
+			t.Errorf("%s: install status says %+v", h.name, s)
+		}
+		if s.LastCalled != "" && s.Outcome != "ok" {
+			t.Errorf("%s: %s: %s\n%s", h.name, s.Event, s.Outcome, w.hookLog())
+		}
+		fine[s.Event] = s.LastCalled != "" || s.Event == "mcp" || s.Event == "instructions"
+	}
+	for _, event := range append(h.called, "mcp", "instructions") {
+		if !fine[event] {
+			t.Errorf("%s: install status does not say that %s was called or is there", h.name, event)
+		}
+	}
+}
+
+// uninstall checks the status, and that nothing of ours stays in the files that the host has written to meanwhile.
 func (w *world) uninstall(t *testing.T, h host) {
 	t.Helper()
-	if status := w.run(t, "install", "status"); !strings.Contains(status, h.name) {
-		t.Errorf("install status does not name %s:\n%s", h.name, status)
-	}
+	w.checkStatus(t, h)
 	w.run(t, "uninstall", h.name)
+	if left := w.states(t, h); len(left) > 0 {
+		t.Errorf("%s: still installed: %+v", h.name, left)
+	}
 	got, err := os.ReadFile(filepath.Join(w.home, h.config))
 	if err != nil {
 		t.Fatal(err)

@@ -241,8 +241,10 @@ type Memory struct {
 	Evidence []*Evidence `protobuf:"bytes,21,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	// Free structured data; at most 64 KiB as JSON. Integers beyond 2^53 lose digits here, not in the file.
 	StructuredData *structpb.Struct `protobuf:"bytes,22,opt,name=structured_data,json=structuredData,proto3" json:"structured_data,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// One line on what it is about, searched like the title and shown in indexes; at most 1,000 characters, may be empty.
+	Description   string `protobuf:"bytes,23,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Memory) Reset() {
@@ -427,6 +429,13 @@ func (x *Memory) GetStructuredData() *structpb.Struct {
 		return x.StructuredData
 	}
 	return nil
+}
+
+func (x *Memory) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
 }
 
 // MemoryContext is the tool failure or workflow that a procedural memory was learnt from.
@@ -779,7 +788,7 @@ var File_memsidecar_v1_memory_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x1amemsidecar/v1/memory.proto\x12\rmemsidecar.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf5\x06\n" +
+	"\x1amemsidecar/v1/memory.proto\x12\rmemsidecar.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x97\a\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
@@ -810,7 +819,8 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\rsuperseded_by\x18\x13 \x01(\tR\fsupersededBy\x125\n" +
 	"\trelations\x18\x14 \x03(\v2\x17.memsidecar.v1.RelationR\trelations\x123\n" +
 	"\bevidence\x18\x15 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidence\x12@\n" +
-	"\x0fstructured_data\x18\x16 \x01(\v2\x17.google.protobuf.StructR\x0estructuredData\"\xa5\x01\n" +
+	"\x0fstructured_data\x18\x16 \x01(\v2\x17.google.protobuf.StructR\x0estructuredData\x12 \n" +
+	"\vdescription\x18\x17 \x01(\tR\vdescription\"\xa5\x01\n" +
 	"\rMemoryContext\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1d\n" +
 	"\n" +

@@ -273,7 +273,9 @@ type NewMemory struct {
 	// Links to other memories of the same space; at most 64.
 	Relations []*Relation `protobuf:"bytes,16,rep,name=relations,proto3" json:"relations,omitempty"`
 	// Where it was learnt; at most 64 items.
-	Evidence      []*Evidence `protobuf:"bytes,17,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	Evidence []*Evidence `protobuf:"bytes,17,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	// One line on what it is about; at most 1,000 characters.
+	Description   string `protobuf:"bytes,18,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -425,6 +427,13 @@ func (x *NewMemory) GetEvidence() []*Evidence {
 		return x.Evidence
 	}
 	return nil
+}
+
+func (x *NewMemory) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
 }
 
 // MemoryServiceAddRequest holds memories to store.
@@ -887,7 +896,9 @@ type MemoryPatch struct {
 	// Replaces all relations.
 	Relations []*Relation `protobuf:"bytes,12,rep,name=relations,proto3" json:"relations,omitempty"`
 	// Replaces all evidence.
-	Evidence      []*Evidence `protobuf:"bytes,13,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	Evidence []*Evidence `protobuf:"bytes,13,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	// At most 1,000 characters; empty clears it.
+	Description   *string `protobuf:"bytes,14,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1011,6 +1022,13 @@ func (x *MemoryPatch) GetEvidence() []*Evidence {
 		return x.Evidence
 	}
 	return nil
+}
+
+func (x *MemoryPatch) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
 }
 
 // MemoryServiceUpdateRequest changes one memory.
@@ -3787,7 +3805,7 @@ var File_memsidecar_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/memory_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xcd\x05\n" +
+	"\"memsidecar/v1/memory_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xef\x05\n" +
 	"\tNewMemory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
@@ -3810,7 +3828,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"expires_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12@\n" +
 	"\x0fstructured_data\x18\x0f \x01(\v2\x17.google.protobuf.StructR\x0estructuredData\x125\n" +
 	"\trelations\x18\x10 \x03(\v2\x17.memsidecar.v1.RelationR\trelations\x123\n" +
-	"\bevidence\x18\x11 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidenceB\v\n" +
+	"\bevidence\x18\x11 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidence\x12 \n" +
+	"\vdescription\x18\x12 \x01(\tR\vdescriptionB\v\n" +
 	"\t_salienceB\r\n" +
 	"\v_confidence\"\xbf\x01\n" +
 	"\x17MemoryServiceAddRequest\x12\x14\n" +
@@ -3845,7 +3864,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x19MemoryServiceListResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.memsidecar.v1.MemoryR\bmemories\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x05R\x05total\"\xf2\x04\n" +
+	"\x05total\x18\x03 \x01(\x05R\x05total\"\xa9\x05\n" +
 	"\vMemoryPatch\x12\x1d\n" +
 	"\acontent\x18\x01 \x01(\tH\x00R\acontent\x88\x01\x01\x12\x1f\n" +
 	"\bcategory\x18\x02 \x01(\tH\x01R\bcategory\x88\x01\x01\x12\x1f\n" +
@@ -3863,7 +3882,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12@\n" +
 	"\x0fstructured_data\x18\v \x01(\v2\x17.google.protobuf.StructR\x0estructuredData\x125\n" +
 	"\trelations\x18\f \x03(\v2\x17.memsidecar.v1.RelationR\trelations\x123\n" +
-	"\bevidence\x18\r \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidenceB\n" +
+	"\bevidence\x18\r \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidence\x12%\n" +
+	"\vdescription\x18\x0e \x01(\tH\aR\vdescription\x88\x01\x01B\n" +
 	"\n" +
 	"\b_contentB\v\n" +
 	"\t_categoryB\v\n" +
@@ -3871,7 +3891,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x06_titleB\t\n" +
 	"\a_sourceB\t\n" +
 	"\a_pinnedB\r\n" +
-	"\v_confidence\"\xbe\x02\n" +
+	"\v_confidenceB\x0e\n" +
+	"\f_description\"\xbe\x02\n" +
 	"\x1aMemoryServiceUpdateRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x120\n" +

@@ -28,13 +28,16 @@ type RankingProfile int32
 const (
 	// The same as RANKING_PROFILE_BALANCED.
 	RankingProfile_RANKING_PROFILE_UNSPECIFIED RankingProfile = 0
-	// Relevance decides; salience, age, access and pins only reorder near-ties.
+	// Relevance × (0.9 + 0.1 × salience × exp(−λ × days since last access)): equal relevance is ordered by salience × decay.
 	RankingProfile_RANKING_PROFILE_BALANCED RankingProfile = 1
-	// Relevance × salience × exp(−λ × days since last access), λ 0.05 unless configured.
+	// Similarity × salience × exp(−λ × whole days since last access), λ 0.05 unless configured. Similarity is the mean cosine
+	// of the models, at least 0; without vectors, the share of the query's words that the memory holds.
 	RankingProfile_RANKING_PROFILE_PRODUCT RankingProfile = 2
-	// 0.6 × relevance + 0.2 × exp(−days since last access / 30) + 0.2 × salience.
+	// 0.6 × similarity + 0.2 × exp(−whole days since last access / 30) + 0.2 × salience, of the 2 × limit most similar
+	// memories. Never accessed counts as 365 days.
 	RankingProfile_RANKING_PROFILE_WEIGHTED RankingProfile = 3
-	// Number of query words found; words in title, tags and category count twice. Ties: newest first.
+	// Number of query words found, each in title or description twice and in the content once. Words are runs of three or more
+	// ASCII letters and digits, and single Chinese characters, as they are. Ties: newest first.
 	RankingProfile_RANKING_PROFILE_OVERLAP RankingProfile = 4
 	// Newest first among those that match.
 	RankingProfile_RANKING_PROFILE_RECENT RankingProfile = 5
@@ -95,10 +98,10 @@ const (
 	SearchArm_SEARCH_ARM_UNSPECIFIED SearchArm = 0
 	// Words only.
 	SearchArm_SEARCH_ARM_KEYWORD SearchArm = 1
-	// Words and vectors. Words only when the query has no vector within a quarter of a second, and with profiles other
-	// than balanced.
+	// Words and vectors; product and weighted go by vectors where a memory has one. Words only when the query has no vector
+	// within a quarter of a second, and with the profiles overlap and recent.
 	SearchArm_SEARCH_ARM_FUSION SearchArm = 2
-	// Vectors only, without abstaining; for measurements. Profile balanced only.
+	// Vectors only, without abstaining; for measurements. Profiles balanced, product and weighted.
 	SearchArm_SEARCH_ARM_VECTOR SearchArm = 3
 )
 
@@ -269,7 +272,8 @@ type SearchServiceSearchRequest struct {
 	Profile RankingProfile `protobuf:"varint,4,opt,name=profile,proto3,enum=memsidecar.v1.RankingProfile" json:"profile,omitempty"`
 	// Default: active memories that have not expired.
 	Filter *MemoryFilter `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Search as of this time: ages and expiry count from it, and later memories are left out. Default now.
+	// Search as of this time: ages and expiry count from it, and later memories are left out. Default now, when a
+	// creation that lies ahead counts as one of today.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	// Return every component of every score.
 	Explain bool `protobuf:"varint,7,opt,name=explain,proto3" json:"explain,omitempty"`

@@ -42,7 +42,9 @@ type TitleServiceSaveRequest struct {
 	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	SessionId     string `protobuf:"bytes,9,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,9,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// One line on what it is about; at most 1,000 characters; default: that of the existing memory.
+	Description   string `protobuf:"bytes,10,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -136,6 +138,13 @@ func (x *TitleServiceSaveRequest) GetReason() string {
 func (x *TitleServiceSaveRequest) GetSessionId() string {
 	if x != nil {
 		return x.SessionId
+	}
+	return ""
+}
+
+func (x *TitleServiceSaveRequest) GetDescription() string {
+	if x != nil {
+		return x.Description
 	}
 	return ""
 }
@@ -464,7 +473,7 @@ var File_memsidecar_v1alpha1_title_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1alpha1_title_service_proto_rawDesc = "" +
 	"\n" +
-	"'memsidecar/v1alpha1/title_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1amemsidecar/v1/memory.proto\x1a\x19memsidecar/v1/write.proto\"\x9d\x02\n" +
+	"'memsidecar/v1alpha1/title_service.proto\x12\x13memsidecar.v1alpha1\x1a\x1amemsidecar/v1/memory.proto\x1a\x19memsidecar/v1/write.proto\"\xbf\x02\n" +
 	"\x17TitleServiceSaveRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -475,7 +484,9 @@ const file_memsidecar_v1alpha1_title_service_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\a \x01(\tR\x0eidempotencyKey\x12\x16\n" +
 	"\x06reason\x18\b \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\t \x01(\tR\tsessionIdB\v\n" +
+	"session_id\x18\t \x01(\tR\tsessionId\x12 \n" +
+	"\vdescription\x18\n" +
+	" \x01(\tR\vdescriptionB\v\n" +
 	"\t_salience\"\x99\x01\n" +
 	"\x18TitleServiceSaveResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12-\n" +

@@ -24,6 +24,7 @@ type draft struct {
 	kind             string // category or type, in the words of the source
 	fallback         string // category when kind says nothing; "" is memory.Facts
 	title, content   string
+	description      string
 	tags             []string
 	created, updated time.Time
 	salience         float64 // 0 when the source has none
@@ -89,7 +90,8 @@ func (d *draft) base(format string) *memory.Memory {
 		CreatedAt: d.created.UTC(), UpdatedAt: d.updated.UTC(), Source: sourceOf(format),
 		Status: cmp.Or(d.status, memory.Active),
 		Title:  firstChars(cleanText(d.title), memory.MaxTitle), Tags: tagsOf(d.tags), Evidence: slices.Clone(d.evidence),
-		ExpiresAt: d.expires.UTC(), Pinned: d.pinned,
+		Description: firstChars(cleanText(d.description), memory.MaxDescription),
+		ExpiresAt:   d.expires.UTC(), Pinned: d.pinned,
 	}
 	if d.created.IsZero() {
 		m.CreatedAt = d.updated.UTC()

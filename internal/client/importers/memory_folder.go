@@ -79,7 +79,7 @@ func (r *reader) entryFile(f file, data string, indexed bool) error {
 		d.title = strings.TrimSuffix(f.base(), path.Ext(f.base()))
 	}
 	if description != "" && description != content {
-		d.origin["description"] = firstChars(description, 1000)
+		d.description = description
 	}
 	if category := p.get("category"); category != "" { // which our own views write
 		d.kind, d.origin["type"] = category, kind

@@ -112,7 +112,7 @@ func Present(h *hook.Host, env Env, find func(name string) (string, error)) bool
 		"cursor":      {filepath.Join(env.Home, ".cursor"), []string{"cursor", "cursor-agent"}},
 		"copilot":     {filepath.Join(env.Home, ".copilot"), []string{"copilot"}},
 		"vscode":      {vscodeUser(env), []string{"code"}},
-		"opencode":    {filepath.Join(env.absolute("XDG_CONFIG_HOME", ".config"), "opencode"), []string{"opencode"}},
+		"opencode":    {filepath.Join(env.absolute("XDG_CONFIG_HOME", ".config"), "opencode"), []string{"opencode", "opencode2"}},
 	}[h.Name]
 	for _, name := range signs.programs {
 		if _, err := find(name); err == nil {

@@ -52,7 +52,7 @@ func (r *pass) detectMoves() {
 func (r *pass) pendingChanges() (changes []Change, numbers []int) {
 	for i, c := range r.changes {
 		empty := c.Kind == Update && c.Title == nil && c.Category == nil && c.Content == nil && c.Tags == nil &&
-			c.StructuredData == nil
+			c.Description == nil
 		if c.Kind != "" && !empty {
 			changes, numbers = append(changes, c), append(numbers, i)
 		}

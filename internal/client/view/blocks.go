@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -218,6 +219,33 @@ func classify(p block) (category string, tags []string, m *memory.Memory) {
 		category = m.Category
 	}
 	return category, m.Tags, m
+}
+
+// standard is the category of what stands under no heading that names one.
+func (l listFile) standard() string {
+	if l.holds != nil && !l.holds(memory.General) {
+		return memory.Procedural
+	}
+	return memory.General
+}
+
+// classify is the function of the same name for a file that may hold some categories only. There a heading that names
+// none of ours is a heading: it orders what is below it, as a tag.
+func (l listFile) classify(p block) (category string, tags []string, m *memory.Memory) {
+	category, tags, m = classify(p)
+	if m != nil && category == "" && m.Category != memory.General {
+		category = m.Category
+	}
+	known := slices.ContainsFunc(categories, func(c struct{ category, en, zh string }) bool { return c.category == category })
+	if category == "" || known || l.standard() == memory.General {
+		return category, tags, m
+	}
+	for _, h := range p.headings {
+		if strings.EqualFold(h, category) && !slices.Contains(tags, h) && len(tags) < memory.MaxTags {
+			tags = append(slices.Clone(tags), h)
+		}
+	}
+	return "", tags, m
 }
 
 // splitTitle reads a block that stands for a memory with or without a title.

@@ -3,6 +3,7 @@ package view_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -275,6 +276,22 @@ func TestMovedBetweenFiles(t *testing.T) {
 	check(t, w, "procedural: Retry uploads twice")
 	if m := w.memory("a"); m.Category != memory.Procedural {
 		t.Errorf("the memory was not moved but made anew: %+v", m)
+	}
+}
+
+// TestLearningsThatWereThere: a file that somebody kept by hand is taken over; its headings order what it says and are
+// no categories, apart from the names of ours.
+func TestLearningsThatWereThere(t *testing.T) {
+	w := open(t, view.Context)
+	w.write("learnings.md", "# Learnings\n\n# Anything\n\n- Retry uploads twice\n\n## deployment\n\n- Drain the queue first\n\n"+
+		"## What went wrong\n\n- The cache was never cleared\n\n## Reflections\n\n- Small steps went well\n")
+	w.settled(view.Options{Accept: true})
+	check(t, w, "procedural: Drain the queue first", "procedural: Retry uploads twice",
+		"procedural: The cache was never cleared", "reflections: Small steps went well")
+	for _, m := range w.store.Space("default").Memories() {
+		if m.Content == "Drain the queue first" && !slices.Contains(m.Tags, "deployment") {
+			t.Errorf("the heading is lost: tags %q", m.Tags)
+		}
 	}
 }
 

@@ -3,8 +3,6 @@ package view
 import (
 	"regexp"
 	"strings"
-
-	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 var linkForm = regexp.MustCompile(`^\[(.+?)\]\(([^()]+\.md)\)\s*(?:[-—–:：]+\s*(.*))?$`)
@@ -36,7 +34,7 @@ func (r *pass) readIndex() {
 		}
 		m := linkForm.FindStringSubmatch(oneLine(p.text))
 		if m == nil {
-			r.addItem(name, p, memory.General)
+			r.addItem(listFile{name: name}, p)
 			continue
 		}
 		r.indexLine(name, m[1], strings.TrimPrefix(m[2], "./"), m[3])

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // item is a memory as a version of a list showed it.
@@ -95,11 +93,7 @@ func (r *pass) readList(l listFile) {
 		whole = r.updateItem(l, p) && whole
 	}
 	for _, p := range d.added {
-		standard := memory.General
-		if l.holds != nil && !l.holds(standard) {
-			standard = memory.Procedural
-		}
-		whole = r.addItem(l.name, p, standard) && whole
+		whole = r.addItem(l, p) && whole
 	}
 	for _, it := range d.removed {
 		if whole { // else it may be what was refused, in other words
@@ -121,13 +115,13 @@ func (r *pass) updateItem(l listFile, p matchedBlock) bool {
 	}
 	category := ""
 	if len(p.block.headings) > 0 {
-		category, _, _ = classify(p.block)
+		category, _, _ = l.classify(p.block)
 	}
 	if m == nil {
 		if !p.same {
 			// A change is somebody's work and a removal can be repeated, so the change wins.
 			r.addNote(l.name, "a memory was changed here and removed elsewhere; it is kept as a new one")
-			return r.addItem(l.name, p.block, memory.General)
+			return r.addItem(l, p.block)
 		}
 		return true
 	}
@@ -155,15 +149,10 @@ func (r *pass) updateItem(l listFile, p matchedBlock) bool {
 }
 
 // addItem adds a memory for a block that is new. It reports whether that can be.
-func (r *pass) addItem(name string, p block, standard string) bool {
-	category, tags, m := classify(p)
-	s := renderedMemory{Category: category, Content: canonical(p.text), Tags: tags}
-	if m != nil && s.Category == "" && m.Category != memory.General {
-		s.Category = m.Category
-	}
-	if s.Category == "" {
-		s.Category = standard
-	}
+func (r *pass) addItem(l listFile, p block) bool {
+	name := l.name
+	category, tags, m := l.classify(p)
+	s := renderedMemory{Category: cmp.Or(category, l.standard()), Content: canonical(p.text), Tags: tags}
 	if p.done {
 		r.addNote(name, "an item that is ticked off already was not taken over")
 		r.copyBefore[name] = true

@@ -16,9 +16,6 @@ type renderedMemory struct {
 	Tags                                  []string
 }
 
-// descriptionKey is the member of structured_data that holds a description which is not simply the beginning of the content.
-const descriptionKey = "description"
-
 const (
 	maxNameChars        = 60
 	maxDescriptionChars = 150
@@ -42,35 +39,26 @@ func itemRendering(m *memory.Memory) renderedMemory {
 	return renderedMemory{Title: oneLine(m.Title), Category: m.Category, Content: canonical(m.Content)}
 }
 
-// descriptionOf returns the description in the structured data of m, or "".
+// descriptionOf returns the description of m, or that in its structured data, where it was before memories had one.
 func descriptionOf(m *memory.Memory) string {
-	var data map[string]any
-	if len(m.StructuredData) == 0 || json.Unmarshal(m.StructuredData, &data) != nil {
+	if m.Description != "" || len(m.StructuredData) == 0 {
+		return m.Description
+	}
+	var data struct {
+		Description string `json:"description"`
+	}
+	if json.Unmarshal(m.StructuredData, &data) != nil {
 		return ""
 	}
-	text, _ := data[descriptionKey].(string)
-	return text
+	return data.Description
 }
 
-// withDescription returns the structured data of m with another description; one that says nothing new is left out.
-func withDescription(m *memory.Memory, about string) json.RawMessage {
-	data := map[string]json.RawMessage{}
-	if len(m.StructuredData) > 0 && json.Unmarshal(m.StructuredData, &data) != nil {
-		return m.StructuredData
+// ownDescription returns a description, or "" for one that only repeats the beginning of the content or the title.
+func ownDescription(about, title, content string) string {
+	if about == truncate(oneLine(content), maxDescriptionChars) || about == title || about == titleFrom(content) {
+		return ""
 	}
-	delete(data, descriptionKey)
-	if text := oneLine(m.Content); about != "" && about != truncate(text, maxDescriptionChars) && about != m.Title &&
-		about != titleFrom(m.Content) {
-		data[descriptionKey] = json.RawMessage(jsonText(about))
-	}
-	if len(data) == 0 {
-		return nil
-	}
-	out, err := json.Marshal(data)
-	if err != nil {
-		return m.StructuredData
-	}
-	return out
+	return about
 }
 
 // rendering returns the hashes of the texts, for comparison with later versions of the file.
@@ -107,13 +95,11 @@ func merge(m *memory.Memory, theirs, ours renderedMemory, base rendering) (c *Ch
 		changed = true
 	}
 	if shortHash(theirs.Description) != base.Description && theirs.Description != ours.Description {
-		after := m.Clone()
+		content := m.Content
 		if out.Content != nil {
-			after.Content = *out.Content
+			content = *out.Content
 		}
-		data := withDescription(after, theirs.Description)
-		out.StructuredData = &data
-		changed = true
+		field(&out.Description, ownDescription(theirs.Description, m.Title, content))
 	}
 	if !changed {
 		return nil, both
@@ -128,7 +114,7 @@ func (s renderedMemory) newMemory() *memory.Memory {
 	if s.Title == titleFrom(s.Content) {
 		m.Title = ""
 	}
-	m.StructuredData = withDescription(m, s.Description)
+	m.Description = ownDescription(s.Description, m.Title, m.Content)
 	return m
 }
 
@@ -137,6 +123,7 @@ func (s renderedMemory) violation() string {
 	var check memory.Check
 	check.Text("content", s.Content, memory.MaxContent, true)
 	check.Text("title", s.Title, memory.MaxTitle, false)
+	check.Text("description", s.Description, memory.MaxDescription, false)
 	check.Slug("category", s.Category)
 	if len(s.Tags) > memory.MaxTags {
 		check.Add("tags", "TOO_MANY", "are %d; the limit is %d", len(s.Tags), memory.MaxTags)

@@ -8,7 +8,6 @@ package view
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,9 +61,8 @@ type Change struct {
 	Memory   *memory.Memory // what to add
 
 	// What to update; nil leaves it as it is.
-	Title, Category, Content *string
-	Tags                     *[]string
-	StructuredData           *json.RawMessage
+	Title, Description, Category, Content *string
+	Tags                                  *[]string
 
 	Both bool // added beside a memory that it contradicts, because both sides changed
 }

@@ -110,8 +110,7 @@ func (w *world) Apply(ctx context.Context, reason string, changes []view.Change)
 			steps[i].Draft = &memorysvc.Draft{Memory: c.Memory.Clone()}
 		case view.Update:
 			steps[i] = memorysvc.Step{ID: c.ID, Expected: c.Revision, Patch: &memorysvc.Patch{
-				Title: c.Title, Category: c.Category, Content: c.Content, Tags: c.Tags,
-				StructuredData: c.StructuredData,
+				Title: c.Title, Description: c.Description, Category: c.Category, Content: c.Content, Tags: c.Tags,
 			}}
 		case view.Remove:
 			steps[i] = memorysvc.Step{ID: c.ID, Expected: c.Revision}

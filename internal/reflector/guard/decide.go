@@ -49,8 +49,31 @@ func (r Claims) of(content string) *parsedClaim {
 // doubt it returns an ADD, because a duplicate is easier to repair than a lost memory.
 func (r Claims) Decide(c Item, near []Neighbour) Item {
 	c.Action = Add
+	near = byScore(near)
+	if item, ok := r.sameSubject(c, near); ok {
+		return item
+	}
+	return supersedeStated(c, near)
+}
+
+// Repeated returns the memory that says the same as c, "" for none: the target of the NOOP that Decide would choose. It
+// does not look for what c would replace, which costs most of a decision.
+func (r Claims) Repeated(c Item, near []Neighbour) string {
+	if item, ok := r.sameSubject(c, byScore(near)); ok && item.Action == Noop {
+		return item.Target
+	}
+	return ""
+}
+
+// byScore returns a copy with the best first.
+func byScore(near []Neighbour) []Neighbour {
 	near = slices.Clone(near)
 	slices.SortStableFunc(near, func(a, b Neighbour) int { return cmp.Compare(b.Score, a.Score) })
+	return near
+}
+
+// sameSubject makes c a NOOP or an UPDATE of the first of near that is about the same; ok is false if none is.
+func (r Claims) sameSubject(c Item, near []Neighbour) (item Item, ok bool) {
 	mine := r.of(c.Memory.Content)
 	for _, n := range near {
 		if n.Memory == nil || !n.Memory.IsActive() {
@@ -58,11 +81,11 @@ func (r Claims) Decide(c Item, near []Neighbour) Item {
 		}
 		other := r.of(n.Memory.Content)
 		if mine.normal == other.normal && n.Memory.Category == cmp.Or(c.Memory.Category, memory.General) {
-			return decideOn(c, n.Memory, Noop, ReasonExactDuplicate, nil)
+			return decideOn(c, n.Memory, Noop, ReasonExactDuplicate, nil), true
 		}
 		if n.Score >= nearDuplicate && sameTokens(mine.tokens, other.tokens) && mine.slot == other.slot &&
 			mine.value == other.value {
-			return decideOn(c, n.Memory, Noop, ReasonNearDuplicate, nil)
+			return decideOn(c, n.Memory, Noop, ReasonNearDuplicate, nil), true
 		}
 	}
 	for _, n := range near {
@@ -70,10 +93,10 @@ func (r Claims) Decide(c Item, near []Neighbour) Item {
 			continue
 		}
 		if item, ok := reviseTarget(c, mine, n.Memory, r.of(n.Memory.Content)); ok {
-			return item
+			return item, true
 		}
 	}
-	return supersedeStated(c, near)
+	return c, false
 }
 
 // supersedeStated returns c superseding the best of near that it says it replaces, c itself if there is none.

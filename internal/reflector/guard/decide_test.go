@@ -156,3 +156,33 @@ func TestDecideRefinements(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatedIsTheTargetOfANoop compares Repeated with Decide: both must find the same memory, or none.
+func TestRepeatedIsTheTargetOfANoop(t *testing.T) {
+	known := []string{
+		"Prefers tabs over spaces", "The staging port is 8443", "The user lives in Lisbon",
+		"Deploys happen on Friday after lunch", "数据库在 staging 上运行", "Do not push to main",
+	}
+	var near []guard.Neighbour
+	for i, text := range known {
+		near = append(near, guard.Neighbour{Score: 0.6, Memory: &memory.Memory{
+			ID: text, Content: text, Category: memory.Facts, Status: memory.Active, Revision: int64(i + 1),
+		}})
+	}
+	noops := 0
+	for _, text := range append(known, "the staging port is 8443.", "The staging port is 9000", "Push to main",
+		"Deploys happen on Friday", "The user lives in Porto", "The user no longer lives in Lisbon", "Likes tea") {
+		c := guard.Item{Memory: memory.Memory{Content: text, Category: memory.Facts}}
+		want := ""
+		if got := guard.Decide(c, near); got.Action == guard.Noop {
+			want = got.Target
+			noops++
+		}
+		if got := (guard.Claims{}).Repeated(c, near); got != want {
+			t.Errorf("%q: repeats %q, and Decide says %q", text, got, want)
+		}
+	}
+	if noops < len(known) {
+		t.Errorf("only %d texts repeat a known one", noops)
+	}
+}

@@ -14,15 +14,15 @@ import (
 
 // Patch holds new values; nil leaves a field as it is, a pointer to a zero value clears it.
 type Patch struct {
-	Content, Category, Title, Source *string
-	Salience, Confidence             *float64
-	Pinned                           *bool
-	ExpiresAt                        *time.Time
-	Tags                             *[]string
-	Context                          *memory.Context
-	StructuredData                   *json.RawMessage
-	Relations                        *[]memory.Relation
-	Evidence                         *[]memory.Evidence
+	Content, Category, Title, Description, Source *string
+	Salience, Confidence                          *float64
+	Pinned                                        *bool
+	ExpiresAt                                     *time.Time
+	Tags                                          *[]string
+	Context                                       *memory.Context
+	StructuredData                                *json.RawMessage
+	Relations                                     *[]memory.Relation
+	Evidence                                      *[]memory.Evidence
 }
 
 // Update changes one memory and returns it as it is then. An expected revision other than 0 must be the current one.
@@ -62,6 +62,7 @@ func (p *Patch) apply(m *memory.Memory) {
 	set(&m.Content, p.Content)
 	set(&m.Category, p.Category)
 	set(&m.Title, p.Title)
+	set(&m.Description, p.Description)
 	set(&m.Source, p.Source)
 	set(&m.Salience, p.Salience)
 	set(&m.Confidence, p.Confidence)

@@ -1,6 +1,7 @@
 package memorysvc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -13,11 +14,12 @@ import (
 
 // Titled is a memory to be saved under its title.
 type Titled struct {
-	Title    string // compared exactly, but for spaces around it
-	Content  string
-	Category string   // "" keeps that of the memory there is, else memory.General
-	Salience *float64 // nil keeps that of the memory there is, else memory.DefaultSalience
-	Tags     []string // none keeps those of the memory there is
+	Title       string // compared exactly, but for spaces around it
+	Description string // "" keeps that of the memory there is
+	Content     string
+	Category    string   // "" keeps that of the memory there is, else memory.General
+	Salience    *float64 // nil keeps that of the memory there is, else memory.DefaultSalience
+	Tags        []string // none keeps those of the memory there is
 }
 
 // SaveTitled gives the memory with the title a new text, or adds one. It returns the memory as it is then, and
@@ -26,7 +28,7 @@ type Titled struct {
 func (s *Service) SaveTitled(ctx context.Context, meta store.Meta, t Titled) (store.Result, *memory.Memory, bool,
 	error) {
 	draft := Draft{Memory: &memory.Memory{Title: strings.TrimSpace(t.Title), Content: t.Content, Category: t.Category,
-		Tags: t.Tags}, Salience: t.Salience}
+		Tags: t.Tags, Description: t.Description}, Salience: t.Salience}
 	var check memory.Check
 	checkMeta(&check, &meta)
 	check.Text("title", draft.Memory.Title, memory.MaxTitle, true)
@@ -56,7 +58,7 @@ func (s *Service) SaveTitled(ctx context.Context, meta store.Meta, t Titled) (st
 	return result, after, replaced, err
 }
 
-// addTitled adds m. A memory that says the same already gets the title, if it has none.
+// addTitled adds m. A memory that says the same already gets the title, if it has none, and the description.
 func addTitled(tx *store.Tx, m *memory.Memory) (journal.Outcome, *memory.Memory, error) {
 	outcome, err := add(tx, m)
 	after := tx.Memory(outcome.ID)
@@ -67,14 +69,14 @@ func addTitled(tx *store.Tx, m *memory.Memory) (journal.Outcome, *memory.Memory,
 		return journal.Outcome{}, nil, &memory.ExistsError{Kind: "memory", Name: after.ID}
 	}
 	c := after.Clone()
-	c.Title = m.Title
+	c.Title, c.Description = m.Title, cmp.Or(m.Description, c.Description)
 	return journal.Outcome{ID: c.ID, Status: journal.Applied}, c, tx.Put(c)
 }
 
 // retext gives known the text of m, and what else t names.
 func retext(tx *store.Tx, known, m *memory.Memory, t Titled) (journal.Outcome, *memory.Memory, error) {
 	c := known.Clone()
-	c.Content = m.Content
+	c.Content, c.Description = m.Content, cmp.Or(m.Description, c.Description)
 	if t.Category != "" {
 		c.Category = m.Category
 	}
@@ -85,7 +87,7 @@ func retext(tx *store.Tx, known, m *memory.Memory, t Titled) (journal.Outcome, *
 		c.Tags = m.Tags
 	}
 	if c.Content == known.Content && c.Category == known.Category && c.Salience == known.Salience &&
-		slices.Equal(c.Tags, known.Tags) {
+		c.Description == known.Description && slices.Equal(c.Tags, known.Tags) {
 		return journal.Outcome{ID: known.ID, Status: journal.Duplicate, Reason: ReasonState}, known, nil
 	}
 	if equal := tx.Equal(c.Category, c.Content); equal != nil && equal.ID != c.ID {

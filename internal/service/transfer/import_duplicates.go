@@ -1,11 +1,15 @@
 package transfer
 
 import (
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memory/graphform"
 	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+	"github.com/memsidecar/memsidecar/internal/search"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -45,21 +49,41 @@ func (d *decision) findNearDuplicates(batch []*item) {
 	if similar == nil {
 		return
 	}
-	for _, it := range batch {
-		if it.kind != Memory || !it.memory.IsActive() || isPart(it.memory) {
-			continue
-		}
-		if _, err := view.Get(it.id); err == nil {
-			continue // there already
-		}
-		var near []guard.Neighbour
-		for _, h := range similar(it.memory.Content, neighbours) {
-			near = append(near, guard.Neighbour{Memory: h.Memory, Score: h.Score})
-		}
-		if got := guard.Decide(guard.Item{Memory: *it.memory.Clone()}, near); got.Action == guard.Noop {
-			d.near[it] = got.Target
+	// A search and the comparison of five texts take most of an import's time, and no two wait for each other.
+	found := make([]string, len(batch))
+	var group errgroup.Group
+	parts := runtime.GOMAXPROCS(0)
+	for part := range parts {
+		group.Go(func() error {
+			claims := guard.Claims{} // of a batch: what many texts resemble is understood once
+			for i := part; i < len(batch); i += parts {
+				found[i] = repeatedBy(batch[i], view, similar, claims)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no part fails
+	for i, id := range found {
+		if id != "" {
+			d.near[batch[i]] = id
 		}
 	}
+}
+
+// repeatedBy returns the memory that says the same as an item, "" for none and for what is no candidate: other things
+// than memories, parts of a graph, and what is there already.
+func repeatedBy(it *item, view *store.Space, similar func(string, int) []search.Hit, claims guard.Claims) string {
+	if it.kind != Memory || !it.memory.IsActive() || isPart(it.memory) {
+		return ""
+	}
+	if _, err := view.Get(it.id); err == nil {
+		return ""
+	}
+	var near []guard.Neighbour
+	for _, h := range similar(it.memory.Content, neighbours) {
+		near = append(near, guard.Neighbour{Memory: h.Memory, Score: h.Score})
+	}
+	return claims.Repeated(guard.Item{Memory: *it.memory.Clone()}, near)
 }
 
 // externalMemory decides about a memory from another system. Its id is derived from its text, so an equal id means

@@ -67,7 +67,7 @@ WRITE_TO_MEMORY: WriteTo
 WRITE_TO_DAILY: WriteTo
 
 class NewMemory(_message.Message):
-    __slots__ = ("id", "category", "content", "salience", "title", "tags", "source", "context", "created_at", "last_accessed", "access_count", "pinned", "confidence", "expires_at", "structured_data", "relations", "evidence")
+    __slots__ = ("id", "category", "content", "salience", "title", "tags", "source", "context", "created_at", "last_accessed", "access_count", "pinned", "confidence", "expires_at", "structured_data", "relations", "evidence", "description")
     ID_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +85,7 @@ class NewMemory(_message.Message):
     STRUCTURED_DATA_FIELD_NUMBER: _ClassVar[int]
     RELATIONS_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     id: str
     category: str
     content: str
@@ -102,7 +103,8 @@ class NewMemory(_message.Message):
     structured_data: _struct_pb2.Struct
     relations: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Relation]
     evidence: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Evidence]
-    def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., created_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ...) -> None: ...
+    description: str
+    def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., created_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ..., description: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceAddRequest(_message.Message):
     __slots__ = ("space", "items", "idempotency_key", "reason", "session_id")
@@ -175,7 +177,7 @@ class MemoryServiceListResponse(_message.Message):
     def __init__(self, memories: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ...) -> None: ...
 
 class MemoryPatch(_message.Message):
-    __slots__ = ("content", "category", "salience", "title", "tags", "source", "context", "pinned", "confidence", "expires_at", "structured_data", "relations", "evidence")
+    __slots__ = ("content", "category", "salience", "title", "tags", "source", "context", "pinned", "confidence", "expires_at", "structured_data", "relations", "evidence", "description")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     SALIENCE_FIELD_NUMBER: _ClassVar[int]
@@ -189,6 +191,7 @@ class MemoryPatch(_message.Message):
     STRUCTURED_DATA_FIELD_NUMBER: _ClassVar[int]
     RELATIONS_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     content: str
     category: str
     salience: float
@@ -202,7 +205,8 @@ class MemoryPatch(_message.Message):
     structured_data: _struct_pb2.Struct
     relations: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Relation]
     evidence: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Evidence]
-    def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ...) -> None: ...
+    description: str
+    def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ..., description: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceUpdateRequest(_message.Message):
     __slots__ = ("space", "id", "patch", "update_mask", "expected_revision", "idempotency_key", "reason", "session_id")

@@ -60,7 +60,8 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
   filter?: MemoryFilter | undefined;
 
   /**
-   * Search as of this time: ages and expiry count from it, and later memories are left out. Default now.
+   * Search as of this time: ages and expiry count from it, and later memories are left out. Default now, when a
+   * creation that lies ahead counts as one of today.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 6;
    */
@@ -943,28 +944,31 @@ export enum RankingProfile {
   UNSPECIFIED = 0,
 
   /**
-   * Relevance decides; salience, age, access and pins only reorder near-ties.
+   * Relevance × (0.9 + 0.1 × salience × exp(−λ × days since last access)): equal relevance is ordered by salience × decay.
    *
    * @generated from enum value: RANKING_PROFILE_BALANCED = 1;
    */
   BALANCED = 1,
 
   /**
-   * Relevance × salience × exp(−λ × days since last access), λ 0.05 unless configured.
+   * Similarity × salience × exp(−λ × whole days since last access), λ 0.05 unless configured. Similarity is the mean cosine
+   * of the models, at least 0; without vectors, the share of the query's words that the memory holds.
    *
    * @generated from enum value: RANKING_PROFILE_PRODUCT = 2;
    */
   PRODUCT = 2,
 
   /**
-   * 0.6 × relevance + 0.2 × exp(−days since last access / 30) + 0.2 × salience.
+   * 0.6 × similarity + 0.2 × exp(−whole days since last access / 30) + 0.2 × salience, of the 2 × limit most similar
+   * memories. Never accessed counts as 365 days.
    *
    * @generated from enum value: RANKING_PROFILE_WEIGHTED = 3;
    */
   WEIGHTED = 3,
 
   /**
-   * Number of query words found; words in title, tags and category count twice. Ties: newest first.
+   * Number of query words found, each in title or description twice and in the content once. Words are runs of three or more
+   * ASCII letters and digits, and single Chinese characters, as they are. Ties: newest first.
    *
    * @generated from enum value: RANKING_PROFILE_OVERLAP = 4;
    */
@@ -1005,15 +1009,15 @@ export enum SearchArm {
   KEYWORD = 1,
 
   /**
-   * Words and vectors. Words only when the query has no vector within a quarter of a second, and with profiles other
-   * than balanced.
+   * Words and vectors; product and weighted go by vectors where a memory has one. Words only when the query has no vector
+   * within a quarter of a second, and with the profiles overlap and recent.
    *
    * @generated from enum value: SEARCH_ARM_FUSION = 2;
    */
   FUSION = 2,
 
   /**
-   * Vectors only, without abstaining; for measurements. Profile balanced only.
+   * Vectors only, without abstaining; for measurements. Profiles balanced, product and weighted.
    *
    * @generated from enum value: SEARCH_ARM_VECTOR = 3;
    */
