@@ -9,7 +9,8 @@ import (
 
 const (
 	verbs = `don't|do not|never|always|stop|quit|speak|stick|leave|treat|assume|list|group|cite|mention|save|store` +
-		`|rename|split|merge|squash|rebase|document|log|pin|send|open|ship|deploy|review|batch|print|sort|quote|link|sign|use|run|ask|make|check|avoid|be|keep|write|put|remember|only|just|first` +
+		`|rename|split|merge|squash|rebase|document|log|pin|send|open|ship|deploy|review|batch|print|sort|quote|link` +
+		`|sign|use|run|ask|make|check|avoid|be|keep|write|put|remember|only|just|first` +
 		`|start|test|read|tell|show|let|give|call|commit|format|answer|respond|reply|try|prefer|include|add|skip` +
 		`|wait|confirm|explain|return|leave|name|create|follow|verify|look|search|get|push|before|after|when` +
 		`|whenever|no`
@@ -44,7 +45,8 @@ var correctionRules = []rule{
 			`|starts?|ends?|comes?|stays?|follows?)\b.*)$`, nil),
 	// "From now on I want tests for each bug fix"
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
-		`^(?:from now on|from here on|going forward|moving forward|henceforth)\b[,:]?\s*(?:i want|i'd like|i need|i expect)`+
+		`^(?:from now on|from here on|going forward|moving forward|henceforth)\b[,:]?\s*(?:i want|i'd like|i need`+
+			`|i expect)`+
 			` (?:you to |to (?:see|have|get) )?(.+)$`, nil),
 	// "Don't push to main from now on"
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
@@ -162,11 +164,14 @@ var (
 	// An instruction about one specific thing.
 	pointedAt = lazyregexp.New(`(?i)^\S+ (?:the|this|that|these|those|it|them)\b`)
 	// One of several things at hand.
-	oneOfThese = lazyregexp.New(`(?i)\b(?:the|this|that|these|those) (?:first|second|third|last|other|next|previous|same|one` +
-		`|above|below|right|correct|wrong|latter|former|old|new|file)\b|\b(?:this|that|these|those|it|them)(?: one)?(?: instead)?$` +
+	oneOfThese = lazyregexp.New(`(?i)\b(?:the|this|that|these|those) (?:first|second|third|last|other|next` +
+		`|previous|same|one` +
+		`|above|below|right|correct|wrong|latter|former|old|new|file)\b|\b(?:this|that|these|those|it` +
+		`|them)(?: one)?(?: instead)?$` +
 		`|[上下前后]面[的那]|[这那][个种条些]|第[一二三四五六]|另外?一?[个种条]`)
 	// What is to end at once, not from now on.
-	stopNow = lazyregexp.New(`(?i)^\w+ (?:running|waiting|building|loading|testing|processing|working|downloading|uploading` +
+	stopNow = lazyregexp.New(`(?i)^\w+ (?:running|waiting|building|loading|testing|processing|working|downloading` +
+		`|uploading` +
 		`|listening|polling|streaming|recording|looking|talking|thinking|worrying|debugging|being)\b|^\w+ (?:something` +
 		`|anything|everything|nothing|during)\b`)
 	// An instruction that names what it replaces.

@@ -22,7 +22,8 @@ var (
 	// A path or a program of Windows, in a command or in what it said.
 	windowsPath = lazyregexp.New(`(?i)\b[a-z]:\\|\bMINGW(?:32|64)|\bmsys\b|\.(?:exe|bat|ps1)\b`)
 	// Programs and syntax of POSIX shells that neither PowerShell 5 nor cmd has.
-	posix = lazyregexp.New(`(?m)(?:^|[;&|(]\s*)(?:export|source|sudo|grep|egrep|sed|awk|touch|which|chmod|chown|head|tail|xargs` +
+	posix = lazyregexp.New(`(?m)(?:^|[;&|(]\s*)(?:export|source|sudo|grep|egrep|sed|awk|touch|which|chmod|chown` +
+		`|head|tail|xargs` +
 		`|uname|wc|ln|ls|cat|rm|cp|mv|pwd|bash|sh|test|unset|env|nohup)\b|(?:^|[;&|]\s*)\w+=\S* \S|&&|\|\||\$\(|<<|2>&1` +
 		`|/dev/null|\bmkdir -p\b|;\s*(?:do|then|fi|done)\b|^\s*\[\[? |(?:^|\s)\./\S+\.sh\b|\\\n`)
 )
@@ -63,8 +64,8 @@ func windowsText(f *failure, chinese bool) string {
 			return fmt.Sprintf("工具 %s 运行在 Windows 的 bash 上，不接受未加引号的 Windows 路径，例如：%s。请给路径加引号，或改用 PowerShell",
 				tc.Name, what)
 		}
-		return fmt.Sprintf("The tool %s runs bash on Windows, which does not accept Windows paths without quotes, such as: %s. "+
-			"Quote the paths or use PowerShell", tc.Name, what)
+		return fmt.Sprintf("The tool %s runs bash on Windows, which does not accept Windows paths without quotes, such as: "+
+			"%s. Quote the paths or use PowerShell", tc.Name, what)
 	}
 	if chinese {
 		return fmt.Sprintf("工具 %s 运行在 Windows 的 shell（%s）上，不接受 bash 语法，例如：%s。请使用 %[2]s 命令，脚本用 %[4]s", tc.Name,

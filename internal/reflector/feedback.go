@@ -15,30 +15,38 @@ var (
 	reasonWord = lazyregexp.New(`(?i)because|since|otherwise|or else|因为|由于|毕竟|不然|否则|要不|免得|以免`)
 	// An instruction and its reason behind it: groups 1 and 3 in English, 4 to 6 in Chinese. What would happen else is
 	// the reason with its first word.
-	reasonAfter = lazyregexp.New(`(?i)^(.{6,}?)(?:,|;| -| –| —)?\s+(because|since|otherwise|or else)(?: of)?,?\s+(.{6,})$` +
+	reasonAfter = lazyregexp.New(`(?i)^(.{6,}?)(?:,|;| -| –| —)?\s+(because|since|otherwise` +
+		`|or else)(?: of)?,?\s+(.{6,})$` +
 		`|^(.{3,}?)[，,；;、]?\s*(因为|由于|毕竟|不然|否则|要不然|要不|免得|以免)(?:的话)?[，,]?\s*(.{3,})$`)
 	// The reason before its instruction: groups 1 and 2 in English, 3 and 4 in Chinese.
 	reasonBefore = lazyregexp.New(`(?i)^(?:because|since|as) (.{6,}?),\s*(?:so )?(.{6,})$` +
 		`|^(?:因为|由于)(.{3,}?)[，,]\s*(?:所以|因此)?[，,]?\s*(.{3,})$`)
 	// A sentence that is only the reason of the one before.
-	reasonAlone = lazyregexp.New(`(?i)^(?:the reason(?: for (?:that|this))?(?: is(?: that)?|:)|(?:that's|that is|this is) because` +
+	reasonAlone = lazyregexp.New(`(?i)^(?:the reason(?: for (?:that|this))?(?: is(?: that)?|:)|(?:that's|that is` +
+		`|this is) because` +
 		`|because|reason:|原因是|原因：|理由是|因为|这是因为|主要是因为)[：:，,\s]*(.{4,})$`)
 	// "since Monday" is a time.
-	sinceWhen = lazyregexp.New(`(?i)^(?:last|yesterday|today|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d|then` +
+	sinceWhen = lazyregexp.New(`(?i)^(?:last|yesterday|today|monday|tuesday|wednesday|thursday|friday|saturday` +
+		`|sunday|\d|then` +
 		`|the (?:beginning|start|last|first|release|update|upgrade)|january|february|march|april|may|june|july|august` +
 		`|september|october|november|december)\b`)
 	// An instruction on how to work; group 1 without courtesy.
-	practice = lazyregexp.New(`(?i)^(?:please )?(?:(?:we|you) (?:should |must |have to |need to )?)?((?:don't|do not|never|always|avoid` +
-		`|keep|use|write|run|make sure|only|stop|put|name|prefer|test|log|document|pin|commit|squash|rebase|tag|split|mock` +
+	practice = lazyregexp.New(`(?i)^(?:please )?(?:(?:we|you) (?:should |must |have to |need to )?)?((?:don't` +
+		`|do not|never|always|avoid` +
+		`|keep|use|write|run|make sure|only|stop|put|name|prefer|test|log|document|pin|commit|squash|rebase|tag|split` +
+		`|mock` +
 		`|stub|ask|check|format|answer|reply)\b.+)$`)
 	practiceZh = lazyregexp.New(`^(?:请)?([^我你]{0,14}?(?:不要|别|不能|不得|禁止|必须|一定要|务必|都要|要|应该|尽量|统一|只用|只能).+` +
 		`|我们的?[^你]{0,14}?(?:不要|别|不能|禁止|必须|一定要|务必|都要|统一|只用|只能).+)$`)
 	// What holds without a topic.
 	always = lazyregexp.New(`(?i)^(?:always|never)\b|总是|永远|每次|一律|务必`)
 	// What is so for the moment, or about one thing at hand.
-	forNow = lazyregexp.New(`(?i)\b(?:i'm|i am|we're|we are) (?:still |just |not |currently )?\p{L}+ing\b|\bi'm still\b` +
-		`|\b(?:right now|currently|is taken|at the moment|for now|in a hurry|still (?:run|work|test|us|look|edit|debug)\w*` +
-		`|in use|being)\b|^\S+ (?:\S+ )?(?:this|that|these|those|it|them)\b|我还没|我正|还没|正在|现在|刚才|刚刚|暂时|先不要|先别|这次|被占|这[个条]|那[个条]`)
+	forNow = lazyregexp.New(`(?i)\b(?:i'm|i am|we're|we are) (?:still |just |not |currently )?\p{L}+ing\b` +
+		`|\bi'm still\b` +
+		`|\b(?:right now|currently|is taken|at the moment|for now|in a hurry|still (?:run|work|test|us|look|edit` +
+		`|debug)\w*` +
+		`|in use|being)\b|^\S+ (?:\S+ )?(?:this|that|these|those|it|them)\b|我还没|我正|还没|正在|现在|刚才|刚刚|暂时|先不要|先别|这次|被占` +
+		`|这[个条]|那[个条]`)
 )
 
 // topics say when a rule is to be thought of, by what it speaks of. The first one counts.
@@ -56,14 +64,16 @@ var topics = []struct {
 		"when preparing or reviewing a change", "准备或评审改动时"},
 	{lazyregexp.New(`(?i)\bcommit|\bpush|\bmerg(?:e|ing)|\bbranch|\brebas|提交|推送|合并|分支`),
 		"before each commit or push", "提交或推送之前"},
-	{lazyregexp.New(`(?i)\binstall|\bdependenc|\bpackages?\b|\bversions?\b|\bimages?\b|\blockfile|\bnpm\b|\bpip\b|依赖|安装|版本|镜像`),
+	{lazyregexp.New(`(?i)\binstall|\bdependenc|\bpackages?\b|\bversions?\b|\bimages?\b|\blockfile|\bnpm\b|\bpip\b` +
+		`|依赖|安装|版本|镜像`),
 		"when installing or upgrading dependencies", "安装或升级依赖时"},
 	{lazyregexp.New(`(?i)\banswers?\b|\brepl(?:y|ies)|\brespon[ds]|\bexplain|\bexplanation|\bsummar|回答|回复|解释|总结`),
 		"in each answer", "每次回答时"},
 	{lazyregexp.New(`(?i)\bdoc(?:s|ument\w*)?\b|\bchangelog|\breadme|\bcomments?\b|文档|注释|变更日志`),
 		"when writing documentation or comments", "写文档或注释时"},
 	{lazyregexp.New(`(?i)\blog(?:s|ging)?\b|日志`), "when writing to logs", "写日志时"},
-	{lazyregexp.New(`(?i)\bnames?\b|\bcode\b|\bfunctions?\b|\bvariables?\b|\bidentifiers?\b|\bclass(?:es)?\b|\btypes?\b|\berrors?\b` +
+	{lazyregexp.New(`(?i)\bnames?\b|\bcode\b|\bfunctions?\b|\bvariables?\b|\bidentifiers?\b|\bclass(?:es)?\b` +
+		`|\btypes?\b|\berrors?\b` +
 		`|\bgenerated\b|\bindent|代码|命名|变量|函数|缩进|类名`), "when writing code", "写代码时"},
 }
 
@@ -146,7 +156,8 @@ func addReason(f *finding, why string) bool {
 var (
 	iAm   = lazyregexp.New(`(?i)\bi(?:'m| am)\b`)
 	iHave = lazyregexp.New(`(?i)\bi(?:'ve| have)\b`)
-	iDo   = lazyregexp.New(`(?i)\bi (can(?:not|'t)?|could(?:n't)?|will|won't|would(?:n't)?|must|should(?:n't)?|did(?:n't)?|had|was` +
+	iDo   = lazyregexp.New(`(?i)\bi (can(?:not|'t)?|could(?:n't)?|will|won't|would(?:n't)?|must|should(?:n't)?` +
+		`|did(?:n't)?|had|was` +
 		`|never|\p{L}+ed)\b`)
 	iVerb  = lazyregexp.New(`\b[iI] (\p{L}+)\b`)
 	mine   = lazyregexp.New(`(?i)\bmy\b`)

@@ -3,15 +3,18 @@ package reflector
 import "github.com/memsidecar/memsidecar/internal/lazyregexp"
 
 // sourceExtensions are the endings of files that belong to a project.
-const sourceExtensions = `go|py|js|jsx|ts|tsx|mjs|rs|java|kt|rb|php|c|cc|cpp|h|hpp|cs|swift|sh|sql|css|scss|vue|svelte` +
+const sourceExtensions = `go|py|js|jsx|ts|tsx|mjs|rs|java|kt|rb|php|c|cc|cpp|h|hpp|cs|swift|sh|sql|css|scss|vue` +
+	`|svelte` +
 	`|toml|yaml|yml|json|md|proto|tf|lock|txt`
 
 var (
 	// Marks of a joke in a sentence.
-	joke = lazyregexp.New(`(?i)\b(?:just kidding|kidding|joking|jk|lol|lmao|rofl|haha(?:ha)*|hehe(?:he)*)\b|(?:^|\s)/s$` +
+	joke = lazyregexp.New(`(?i)\b(?:just kidding|kidding|joking|jk|lol|lmao|rofl|haha(?:ha)*|hehe(?:he)*)\b|(?:^` +
+		`|\s)/s$` +
 		`|[😂🤣😜😝😆😹]|开个?玩笑|哈哈|嘿嘿|呵呵|逗你|说笑|狗头`)
 	// A sentence that takes back the ones before.
-	retraction = lazyregexp.New(`(?i)^(?:just |only |i'm |i am |i was |of course )*(?:kidding|joking)(?: (?:you|of course` +
+	retraction = lazyregexp.New(`(?i)^(?:just |only |i'm |i am |i was |of course )*(?:kidding|joking)(?: (?:you` +
+		`|of course` +
 		`|obviously|lol))?$|^jk$|^我?(?:只是|就是|是)?(?:跟你)?开个?玩笑(?:的|啦|而已|呢)?$|^逗你(?:的|玩的?)$`)
 	// Statements that whoever has the project can look up: places in the code, the history of the repository and what
 	// its files say. They change with the code, and a memory of them would not.

@@ -40,13 +40,18 @@ var (
 	// A word of all requests to remember, which is found sooner than their whole form.
 	rememberWord = lazyregexp.New(`(?i)remember|note|in mind|forget|记|忘`)
 	// A request behind its content, which is one of the groups.
-	rememberAfter = lazyregexp.New(`(?i)^(.{8,}?)\s*[,;:.–—-]+\s*(?:and |so |but )?(?:(?:please |pls |do |kindly )*(?:remember|note` +
-		`|bear in mind|don't forget|do not forget)(?: (?:that|this|it|about it))?|(?:please )?keep (?:that|this|it) in mind)` +
-		`(?: please)?$|^(.{8,}?),? (?:please|pls) (?:remember|note|don't forget)(?: (?:that|this|it))?$|^(.{4,}?)[，,；;]\s*` +
+	rememberAfter = lazyregexp.New(`(?i)^(.{8,}?)\s*[,;:.–—-]+\s*(?:and |so |but )?(?:(?:please |pls |do ` +
+		`|kindly )*(?:remember|note` +
+		`|bear in mind|don't forget|do not forget)(?: (?:that|this|it|about it))?|(?:please )?keep (?:that|this` +
+		`|it) in mind)` +
+		`(?: please)?$|^(.{8,}?),? (?:please|pls) (?:remember|note|don't forget)(?: (?:that|this|it))?$` +
+		`|^(.{4,}?)[，,；;]\s*` +
 		`(?:请|麻烦你?|你|帮我|一定要?|务必|千万)*(?:记住|记一下|记下来?|记好|记牢|牢记|记着|别忘了?|不要忘了?|别忘记)(?:了|哦|啊|喔|噢|一下|这一点|这点)*$`)
 	// A request that names no content: what was said before is meant.
-	bareRequest = lazyregexp.New(`(?i)^(?:and |so )?(?:please |do |kindly )*(?:remember|note|bear in mind|don't forget|memorize)` +
-		` (?:that|this|it)(?: please)?$|^(?:please )?keep (?:that|this|it) in mind(?: please)?$|^(?:make a|take) note of (?:that|this|it)$` +
+	bareRequest = lazyregexp.New(`(?i)^(?:and |so )?(?:please |do |kindly )*(?:remember|note|bear in mind` +
+		`|don't forget|memorize)` +
+		` (?:that|this|it)(?: please)?$|^(?:please )?keep (?:that|this|it) in mind(?: please)?$|^(?:make a` +
+		`|take) note of (?:that|this|it)$` +
 		`|^(?:请|麻烦你?|你|帮我|一定要?|务必)*(?:记住|记一下|记下来?|牢记|记着|别忘了)(?:这一点|这点|这个|了|哦|啊|一下)*$`)
 	// The start of a Chinese statement about the team and what belongs to it.
 	declaresZh = lazyregexp.New(`^(?:我们|咱们|公司|项目|团队|客户|供应商|新的?|\p{Han}{1,6}的)`)

@@ -83,11 +83,13 @@ var (
 	// Chinese question words and particles.
 	questionMarksZh = lazyregexp.New(`(?:吗|呢|么|嘛)$|什么|怎么|怎样|为何|哪里|哪个|哪些|是否|多少|几点|能不能|可不可以|要不要|是不是|有没有|会不会|谁能|请问`)
 	// What makes a question of a request in its form only.
-	tagQuestion = lazyregexp.New(`(?i)[,，]\s*(?:ok|okay|alright|all right|please|will you|would you)$|[，,]?\s*(?:好吗|好不好|好么|行吗)$`)
+	tagQuestion = lazyregexp.New(`(?i)[,，]\s*(?:ok|okay|alright|all right|please|will you|would you)$` +
+		`|[，,]?\s*(?:好吗|好不好|好么|行吗)$`)
 	// Words of hypotheses and examples.
 	hypotheticalWords = lazyregexp.New(`(?i)\b(?:if|unless|suppose|imagine|assum(?:e|ing)|would|could|might|maybe` +
 		`|perhaps` +
-		`|pretend|hypothetically|let's say|for example|e\.g|wish|as though|in theory|theoretically|in an? (?:perfect|ideal) world)\b|^(?:say|had|were) (?:i|we|our|my)\b` +
+		`|pretend|hypothetically|let's say|for example|e\.g|wish|as though|in theory|theoretically|in an? (?:perfect|ideal) world)\b` +
+		`|^(?:say|had|were) (?:i|we|our|my)\b` +
 		`|理论上|理想情况|设想|想象|打个比方|比方说|如果|假如|假设|要是|倘若|万一|比如|例如|也许|可能|或许|假装|举例|的话`)
 )
 
