@@ -390,9 +390,8 @@ func TestFrontMatter(t *testing.T) {
 			if diff := cmp.Diff(tt.tags, m.Tags); diff != "" {
 				t.Errorf("tags (-want +got):\n%s", diff)
 			}
-			if tt.description != "" && !strings.Contains(string(m.StructuredData), `"description":"`+
-				strings.ReplaceAll(tt.description, "\n", `\n`)) {
-				t.Errorf("structured data %s", m.StructuredData)
+			if !strings.HasPrefix(m.Description, tt.description) {
+				t.Errorf("description %q, want %q", m.Description, tt.description)
 			}
 		})
 	}
