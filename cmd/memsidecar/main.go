@@ -143,6 +143,12 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand())
 	root.AddCommand(a.demoCommand(), a.manCommand())
 	a.addCompletions(root)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" { // cobra's own prints its help for a shell that it does not know
+			c.Args, c.RunE = cobra.ArbitraryArgs, a.groupRun
+		}
+	}
 	return root
 }
 
