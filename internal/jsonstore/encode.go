@@ -8,6 +8,13 @@ import (
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
+// In a file of so many memories the revision has this width: one digit more would move everything behind it, and the
+// whole file would be written.
+const (
+	paddedFrom    = 64
+	revisionWidth = 10
+)
+
 // Encode writes f as memory.json, one memory at a time: its own memory does not grow with f. It always writes
 // Version, whatever f says. Errors: those of w, a number or time that JSON cannot hold, an extra value that is not
 // JSON.
@@ -20,7 +27,11 @@ func Encode(w io.Writer, f *File) error {
 	e.Time(f.LastUpdated.UTC())
 	if f.Revision != 0 {
 		e.Field("revision")
-		e.Int(f.Revision)
+		if len(f.Memories) < paddedFrom {
+			e.Int(f.Revision)
+		} else {
+			e.PaddedInt(f.Revision, revisionWidth)
+		}
 	}
 	e.Field("rolling_summary")
 	e.String(f.RollingSummary)

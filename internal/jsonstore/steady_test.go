@@ -48,8 +48,8 @@ func TestSteadyUse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 1000 { // so that numbers of operations do not get longer meanwhile
-			add(3)
+		for range 30 { // while memories are added, the number of operations gets two digits more
+			add(100)
 		}
 		publishAll(t, p)
 		time.Sleep(time.Second)

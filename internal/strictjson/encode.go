@@ -115,6 +115,9 @@ func (e *Encoder) Strings(list []string) {
 // Int writes a whole number.
 func (e *Encoder) Int(v int64) { e.buf = strconv.AppendInt(e.buf, v, 10) }
 
+// PaddedInt writes a whole number behind as many spaces as make it width characters wide.
+func (e *Encoder) PaddedInt(v int64, width int) { e.buf = fmt.Appendf(e.buf, "%*d", width, v) }
+
 // Bool writes true or false.
 func (e *Encoder) Bool(v bool) { e.buf = strconv.AppendBool(e.buf, v) }
 
