@@ -91,3 +91,35 @@ func TestDetachedJournal(t *testing.T) {
 		})
 	}
 }
+
+// TestDetachedJournalRepeats: the answer to a repeated request, and to one that changes nothing because all of it is there,
+// says that something is durable. Neither is given once the journal is gone, even if nothing was written since.
+func TestDetachedJournalRepeats(t *testing.T) {
+	for _, d := range detachments {
+		for _, key := range []string{"key", ""} {
+			data := filepath.Join(t.TempDir(), "data")
+			must(0, os.Mkdir(data, 0o700))
+			root := must(os.OpenRoot(data))
+			st := must(store.Open(store.Config{FS: durable.Dir(root), Now: time.Now,
+				Logger: slog.New(slog.DiscardHandler)}))
+			put := func() (store.Result, error) {
+				return st.Update(t.Context(), store.Meta{Key: key}, func(tx *store.Tx) error {
+					if tx.Memory("a") != nil {
+						return nil
+					}
+					return tx.Put(memtest.Fact("a", "content"))
+				})
+			}
+			must(put())
+			if again, err := put(); err != nil || again.Replayed != (key != "") {
+				t.Errorf("%s: repeated while all is well: %+v, %v", d.name, again, err)
+			}
+			d.detach(t, data)
+			if again, err := put(); !errors.Is(err, memory.ErrReadOnly) || !errors.Is(err, durable.ErrDetached) ||
+				!errors.Is(st.Err(), memory.ErrReadOnly) {
+				t.Errorf("%s, key %q: acknowledged again: %+v, %v", d.name, key, again, err)
+			}
+			must(0, root.Close())
+		}
+	}
+}

@@ -147,7 +147,10 @@ func (s *Store) update(ctx context.Context, meta Meta, undoes int64, fn func(*Tx
 	case err != nil:
 		return Result{}, err
 	case ticket == nil:
-		err = s.journal.WaitDurable(ctx, lsn) // the answer depends on operations that may not be durable yet
+		// The answer depends on operations that may not be durable yet, or whose journal was taken away since.
+		if err = s.journal.WaitDurable(ctx, lsn); err == nil {
+			err = s.journal.CheckAttached()
+		}
 	default:
 		err = ticket.WaitDurable(ctx)
 	}

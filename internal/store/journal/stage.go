@@ -202,6 +202,24 @@ func (j *Journal) WaitDurable(ctx context.Context, lsn int64) error {
 	return nil
 }
 
+// CheckAttached returns nil while the current segment is where the next start looks for it. If it is not, the journal is
+// read-only from then on. It is for an acknowledgement that writes nothing: a flush does the same for its group. Error:
+// memory.ErrReadOnly.
+func (j *Journal) CheckAttached() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil {
+		name := j.lastSegment().name
+		if err := j.fs.CheckAttached(name, j.fileInfo); err != nil {
+			j.failLocked(fmt.Errorf("look at %s: %w", name, err))
+		}
+	}
+	if j.err != nil {
+		return fmt.Errorf("%w: %w", memory.ErrReadOnly, j.err)
+	}
+	return nil
+}
+
 // drain flushes groups until nothing is pending.
 func (j *Journal) drain() {
 	j.mu.Lock()
