@@ -8,7 +8,7 @@ import (
 )
 
 // openExit waits for nothing here.
-func openExit(int) (exit, error) { return nil, errors.ErrUnsupported }
+func openExit(int) (processExit, error) { return nil, errors.ErrUnsupported }
 
 // processStarted knows of no process here, so that sessions end by request or silence.
 func processStarted(int) (time.Time, bool) { return time.Time{}, false }
