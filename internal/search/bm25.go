@@ -102,7 +102,7 @@ func matchedTerms(dst, terms []queryTerm, minWeight float32) []queryTerm {
 		remaining += matched[i].weight
 	}
 	for i := range matched {
-		matched[i].essential = remaining >= minWeight*roundingSlack
+		matched[i].essential = minWeight == 0 || remaining >= minWeight*roundingSlack
 		remaining -= matched[i].weight
 	}
 	return matched
@@ -122,44 +122,46 @@ type accumulator struct {
 	proposed bool // by words; a second pass does not propose it again
 }
 
-// add adds a term that the document holds. The conversion keeps the compiler from fusing the operations, so that a
-// sum is the same on every machine.
-func (s *accumulator) add(t *queryTerm, p posting, norm float32) {
-	s.score += float32(t.weight * saturation(p.frequency(), norm))
-	s.weight += t.weight
-	if t.informative() {
-		s.strong += t.weight
-	}
+// add adds a term that the document holds. strong is weight for an informative term, else 0. The conversion keeps the
+// compiler from fusing the operations, so that a sum is the same on every machine.
+func (s *accumulator) add(weight, strong, frequency, norm float32) {
+	s.score += float32(weight * saturation(frequency, norm))
+	s.weight += weight
+	s.strong += strong
 }
 
-// accumulate adds up all terms term-at-a-time, in s.sums, and lists the documents touched in s.touched: those that hold
-// an essential term or, with all set, any.
-func (x *invertedIndex) accumulate(s *scratch, terms []queryTerm, all bool) {
+// accumulate adds up the terms term-at-a-time, in s.sums, and lists the documents that hold an essential term in
+// s.touched.
+func (x *invertedIndex) accumulate(s *scratch, terms []queryTerm) {
 	s.reset(len(x.docs))
-	norm := x.lengthNorm()
+	norm, sums, lengths := x.lengthNorm(), s.sums, x.lengths
 	for i := range terms {
 		t := &terms[i]
-		add := all || t.essential
-		if !add && len(s.touched)*lookupCost < len(t.postings) {
+		weight, strong := t.weight, float32(0)
+		if t.informative() {
+			strong = weight
+		}
+		switch {
+		case t.essential:
+			for _, p := range t.postings {
+				sum := &sums[p.doc()]
+				if sum.weight == 0 {
+					s.touched = append(s.touched, p.doc())
+				}
+				sum.add(weight, strong, p.frequency(), norm.of(lengths[p.doc()]))
+			}
+		case len(s.touched)*lookupCost < len(t.postings):
 			for _, doc := range s.touched {
 				if at, ok := t.postings.find(doc); ok {
-					s.sums[doc].add(t, t.postings[at], norm.of(x.features[doc].length))
+					sums[doc].add(weight, strong, t.postings[at].frequency(), norm.of(lengths[doc]))
 				}
 			}
-			continue
-		}
-		for _, p := range t.postings {
-			sum := &s.sums[p.doc()]
-			if sum.weight == 0 {
-				if !add {
-					continue
+		default:
+			for _, p := range t.postings {
+				if sum := &sums[p.doc()]; sum.weight != 0 {
+					sum.add(weight, strong, p.frequency(), norm.of(lengths[p.doc()]))
 				}
-				s.touched = append(s.touched, p.doc())
 			}
-			sum.add(t, p, norm.of(x.features[p.doc()].length))
-		}
-		if t.essential {
-			s.essential = len(s.touched)
 		}
 	}
 }
@@ -195,7 +197,7 @@ func minCandidateWeight(memories int, total float32) float32 {
 // the lock.
 func (x *invertedIndex) explainTerms(terms []queryTerm, doc uint32) []Part {
 	var parts []Part
-	norm := x.lengthNorm().of(x.features[doc].length)
+	norm := x.lengthNorm().of(x.lengths[doc])
 	total := float32(0)
 	for i := range terms {
 		if t := &terms[i]; !t.optional || len(t.postings) > 0 {

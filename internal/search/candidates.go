@@ -55,8 +55,8 @@ func (c *collector) proposeByWords() (matched int) {
 	}
 	minWeight := minCandidateWeight(x.liveDocs, total)
 	s.terms = matchedTerms(s.terms, c.q.terms, minWeight)
-	x.accumulate(s, s.terms, false)
-	for _, doc := range s.touched[:s.essential] {
+	x.accumulate(s, s.terms)
+	for _, doc := range s.touched {
 		sum := &s.sums[doc]
 		if sum.strong == 0 || sum.weight < minWeight {
 			continue
@@ -66,7 +66,7 @@ func (c *collector) proposeByWords() (matched int) {
 			doc: doc, relevance: float64(sum.score / total), allTerms: sum.weight/total > allTermsShare,
 		})
 	}
-	return s.essential
+	return len(s.touched)
 }
 
 // proposeByDate proposes every document of the time that a query names.
@@ -84,8 +84,11 @@ func (c *collector) proposeByDate() (matched int) {
 // features alone, without reading the memory.
 func (c *collector) propose(p proposal) {
 	c.relevant++
+	if c.maxScore(p.relevance, 1) < c.pool.threshold() {
+		return
+	}
 	f := &c.index.features[p.doc]
-	if c.maxScore(p.relevance) < c.pool.threshold() {
+	if c.maxScore(p.relevance, f.salience) < c.pool.threshold() {
 		return
 	}
 	cand := candidate{

@@ -10,19 +10,18 @@ import (
 // are never read.
 type docFeatures struct {
 	salience   float64
-	created    int64   // nanoseconds since 1970
-	accessed   int64   // nanoseconds since 1970; the earliest time is never
-	length     float32 // weighted words
+	created    int64 // nanoseconds since 1970
+	accessed   int64 // nanoseconds since 1970; the earliest time is never
 	active     bool
 	expires    bool
 	question   bool   // it asks something
 	turnLength uint16 // characters of a turn of a dialogue, see turnLength; 0 for no turn
 }
 
-func featuresOf(m *memory.Memory, length float32) docFeatures {
+func featuresOf(m *memory.Memory) docFeatures {
 	return docFeatures{
 		salience: m.Salience, created: unixNano(m.CreatedAt), accessed: unixNano(m.LastAccessed),
-		length: length, active: m.IsActive(), expires: !m.ExpiresAt.IsZero(),
+		active: m.IsActive(), expires: !m.ExpiresAt.IsZero(),
 		question: isQuestion(m), turnLength: turnLength(m),
 	}
 }

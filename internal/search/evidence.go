@@ -88,7 +88,7 @@ func (r *ranking) collectByEvidence(x *invertedIndex, src source, s *scratch) (m
 		c.total = 0
 	}
 	s.terms = matchedTerms(s.terms, r.q.terms, 0)
-	x.accumulate(s, s.terms, true)
+	x.accumulate(s, s.terms)
 	c.sumCosines()
 	c.selectFirst()
 	c.addIdentifiers()

@@ -179,7 +179,7 @@ func (x *invertedIndex) appendTables(data []byte, terms []string) []byte {
 		next++
 		data = le.AppendUint64(data, uint64(m.Revision))
 		data = le.AppendUint32(data, checksum.sum(m))
-		data = le.AppendUint32(data, math.Float32bits(x.features[doc].length))
+		data = le.AppendUint32(data, math.Float32bits(x.lengths[doc]))
 		data = le.AppendUint32(data, uint32(len(m.ID)))
 	}
 	for id, t := range terms {

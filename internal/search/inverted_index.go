@@ -20,6 +20,7 @@ type invertedIndex struct {
 	docIDs   map[string]uint32 // memory id → document
 	docs     []*memory.Memory  // by document; nil when unused
 	features []docFeatures     // by document
+	lengths  []float32         // by document, in weighted words; apart, since every posting of a query reads one
 	freeDocs []uint32          // unused documents
 
 	liveDocs    int               // active memories
@@ -86,7 +87,7 @@ func (x *invertedIndex) replaceFields(m *memory.Memory, revised bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	doc := x.docIDs[m.ID]
-	x.setDoc(doc, m, x.features[doc].length)
+	x.setDoc(doc, m, x.lengths[doc])
 	if revised {
 		x.changes++
 	}
@@ -123,7 +124,7 @@ func (x *invertedIndex) applyAccessesLocked(changes []journal.Change) {
 		}
 		m := t.Apply(x.docs[doc])
 		x.docs[doc] = m
-		x.features[doc] = featuresOf(m, x.features[doc].length)
+		x.features[doc] = featuresOf(m)
 	}
 }
 
@@ -199,6 +200,7 @@ func (x *invertedIndex) allocateDoc() uint32 {
 func (x *invertedIndex) growDocs(n int) {
 	x.docs = append(x.docs, make([]*memory.Memory, n)...)
 	x.features = append(x.features, make([]docFeatures, n)...)
+	x.lengths = append(x.lengths, make([]float32, n)...)
 	for range n {
 		x.links = append(x.links, unlinked)
 	}
@@ -221,7 +223,7 @@ func (x *invertedIndex) removeLocked(id string, old docTerms) {
 	for _, v := range x.vectors {
 		v.remove(doc)
 	}
-	x.setFeatures(doc, docFeatures{})
+	x.setFeatures(doc, docFeatures{}, 0)
 	x.freeDocs = append(x.freeDocs, doc)
 }
 
@@ -233,7 +235,7 @@ func (x *invertedIndex) setDoc(doc uint32, m *memory.Memory, length float32) {
 		x.leaveSession(doc)
 	}
 	x.docs[doc] = m
-	x.setFeatures(doc, featuresOf(m, length))
+	x.setFeatures(doc, featuresOf(m), length)
 	if old == nil || !sameEmbedding(old, m) {
 		for _, v := range x.vectors {
 			v.markForEmbedding(doc, m)
@@ -244,17 +246,17 @@ func (x *invertedIndex) setDoc(doc uint32, m *memory.Memory, length float32) {
 	}
 }
 
-// setFeatures replaces the features of a document and updates the statistics of active memories.
-func (x *invertedIndex) setFeatures(doc uint32, f docFeatures) {
-	if old := &x.features[doc]; old.active {
+// setFeatures replaces the features and length of a document and updates the statistics of active memories.
+func (x *invertedIndex) setFeatures(doc uint32, f docFeatures, length float32) {
+	if x.features[doc].active {
 		x.liveDocs--
-		x.totalLength -= float64(old.length)
+		x.totalLength -= float64(x.lengths[doc])
 	}
 	if f.active {
 		x.liveDocs++
-		x.totalLength += float64(f.length)
+		x.totalLength += float64(length)
 	}
-	x.features[doc] = f
+	x.features[doc], x.lengths[doc] = f, length
 }
 
 // setPosting adds a posting, or replaces the one of the same document.

@@ -123,12 +123,12 @@ func (x *invertedIndex) sharingTerms(
 	}
 	total := x.weighTerms(terms)
 	s.terms = matchedTerms(s.terms, terms, total*minSharedWeight)
-	x.accumulate(s, s.terms, false)
+	x.accumulate(s, s.terms)
 	length := float32(len(terms))
 	for _, doc := range s.touched {
-		f := &x.features[doc]
-		ratio := min(length, f.length) / max(length, f.length)
-		c := candidate{memory: x.docs[doc], features: *f, score: float64(s.sums[doc].weight / total * (1 + ratio) / 2)}
+		other := x.lengths[doc]
+		ratio := min(length, other) / max(length, other)
+		c := candidate{memory: x.docs[doc], features: x.features[doc], score: float64(s.sums[doc].weight / total * (1 + ratio) / 2)}
 		if c.score >= pool.threshold() && admits(c.memory) {
 			pool.push(&c)
 		}

@@ -56,13 +56,14 @@ func newRanking(req *Request, q *query, e *Engine, s *scratch) *ranking {
 	}
 }
 
-// maxScore is the most that any memory scores with that relevance by words, before the rerank. The boost is at most 1.
-func (r *ranking) maxScore(relevance float64) float64 {
+// maxScore is the most that a memory of a salience scores with that relevance by words, before the rerank. The decay is
+// at most 1.
+func (r *ranking) maxScore(relevance, salience float64) float64 {
 	if len(r.q.dates) > 0 {
 		relevance += (1 - relevance) * dateShare
 	}
 	if r.req.Profile == Balanced {
-		return relevance * (1 + 1e-9) // rounding
+		return relevance * (1 - boostSpan + boostSpan*salience) * (1 + 1e-9) // rounding
 	}
 	return math.Inf(1)
 }

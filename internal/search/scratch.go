@@ -2,9 +2,8 @@ package search
 
 // scratch holds the buffers of one search, so that a search allocates nothing per document.
 type scratch struct {
-	sums      []accumulator // by document; zero but for those in touched
-	touched   []uint32
-	essential int // how many of touched hold an essential term
+	sums    []accumulator // by document; zero but for those in touched
+	touched []uint32      // documents that hold an essential term
 
 	held []uint16 // by document: tokens of the query that it holds
 
@@ -28,7 +27,7 @@ func (s *scratch) reset(docs int) {
 	for _, doc := range s.touched {
 		s.sums[doc] = accumulator{}
 	}
-	s.touched, s.essential = s.touched[:0], 0
+	s.touched = s.touched[:0]
 	if len(s.sums) < docs {
 		s.sums = make([]accumulator, docs+docs/8)
 	}
