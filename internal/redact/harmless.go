@@ -41,7 +41,7 @@ var (
 		`|docs?|documents?|sheets?|spreadsheet|slides|forms?|files?|videos?|channel|playlist|page|board` +
 		`|calendar|hash(?:es)?|digest` +
 		`|checksum|fingerprint|commit|revision|rev|tree|blob|image|layer|cid|ipfs|ipns|arweave|pin(?:ned)?` +
-		`|content|nix|store path` +
+		`|content (?:id|identifier|hash|address)|nix|store path` +
 		`|derivation|transaction|tx(?:id|n)?|block|contract|mint|account number|validator|peer|node|public|pub` +
 		`(?:key)?|site ?key|measurement` +
 		`|tracking|order|invoice|ticket|trace|request|build|artifact|etag|integrity|nonce|dataset|model|magnet` +
