@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
@@ -36,15 +37,22 @@ func newDocVectors(models []embedding.Model) (all []*docVectors) {
 
 // embeddedText is the text of a memory that is embedded.
 func embeddedText(m *memory.Memory) string {
-	if m.Title == "" {
+	var b strings.Builder
+	for _, text := range []string{m.Title, m.Description} {
+		if text != "" {
+			b.WriteString(text + "\n")
+		}
+	}
+	if b.Len() == 0 {
 		return m.Content
 	}
-	return m.Title + "\n" + m.Content
+	b.WriteString(m.Content)
+	return b.String()
 }
 
 // sameEmbedding reports that a changed memory needs no other vector than before.
 func sameEmbedding(a, b *memory.Memory) bool {
-	return a.Title == b.Title && a.Content == b.Content && a.IsActive() == b.IsActive()
+	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content && a.IsActive() == b.IsActive()
 }
 
 // markForEmbedding makes a document wait for the vector of m unless it has it. An inactive memory does not wait, but keeps its

@@ -43,6 +43,7 @@ type textChecksum struct{ buf []byte }
 func (f *textChecksum) sum(m *memory.Memory) uint32 {
 	f.buf = append(append(f.buf[:0], m.Content...), 0)
 	f.buf = append(append(f.buf, m.Title...), 0)
+	f.buf = append(append(f.buf, m.Description...), 0)
 	f.buf = append(append(f.buf, toolText(m)...), 0)
 	for _, t := range m.Tags {
 		f.buf = append(append(f.buf, t...), 0)

@@ -213,7 +213,7 @@ func (o *overlap) explain(m *memory.Memory, explain func(string, float64)) {
 
 // counts are the tokens of the query in title and description, and those in the content.
 func (o *overlap) counts(m *memory.Memory) (meta, body int) {
-	return o.count(m.Title), o.count(m.Content)
+	return o.count(m.Title, m.Description), o.count(m.Content)
 }
 
 // count is how many different tokens of the query some texts hold together.

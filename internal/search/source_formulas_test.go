@@ -249,6 +249,7 @@ func TestOverlap(t *testing.T) {
 		mem("tags", "an unrelated line", tagged),
 		mem("connect", "connect the server, go on with it"),
 		mem("chinese", "用户偏好东方航空，尤其是早班机"),
+		mem("described", "Ask Ines before noon", func(m *memory.Memory) { m.Description = "Harbour pilots, harbour hours" }),
 	)
 	for _, tt := range []struct {
 		query string
@@ -258,7 +259,7 @@ func TestOverlap(t *testing.T) {
 		{"mcp_wiring_test", []string{"both 6", "title 6", "changed 2", "newer 2", "body 2"}},
 		{"mcp mcp mcp", []string{"both 3", "title 2", "changed 1", "newer 1", "body 1"}},
 		{"connecting servers", nil}, {"go", nil}, {"connects", nil}, {"SERVER", []string{"connect 1"}},
-		{"the", []string{"connect 1", "body 1"}}, {"with it", []string{"connect 1"}},
+		{"harbour pilots", []string{"described 4"}}, {"the", []string{"connect 1", "body 1"}}, {"with it", []string{"connect 1"}},
 		{"东方的飞机", []string{"chinese 3"}}, {"航 空 ab", []string{"chinese 2"}}, {"、。", nil},
 	} {
 		var got []string
