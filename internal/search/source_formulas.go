@@ -130,6 +130,7 @@ func (r *ranking) rankBySource() {
 	if r.req.Profile == Weighted {
 		r.pool.items = r.pool.items[:min(len(r.pool.items), weightedCandidates*r.req.K)]
 	}
+	query := newOverlap(r.req.Query)
 	for i := range r.pool.items {
 		c := &r.pool.items[i]
 		explain := r.explainer(c)
@@ -139,7 +140,7 @@ func (r *ranking) rankBySource() {
 		case Weighted:
 			c.score = r.weighted(c, explain)
 		case Overlap:
-			newOverlap(r.req.Query).explain(c.memory, explain)
+			query.explain(c.memory, explain)
 		}
 	}
 	sortCandidates(r.pool.items)
