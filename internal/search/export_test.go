@@ -99,3 +99,6 @@ func GradeHits(evidence []float64, minilm bool) (probabilities []float64, streng
 	}
 	return probabilities, strengths
 }
+
+// EmbeddedText is the text of a memory that is embedded.
+func EmbeddedText(m *memory.Memory) string { return embeddedText(m) }

@@ -442,3 +442,25 @@ func TestDateFinds(t *testing.T) {
 		}
 	}
 }
+
+// TestDescription: the description of a memory is indexed, follows its changes, and is part of what is embedded.
+func TestDescription(t *testing.T) {
+	described := func(text string) *memory.Memory {
+		return mem("described", "Ask Ines before noon", func(m *memory.Memory) { m.Description = text })
+	}
+	before, after := described("Harbour pilots"), described("Ferry tickets")
+	e := inDefault(before, mem("other", "The crane is repaired"))
+	if hits := find(t, e, search.Request{Query: "harbour pilots"}).Hits; len(hits) != 1 || hits[0].Memory.ID != "described" {
+		t.Errorf("found %+v", hits)
+	}
+	e.Apply(record(9, "", journal.Change{Memory: &journal.MemoryChange{ID: "described", Before: before, After: after}}))
+	if hits := find(t, e, search.Request{Query: "harbour pilots"}).Hits; len(hits) != 0 {
+		t.Errorf("the former description finds %+v", hits)
+	}
+	if hits := find(t, e, search.Request{Query: "ferry tickets"}).Hits; len(hits) != 1 {
+		t.Errorf("the new description finds %+v", hits)
+	}
+	if got, want := search.EmbeddedText(after), "Ferry tickets\nAsk Ines before noon"; got != want {
+		t.Errorf("embedded %q, want %q", got, want)
+	}
+}
