@@ -66,6 +66,7 @@ type Server struct {
 	cfg Config
 	id  string // id of the session that represents this connection
 
+	known   sync.Map // name of a tool → its arguments, for the error about an unknown one
 	mu      sync.Mutex
 	conn    *grpc.ClientConn                // guarded by mu; nil until the first call
 	started *pb.SessionServiceStartResponse // guarded by mu; nil until startSession has succeeded
@@ -99,7 +100,7 @@ func (s *Server) build(logger *slog.Logger) *mcp.Server {
 			Instructions: instructions[s.cfg.Set], Logger: logger, Capabilities: &mcp.ServerCapabilities{},
 		},
 	)
-	server.AddReceivingMiddleware(normalizeArguments, hideArguments)
+	server.AddReceivingMiddleware(normalizeArguments, s.hideArguments)
 	switch s.cfg.Set {
 	case SetServerMemory:
 		s.addGraphTools(server)

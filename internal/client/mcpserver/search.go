@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,10 +51,7 @@ type memoryItem struct {
 // newMemoryItem converts a memory. Its content is cut to limit characters; 0 is no limit. Age and caveat are in the
 // language, which recall.LanguageOf returns.
 func (s *Server) newMemoryItem(m *pb.Memory, language string, limit int) memoryItem {
-	changed := m.GetCreatedAt().AsTime()
-	if m.GetUpdatedAt().AsTime().After(changed) {
-		changed = m.GetUpdatedAt().AsTime()
-	}
+	changed := changedAt(m)
 	f := memoryItem{
 		ID: m.GetId(), Title: recall.Shown(m.GetTitle()), Category: m.GetCategory(),
 		Content:  recall.Shown(m.GetContent()),
@@ -124,6 +122,8 @@ type searchIn struct {
 	Until string   `json:"until,omitempty" jsonschema:"only what was saved on or before this day, 2026-02-21"`
 	Space string   `json:"space,omitempty" jsonschema:"another space of memories than the agent's own"`
 	Logs  bool     `json:"logs,omitempty" jsonschema:"also search the daily logs: what happened when"`
+
+	caveats bool // of old memories, also in the text
 }
 
 // filter sets what a request filters by.
@@ -239,7 +239,13 @@ func (s *Server) searchMemories(
 		out.Note = noMatch
 		return toolReply[searchOut]{out, noMatch}, nil
 	}
-	return toolReply[searchOut]{out, fencedList(in.Query, out.Memories)}, nil
+	shown := slices.Clone(out.Memories)
+	for i := range shown {
+		if in.caveats && shown[i].Caveat != "" {
+			shown[i].Content += " [" + shown[i].Caveat + "]"
+		}
+	}
+	return toolReply[searchOut]{out, fencedList(in.Query, shown)}, nil
 }
 
 // listIn is the input of memory_list.
@@ -250,7 +256,7 @@ type listIn struct {
 	PageToken string `json:"page_token,omitempty" jsonschema:"next_page_token of the page before"`
 }
 
-// listOut is the output of memory_list and MemoryList.
+// listOut is the output of memory_list.
 type listOut struct {
 	Memories      []memoryItem `json:"memories"`
 	Total         int          `json:"total" jsonschema:"number of memories on all pages"`

@@ -96,6 +96,8 @@ type memorySaveIn struct {
 	Content string `json:"content" jsonschema:"what to remember"`
 	Type    string `json:"type,omitempty" jsonschema:"user, feedback, project or reference"`
 	Scope   string `json:"scope,omitempty" jsonschema:"user for all projects, project for this one; default user"`
+
+	Description string `json:"description,omitempty" jsonschema:"one specific line, by which relevance is decided"`
 }
 
 // memoryDeleteIn is the input of MemoryDelete.
@@ -128,7 +130,7 @@ func (s *Server) addMemoryTools(server *mcp.Server) {
 		if err != nil {
 			return toolReply[searchOut]{}, err
 		}
-		return s.searchMemories(ctx, a, spaces, searchIn{Query: in.Query, TopK: in.MaxResults})
+		return s.searchMemories(ctx, a, spaces, searchIn{Query: in.Query, TopK: in.MaxResults, caveats: true})
 	})
 	addTool(s, server, toolSpec{
 		name: "MemorySave", title: "Save memory", effect: upsert,
@@ -137,13 +139,16 @@ func (s *Server) addMemoryTools(server *mcp.Server) {
 			one(p)
 			allowedValues(p["type"], "user", "feedback", "project", "reference")
 			lengthRange(p["content"], 1, memory.MaxContent)
+			lengthRange(p["description"], 0, memory.MaxDescription)
 		},
 	}, func(ctx context.Context, a *api, host string, in memorySaveIn) (toolReply[writeOut], error) {
 		scoped, err := s.inScope(ctx, a, host, in.Scope)
 		if err != nil {
 			return toolReply[writeOut]{}, err
 		}
-		return s.writeTitled(ctx, scoped, writeIn{Title: in.Name, Content: in.Content, Category: in.Type})
+		return s.writeTitled(ctx, scoped, writeIn{
+			Title: in.Name, Content: in.Content, Category: in.Type, description: in.Description,
+		})
 	})
 	addTool(s, server, toolSpec{
 		name: "MemoryDelete", title: "Delete memory", effect: destructive, limits: one,
@@ -157,32 +162,8 @@ func (s *Server) addMemoryTools(server *mcp.Server) {
 	})
 	addTool(s, server, toolSpec{
 		name: "MemoryList", title: "List memories", effect: readOnly, limits: scopes,
-		description: "List the newest memories, one line each.",
+		description: "List memories, newest first, one line each: [type/scope] file name (age): description.",
 	}, s.listScopes)
-}
-
-// listScopes runs MemoryList: the newest memories of each space of the scope, at most maxList per space, because the
-// tool has no pages.
-func (s *Server) listScopes(ctx context.Context, a *api, host string, in memoryListIn) (toolReply[listOut], error) {
-	spaces, err := s.scopeSpaces(ctx, a, host, cmp.Or(in.Scope, "all"))
-	if err != nil {
-		return toolReply[listOut]{}, err
-	}
-	out := listOut{Memories: []memoryItem{}}
-	for _, space := range spaces {
-		scoped := *a
-		scoped.space = space
-		page, err := s.list(ctx, &scoped, host, listIn{Limit: maxList})
-		if err != nil {
-			return toolReply[listOut]{}, err
-		}
-		out.Memories = append(out.Memories, page.value.Memories...)
-		out.Total += page.value.Total
-	}
-	if len(out.Memories) == 0 {
-		return toolReply[listOut]{out, "Nothing is remembered here yet."}, nil
-	}
-	return toolReply[listOut]{out, fencedList("", out.Memories)}, nil
 }
 
 // scopeSpaces returns the spaces of a scope: for user the server's space, for project the space of the project in

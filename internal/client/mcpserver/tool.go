@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -64,6 +65,7 @@ func addTool[In, Out any](
 	if sp.limits != nil {
 		sp.limits(input.Properties)
 	}
+	s.known.Store(sp.name, strings.Join(slices.Sorted(maps.Keys(input.Properties)), ", "))
 	tool := &mcp.Tool{
 		Name: sp.name, Title: sp.title, Description: sp.description, Annotations: sp.effect.annotations(),
 		InputSchema: input, OutputSchema: output,

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -34,7 +35,7 @@ var argumentFaults = []struct {
 
 // hideArguments says what is wrong with arguments without repeating them: a text of 9,000 characters that is too long
 // would stand in the model's context twice.
-func hideArguments(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *Server) hideArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		out, ok := res.(*mcp.CallToolResult)
@@ -42,12 +43,33 @@ func hideArguments(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, err
 		}
 		for _, c := range out.Content {
-			if text, ok := c.(*mcp.TextContent); ok && strings.HasPrefix(text.Text, invalidArgument) {
+			text, ok := c.(*mcp.TextContent)
+			if !ok {
+				continue
+			}
+			if was := text.Text; strings.HasPrefix(text.Text, invalidArgument) {
 				text.Text = argumentFault(text.Text)
+				if m := unknownArguments.FindStringSubmatch(was); m != nil {
+					text.Text = s.unknownArgument(req, m[1])
+				}
 			}
 		}
 		return res, err
 	}
+}
+
+// unknownArguments finds the names of arguments that a tool does not have.
+var unknownArguments = regexp.MustCompile(`^validating "arguments": (?:validating root: )?` +
+	`unexpected additional properties (\[.*\])$`)
+
+// unknownArgument names arguments that the tool of a call does not have, and those that it has.
+func (s *Server) unknownArgument(req mcp.Request, names string) string {
+	call, ok := req.(*mcp.CallToolRequest)
+	if !ok {
+		return "Unknown arguments: " + names + "."
+	}
+	known, _ := s.known.Load(call.Params.Name)
+	return fmt.Sprintf("%s has no arguments %s. It takes: %v. Call it again with these.", call.Params.Name, names, known)
 }
 
 // argumentFault is the sentence about an argument that the schema refuses.

@@ -26,6 +26,8 @@ type writeIn struct {
 	Salience *float64 `json:"salience,omitempty" jsonschema:"importance, 0 to 1; default 0.5"`
 	Title    string   `json:"title,omitempty" jsonschema:"a unique name; the memory of this title gets the new content"`
 	Tags     []string `json:"tags,omitempty" jsonschema:"at most 32"`
+
+	description string // of MemorySave
 }
 
 // writeOut is the output of memory_write and MemorySave.
@@ -125,7 +127,7 @@ const reasonRedacted = "REDACTED"
 func (s *Server) writeTitled(ctx context.Context, a *api, in writeIn) (toolReply[writeOut], error) {
 	res, err := a.titles.Save(ctx, &pbalpha.TitleServiceSaveRequest{
 		Space: a.space, Title: in.Title, Content: in.Content, Category: in.Category, Salience: in.Salience,
-		Tags: in.Tags, IdempotencyKey: a.key,
+		Tags: in.Tags, Description: in.description, IdempotencyKey: a.key,
 	})
 	if err != nil {
 		return toolReply[writeOut]{}, err

@@ -6,26 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
-
-// entryTypes are the types that agents know, by category. A type that is no key here is its own category.
-var entryTypes = map[string]string{
-	memory.Preferences: "user", memory.Facts: "project", memory.Tasks: "project", memory.General: "project",
-	memory.Procedural: "feedback", memory.Reflections: "feedback",
-	"user": "user", "feedback": "feedback", "project": "project", "reference": "reference",
-}
-
-// typeOf is the type of an entry file of a category.
-func typeOf(category string) string {
-	if t := entryTypes[category]; t != "" {
-		return t
-	}
-	return "project"
-}
 
 // ownFields are the fields of the front matter that the view writes. All others are kept as they are.
 var ownFields = []string{"name", "description", "type", "category", "tags", "created", "id", "revision"}
@@ -55,7 +39,7 @@ func parseEntry(data []byte) (e entry, ok bool) {
 		Category: strings.ToLower(firstOf(fields.value("category"), kind, memory.General)),
 	}
 	// A type that was changed beside a category that was not changes the category.
-	if own := fields.value("category"); own != "" && kind != "" && kind != typeOf(own) {
+	if own := fields.value("category"); own != "" && kind != "" && kind != memory.EntryType(own) {
 		e.Category = strings.ToLower(kind)
 	}
 	return e, true
@@ -74,7 +58,7 @@ func firstOf(texts ...string) string {
 // renderEntry writes the entry file of a memory. What stood in the front matter beside the view's own fields is kept.
 func renderEntry(m *memory.Memory, former front) []byte {
 	s := entryRendering(m)
-	kind := typeOf(m.Category)
+	kind := memory.EntryType(m.Category)
 	var b strings.Builder
 	field := func(name, value string) { b.WriteString(name + ": " + value + "\n") }
 	b.WriteString("---\n")
@@ -121,40 +105,10 @@ func renderEntry(m *memory.Memory, former front) []byte {
 	return []byte(b.String())
 }
 
-// slugChars is how long a slug may be.
-const slugChars = 60
-
-// slug makes the middle of a file name of a title: letters and digits of any script stay, in lower case.
-func slug(title string) string {
-	var b strings.Builder
-	n, gap := 0, false
-	for _, r := range strings.ToLower(title) {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.In(r, unicode.Mn, unicode.Mc) && r != '-' {
-			gap = true
-			continue
-		}
-		if n >= slugChars || b.Len() > 180 {
-			break
-		}
-		if gap && n > 0 {
-			b.WriteByte('_')
-			n++
-		}
-		gap = false
-		b.WriteRune(r)
-		n++
-	}
-	return strings.Trim(b.String(), "_-")
-}
-
 // entryName is the name of a new entry file, another one than those that are taken, on file systems that do not tell
 // cases apart, too.
 func entryName(m *memory.Memory, taken func(name string) bool) string {
-	base := slug(entryRendering(m).Title)
-	if base == "" {
-		base = slug(m.ID)
-	}
-	base = typeOf(m.Category) + "_" + base
+	base := memory.EntryName(m.Category, entryRendering(m).Title, m.ID)
 	for n := 1; ; n++ {
 		name := base + ".md"
 		if n > 1 {

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/memsidecar/memsidecar/internal/memory"
+
 // For tests of the package's own parts.
 
 // Cut returns the texts of the pieces of a list, and the version that it names.
@@ -13,7 +15,7 @@ func Cut(text string) (texts []string, serial int64) {
 
 var (
 	RenderEntry = renderEntry
-	Slug        = slug
+	Slug        = memory.EntrySlug
 	Canon       = canonical
 	NameOf      = titleFrom
 )
