@@ -85,7 +85,7 @@ func receiveExport(ctx context.Context, c *client, req *pb.AdminServiceExportReq
 // importCommand is "import": AdminService.Import. Sources of other systems are read here and sent in the export
 // format.
 func (a *app) importCommand() *cobra.Command {
-	var dry bool
+	first := &pb.AdminServiceImportRequest{}
 	var format string
 	cmd := &cobra.Command{
 		Use:   "import PATH|-",
@@ -105,16 +105,18 @@ You can repeat an import after an interruption, and undo it with "memsidecar und
 		Example: "  memsidecar import memories.jsonl --dry-run\n  memsidecar import ~/.claude/memory --from claude",
 		Args:    cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show what would be imported")
+	cmd.Flags().BoolVar(&first.DryRun, "dry-run", false, "only show what would be imported")
 	cmd.Flags().StringVar(&format, "from", "", "source format (default: detected)")
+	addKeepFlag(cmd.Flags(), &first.AllowSensitive)
 	cmd.RunE = a.withClient(func(_ context.Context, c *client, cmd *cobra.Command, args []string) error {
+		first.Space = a.flags.space
 		source, err := openForeign(args[0], format)
 		if err != nil {
 			return err
 		}
 		if source != nil {
 			defer source.Close()
-			return a.importForeign(cmd.Context(), c, source, dry)
+			return a.importForeign(cmd.Context(), c, source, first)
 		}
 		from := a.stdin
 		total := int64(0)
@@ -132,13 +134,12 @@ You can repeat an import after an interruption, and undo it with "memsidecar und
 		p := newProgress(a.out)
 		defer p.clear()
 		from = &progressReader{Reader: from, progress: p, total: total}
-		resp, err := sendImport(cmd.Context(), c, from,
-			&pb.AdminServiceImportRequest{Space: a.flags.space, DryRun: dry})
+		resp, err := sendImport(cmd.Context(), c, from, first)
 		if err != nil {
 			return err
 		}
 		p.clear()
-		return a.out.result(resp, func() { a.printImport(resp, dry) })
+		return a.out.result(resp, func() { a.printImport(resp, first.GetDryRun()) })
 	})
 	return cmd
 }
@@ -213,6 +214,17 @@ func (a *app) printImport(resp *pb.AdminServiceImportResponse, dry bool) {
 		}
 		a.out.printf("%s%s %s skipped, %s: %s\n", where, optionalWord(k.GetKind()), oneLine(k.GetId()), k.GetReason(),
 			oneLine(k.GetDetail()))
+	}
+	for _, k := range resp.GetRedacted() {
+		where := ""
+		if k.GetLine() > 0 {
+			where = "line " + itoa(k.GetLine()) + ": "
+		}
+		a.out.printf("%s%s %s: %s\n", where, optionalWord(k.GetKind()), oneLine(k.GetId()),
+			oneLine(redactions(k.GetRedactions())))
+	}
+	if n := resp.GetRedactedCount() - int64(len(resp.GetRedacted())); n > 0 {
+		a.out.printf("Something was taken out of %d more.\n", n)
 	}
 	a.printUndo(resp.GetOperationIds(), dry)
 }

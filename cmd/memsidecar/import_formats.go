@@ -91,7 +91,10 @@ type sourceReport struct {
 }
 
 // importForeign reads a source here and streams it to the daemon in the export format.
-func (a *app) importForeign(ctx context.Context, c *client, source *importers.Source, dry bool) error {
+func (a *app) importForeign(ctx context.Context, c *client, source *importers.Source,
+	first *pb.AdminServiceImportRequest) error {
+	source.Keep = first.GetAllowSensitive()
+	dry := first.GetDryRun()
 	r := &sourceReport{progress: newProgress(a.out)}
 	from, to := io.Pipe()
 	done := make(chan struct{})
@@ -99,7 +102,7 @@ func (a *app) importForeign(ctx context.Context, c *client, source *importers.So
 		defer close(done)
 		to.CloseWithError(r.send(ctx, source, to))
 	}()
-	resp, err := sendImport(ctx, c, from, &pb.AdminServiceImportRequest{Space: a.flags.space, DryRun: dry})
+	resp, err := sendImport(ctx, c, from, first)
 	from.CloseWithError(errors.New("the import has ended")) // this also ends the goroutine
 	<-done
 	r.progress.clear()
@@ -180,7 +183,23 @@ func (r *sourceReport) json(format string, resp *pb.AdminServiceImportResponse, 
 	return object{
 		{"format", format}, {"dry_run", dry}, {"counts", counts}, {"merged", merged}, {"skipped", skipped},
 		{"left_out_reading", r.skipped}, {"remarks", remarks}, {"operation_ids", operations},
+		{"redacted", r.redacted(resp)},
 	}
+}
+
+// redacted lists the items from which the daemon took something out. What the reader took out is among the remarks.
+func (r *sourceReport) redacted(resp *pb.AdminServiceImportResponse) []any {
+	out := []any{}
+	for _, k := range resp.GetRedacted() {
+		places := []any{}
+		for _, p := range k.GetRedactions() {
+			places = append(places, object{{"field", p.GetField()}, {"kind", p.GetKind()}, {"start", p.GetStart()},
+				{"end", p.GetEnd()}})
+		}
+		out = append(out, object{{"place", r.place(k.GetLine())}, {"kind", optionalWord(k.GetKind())},
+			{"id", k.GetId()}, {"redactions", places}})
+	}
+	return out
 }
 
 // printForeign reports an import from another system, with the place of each item in the source.
@@ -203,6 +222,9 @@ func (a *app) printForeign(format string, resp *pb.AdminServiceImportResponse, r
 	}
 	for _, k := range resp.GetSkipped() {
 		a.out.printf("%s: skipped, %s: %s\n", oneLine(r.place(k.GetLine())), k.GetReason(), oneLine(k.GetDetail()))
+	}
+	for _, k := range resp.GetRedacted() {
+		a.out.printf("%s: %s\n", oneLine(r.place(k.GetLine())), oneLine(redactions(k.GetRedactions())))
 	}
 	for _, it := range r.remarks {
 		what := "note"

@@ -173,6 +173,11 @@ func messageProto(m memory.Message) *pb.SessionMessage {
 	return out
 }
 
+// addKeepFlag adds the flag that insists on storing what looks like a secret.
+func addKeepFlag(f *pflag.FlagSet, keep *bool) {
+	f.BoolVar(keep, "keep", false, "store what looks like a secret as it is; no recall shows it")
+}
+
 // addWriteFlags adds the flags that every command which writes has; reason may be nil.
 func addWriteFlags(f *pflag.FlagSet, key, reason *string) {
 	f.StringVar(key, "key", "", "idempotency key: a repeated request within 24 hours has no effect")

@@ -43,6 +43,7 @@ func (a *app) logAdd() *cobra.Command {
 	f.StringVar(&e.Tool, "tool", "", "name of the tool")
 	f.StringVar(&e.Error, "error", "", "error message")
 	f.StringVar(&req.SessionId, "session", "", "session to record with the entry")
+	addKeepFlag(f, &req.AllowSensitive)
 	addWriteFlags(f, &req.IdempotencyKey, nil)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if e.Content, err = a.text(args[0]); err != nil {

@@ -25,6 +25,7 @@ func (a *app) addCommand() *cobra.Command {
 		Long: `Add a memory with exactly this text. A duplicate in the same category is not added again. To compare
 a text with existing memories first, use "memsidecar memory consolidate".`,
 		Example: `  memsidecar add "Prefers small commits" --category preferences --salience 0.8
+  memsidecar add "The donation page shows key 5f2c…" --keep
   git log -1 --format=%B | memsidecar add - --category facts --tag git`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -41,6 +42,7 @@ a text with existing memories first, use "memsidecar memory consolidate".`,
 	f.Float64Var(&confidence, "confidence", 1, "confidence of the source, 0 to 1")
 	f.StringVar(&createdAt, "created-at", "", "time of the knowledge (default now)")
 	f.StringVar(&expiresAt, "expires-at", "", "expiry time (default never)")
+	addKeepFlag(f, &req.AllowSensitive)
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if m.Content, err = a.text(args[0]); err != nil {

@@ -37,6 +37,7 @@ category). Each entry is processed once.`,
 	f.StringArrayVar(&text.Tags, "tag", nil, "tag (repeatable)")
 	f.StringVar(&writeTo, "write-to", "", "memory, or daily for today's log (default memory)")
 	f.BoolVar(&req.DryRun, "dry-run", false, "only show the decision")
+	addKeepFlag(f, &text.AllowSensitive)
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
 	f.StringVar(&req.SessionId, "session", "", "session to record with the operation")
 	f.Float64Var(&confidence, "confidence", 1, "confidence of the source, 0 to 1")
@@ -105,6 +106,9 @@ func (a *app) printDecision(r *pb.MemoryServiceConsolidateResponse, dry bool) {
 	if item.GetPending() {
 		a.out.printf("Stored as entry %s of today's log%s; the daemon decides in the background.\n", item.GetId(),
 			operation(r.GetResult()))
+		for _, o := range r.GetResult().GetOutcomes() {
+			a.takenOut(o)
+		}
 		return
 	}
 	text := a.out.colour(bold, strings.ToUpper(word(item.GetDecision())))
@@ -119,6 +123,9 @@ func (a *app) printDecision(r *pb.MemoryServiceConsolidateResponse, dry bool) {
 		text = "Would be: " + text
 	}
 	a.out.printf("%s\n", text)
+	for _, o := range r.GetResult().GetOutcomes() {
+		a.takenOut(o)
+	}
 	if dry {
 		a.printDry(r.GetChanges())
 	}

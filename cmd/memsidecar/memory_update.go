@@ -35,6 +35,7 @@ func (a *app) updateCommand() *cobra.Command {
 	f.Float64Var(&confidence, "confidence", 0, "confidence of the source, 0 to 1")
 	f.StringVar(&expiresAt, "expires-at", "", "expiry time")
 	f.Int64Var(&req.ExpectedRevision, "expect", 0, "fail unless the memory has this revision")
+	addKeepFlag(f, &req.AllowSensitive)
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
 	fields := []struct{ flag, field string }{{"content", "content"}, {"category", "category"}, {"salience", "salience"},
 		{"tag", "tags"},

@@ -103,7 +103,7 @@ func TestMessageJSON(t *testing.T) {
 	}{
 		{"keys are always there, integers are numbers, enums are words",
 			messageJSON((&pb.Outcome{Id: "a", Status: pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE}).ProtoReflect()),
-			`{"id":"a","status":"duplicate","reason":""}`},
+			`{"id":"a","status":"duplicate","reason":"","redactions":[]}`},
 		{"nested, large numbers",
 			messageJSON((&pb.SessionServiceAppendResponse{
 				Result: &pb.WriteResult{OperationId: "7-k3f9"}, NextSeq: 1 << 40}).ProtoReflect()),
@@ -115,7 +115,7 @@ func TestMessageJSON(t *testing.T) {
 		{"optional fields only when set", messageJSON(
 			(&pb.Relation{Type: "supports", Strength: new(0.0)}).ProtoReflect()),
 			`{"type":"supports","target_id":"","strength":0}`},
-		{"zero enum", messageJSON((&pb.Outcome{}).ProtoReflect()), `{"id":"","status":"unspecified","reason":""}`},
+		{"zero enum", messageJSON((&pb.Outcome{}).ProtoReflect()), `{"id":"","status":"unspecified","reason":"","redactions":[]}`},
 		{"maps", messageJSON((&pb.MemoryServiceStatsResponse{
 			ByCategory: map[string]int64{"b": 1, "a": 2}}).ProtoReflect()).(jsonout.Object)[4:5],
 			`{"by_category":{"a":2,"b":1}}`},

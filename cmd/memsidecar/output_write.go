@@ -6,6 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // outcomes prints the outcome of each item of a write, with verb for an applied item. It returns an error if an item
@@ -18,6 +20,7 @@ func (a *app) outcomes(r *pb.WriteResult, verb, duplicate string) error {
 	if !a.out.json {
 		for _, o := range r.GetOutcomes() {
 			a.out.printf("%s\n", a.outcome(r, o, verb, duplicate))
+			a.takenOut(o)
 		}
 		if len(r.GetOutcomes()) == 0 {
 			a.out.printf("%s%s.\n", verb, operation(r))
@@ -42,10 +45,35 @@ func (a *app) outcome(r *pb.WriteResult, o *pb.Outcome, verb, duplicate string) 
 		return duplicate + id + "."
 	}
 	text := verb + id + operation(r)
-	if o.GetReason() != "" {
+	// What was taken out has a line of its own.
+	if o.GetReason() != "" && (o.GetReason() != "REDACTED" || len(o.GetRedactions()) == 0) {
 		text += "; " + reasonWords(o.GetReason())
 	}
 	return text + "."
+}
+
+// takenOut says what was taken out of an item, and how to insist. A private passage is what the user marked.
+func (a *app) takenOut(o *pb.Outcome) {
+	if line := redactions(o.GetRedactions()); line != "" {
+		a.out.printf("%s\n", a.out.colour(yellow, line))
+	}
+}
+
+// redactions is the line about what was taken out of an item, "" for nothing.
+func redactions(list []*pb.Redaction) string {
+	said := make([]memory.Redaction, len(list))
+	secret := false
+	for i, r := range list {
+		said[i] = memory.Redaction{Field: r.GetField(), Kind: r.GetKind(), From: int(r.GetStart()), To: int(r.GetEnd())}
+		secret = secret || r.GetKind() != redact.Private && r.GetKind() != redact.RecallBlock
+	}
+	switch {
+	case len(list) == 0:
+		return ""
+	case secret:
+		return "Taken out: " + memory.Redactions(said) + ". Repeat it with --keep to store what only looks like a secret."
+	}
+	return "Taken out: " + memory.Redactions(said) + "."
 }
 
 // operation is " (operation N)", or empty if a write changed nothing.

@@ -83,8 +83,11 @@ func (a *app) printReviews(r *pb.FileServiceListProposalsResponse, spaces bool) 
 			where = i.GetSpace() + ": "
 		}
 		text := "retire: " + i.GetBefore()
-		if i.GetProposed() != nil {
+		switch {
+		case i.GetProposed() != nil:
 			text = i.GetBefore() + " → " + i.GetProposed().GetContent()
+		case i.GetReplacedBy() != "":
+			text += " → replaced by " + i.GetReplacedBy()
 		}
 		rows = append(rows, []string{shortID(i.GetId()), a.out.age(i.GetProposedAt().AsTime()), state, reasonText(i.GetReason()),
 			where + oneLine(text)})
@@ -117,6 +120,7 @@ func (a *app) printReview(r *pb.FileServiceGetProposalResponse) {
 		{"item", i.GetId()}, {"state", word(i.GetState())},
 		{"proposed", a.when(i.GetProposedAt()) + ", by " + word(i.GetProposedBy())},
 		{"session", i.GetSessionId()}, {"reason", reasonText(i.GetReason())}, {"memory", i.GetTargetId()},
+		{"replaced by", i.GetReplacedBy()},
 		{"decided", a.when(i.GetResolvedAt())},
 	})
 	a.out.printf("%s\n", a.out.colour(red, "- "+printable(i.GetBefore())))

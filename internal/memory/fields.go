@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/json"
 	"iter"
+	"strconv"
 	"time"
 )
 
@@ -197,29 +198,40 @@ var EntryFields = []Field[Entry]{
 // change the texts of a Clone.
 func (m *Memory) Texts() iter.Seq[*string] {
 	return func(yield func(*string) bool) {
-		if !freeTexts(Fields, m, yield) {
-			return
-		}
-		if m.Context != nil {
-			freeTexts(ContextFields, m.Context, yield)
+		for _, s := range m.NamedTexts() {
+			if !yield(s) {
+				return
+			}
 		}
 	}
 }
 
-// freeTexts yields pointers to the free texts of v and reports whether to go on.
-func freeTexts[T any](fields []Field[T], v *T, yield func(*string) bool) bool {
+// NamedTexts yields the same texts, each with the name of its field: "content", "tags[2]", "context.tool".
+func (m *Memory) NamedTexts() iter.Seq2[string, *string] {
+	return func(yield func(string, *string) bool) {
+		if !freeTexts("", Fields, m, yield) {
+			return
+		}
+		if m.Context != nil {
+			freeTexts("context.", ContextFields, m.Context, yield)
+		}
+	}
+}
+
+// freeTexts yields the free texts of v with their names and reports whether to go on.
+func freeTexts[T any](prefix string, fields []Field[T], v *T, yield func(string, *string) bool) bool {
 	for i := range fields {
 		if !fields[i].FreeText {
 			continue
 		}
 		switch p := fields[i].Pointer(v).(type) {
 		case *string:
-			if !yield(p) {
+			if !yield(prefix+fields[i].Name, p) {
 				return false
 			}
 		case *[]string:
 			for j := range *p {
-				if !yield(&(*p)[j]) {
+				if !yield(prefix+fields[i].Name+"["+strconv.Itoa(j)+"]", &(*p)[j]) {
 					return false
 				}
 			}

@@ -26,7 +26,7 @@ type ruleSet struct {
 
 // rules are built when they are first used: many commands look at no text.
 var rules = sync.OnceValue(func() *ruleSet {
-	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese)}
+	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms)}
 	var keywords []string
 	ids := map[string]int{}
 	for i, s := range r.shapes {

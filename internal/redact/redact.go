@@ -7,6 +7,8 @@
 package redact
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -14,31 +16,55 @@ import (
 
 // Finding is one thing that Clean takes out of a text.
 type Finding struct {
-	Kind     string // what it looks like: "password", "aws-key", "private" …
+	Kind     string // what it looks like: "password", "aws-key"; Private or RecallBlock
 	From, To int    // offsets in bytes of the text that was given
 }
+
+// Kinds of findings that are no secrets.
+const (
+	Private     = privateTag     // a passage that the user marked
+	RecallBlock = "recall-block" // what memsidecar itself put into a prompt
+)
 
 // Text returns s without secrets, private passages and injected recall blocks. A secret becomes "[redacted:KIND]";
 // the other two are removed without a trace. found counts secrets and private passages. Text is idempotent, and takes
 // time linear in len(s).
 func Text(s string) (clean string, found int) {
 	clean, list := Clean(s)
-	return clean, len(list)
+	return clean, countSecrets(list)
 }
 
-// Clean does what Text does and says what it took out and where. The findings are in the order of the text. Those of
-// a text with a recall block or a private passage name the passage; secrets beside it have the offsets of the text
-// without it.
+// Clean does what Text does and says what it took out and where, in the order of the text.
 func Clean(s string) (clean string, found []Finding) { return cleanText(s, false) }
+
+// WithoutPrivate is Clean for a text whose secrets somebody insists on: they stay, and the rest goes.
+func WithoutPrivate(s string) (clean string, found []Finding) {
+	if !hasTag(lower(s)) {
+		return s, nil
+	}
+	clean, found, _ = strip(s, false)
+	return clean, found
+}
 
 // Secrets returns what looks like a secret in s, without changing anything.
 func Secrets(s string) []Finding { return find(s) }
 
+// countSecrets counts secrets and private passages.
+func countSecrets(list []Finding) (n int) {
+	for _, f := range list {
+		if f.Kind != RecallBlock {
+			n++
+		}
+	}
+	return n
+}
+
 // cleanText is Clean. In a message of a session every closed private passage counts, also a quoted one.
 func cleanText(s string, message bool) (string, []Finding) {
 	var found []Finding
+	var back origins
 	if hasTag(lower(s)) {
-		s, found = strip(s, message)
+		s, found, back = strip(s, message)
 	}
 	// A replacement shortens the text, which can bring a value near a word that makes it suspect.
 	for range maxRounds {
@@ -46,25 +72,34 @@ func cleanText(s string, message bool) (string, []Finding) {
 		if len(list) == 0 {
 			break
 		}
-		s, found = replace(s, list), append(found, list...)
+		for _, f := range list {
+			found = append(found, back.finding(f))
+		}
+		s, back = replace(s, list, back)
 	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Or(a.From-b.From, a.To-b.To) })
 	return s, found
 }
 
 // maxRounds bounds how often a text is searched again after a replacement.
 const maxRounds = 4
 
-// replace puts markers in place of the findings.
-func replace(s string, list []Finding) string {
+// replace puts markers in place of the findings. back leads from s to the text that was given, and the new one from
+// the result.
+func replace(s string, list []Finding, back origins) (string, origins) {
 	var b strings.Builder
+	var next origins
 	last := 0
 	for _, f := range list {
+		next = next.join(b.Len(), back, last, f.From)
 		b.WriteString(s[last:f.From])
+		next = append(next, origin{b.Len(), back.source(f.From)})
 		b.WriteString(marker(f.Kind))
 		last = f.To
 	}
+	next = next.join(b.Len(), back, last, len(s))
 	b.WriteString(s[last:])
-	return b.String()
+	return b.String(), next
 }
 
 // Message applies Text to every text of m. It returns m itself when nothing changed, else a copy.
@@ -75,7 +110,7 @@ func Message(m *memory.Message) (*memory.Message, int) {
 	c, found := *m, 0
 	clean := func(s *string) {
 		text, list := cleanText(*s, true)
-		*s, found = text, found+len(list)
+		*s, found = text, found+countSecrets(list)
 	}
 	clean(&c.Content)
 	changed := c.Content != m.Content

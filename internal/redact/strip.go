@@ -23,48 +23,56 @@ func hasTag(low string) bool {
 	return strings.Contains(low, privateTag) || strings.Contains(low, cutTag)
 }
 
-// strip removes closed private passages and recall blocks, and lists the private passages. A private tag in quotes of
+// strip removes closed private passages and recall blocks, and lists both. A private tag in quotes of
 // its own is a mention of the tag, except in a message of a session. A tag also counts when a removal joins its two
 // halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or
 // HTML do it, more than once, lines may be quoted, and the beginning or the end may be cut off. So a block without an
 // end reaches to the end of the text, and one of which only the end is left to its beginning.
-func strip(s string, message bool) (string, []Finding) {
-	whole, out := len(s), make([]byte, 0, len(s))
+func strip(s string, message bool) (string, []Finding, origins) {
+	whole, out := len(s), kept{text: make([]byte, 0, len(s))}
 	var found []Finding
+	// remove takes out what was kept from start on, and what stood behind it up to where rest begins.
+	remove := func(kind string, start int, rest string) {
+		found = append(found, Finding{kind, out.back.source(start), whole - len(rest)})
+		out.cut(start)
+	}
 	closed := true // some closing tag may follow
 	for len(s) > 0 {
 		at, n := nextClose(s)
-		out, s = append(out, s[:at]...), s[at:]
-		tag, start := openTag(out)
-		closing := s[:n]
+		out.add(s[:at], whole-len(s))
+		s = s[at:]
+		tag, start := openTag(out.text)
+		closing, behind := s[:n], whole-len(s)
 		s = s[n:]
 		switch name, id := nameOf(tag); {
 		case n == 0: // the end of the text, perhaps within a tag
 			if start >= 0 && strings.HasPrefix(strings.TrimLeft(name, "/"), cutTag) &&
 				strings.HasPrefix(recallTag, strings.TrimLeft(name, "/")) {
-				out = out[:start]
+				remove(RecallBlock, start, "")
 			}
 		case start >= 0 && name == privateTag:
 			rest, ok := "", false
-			if closed && (message || !isMention(out[:start], s)) {
+			if closed && (message || !isMention(out.text[:start], s)) {
 				rest, ok = afterPrivateEnd(s)
 				closed = ok
 			}
 			if !ok {
-				out = append(out, closing...)
+				out.add(closing, behind)
 				continue
 			}
-			found = append(found, Finding{privateTag, whole - len(s) - n - (len(out) - start), whole - len(rest)})
-			out, s = out[:start], rest
+			remove(Private, start, rest)
+			s = rest
 		case start >= 0 && name == recallTag:
-			out, s = out[:start], afterRecallEnd(s, id)
+			rest := afterRecallEnd(s, id)
+			remove(RecallBlock, start, rest)
+			s = rest
 		case start >= 0 && name == "/"+recallTag && id != "":
-			out = out[:0]
+			remove(RecallBlock, 0, s)
 		default:
-			out = append(out, closing...)
+			out.add(closing, behind)
 		}
 	}
-	return string(out), found
+	return string(out.text), found, out.back
 }
 
 // nextClose returns where the next closing bracket begins and how long it is; the length of s and 0 without one.

@@ -318,3 +318,25 @@ func chineseMixed(v, _ string) bool {
 	v = trimValue(v)
 	return isValue(v) && looksMixed(v)
 }
+
+// optionPassword accepts what stands behind an option that means a port, a file or a number elsewhere.
+func optionPassword(v, match string) bool {
+	v = trimValue(v)
+	letters := strings.ContainsFunc(v, unicode.IsLetter)
+	return letters && barePassword0(v, match) && (looksMixed(v) || strings.ContainsFunc(v, isSymbol)) &&
+		!notValue(v) && !strings.Contains(v, "/")
+}
+
+// drawnWords accepts groups of four letters of which some is no word: passwords that mail services draw.
+func drawnWords(v, _ string) bool { return fewVowels.MatchString(v) }
+
+// fewVowels is a group without a vowel, or with a pair of letters that no English word begins with.
+var fewVowels = lazyregexp.New(`\b(?:[bcdfghjklmnpqrstvwxz]{4}|(?:[bdfgkpqvz][bcdfghjkmnpqtvwxz]|[ckt][bdfgjkmpqvxz]` +
+	`|j[^aeiou]|q[^u]|x[^aeiouy]|z[^aeioyh])[a-z]{2})\b`)
+
+// openCode is a kind of code that everybody may know.
+var openCode = lazyregexp.New(`(?i)^(?:area|zip|postal|post|country|error|exit|status|response|return|source|dress|qr` +
+	`|colou?r|product|bar|dialling|dialing|course|currency|language|branch|sort|char|key|machine|byte|unicode|http|the|a|this)\s`)
+
+// secretCode accepts the number behind "garage code is", unless the code is of an open kind.
+func secretCode(_, match string) bool { return !openCode.MatchString(strings.TrimLeft(match, " ")) }

@@ -76,7 +76,8 @@ func (s *adminServer) Import(stream grpc.ClientStreamingServer[pb.AdminServiceIm
 	result, err := s.keyed.run(ctx, meta, func() (result store.Result, err error) {
 		bytes := &received{ctx: ctx, stream: stream, rest: first.GetChunk()}
 		report, err = s.transfer.Import(ctx, bytes,
-			transfer.Options{Space: first.GetSpace(), DryRun: first.GetDryRun()})
+			transfer.Options{Space: first.GetSpace(), DryRun: first.GetDryRun(),
+				Keep: first.GetAllowSensitive()})
 		if len(report.Operations) > 0 {
 			result.Op = slices.Max(report.Operations)
 		}
@@ -137,6 +138,11 @@ func (s *adminServer) imported(report *transfer.Report) *pb.AdminServiceImportRe
 		res.Merged = append(res.Merged,
 			&pb.MergedImport{Line: m.Line, Kind: importKinds[m.Kind], Id: m.ID, MemoryId: m.Into, Reason: m.Reason})
 	}
+	for _, k := range report.Redacted {
+		res.Redacted = append(res.Redacted, &pb.RedactedImport{Line: k.Line, Kind: importKinds[k.Kind], Id: k.ID,
+			Redactions: redactionsToProto(k.Redactions)})
+	}
+	res.RedactedCount = report.RedactedCount
 	return res
 }
 

@@ -36,7 +36,7 @@ func (s *logServer) Append(ctx context.Context, req *pb.LogServiceAppendRequest)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	result, err := s.memories.AppendLog(ctx, metaOf(req), entries)
+	result, err := s.memories.AppendLog(ctx, metaOf(req), entries, req.GetAllowSensitive())
 	if err != nil {
 		return nil, err
 	}

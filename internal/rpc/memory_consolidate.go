@@ -61,6 +61,7 @@ func (s *memoryServer) consolidateText(ctx context.Context, req *pb.MemoryServic
 		// The key is recorded with the change itself, so that a crash cannot separate the two.
 		Key:    req.GetIdempotencyKey(),
 		Reason: req.GetReason(), DryRun: req.GetDryRun(), Confidence: text.Confidence, Later: text.GetAsync(),
+		Keep: text.GetAllowSensitive(),
 	})
 	if err != nil {
 		return nil, err
@@ -68,10 +69,12 @@ func (s *memoryServer) consolidateText(ctx context.Context, req *pb.MemoryServic
 	res := &pb.MemoryServiceConsolidateResponse{
 		Result: s.result(store.Result{
 			Op: done.Op, Replayed: done.Replayed,
-			Outcomes: []journal.Outcome{{ID: done.ID, Status: done.Status, Reason: done.Reason}},
+			Outcomes: []journal.Outcome{{
+				ID: done.ID, Status: done.Status, Reason: done.Reason, Redactions: done.Redactions,
+			}},
 		}),
 		Items:   []*pb.ConsolidatedItem{s.consolidated(&done, text.GetContent())},
-		Changes: s.changes(done.Changes), Redacted: int32(done.Redacted),
+		Changes: s.changes(done.Changes), Redacted: int32(done.Redacted()),
 	}
 	return res, nil
 }

@@ -54,6 +54,7 @@ func (s *memoryServer) Add(ctx context.Context, req *pb.MemoryServiceAddRequest)
 	drafts := make([]memorysvc.Draft, len(req.GetItems()))
 	for i, item := range req.GetItems() {
 		drafts[i] = draftFromProto(&check, fmt.Sprintf("items[%d].", i), item)
+		drafts[i].Keep = req.GetAllowSensitive()
 	}
 	if err := check.Err(); err != nil {
 		return nil, err
@@ -129,6 +130,7 @@ func (s *memoryServer) Update(ctx context.Context, req *pb.MemoryServiceUpdateRe
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
+	patch.Keep = req.GetAllowSensitive()
 	result, m, err := s.memories.Update(ctx, metaOf(req), req.GetId(), req.GetExpectedRevision(), patch)
 	if err != nil {
 		return nil, err

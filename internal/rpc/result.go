@@ -58,7 +58,17 @@ func (e encoder) result(r store.Result) *pb.WriteResult {
 func outcomesToProto(outcomes []journal.Outcome) []*pb.Outcome {
 	out := make([]*pb.Outcome, len(outcomes))
 	for i, o := range outcomes {
-		out[i] = &pb.Outcome{Id: o.ID, Status: outcomeStatuses[o.Status], Reason: o.Reason}
+		out[i] = &pb.Outcome{Id: o.ID, Status: outcomeStatuses[o.Status], Reason: o.Reason,
+			Redactions: redactionsToProto(o.Redactions)}
+	}
+	return out
+}
+
+// redactionsToProto converts what was taken out of an item.
+func redactionsToProto(list []memory.Redaction) []*pb.Redaction {
+	out := make([]*pb.Redaction, len(list))
+	for i, r := range list {
+		out[i] = &pb.Redaction{Field: r.Field, Kind: r.Kind, Start: int32(r.From), End: int32(r.To)}
 	}
 	return out
 }

@@ -1537,6 +1537,9 @@ type AdminServiceImportRequest struct {
 	// In the first message only. Makes the request repeatable; at most 128 bytes, optional. A repeat returns the first
 	// result without reading the bytes.
 	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// In the first message only: store what looks like a secret as it is. Private passages and recalled blocks are taken
+	// out all the same, and no recall shows a secret.
+	AllowSensitive bool `protobuf:"varint,5,opt,name=allow_sensitive,json=allowSensitive,proto3" json:"allow_sensitive,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1597,6 +1600,13 @@ func (x *AdminServiceImportRequest) GetIdempotencyKey() string {
 		return x.IdempotencyKey
 	}
 	return ""
+}
+
+func (x *AdminServiceImportRequest) GetAllowSensitive() bool {
+	if x != nil {
+		return x.AllowSensitive
+	}
+	return false
 }
 
 // ImportCount counts the items of one kind and space.
@@ -1854,6 +1864,79 @@ func (x *MergedImport) GetReason() string {
 	return ""
 }
 
+// RedactedImport is one item from which something was taken out.
+type RedactedImport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Line of the import, from 1; 0 in a memory.json.
+	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	// Kind of the item.
+	Kind ImportKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memsidecar.v1.ImportKind" json:"kind,omitempty"`
+	// Its id.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// What was taken out and where.
+	Redactions    []*Redaction `protobuf:"bytes,4,rep,name=redactions,proto3" json:"redactions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedactedImport) Reset() {
+	*x = RedactedImport{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedactedImport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedactedImport) ProtoMessage() {}
+
+func (x *RedactedImport) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedactedImport.ProtoReflect.Descriptor instead.
+func (*RedactedImport) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *RedactedImport) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *RedactedImport) GetKind() ImportKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ImportKind_IMPORT_KIND_UNSPECIFIED
+}
+
+func (x *RedactedImport) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RedactedImport) GetRedactions() []*Redaction {
+	if x != nil {
+		return x.Redactions
+	}
+	return nil
+}
+
 // AdminServiceImportResponse reports what was done.
 type AdminServiceImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1866,14 +1949,18 @@ type AdminServiceImportResponse struct {
 	// Operations that wrote the items, at most the first 10,000; empty in a dry run and when everything existed.
 	OperationIds []string `protobuf:"bytes,4,rep,name=operation_ids,json=operationIds,proto3" json:"operation_ids,omitempty"`
 	// At most the first 1,000.
-	Merged        []*MergedImport `protobuf:"bytes,5,rep,name=merged,proto3" json:"merged,omitempty"`
+	Merged []*MergedImport `protobuf:"bytes,5,rep,name=merged,proto3" json:"merged,omitempty"`
+	// Items from which something was taken out; at most the first 1,000.
+	Redacted []*RedactedImport `protobuf:"bytes,6,rep,name=redacted,proto3" json:"redacted,omitempty"`
+	// Number of such items.
+	RedactedCount int64 `protobuf:"varint,7,opt,name=redacted_count,json=redactedCount,proto3" json:"redacted_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdminServiceImportResponse) Reset() {
 	*x = AdminServiceImportResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +1972,7 @@ func (x *AdminServiceImportResponse) String() string {
 func (*AdminServiceImportResponse) ProtoMessage() {}
 
 func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +1985,7 @@ func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceImportResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceImportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{19}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AdminServiceImportResponse) GetResult() *WriteResult {
@@ -1936,6 +2023,20 @@ func (x *AdminServiceImportResponse) GetMerged() []*MergedImport {
 	return nil
 }
 
+func (x *AdminServiceImportResponse) GetRedacted() []*RedactedImport {
+	if x != nil {
+		return x.Redacted
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetRedactedCount() int64 {
+	if x != nil {
+		return x.RedactedCount
+	}
+	return 0
+}
+
 // AdminServiceBackupRequest has no fields.
 type AdminServiceBackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1945,7 +2046,7 @@ type AdminServiceBackupRequest struct {
 
 func (x *AdminServiceBackupRequest) Reset() {
 	*x = AdminServiceBackupRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2058,7 @@ func (x *AdminServiceBackupRequest) String() string {
 func (*AdminServiceBackupRequest) ProtoMessage() {}
 
 func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2071,7 @@ func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceBackupRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceBackupRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
 }
 
 // AdminServiceBackupResponse is a piece of the archive.
@@ -1986,7 +2087,7 @@ type AdminServiceBackupResponse struct {
 
 func (x *AdminServiceBackupResponse) Reset() {
 	*x = AdminServiceBackupResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2099,7 @@ func (x *AdminServiceBackupResponse) String() string {
 func (*AdminServiceBackupResponse) ProtoMessage() {}
 
 func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2112,7 @@ func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceBackupResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceBackupResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AdminServiceBackupResponse) GetChunk() []byte {
@@ -2037,7 +2138,7 @@ type AdminServiceCheckRequest struct {
 
 func (x *AdminServiceCheckRequest) Reset() {
 	*x = AdminServiceCheckRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +2150,7 @@ func (x *AdminServiceCheckRequest) String() string {
 func (*AdminServiceCheckRequest) ProtoMessage() {}
 
 func (x *AdminServiceCheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +2163,7 @@ func (x *AdminServiceCheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceCheckRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceCheckRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
 }
 
 // AdminServiceCheckResponse lists problems.
@@ -2080,7 +2181,7 @@ type AdminServiceCheckResponse struct {
 
 func (x *AdminServiceCheckResponse) Reset() {
 	*x = AdminServiceCheckResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2092,7 +2193,7 @@ func (x *AdminServiceCheckResponse) String() string {
 func (*AdminServiceCheckResponse) ProtoMessage() {}
 
 func (x *AdminServiceCheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2105,7 +2206,7 @@ func (x *AdminServiceCheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceCheckResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceCheckResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AdminServiceCheckResponse) GetProblems() []string {
@@ -2138,7 +2239,7 @@ type AdminServiceDoctorRequest struct {
 
 func (x *AdminServiceDoctorRequest) Reset() {
 	*x = AdminServiceDoctorRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2251,7 @@ func (x *AdminServiceDoctorRequest) String() string {
 func (*AdminServiceDoctorRequest) ProtoMessage() {}
 
 func (x *AdminServiceDoctorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2264,7 @@ func (x *AdminServiceDoctorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceDoctorRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceDoctorRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
 }
 
 // Finding is the result of one check of Doctor.
@@ -2183,7 +2284,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2296,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2309,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Finding) GetName() string {
@@ -2250,7 +2351,7 @@ type AdminServiceDoctorResponse struct {
 
 func (x *AdminServiceDoctorResponse) Reset() {
 	*x = AdminServiceDoctorResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2262,7 +2363,7 @@ func (x *AdminServiceDoctorResponse) String() string {
 func (*AdminServiceDoctorResponse) ProtoMessage() {}
 
 func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2275,7 +2376,7 @@ func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceDoctorResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceDoctorResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
@@ -2294,7 +2395,7 @@ type AdminServicePauseRequest struct {
 
 func (x *AdminServicePauseRequest) Reset() {
 	*x = AdminServicePauseRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2407,7 @@ func (x *AdminServicePauseRequest) String() string {
 func (*AdminServicePauseRequest) ProtoMessage() {}
 
 func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2420,7 @@ func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServicePauseRequest.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
 }
 
 // AdminServicePauseResponse has no fields.
@@ -2331,7 +2432,7 @@ type AdminServicePauseResponse struct {
 
 func (x *AdminServicePauseResponse) Reset() {
 	*x = AdminServicePauseResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2444,7 @@ func (x *AdminServicePauseResponse) String() string {
 func (*AdminServicePauseResponse) ProtoMessage() {}
 
 func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2457,7 @@ func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServicePauseResponse.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
 }
 
 // AdminServiceResumeRequest has no fields.
@@ -2368,7 +2469,7 @@ type AdminServiceResumeRequest struct {
 
 func (x *AdminServiceResumeRequest) Reset() {
 	*x = AdminServiceResumeRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2481,7 @@ func (x *AdminServiceResumeRequest) String() string {
 func (*AdminServiceResumeRequest) ProtoMessage() {}
 
 func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2494,7 @@ func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceResumeRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
 }
 
 // AdminServiceResumeResponse has no fields.
@@ -2405,7 +2506,7 @@ type AdminServiceResumeResponse struct {
 
 func (x *AdminServiceResumeResponse) Reset() {
 	*x = AdminServiceResumeResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2518,7 @@ func (x *AdminServiceResumeResponse) String() string {
 func (*AdminServiceResumeResponse) ProtoMessage() {}
 
 func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2531,7 @@ func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceResumeResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
 }
 
 // AdminServiceStopRequest has no fields.
@@ -2442,7 +2543,7 @@ type AdminServiceStopRequest struct {
 
 func (x *AdminServiceStopRequest) Reset() {
 	*x = AdminServiceStopRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2555,7 @@ func (x *AdminServiceStopRequest) String() string {
 func (*AdminServiceStopRequest) ProtoMessage() {}
 
 func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2568,7 @@ func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceStopRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceStopRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
 }
 
 // AdminServiceStopResponse has no fields.
@@ -2479,7 +2580,7 @@ type AdminServiceStopResponse struct {
 
 func (x *AdminServiceStopResponse) Reset() {
 	*x = AdminServiceStopResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2592,7 @@ func (x *AdminServiceStopResponse) String() string {
 func (*AdminServiceStopResponse) ProtoMessage() {}
 
 func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2605,7 @@ func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceStopResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceStopResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
 }
 
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
@@ -2617,12 +2718,13 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x123\n" +
 	"\x06format\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.ExportFormatR\x06format\"2\n" +
 	"\x1aAdminServiceExportResponse\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"\x89\x01\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"\xb2\x01\n" +
 	"\x19AdminServiceImportRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12\x14\n" +
 	"\x05chunk\x18\x03 \x01(\fR\x05chunk\x12'\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"\xb8\x01\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\x12'\n" +
+	"\x0fallow_sensitive\x18\x05 \x01(\bR\x0eallowSensitive\"\xb8\x01\n" +
 	"\vImportCount\x12-\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x19.memsidecar.v1.ImportKindR\x04kind\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -2641,13 +2743,22 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.memsidecar.v1.ImportKindR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x1b\n" +
 	"\tmemory_id\x18\x04 \x01(\tR\bmemoryId\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x96\x02\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x9d\x01\n" +
+	"\x0eRedactedImport\x12\x12\n" +
+	"\x04line\x18\x01 \x01(\x03R\x04line\x12-\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x19.memsidecar.v1.ImportKindR\x04kind\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x128\n" +
+	"\n" +
+	"redactions\x18\x04 \x03(\v2\x18.memsidecar.v1.RedactionR\n" +
+	"redactions\"\xf8\x02\n" +
 	"\x1aAdminServiceImportResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
 	"\x06counts\x18\x02 \x03(\v2\x1a.memsidecar.v1.ImportCountR\x06counts\x126\n" +
 	"\askipped\x18\x03 \x03(\v2\x1c.memsidecar.v1.SkippedImportR\askipped\x12#\n" +
 	"\roperation_ids\x18\x04 \x03(\tR\foperationIds\x123\n" +
-	"\x06merged\x18\x05 \x03(\v2\x1b.memsidecar.v1.MergedImportR\x06merged\"\x1b\n" +
+	"\x06merged\x18\x05 \x03(\v2\x1b.memsidecar.v1.MergedImportR\x06merged\x129\n" +
+	"\bredacted\x18\x06 \x03(\v2\x1d.memsidecar.v1.RedactedImportR\bredacted\x12%\n" +
+	"\x0eredacted_count\x18\a \x01(\x03R\rredactedCount\"\x1b\n" +
 	"\x19AdminServiceBackupRequest\"N\n" +
 	"\x1aAdminServiceBackupResponse\x12\x14\n" +
 	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x1a\n" +
@@ -2723,7 +2834,7 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(ArchiveAction)(0),                   // 0: memsidecar.v1.ArchiveAction
 	(ExportFormat)(0),                    // 1: memsidecar.v1.ExportFormat
@@ -2748,74 +2859,79 @@ var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(*ImportCount)(nil),                  // 20: memsidecar.v1.ImportCount
 	(*SkippedImport)(nil),                // 21: memsidecar.v1.SkippedImport
 	(*MergedImport)(nil),                 // 22: memsidecar.v1.MergedImport
-	(*AdminServiceImportResponse)(nil),   // 23: memsidecar.v1.AdminServiceImportResponse
-	(*AdminServiceBackupRequest)(nil),    // 24: memsidecar.v1.AdminServiceBackupRequest
-	(*AdminServiceBackupResponse)(nil),   // 25: memsidecar.v1.AdminServiceBackupResponse
-	(*AdminServiceCheckRequest)(nil),     // 26: memsidecar.v1.AdminServiceCheckRequest
-	(*AdminServiceCheckResponse)(nil),    // 27: memsidecar.v1.AdminServiceCheckResponse
-	(*AdminServiceDoctorRequest)(nil),    // 28: memsidecar.v1.AdminServiceDoctorRequest
-	(*Finding)(nil),                      // 29: memsidecar.v1.Finding
-	(*AdminServiceDoctorResponse)(nil),   // 30: memsidecar.v1.AdminServiceDoctorResponse
-	(*AdminServicePauseRequest)(nil),     // 31: memsidecar.v1.AdminServicePauseRequest
-	(*AdminServicePauseResponse)(nil),    // 32: memsidecar.v1.AdminServicePauseResponse
-	(*AdminServiceResumeRequest)(nil),    // 33: memsidecar.v1.AdminServiceResumeRequest
-	(*AdminServiceResumeResponse)(nil),   // 34: memsidecar.v1.AdminServiceResumeResponse
-	(*AdminServiceStopRequest)(nil),      // 35: memsidecar.v1.AdminServiceStopRequest
-	(*AdminServiceStopResponse)(nil),     // 36: memsidecar.v1.AdminServiceStopResponse
-	(*timestamppb.Timestamp)(nil),        // 37: google.protobuf.Timestamp
-	(*WriteResult)(nil),                  // 38: memsidecar.v1.WriteResult
+	(*RedactedImport)(nil),               // 23: memsidecar.v1.RedactedImport
+	(*AdminServiceImportResponse)(nil),   // 24: memsidecar.v1.AdminServiceImportResponse
+	(*AdminServiceBackupRequest)(nil),    // 25: memsidecar.v1.AdminServiceBackupRequest
+	(*AdminServiceBackupResponse)(nil),   // 26: memsidecar.v1.AdminServiceBackupResponse
+	(*AdminServiceCheckRequest)(nil),     // 27: memsidecar.v1.AdminServiceCheckRequest
+	(*AdminServiceCheckResponse)(nil),    // 28: memsidecar.v1.AdminServiceCheckResponse
+	(*AdminServiceDoctorRequest)(nil),    // 29: memsidecar.v1.AdminServiceDoctorRequest
+	(*Finding)(nil),                      // 30: memsidecar.v1.Finding
+	(*AdminServiceDoctorResponse)(nil),   // 31: memsidecar.v1.AdminServiceDoctorResponse
+	(*AdminServicePauseRequest)(nil),     // 32: memsidecar.v1.AdminServicePauseRequest
+	(*AdminServicePauseResponse)(nil),    // 33: memsidecar.v1.AdminServicePauseResponse
+	(*AdminServiceResumeRequest)(nil),    // 34: memsidecar.v1.AdminServiceResumeRequest
+	(*AdminServiceResumeResponse)(nil),   // 35: memsidecar.v1.AdminServiceResumeResponse
+	(*AdminServiceStopRequest)(nil),      // 36: memsidecar.v1.AdminServiceStopRequest
+	(*AdminServiceStopResponse)(nil),     // 37: memsidecar.v1.AdminServiceStopResponse
+	(*timestamppb.Timestamp)(nil),        // 38: google.protobuf.Timestamp
+	(*WriteResult)(nil),                  // 39: memsidecar.v1.WriteResult
+	(*Redaction)(nil),                    // 40: memsidecar.v1.Redaction
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
-	37, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	38, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
 	6,  // 1: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
-	37, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
-	37, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
+	38, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
+	38, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
 	0,  // 4: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
 	9,  // 5: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
 	10, // 6: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
-	38, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
+	39, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
 	8,  // 8: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
 	11, // 9: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
 	15, // 10: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
-	38, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
+	39, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
 	14, // 12: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
 	1,  // 13: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
 	2,  // 14: memsidecar.v1.ImportCount.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 15: memsidecar.v1.SkippedImport.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 16: memsidecar.v1.MergedImport.kind:type_name -> memsidecar.v1.ImportKind
-	38, // 17: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
-	20, // 18: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
-	21, // 19: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
-	22, // 20: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
-	3,  // 21: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
-	29, // 22: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	4,  // 23: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	7,  // 24: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	13, // 25: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
-	17, // 26: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
-	19, // 27: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
-	24, // 28: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
-	26, // 29: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	28, // 30: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	31, // 31: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	33, // 32: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	35, // 33: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	5,  // 34: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	12, // 35: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	16, // 36: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
-	18, // 37: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
-	23, // 38: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
-	25, // 39: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
-	27, // 40: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	30, // 41: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	32, // 42: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	34, // 43: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	36, // 44: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	34, // [34:45] is the sub-list for method output_type
-	23, // [23:34] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	2,  // 17: memsidecar.v1.RedactedImport.kind:type_name -> memsidecar.v1.ImportKind
+	40, // 18: memsidecar.v1.RedactedImport.redactions:type_name -> memsidecar.v1.Redaction
+	39, // 19: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
+	20, // 20: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
+	21, // 21: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
+	22, // 22: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
+	23, // 23: memsidecar.v1.AdminServiceImportResponse.redacted:type_name -> memsidecar.v1.RedactedImport
+	3,  // 24: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
+	30, // 25: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
+	4,  // 26: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	7,  // 27: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	13, // 28: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
+	17, // 29: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	19, // 30: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	25, // 31: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	27, // 32: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	29, // 33: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	32, // 34: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	34, // 35: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	36, // 36: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	5,  // 37: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	12, // 38: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	16, // 39: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
+	18, // 40: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	24, // 41: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	26, // 42: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	28, // 43: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	31, // 44: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	33, // 45: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	35, // 46: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	37, // 47: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	37, // [37:48] is the sub-list for method output_type
+	26, // [26:37] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_admin_service_proto_init() }
@@ -2830,7 +2946,7 @@ func file_memsidecar_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -125,9 +125,12 @@ type LogServiceAppendRequest struct {
 	// Session that the entries belong to; optional.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
-	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Store what looks like a secret as it is. Private passages and recalled blocks are taken out all the same, and no
+	// recall shows a secret.
+	AllowSensitive bool `protobuf:"varint,6,opt,name=allow_sensitive,json=allowSensitive,proto3" json:"allow_sensitive,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LogServiceAppendRequest) Reset() {
@@ -193,6 +196,13 @@ func (x *LogServiceAppendRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *LogServiceAppendRequest) GetAllowSensitive() bool {
+	if x != nil {
+		return x.AllowSensitive
+	}
+	return false
 }
 
 // LogServiceAppendResponse reports the result of each entry.
@@ -544,14 +554,15 @@ const file_memsidecar_v1_log_service_proto_rawDesc = "" +
 	"\acontent\x18\x03 \x01(\tR\acontent\x12\x1a\n" +
 	"\bcategory\x18\x04 \x01(\tR\bcategory\x12\x12\n" +
 	"\x04tool\x18\x05 \x01(\tR\x04tool\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"\xc5\x01\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\xee\x01\n" +
 	"\x17LogServiceAppendRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x124\n" +
 	"\aentries\x18\x02 \x03(\v2\x1a.memsidecar.v1.NewLogEntryR\aentries\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"N\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12'\n" +
+	"\x0fallow_sensitive\x18\x06 \x01(\bR\x0eallowSensitive\"N\n" +
 	"\x18LogServiceAppendResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"|\n" +
 	"\x14LogServiceGetRequest\x12\x14\n" +

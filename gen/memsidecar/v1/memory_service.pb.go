@@ -448,9 +448,12 @@ type MemoryServiceAddRequest struct {
 	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	SessionId     string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Store what looks like a secret as it is. Private passages and recalled blocks are taken out all the same, and no
+	// recall shows a secret.
+	AllowSensitive bool `protobuf:"varint,6,opt,name=allow_sensitive,json=allowSensitive,proto3" json:"allow_sensitive,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *MemoryServiceAddRequest) Reset() {
@@ -516,6 +519,13 @@ func (x *MemoryServiceAddRequest) GetSessionId() string {
 		return x.SessionId
 	}
 	return ""
+}
+
+func (x *MemoryServiceAddRequest) GetAllowSensitive() bool {
+	if x != nil {
+		return x.AllowSensitive
+	}
+	return false
 }
 
 // MemoryServiceAddResponse reports the result of each item.
@@ -1050,9 +1060,12 @@ type MemoryServiceUpdateRequest struct {
 	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Session that the write belongs to; optional.
-	SessionId     string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Store what looks like a secret as it is. Private passages and recalled blocks are taken out all the same, and no
+	// recall shows a secret.
+	AllowSensitive bool `protobuf:"varint,9,opt,name=allow_sensitive,json=allowSensitive,proto3" json:"allow_sensitive,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *MemoryServiceUpdateRequest) Reset() {
@@ -1139,6 +1152,13 @@ func (x *MemoryServiceUpdateRequest) GetSessionId() string {
 		return x.SessionId
 	}
 	return ""
+}
+
+func (x *MemoryServiceUpdateRequest) GetAllowSensitive() bool {
+	if x != nil {
+		return x.AllowSensitive
+	}
+	return false
 }
 
 // MemoryServiceUpdateResponse holds the memory after the change.
@@ -2392,9 +2412,12 @@ type ConsolidateText struct {
 	// Default: the long-term memories.
 	WriteTo WriteTo `protobuf:"varint,7,opt,name=write_to,json=writeTo,proto3,enum=memsidecar.v1.WriteTo" json:"write_to,omitempty"`
 	// Return at once and decide in the background. The text is durable in the daily log when the response arrives.
-	Async         bool `protobuf:"varint,8,opt,name=async,proto3" json:"async,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Async bool `protobuf:"varint,8,opt,name=async,proto3" json:"async,omitempty"`
+	// Store what looks like a secret as it is. Rules decide at once then: no model sees the text. Private passages and
+	// recalled blocks are taken out all the same, and no recall shows a secret.
+	AllowSensitive bool `protobuf:"varint,9,opt,name=allow_sensitive,json=allowSensitive,proto3" json:"allow_sensitive,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ConsolidateText) Reset() {
@@ -2479,6 +2502,13 @@ func (x *ConsolidateText) GetWriteTo() WriteTo {
 func (x *ConsolidateText) GetAsync() bool {
 	if x != nil {
 		return x.Async
+	}
+	return false
+}
+
+func (x *ConsolidateText) GetAllowSensitive() bool {
+	if x != nil {
+		return x.AllowSensitive
 	}
 	return false
 }
@@ -3831,14 +3861,15 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\bevidence\x18\x11 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidence\x12 \n" +
 	"\vdescription\x18\x12 \x01(\tR\vdescriptionB\v\n" +
 	"\t_salienceB\r\n" +
-	"\v_confidence\"\xbf\x01\n" +
+	"\v_confidence\"\xe8\x01\n" +
 	"\x17MemoryServiceAddRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12.\n" +
 	"\x05items\x18\x02 \x03(\v2\x18.memsidecar.v1.NewMemoryR\x05items\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x05 \x01(\tR\tsessionId\"N\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12'\n" +
+	"\x0fallow_sensitive\x18\x06 \x01(\bR\x0eallowSensitive\"N\n" +
 	"\x18MemoryServiceAddResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\"}\n" +
 	"\x17MemoryServiceGetRequest\x12\x14\n" +
@@ -3892,7 +3923,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\a_sourceB\t\n" +
 	"\a_pinnedB\r\n" +
 	"\v_confidenceB\x0e\n" +
-	"\f_description\"\xbe\x02\n" +
+	"\f_description\"\xe7\x02\n" +
 	"\x1aMemoryServiceUpdateRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x120\n" +
@@ -3903,7 +3934,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\b \x01(\tR\tsessionId\"\x80\x01\n" +
+	"session_id\x18\b \x01(\tR\tsessionId\x12'\n" +
+	"\x0fallow_sensitive\x18\t \x01(\bR\x0eallowSensitive\"\x80\x01\n" +
 	"\x1bMemoryServiceUpdateResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12-\n" +
 	"\x06memory\x18\x02 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\"\xf8\x01\n" +
@@ -3998,7 +4030,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\achanges\x18\x03 \x03(\v2\x15.memsidecar.v1.ChangeR\achanges\x12'\n" +
 	"\x0fomitted_changes\x18\x04 \x01(\x05R\x0eomittedChanges\x120\n" +
 	"\ahistory\x18\x05 \x01(\v2\x16.memsidecar.v1.OutcomeR\ahistory\x12\x1a\n" +
-	"\bredacted\x18\x06 \x01(\x05R\bredacted\"\x9c\x02\n" +
+	"\bredacted\x18\x06 \x01(\x05R\bredacted\"\xc5\x02\n" +
 	"\x0fConsolidateText\x12\x18\n" +
 	"\acontent\x18\x01 \x01(\tR\acontent\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x1f\n" +
@@ -4009,7 +4041,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"confidence\x18\x06 \x01(\x01H\x01R\n" +
 	"confidence\x88\x01\x01\x121\n" +
 	"\bwrite_to\x18\a \x01(\x0e2\x16.memsidecar.v1.WriteToR\awriteTo\x12\x14\n" +
-	"\x05async\x18\b \x01(\bR\x05asyncB\v\n" +
+	"\x05async\x18\b \x01(\bR\x05async\x12'\n" +
+	"\x0fallow_sensitive\x18\t \x01(\bR\x0eallowSensitiveB\v\n" +
 	"\t_salienceB\r\n" +
 	"\v_confidence\"-\n" +
 	"\x15ConsolidateLogEntries\x12\x14\n" +

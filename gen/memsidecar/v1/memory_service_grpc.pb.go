@@ -51,8 +51,8 @@ const (
 // Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
 type MemoryServiceClient interface {
 	// Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
-	// active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
-	// says so.
+	// active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome
+	// says what was taken out and where.
 	Add(ctx context.Context, in *MemoryServiceAddRequest, opts ...grpc.CallOption) (*MemoryServiceAddResponse, error)
 	// Get returns memories by id, in any state. NOT_FOUND when none of the ids is known.
 	Get(ctx context.Context, in *MemoryServiceGetRequest, opts ...grpc.CallOption) (*MemoryServiceGetResponse, error)
@@ -273,8 +273,8 @@ func (c *memoryServiceClient) Stats(ctx context.Context, in *MemoryServiceStatsR
 // Every list is read page by page, and no response exceeds 4 MiB: a page may hold fewer items than its page_size.
 type MemoryServiceServer interface {
 	// Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
-	// active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
-	// says so.
+	// active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome
+	// says what was taken out and where.
 	Add(context.Context, *MemoryServiceAddRequest) (*MemoryServiceAddResponse, error)
 	// Get returns memories by id, in any state. NOT_FOUND when none of the ids is known.
 	Get(context.Context, *MemoryServiceGetRequest) (*MemoryServiceGetResponse, error)

@@ -86,7 +86,10 @@ type Outcome struct {
 	// Result.
 	Status OutcomeStatus `protobuf:"varint,2,opt,name=status,proto3,enum=memsidecar.v1.OutcomeStatus" json:"status,omitempty"`
 	// UPPER_SNAKE name of the reason, such as ID_EXISTS, NOT_FOUND or REDACTED; docs/reasons.md lists all. May be empty.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What was taken out of the item before it was stored, in the order of its fields. Also of an item that is a DUPLICATE
+	// without it. A replayed result has none.
+	Redactions    []*Redaction `protobuf:"bytes,4,rep,name=redactions,proto3" json:"redactions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -142,6 +145,88 @@ func (x *Outcome) GetReason() string {
 	return ""
 }
 
+func (x *Outcome) GetRedactions() []*Redaction {
+	if x != nil {
+		return x.Redactions
+	}
+	return nil
+}
+
+// Redaction is one secret, private passage or recalled block that was taken out of a text. It says where it stood, never
+// what it was. allow_sensitive in the request stores what only looks like a secret.
+type Redaction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Field of the item: content, tags[2], structured_data.login.
+	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	// What it looked like, a slug such as password or aws-key; private for a passage that the user marked, recall-block
+	// for what memsidecar itself put into a prompt.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its first character, counted from 0 in Unicode code points of the field as it was given.
+	Start int32 `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`
+	// The character behind its last one.
+	End           int32 `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Redaction) Reset() {
+	*x = Redaction{}
+	mi := &file_memsidecar_v1_write_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Redaction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Redaction) ProtoMessage() {}
+
+func (x *Redaction) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_write_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Redaction.ProtoReflect.Descriptor instead.
+func (*Redaction) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_write_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Redaction) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Redaction) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Redaction) GetStart() int32 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Redaction) GetEnd() int32 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
 // WriteResult is part of every response to a write. What it reports is durable.
 type WriteResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -159,7 +244,7 @@ type WriteResult struct {
 
 func (x *WriteResult) Reset() {
 	*x = WriteResult{}
-	mi := &file_memsidecar_v1_write_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_write_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -171,7 +256,7 @@ func (x *WriteResult) String() string {
 func (*WriteResult) ProtoMessage() {}
 
 func (x *WriteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_write_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_write_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -184,7 +269,7 @@ func (x *WriteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteResult.ProtoReflect.Descriptor instead.
 func (*WriteResult) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_write_proto_rawDescGZIP(), []int{1}
+	return file_memsidecar_v1_write_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *WriteResult) GetOperationId() string {
@@ -212,11 +297,19 @@ var File_memsidecar_v1_write_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_write_proto_rawDesc = "" +
 	"\n" +
-	"\x19memsidecar/v1/write.proto\x12\rmemsidecar.v1\"g\n" +
+	"\x19memsidecar/v1/write.proto\x12\rmemsidecar.v1\"\xa1\x01\n" +
 	"\aOutcome\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x124\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1c.memsidecar.v1.OutcomeStatusR\x06status\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x80\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x128\n" +
+	"\n" +
+	"redactions\x18\x04 \x03(\v2\x18.memsidecar.v1.RedactionR\n" +
+	"redactions\"]\n" +
+	"\tRedaction\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\x05R\x05start\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\x05R\x03end\"\x80\x01\n" +
 	"\vWriteResult\x12!\n" +
 	"\foperation_id\x18\x01 \x01(\tR\voperationId\x12\x1a\n" +
 	"\breplayed\x18\x02 \x01(\bR\breplayed\x122\n" +
@@ -242,20 +335,22 @@ func file_memsidecar_v1_write_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_write_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_write_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_memsidecar_v1_write_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_memsidecar_v1_write_proto_goTypes = []any{
 	(OutcomeStatus)(0),  // 0: memsidecar.v1.OutcomeStatus
 	(*Outcome)(nil),     // 1: memsidecar.v1.Outcome
-	(*WriteResult)(nil), // 2: memsidecar.v1.WriteResult
+	(*Redaction)(nil),   // 2: memsidecar.v1.Redaction
+	(*WriteResult)(nil), // 3: memsidecar.v1.WriteResult
 }
 var file_memsidecar_v1_write_proto_depIdxs = []int32{
 	0, // 0: memsidecar.v1.Outcome.status:type_name -> memsidecar.v1.OutcomeStatus
-	1, // 1: memsidecar.v1.WriteResult.outcomes:type_name -> memsidecar.v1.Outcome
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	2, // 1: memsidecar.v1.Outcome.redactions:type_name -> memsidecar.v1.Redaction
+	1, // 2: memsidecar.v1.WriteResult.outcomes:type_name -> memsidecar.v1.Outcome
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_write_proto_init() }
@@ -269,7 +364,7 @@ func file_memsidecar_v1_write_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_write_proto_rawDesc), len(file_memsidecar_v1_write_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

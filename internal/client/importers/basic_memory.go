@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // notes reads the notes of basic-memory. An observation is a memory, and so is a relation; what else a note says is
@@ -38,11 +37,9 @@ type noteReader struct {
 
 // note imports one Markdown note of basic-memory: its observations, its relations and the rest of its text.
 func (r *reader) note(f file, data string) error {
-	cleaned, secrets := redact.Text(data)
-	if secrets > 0 {
-		if err := r.warn(Place{File: f.name}, "held secrets or private passages, which were taken out"); err != nil {
-			return err
-		}
+	cleaned, _, err := r.clean(Place{File: f.name}, data)
+	if err != nil {
+		return err
 	}
 	n := &noteReader{reader: r, frontMatterPage: splitFrontMatter(cleaned), f: f}
 	n.base = draft{

@@ -40,17 +40,18 @@ type draft struct {
 
 // memory sends a memory, in parts when it is too long.
 func (r *reader) memory(d draft) error {
-	content, secrets := redact.Text(d.content)
-	if strings.TrimSpace(content) == "" {
-		if secrets > 0 {
-			return r.skip(d.place, "holds nothing but what must not be stored")
-		}
+	if strings.TrimSpace(d.content) == "" {
 		return r.skip(d.place, "has no text")
 	}
-	if secrets > 0 {
-		if err := r.warn(d.place, "held secrets or private passages, which were taken out"); err != nil {
-			return err
+	content, taken, err := r.clean(d.place, d.content)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(content) == "" {
+		if taken {
+			return nil // said already
 		}
+		return r.skip(d.place, "has no text")
 	}
 	parts := splitContent(content)
 	if len(parts) > 1 {
@@ -178,19 +179,18 @@ type logNote struct {
 
 // logEntry sends an entry of a daily log, in parts when it is too long, and returns the evidence that memories may name.
 func (r *reader) logEntry(n logNote) (memory.Evidence, error) {
-	content, secrets := redact.Text(n.content)
 	switch {
-	case strings.TrimSpace(content) == "" && secrets > 0:
-		return memory.Evidence{}, r.skip(n.place, "holds nothing but what must not be stored")
-	case strings.TrimSpace(content) == "":
+	case strings.TrimSpace(n.content) == "":
 		return memory.Evidence{}, r.skip(n.place, "has no text")
 	case n.at.IsZero():
 		return memory.Evidence{}, r.skip(n.place, "has no time, which an entry of a daily log needs")
 	}
-	if secrets > 0 {
-		if err := r.warn(n.place, "held secrets or private passages, which were taken out"); err != nil {
-			return memory.Evidence{}, err
-		}
+	content, taken, err := r.clean(n.place, n.content)
+	switch {
+	case err != nil || taken && strings.TrimSpace(content) == "": // said already
+		return memory.Evidence{}, err
+	case strings.TrimSpace(content) == "":
+		return memory.Evidence{}, r.skip(n.place, "has no text")
 	}
 	at := n.at.In(r.loc)
 	date := at.Format(memory.DateLayout)

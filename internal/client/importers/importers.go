@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // The formats, as people name them.
@@ -89,6 +90,7 @@ type Item struct {
 // Source is something that was opened for import. It is for one goroutine.
 type Source struct {
 	Format string // one of Formats
+	Keep   bool   // what looks like a secret stays
 	tree   *tree
 }
 
@@ -156,7 +158,7 @@ func (s *Source) Read(ctx context.Context, loc *time.Location, emit func(Item) e
 	}) bool {
 		return f.name == s.Format
 	})
-	r := &reader{ctx: ctx, tree: s.tree, format: s.Format, loc: loc, emit: emit, emitted: map[string]int{}}
+	r := &reader{ctx: ctx, tree: s.tree, format: s.Format, keep: s.Keep, loc: loc, emit: emit, emitted: map[string]int{}}
 	for _, skipped := range s.tree.skipped {
 		if err := r.skip(Place{File: skipped.name}, "%s", skipped.why); err != nil {
 			return err
@@ -176,6 +178,7 @@ type reader struct {
 	ctx    context.Context
 	tree   *tree
 	format string
+	keep   bool
 	loc    *time.Location
 	emit   func(Item) error
 
@@ -196,6 +199,21 @@ func (r *reader) send(it Item) error {
 // skip names something that was left out.
 func (r *reader) skip(p Place, format string, args ...any) error {
 	return r.send(Item{Place: p, Remark: fmt.Sprintf(format, args...), Left: true})
+}
+
+// clean takes out of a text what must not be stored, and says what that was and where. A text of which nothing is left
+// was left out.
+func (r *reader) clean(p Place, s string) (text string, taken bool, err error) {
+	c := redact.Cleaner{Keep: r.keep}
+	text = c.Text("the text", s)
+	if len(c.Found) == 0 {
+		return text, false, nil
+	}
+	said := memory.Redactions(c.Found)
+	if strings.TrimSpace(text) == "" {
+		return text, true, r.skip(p, "holds nothing but what must not be stored: %s", said)
+	}
+	return text, true, r.warn(p, "taken out: %s", said)
 }
 
 // warn names something that was taken over, but not as it stood.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 const indexName = "MEMORY.md"
@@ -48,11 +47,9 @@ func (r *reader) folder() error {
 // entryFile reads the file of one memory. Outside of a directory with an index, it must say what kind of memory it is:
 // other programs have front matter too.
 func (r *reader) entryFile(f file, data string, indexed bool) error {
-	cleaned, secrets := redact.Text(data)
-	if secrets > 0 {
-		if err := r.warn(Place{File: f.name}, "held secrets or private passages, which were taken out"); err != nil {
-			return err
-		}
+	cleaned, _, err := r.clean(Place{File: f.name}, data)
+	if err != nil {
+		return err
 	}
 	p := splitFrontMatter(cleaned)
 	place := Place{File: f.name, Line: p.first}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/jsonstore/markdownv1"
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 // memoryList is a text of headings, lists and paragraphs, each of which is a memory.
@@ -23,12 +22,9 @@ type memoryList struct {
 
 // memoryList sends the memories of a text. Passages that span several of its lines are cleaned before it is cut up.
 func (r *reader) memoryList(s memoryList) error {
-	cleaned, secrets := redact.Text(s.text)
-	if secrets > 0 {
-		if err := r.warn(Place{File: s.place.File, Item: s.place.Item},
-			"held secrets or private passages, which were taken out"); err != nil {
-			return err
-		}
+	cleaned, _, err := r.clean(Place{File: s.place.File, Item: s.place.Item}, s.text)
+	if err != nil {
+		return err
 	}
 	lined := s.place.Line > 0 && strings.Count(cleaned, "\n") == strings.Count(s.text, "\n")
 	at := func(line int) Place {
@@ -99,11 +95,9 @@ func (f *lineFinder) line(content string) int {
 
 // dailyNotes sends the entries of a Markdown log of one day.
 func (r *reader) dailyNotes(f file, date, data string) error {
-	cleaned, secrets := redact.Text(data)
-	if secrets > 0 {
-		if err := r.warn(Place{File: f.name}, "held secrets or private passages, which were taken out"); err != nil {
-			return err
-		}
+	cleaned, _, err := r.clean(Place{File: f.name}, data)
+	if err != nil {
+		return err
 	}
 	found := markdownv1.ReadLog([]byte(cleaned), date, r.loc)
 	for _, n := range found.Notes {

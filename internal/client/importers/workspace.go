@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/jsonstore/markdownv1"
-	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
 const historyName = "HISTORY.md"
@@ -40,11 +39,9 @@ func (r *reader) nanobot() error {
 
 // history reads entries that begin with "[2026-02-21 14:30]" and go up to the next one.
 func (r *reader) history(f file, data string) error {
-	cleaned, secrets := redact.Text(data)
-	if secrets > 0 {
-		if err := r.warn(Place{File: f.name}, "held secrets or private passages, which were taken out"); err != nil {
-			return err
-		}
+	cleaned, _, err := r.clean(Place{File: f.name}, data)
+	if err != nil {
+		return err
 	}
 	n := logNote{place: Place{File: f.name, Line: 1}}
 	var content strings.Builder

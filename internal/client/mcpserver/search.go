@@ -121,7 +121,7 @@ type searchIn struct {
 	From  string   `json:"from,omitempty" jsonschema:"only what was saved on or after this day, 2026-02-21"`
 	Until string   `json:"until,omitempty" jsonschema:"only what was saved on or before this day, 2026-02-21"`
 	Space string   `json:"space,omitempty" jsonschema:"another space of memories than the agent's own"`
-	Logs  bool     `json:"logs,omitempty" jsonschema:"also search the daily logs: what happened when"`
+	Logs  *bool    `json:"logs,omitempty" jsonschema:"also search the daily logs, what happened when; default true"`
 
 	caveats bool // of old memories, also in the text
 }
@@ -132,7 +132,7 @@ func (in *searchIn) filter(req *pb.SearchServiceSearchRequest) error {
 	if in.Category != "" {
 		f.Categories = []string{in.Category}
 	}
-	req.Filter, req.IncludeLogs = f, in.Logs
+	req.Filter, req.IncludeLogs = f, in.Logs == nil || *in.Logs
 	if in.From != "" {
 		day, err := time.ParseInLocation(memory.DateLayout, in.From, time.Local)
 		if err != nil {
@@ -158,6 +158,7 @@ func newLogItem(l *pb.LogMatch, score float64) memoryItem {
 		item.ID, item.Content, item.Age = l.GetDate()+"/"+e.GetId(), e.GetContent(), l.GetDate()+" "+e.GetTime()
 		item.Category = "log: " + e.GetType()
 	}
+	item.Content = recall.Shown(item.Content)
 	if r := []rune(item.Content); len(r) > recall.MaxQuoted {
 		item.Content, item.Clipped = string(r[:recall.MaxQuoted-1])+"…", true
 	}

@@ -226,6 +226,17 @@ type writeOutcome struct {
 	ID        string `json:"id,omitempty" jsonschema:"the memory or log entry concerned"`
 	Status    string `json:"status" jsonschema:"applied, duplicate or rejected"`
 	Reason    string `json:"reason,omitempty" jsonschema:"why it was rejected, or a remark"`
+
+	Redactions []redaction `json:"redactions,omitempty" jsonschema:"what was taken out of the text before it was stored"`
+}
+
+// redaction says where something was taken out. An agent cannot insist on storing it: what it read may have told it to,
+// and a person can, with memsidecar add --keep.
+type redaction struct {
+	Field string `json:"field"`
+	Kind  string `json:"kind" jsonschema:"what it looked like; private if the user marked it"`
+	Start int32  `json:"start" jsonschema:"first character, from 0"`
+	End   int32  `json:"end" jsonschema:"behind the last character"`
 }
 
 // writeOutcomeOf converts the result of a write of one item.
@@ -233,6 +244,9 @@ func writeOutcomeOf(r *pb.WriteResult) writeOutcome {
 	w := writeOutcome{Operation: r.GetOperationId(), Status: "applied"}
 	if out := r.GetOutcomes(); len(out) > 0 {
 		w.ID, w.Status, w.Reason = out[0].GetId(), outcomeName(out[0].GetStatus()), out[0].GetReason()
+		for _, x := range out[0].GetRedactions() {
+			w.Redactions = append(w.Redactions, redaction{x.GetField(), x.GetKind(), x.GetStart(), x.GetEnd()})
+		}
 	}
 	return w
 }

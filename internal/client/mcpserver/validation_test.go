@@ -39,12 +39,13 @@ func TestRedactionIsTold(t *testing.T) {
 	a := newTestDaemon(t).connectAgent(t, mcpserver.SetDefault)
 	const secret = "AKIAQ3EGP7XSZ2LMN5RT"
 	text, out := a.call(t, "memory_write", args{"content": "The deploy key is " + secret})
-	if !strings.Contains(text, "a secret was removed from the text") || valueAt(out, "reason") != "REDACTED" {
+	if !strings.Contains(text, "aws-key at characters 19-38 of content") || valueAt(out, "reason") != "REDACTED" ||
+		valueAt(out, "redactions", 0, "start") != 18.0 || strings.Contains(text, secret) {
 		t.Errorf("said %q, %v", text, out)
 	}
 	// The log of a day is told of, too; the next reader will not find the secret there.
 	text, out = a.call(t, "memory_write", args{"content": "Rotated " + secret, "write_to": "daily"})
-	if !strings.Contains(text, "a secret was removed from the text") || valueAt(out, "reason") != "REDACTED" {
+	if !strings.Contains(text, "aws-key at characters 9-28 of content") || valueAt(out, "reason") != "REDACTED" {
 		t.Errorf("daily: said %q, %v", text, out)
 	}
 	text, out = a.call(t, "save_memory", args{"history_entry": "Rotated " + secret + " again"})
@@ -52,15 +53,15 @@ func TestRedactionIsTold(t *testing.T) {
 		t.Errorf("history: said %q, %v", text, out)
 	}
 	text, out = a.call(t, "memory_write", args{"content": "Painted the mast", "write_to": "daily"})
-	if strings.Contains(text, "secret") || valueAt(out, "reason") == "REDACTED" {
+	if strings.Contains(text, "taken out") || valueAt(out, "reason") == "REDACTED" {
 		t.Errorf("nothing was removed: said %q, %v", text, out)
 	}
-	if text, _ := a.call(t, "memory_write", args{"content": "The deploy host is delphi"}); strings.Contains(text, "secret") {
+	if text, _ := a.call(t, "memory_write", args{"content": "The deploy host is delphi"}); strings.Contains(text, "taken out") {
 		t.Errorf("said %q", text)
 	}
 }
 
-// TestSearchFilters filters by tags and days, and finds entries of daily logs when asked to.
+// TestSearchFilters filters by tags and days, and finds entries of daily logs unless told not to.
 func TestSearchFilters(t *testing.T) {
 	a := newTestDaemon(t).connectAgent(t, mcpserver.SetDefault)
 	a.call(t, "memory_write", args{"content": "The harbour pilot is called Ines", "tags": []string{"crew"}})
@@ -73,10 +74,11 @@ func TestSearchFilters(t *testing.T) {
 		in   args
 		want int
 	}{
-		{"all", args{}, 2},
+		{"all", args{}, 3},
+		{"no logs", args{"logs": false}, 2},
 		{"a tag", args{"tags": []string{"crew"}}, 1},
 		{"until yesterday", args{"until": yesterday}, 0},
-		{"from yesterday to today", args{"from": yesterday, "until": today}, 2},
+		{"from yesterday to today", args{"from": yesterday, "until": today}, 3},
 		{"another space", args{"space": "elsewhere"}, 0},
 	} {
 		tt.in["query"] = "harbour"
@@ -85,7 +87,7 @@ func TestSearchFilters(t *testing.T) {
 			t.Errorf("%s: %d memories, want %d: %v", tt.name, got, tt.want, out)
 		}
 	}
-	text, out := a.call(t, "memory_search", args{"query": "crane yellow repainted", "logs": true})
+	text, out := a.call(t, "memory_search", args{"query": "crane yellow repainted"})
 	if !strings.Contains(text, "Repainted the harbour crane") || valueAt(out, "memories", 0, "source") != "log" {
 		t.Errorf("with logs: %s, %v", text, out)
 	}

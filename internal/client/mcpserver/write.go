@@ -113,7 +113,7 @@ func (s *Server) write(ctx context.Context, a *api, _ string, in writeIn) (toolR
 			out.ID = id
 		}
 	}
-	if res.GetRedacted() > 0 && out.Status == "applied" {
+	if len(out.Redactions) > 0 || res.GetRedacted() > 0 && out.Status == "applied" {
 		out.Reason = reasonRedacted
 	}
 	return toolReply[writeOut]{out, out.text()}, nil
@@ -163,9 +163,15 @@ func (w *writeOutcome) text(done, why string) string {
 		done = "Refused"
 	}
 	done += operationNote(w.Operation)
+	taken := make([]memory.Redaction, len(w.Redactions))
+	for i, x := range w.Redactions {
+		taken[i] = memory.Redaction{Field: x.Field, Kind: x.Kind, From: int(x.Start), To: int(x.End)}
+	}
 	switch {
-	case w.Reason == reasonRedacted:
-		why = strings.TrimPrefix(why+"; a secret was removed from the text", "; ")
+	case len(taken) > 0:
+		// Who saved it must know that a later reader will not find it.
+		why = strings.TrimPrefix(why+"; taken out before it was stored: "+memory.Redactions(taken)+
+			". Only the user can insist, with: memsidecar add --keep", "; ")
 	case w.Status == "rejected" && why == "":
 		why = strings.ToLower(strings.ReplaceAll(w.Reason, "_", " "))
 	}

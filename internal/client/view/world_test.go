@@ -134,7 +134,7 @@ func (w *world) Append(ctx context.Context, key string, e memory.Entry) (string,
 	if err != nil {
 		return "", "", err
 	}
-	res, err := w.svc.AppendLog(ctx, store.Meta{Key: key, Request: request}, []*memory.Entry{&e})
+	res, err := w.svc.AppendLog(ctx, store.Meta{Key: key, Request: request}, []*memory.Entry{&e}, false)
 	if err != nil {
 		return "", "", err
 	}
@@ -197,7 +197,7 @@ func (w *world) retire(id string) {
 func (w *world) log(text string) {
 	w.t.Helper()
 	if _, err := w.svc.AppendLog(context.Background(), store.Meta{},
-		[]*memory.Entry{{Type: memory.EntryEvent, Content: text}}); err != nil {
+		[]*memory.Entry{{Type: memory.EntryEvent, Content: text}}, false); err != nil {
 		w.t.Fatalf("append to the log: %v", err)
 	}
 }

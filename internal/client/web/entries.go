@@ -97,6 +97,8 @@ type writeOutcome struct {
 	Reason    string `json:"reason"`
 	ID        string `json:"id"`
 	Memory    any    `json:"memory,omitempty"`
+
+	Redactions []any `json:"redactions,omitempty"` // what was taken out and where
 }
 
 // writeOutcomeOf converts the result of a write of one item.
@@ -105,6 +107,9 @@ func writeOutcomeOf(res *pb.WriteResult) writeOutcome {
 	if len(res.GetOutcomes()) > 0 {
 		o := res.GetOutcomes()[0]
 		out.Status, out.Reason, out.ID = statusName(o.GetStatus()), o.GetReason(), o.GetId()
+		if len(o.GetRedactions()) > 0 {
+			out.Redactions = messagesJSON(o.GetRedactions())
+		}
 	}
 	return out
 }
@@ -133,7 +138,8 @@ func rejectionError(res *pb.WriteResult) error {
 //
 // The memory is read again after the write, because the daemon sets fields such as its revision and redacts secrets.
 func (s *Server) addEntry(w http.ResponseWriter, r *http.Request) error {
-	q := newQueryParams(r, "space")
+	q := newQueryParams(r, "space", "allow_sensitive")
+	keep := q.boolean("allow_sensitive")
 	if q.err != nil {
 		return q.err
 	}
@@ -147,6 +153,7 @@ func (s *Server) addEntry(w http.ResponseWriter, r *http.Request) error {
 	}
 	res, err := s.memory.Add(r.Context(), &pb.MemoryServiceAddRequest{
 		Space: q.text("space"), Items: []*pb.NewMemory{item}, IdempotencyKey: r.Header.Get("Idempotency-Key"),
+		AllowSensitive: keep,
 	})
 	if err != nil {
 		return err
@@ -194,8 +201,8 @@ func (s *Server) getEntry(w http.ResponseWriter, r *http.Request) error {
 // updateEntry serves PATCH entries/{id}: it changes the fields in the body. With expected_revision it changes nothing
 // if the memory has another revision, so two editors cannot overwrite each other.
 func (s *Server) updateEntry(w http.ResponseWriter, r *http.Request) error {
-	q := newQueryParams(r, "space", "expected_revision")
-	revision := q.int64("expected_revision")
+	q := newQueryParams(r, "space", "expected_revision", "allow_sensitive")
+	revision, keep := q.int64("expected_revision"), q.boolean("allow_sensitive")
 	if q.err != nil {
 		return q.err
 	}
@@ -209,7 +216,7 @@ func (s *Server) updateEntry(w http.ResponseWriter, r *http.Request) error {
 	}
 	res, err := s.memory.Update(r.Context(), &pb.MemoryServiceUpdateRequest{
 		Space: q.text("space"), Id: r.PathValue("id"), Patch: patch, ExpectedRevision: revision,
-		IdempotencyKey: r.Header.Get("Idempotency-Key"),
+		IdempotencyKey: r.Header.Get("Idempotency-Key"), AllowSensitive: keep,
 	})
 	if err != nil {
 		return err

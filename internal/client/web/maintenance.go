@@ -58,8 +58,8 @@ var writeTargets = map[string]pb.WriteTo{
 // consolidate serves POST consolidate. It waits for the decision, which may need a language model, hence
 // modelTimeout.
 func (s *Server) consolidate(w http.ResponseWriter, r *http.Request) error {
-	q := newQueryParams(r, "space", "dry_run")
-	space, dry := q.text("space"), q.boolean("dry_run")
+	q := newQueryParams(r, "space", "dry_run", "allow_sensitive")
+	space, dry, keep := q.text("space"), q.boolean("dry_run"), q.boolean("allow_sensitive")
 	if q.err != nil {
 		return q.err
 	}
@@ -83,6 +83,7 @@ func (s *Server) consolidate(w http.ResponseWriter, r *http.Request) error {
 	if given {
 		req.Input = &pb.MemoryServiceConsolidateRequest_Text{Text: &pb.ConsolidateText{
 			Content: in.Content, Category: in.Category, Salience: in.Salience, Title: in.Title, Tags: in.Tags, WriteTo: to,
+			AllowSensitive: keep,
 		}}
 	}
 	res, err := s.memory.Consolidate(r.Context(), req)

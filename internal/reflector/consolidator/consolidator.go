@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +118,8 @@ type Request struct {
 	Confidence *float64
 	// Later stores the candidate in today's log and returns at once; Run decides about it in the background.
 	Later bool
+	// what looks like a secret stays; rules decide at once, because no model may see it
+	Keep bool
 
 	// the log entry of origin; nil for none
 	from *logCandidate
@@ -142,13 +145,23 @@ type Decision struct {
 	DecidedBy string
 	// why the rules decided although a model is configured; else ""
 	Note string
-	// secrets and private passages that were taken out of the text
-	Redacted int
-
 	// stored in the daily log, not decided yet; ID is the entry
 	Pending bool
 	// of a dry run: the changes of the operation
 	Changes []journal.Change
+	// what was taken out of the candidate
+	Redactions []memory.Redaction
+}
+
+// Redacted returns how many secrets and private passages were taken out of the candidate; a quoted recall block is
+// neither.
+func (d *Decision) Redacted() (n int) {
+	for _, r := range d.Redactions {
+		if r.Kind != redact.RecallBlock {
+			n++
+		}
+	}
+	return n
 }
 
 const (
@@ -224,12 +237,30 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 	if err != nil {
 		return Decision{}, err
 	}
-	req.Content = strings.TrimSpace(req.Content)
-	redacted := 0
-	req.Content, redacted = redact.Text(req.Content)
-	if req.Content = strings.TrimSpace(req.Content); req.Content == "" { // private passages only
-		return Decision{Action: guard.Noop, Status: journal.Rejected, Reason: guard.ReasonSecret, Redacted: redacted}, nil
+	taken := redact.Cleaner{Keep: req.Keep}
+	req.redact(&taken)
+	if req.Content == "" { // private passages only
+		return Decision{Action: guard.Noop, Status: journal.Rejected, Reason: guard.ReasonSecret,
+			Redactions: taken.Found}, nil
 	}
+	d, err := s.consolidate(ctx, req, meta)
+	d.Redactions = taken.Found
+	return d, err
+}
+
+// redact takes out of a request what must not be stored.
+func (r *Request) redact(c *redact.Cleaner) {
+	r.Later = r.Later && !r.Keep
+	r.Content = strings.TrimSpace(c.Text("content", r.Content))
+	r.Title = c.Text("title", r.Title)
+	r.Tags = slices.Clone(r.Tags)
+	for i, tag := range r.Tags {
+		r.Tags[i] = c.Text(fmt.Sprintf("tags[%d]", i), tag)
+	}
+}
+
+// consolidate repeats attempts while similar memories change.
+func (s *Service) consolidate(ctx context.Context, req Request, meta store.Meta) (Decision, error) {
 	given := req.from // of Pending, which reads a changed log itself
 	for i, logged := 0, 0; i < maxAttempts && logged < logAttempts; {
 		if i+logged > 0 {
@@ -247,7 +278,6 @@ func (s *Service) Consolidate(ctx context.Context, req Request) (Decision, error
 				return Decision{}, err
 			}
 		default:
-			d.Redacted = redacted
 			return d, err
 		}
 	}
@@ -282,7 +312,7 @@ func (s *Service) tryConsolidate(ctx context.Context, req *Request, meta store.M
 	}
 	byRules := decide(*req, candidateOf(*req), out.Similar)
 	item := byRules
-	if q, ok := questionOf(*req, out.Similar, byRules); ok && s.model != nil && !s.disabled && first {
+	if q, ok := questionOf(*req, out.Similar, byRules); ok && s.model != nil && !s.disabled && !req.Keep && first {
 		s.replies.invalidate(purged)
 		if err := s.persist(ctx, req, q); err != nil {
 			return Decision{}, err
@@ -408,7 +438,7 @@ func candidateOf(req Request) guard.Item {
 	} else if req.Session != "" {
 		m.Evidence = []memory.Evidence{e}
 	}
-	return guard.Item{Action: guard.Add, Reason: "NEW", Memory: m}
+	return guard.Item{Action: guard.Add, Reason: "NEW", Memory: m, Keep: req.Keep}
 }
 
 // decide returns the rules' decision.

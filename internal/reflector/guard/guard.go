@@ -238,7 +238,8 @@ func (b *guardRun) cleanContent(item *Item) string {
 	if len(m.Content) > memory.MaxContent && utf8.RuneCountInString(m.Content) > memory.MaxContent {
 		return "TOO_LONG"
 	}
-	clean, _ := redact.Text(m.Content)
+	taken := redact.Cleaner{Keep: item.Keep}
+	clean := taken.Text("content", m.Content)
 	if rest := redact.WithoutMarkers(clean); rest != m.Content && countWords(rest) < minWords {
 		return ReasonSecret
 	}
@@ -249,12 +250,12 @@ func (b *guardRun) cleanContent(item *Item) string {
 	if item.Model && repetitive(m.Content) {
 		return ReasonRepetitive
 	}
-	m.Title, _ = redact.Text(m.Title)
+	m.Title = taken.Text("title", m.Title)
 	for i := range m.Tags {
-		m.Tags[i], _ = redact.Text(m.Tags[i])
+		m.Tags[i] = taken.Text("tags", m.Tags[i])
 	}
 	if x := m.Context; x != nil {
-		x.Signature, _ = redact.Text(x.Signature)
+		x.Signature = taken.Text("context.signature", x.Signature)
 	}
 	if len(m.StructuredData) > 0 {
 		if text, _ := redact.Text(string(m.StructuredData)); text != string(m.StructuredData) {

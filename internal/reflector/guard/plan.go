@@ -58,6 +58,9 @@ type Item struct {
 	// Replaces lists the protected tokens of the target that this UPDATE replaces on purpose: numbers and names in
 	// lower case, "-" for a negation. Only code that compared both statements may set it, never a model's reply.
 	Replaces []string
+
+	// Keep stores what looks like a secret, because the caller insists on it.
+	Keep bool
 }
 
 // DatedEntry is an entry for the daily log of a date, "2026-02-21".

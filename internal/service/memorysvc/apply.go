@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -36,16 +37,15 @@ func (s *Service) Apply(ctx context.Context, meta store.Meta, steps []Step) (sto
 	if err := check.Err(); err != nil {
 		return store.Result{}, err
 	}
-	ready := make([]journal.Outcome, len(steps)) // outcomes of additions: rejected or redacted
+	ready := make([]journal.Outcome, len(steps)) // outcomes of additions that are refused
+	taken := make([]redact.Cleaner, len(steps))
 	latest := s.now().Add(maxAhead)
 	for i, st := range steps {
 		if st.Draft == nil {
 			continue
 		}
 		var check memory.Check
-		if prepare(&check, "", st.Draft, latest) {
-			ready[i].Reason = ReasonRedacted
-		}
+		taken[i] = prepare(&check, "", st.Draft, latest)
 		if err := check.Err(); err != nil {
 			ready[i] = rejected(st.Draft.Memory.ID, err)
 		}
@@ -58,7 +58,7 @@ func (s *Service) Apply(ctx context.Context, meta store.Meta, steps []Step) (sto
 					continue
 				}
 				var err error
-				if outcomes[i], err = st.apply(tx, ready[i]); err != nil {
+				if outcomes[i], err = st.apply(tx, ready[i], &taken[i]); err != nil {
 					return err
 				}
 			}
@@ -79,17 +79,15 @@ func rejected(id string, err error) journal.Outcome {
 	return o
 }
 
-// apply makes one change inside a transaction. ready is the outcome if the change was decided beforehand.
-func (st *Step) apply(tx *store.Tx, ready journal.Outcome) (journal.Outcome, error) {
+// apply makes one change inside a transaction. ready is the outcome if the change was decided beforehand, taken what
+// had to go from an addition.
+func (st *Step) apply(tx *store.Tx, ready journal.Outcome, taken *redact.Cleaner) (journal.Outcome, error) {
 	if st.Draft != nil {
 		if ready.Status == journal.Rejected {
 			return ready, nil
 		}
 		o, err := add(tx, st.Draft.Memory)
-		if o.Status == journal.Applied && o.Reason == "" {
-			o.Reason = ready.Reason
-		}
-		return o, err
+		return withRedactions(o, taken), err
 	}
 	m := tx.Memory(st.ID)
 	o := journal.Outcome{ID: st.ID, Status: journal.Rejected}
@@ -121,9 +119,9 @@ func (st *Step) change(tx *store.Tx, m *memory.Memory) (journal.Outcome, error) 
 	c := m.Clone()
 	st.Patch.apply(c)
 	o := journal.Outcome{ID: m.ID, Status: journal.Applied}
-	if redactChange(c, m) {
-		o.Reason = ReasonRedacted
-	}
+	var taken redact.Cleaner
+	redactChange(&taken, c, m)
+	o = withRedactions(o, &taken)
 	tidy(c)
 	var check memory.Check
 	check.Memory("", c)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -23,6 +24,8 @@ type Patch struct {
 	StructuredData                                *json.RawMessage
 	Relations                                     *[]memory.Relation
 	Evidence                                      *[]memory.Evidence
+
+	Keep bool // what looks like a secret stays
 }
 
 // Update changes one memory and returns it as it is then. An expected revision other than 0 must be the current one.
@@ -31,29 +34,27 @@ type Patch struct {
 func (s *Service) Update(ctx context.Context, meta store.Meta, id string, expected int64, patch Patch) (store.Result,
 	*memory.Memory, error) {
 	var check memory.Check
-	redacted := false
-	return s.changeOne(ctx, meta, &check, id, expected, func(tx *store.Tx, m *memory.Memory) (string, error) {
+	return s.changeOne(ctx, meta, &check, id, expected, func(tx *store.Tx, m *memory.Memory) (taken redact.Cleaner,
+		err error) {
 		before, was := m.Content, m.Clone()
 		patch.apply(m)
-		if redacted = redactChange(m, was); redacted && m.Content == "" {
+		taken.Keep = patch.Keep
+		if redactChange(&taken, m, was); taken.Changed && m.Content == "" {
 			check.Add("patch.content", "NOTHING_LEFT", "holds nothing but what must not be stored")
-			return "", check.Err()
+			return taken, check.Err()
 		}
 		check.Memory("patch.", m)
 		if err := check.Err(); err != nil {
-			return "", err
+			return taken, err
 		}
 		// Two active memories of a category never say the same.
 		if equal := tx.Equal(m.Category, m.Content); equal != nil && equal.ID != id && m.IsActive() {
-			return "", &memory.ExistsError{Kind: "memory", Name: equal.ID}
+			return taken, &memory.ExistsError{Kind: "memory", Name: equal.ID}
 		}
 		if m.IsActive() && m.Content != before {
 			tx.Unforget(m.Content)
 		}
-		if redacted {
-			return ReasonRedacted, nil
-		}
-		return "", nil
+		return taken, nil
 	})
 }
 
@@ -103,16 +104,16 @@ func set[T any](to, from *T) {
 func (s *Service) Link(ctx context.Context, meta store.Meta, id string, expected int64,
 	r memory.Relation) (store.Result, *memory.Memory, error) {
 	check := checkRelation(id, r)
-	return s.changeOne(ctx, meta, check, id, expected, func(tx *store.Tx, m *memory.Memory) (string, error) {
+	return s.changeOne(ctx, meta, check, id, expected, func(tx *store.Tx, m *memory.Memory) (none redact.Cleaner, err error) {
 		if tx.Memory(r.Target) == nil {
-			return "", &memory.NotFoundError{Kind: "memory", Name: r.Target}
+			return none, &memory.NotFoundError{Kind: "memory", Name: r.Target}
 		}
 		if i := relationIndex(m, r); i >= 0 {
 			m.Relations[i] = r
-			return "", nil
+			return none, nil
 		}
 		m.Relations = append(m.Relations, r)
-		return "", nil
+		return none, nil
 	})
 }
 
@@ -120,11 +121,11 @@ func (s *Service) Link(ctx context.Context, meta store.Meta, id string, expected
 func (s *Service) Unlink(ctx context.Context, meta store.Meta, id string, expected int64,
 	r memory.Relation) (store.Result, *memory.Memory, error) {
 	check := checkRelation(id, r)
-	return s.changeOne(ctx, meta, check, id, expected, func(_ *store.Tx, m *memory.Memory) (string, error) {
+	return s.changeOne(ctx, meta, check, id, expected, func(_ *store.Tx, m *memory.Memory) (none redact.Cleaner, err error) {
 		if i := relationIndex(m, r); i >= 0 {
 			m.Relations = slices.Delete(m.Relations, i, i+1)
 		}
-		return "", nil
+		return none, nil
 	})
 }
 
@@ -147,9 +148,9 @@ func relationIndex(m *memory.Memory, r memory.Relation) int {
 	})
 }
 
-// changeOne runs change on a copy of a memory and stores the copy when it differs. change returns the outcome's reason.
+// changeOne runs change on a copy of a memory and stores the copy when it differs. change returns what it took out.
 func (s *Service) changeOne(ctx context.Context, meta store.Meta, check *memory.Check, id string, expected int64,
-	change func(*store.Tx, *memory.Memory) (string, error),
+	change func(*store.Tx, *memory.Memory) (redact.Cleaner, error),
 ) (store.Result, *memory.Memory, error) {
 	checkMeta(check, &meta)
 	check.ID("id", id)
@@ -166,16 +167,16 @@ func (s *Service) changeOne(ctx context.Context, meta store.Meta, check *memory.
 			return err
 		}
 		after = m.Clone()
-		reason, err := change(tx, after)
+		taken, err := change(tx, after)
 		if err != nil {
 			return err
 		}
 		tidy(after)
 		if reflect.DeepEqual(m, after) {
-			tx.Report(journal.Outcome{ID: id, Status: journal.Duplicate, Reason: ReasonState})
+			tx.Report(withRedactions(journal.Outcome{ID: id, Status: journal.Duplicate, Reason: ReasonState}, &taken))
 			return nil
 		}
-		tx.Report(journal.Outcome{ID: id, Status: journal.Applied, Reason: reason})
+		tx.Report(withRedactions(journal.Outcome{ID: id, Status: journal.Applied}, &taken))
 		return tx.Put(after)
 	})
 	if err != nil {

@@ -1,21 +1,52 @@
 package memorysvc
 
-import "github.com/memsidecar/memsidecar/internal/memory"
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
 
-// Clean takes out of every text of m what must not be stored, as Add does, and reports whether something had to go.
-func Clean(m *memory.Memory) bool { return redactMemory(m) }
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
+)
+
+// Clean takes out of every text of m what must not be stored, as Add does. What comes from elsewhere can have unknown
+// fields; they are cleaned, too.
+func Clean(c *redact.Cleaner, m *memory.Memory) {
+	redactMemory(c, m)
+	m.Extra = cleanExtra(c, "", m.Extra)
+	if m.Context != nil {
+		m.Context.Extra = cleanExtra(c, "context.", m.Context.Extra)
+	}
+}
 
 // CleanEntry is Clean for an entry of a daily log.
-func CleanEntry(e *memory.Entry) (found bool) {
-	for _, text := range []*string{&e.Content, &e.Tool, &e.Error} {
-		clean, changed := redactText(*text)
-		*text, found = clean, found || changed
+func CleanEntry(c *redact.Cleaner, e *memory.Entry) {
+	redactEntry(c, e)
+	e.Extra = cleanExtra(c, "", e.Extra)
+}
+
+// cleanExtra returns unknown fields without what must not be stored; the map itself when nothing has to go.
+func cleanExtra(c *redact.Cleaner, prefix string, extra map[string]json.RawMessage) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		// A value is judged by its name as well.
+		raw := changeJSON(c, extra[name], func(inside *redact.Cleaner, value any) any {
+			return redactMember(inside, prefix+redactText(name), name, value)
+		})
+		if bytes.Equal(raw, extra[name]) {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(extra)
+		}
+		out[name] = raw
 	}
-	return found
+	if out == nil {
+		return extra
+	}
+	return out
 }
 
 // CleanText is Clean for one text.
-func CleanText(s string) string {
-	clean, _ := redactText(s)
-	return clean
-}
+func CleanText(s string) string { return redactText(s) }

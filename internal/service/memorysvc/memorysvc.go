@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -46,6 +47,7 @@ type Draft struct {
 	Memory     *memory.Memory
 	Salience   *float64 // in place of Memory.Salience: nil is memory.DefaultSalience
 	Confidence *float64 // in place of Memory.Confidence: nil is 1
+	Keep       bool     // what looks like a secret stays
 }
 
 // Add stores memories as one operation; there is one outcome per draft. One invalid draft refuses all, with an
@@ -59,7 +61,7 @@ func (s *Service) Add(ctx context.Context, meta store.Meta, drafts []Draft) (sto
 	if err := check.Err(); err != nil {
 		return store.Result{}, err
 	}
-	redacted, err := prepareAll(drafts, s.now().Add(maxAhead))
+	taken, err := prepareAll(drafts, s.now().Add(maxAhead))
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -69,26 +71,33 @@ func (s *Service) Add(ctx context.Context, meta store.Meta, drafts []Draft) (sto
 			if err != nil {
 				return err
 			}
-			if redacted[i] && outcome.Status == journal.Applied {
-				outcome.Reason = ReasonRedacted
-			}
-			tx.Report(outcome)
+			tx.Report(withRedactions(outcome, &taken[i]))
 		}
 		return nil
 	})
 }
 
+// withRedactions adds to the outcome of an item that was stored what was taken out of it. What is known already is
+// compared without it, so the caller is told as well.
+func withRedactions(o journal.Outcome, c *redact.Cleaner) journal.Outcome {
+	o.Redactions = c.Found
+	if c.Changed && o.Status == journal.Applied && o.Reason == "" {
+		o.Reason = ReasonRedacted
+	}
+	return o
+}
+
 // prepareAll prepares every draft, a large batch on all processors: looking for secrets is most of what a batch costs.
-func prepareAll(drafts []Draft, latest time.Time) (redacted []bool, err error) {
+func prepareAll(drafts []Draft, latest time.Time) (taken []redact.Cleaner, err error) {
 	const share = 16 // drafts worth a goroutine
-	redacted = make([]bool, len(drafts))
+	taken = make([]redact.Cleaner, len(drafts))
 	checks := make([]memory.Check, len(drafts))
 	workers := min(runtime.GOMAXPROCS(0), (len(drafts)+share-1)/share)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < len(drafts); i += workers {
-				redacted[i] = prepare(&checks[i], fmt.Sprintf("items[%d].", i), &drafts[i], latest)
+				taken[i] = prepare(&checks[i], fmt.Sprintf("items[%d].", i), &drafts[i], latest)
 			}
 		})
 	}
@@ -97,11 +106,11 @@ func prepareAll(drafts []Draft, latest time.Time) (redacted []bool, err error) {
 	for i := range checks {
 		all.Join(&checks[i])
 	}
-	return redacted, all.Err()
+	return taken, all.Err()
 }
 
-// prepare fills in defaults, redacts and checks. It reports whether something was redacted.
-func prepare(check *memory.Check, prefix string, d *Draft, latest time.Time) bool {
+// prepare fills in defaults, redacts and checks. It returns what was taken out.
+func prepare(check *memory.Check, prefix string, d *Draft, latest time.Time) redact.Cleaner {
 	m := d.Memory
 	if m.ID == "" {
 		m.ID = store.NewID()
@@ -123,13 +132,14 @@ func prepare(check *memory.Check, prefix string, d *Draft, latest time.Time) boo
 		check.Add(prefix+"created_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
 	}
 	given := *m
-	redacted := redactMemory(m)
-	if redacted && m.Content == "" && given.Content != "" {
+	taken := redact.Cleaner{Keep: d.Keep}
+	redactMemory(&taken, m)
+	if taken.Changed && m.Content == "" && given.Content != "" {
 		check.Add(prefix+"content", "NOTHING_LEFT", "holds nothing but what must not be stored")
 		m.Content = "-" // said already
 	}
 	check.Memory(prefix, m)
-	return redacted
+	return taken
 }
 
 // add stores m, unless an active memory of the same category says the same.
@@ -207,7 +217,7 @@ func checkMeta(check *memory.Check, meta *store.Meta) {
 		check.ID("idempotency_key", meta.Key)
 	}
 	check.Text("reason", meta.Reason, maxReason, false)
-	meta.Reason, _ = redactText(meta.Reason)
+	meta.Reason = redactText(meta.Reason)
 }
 
 // checkSpace validates a space name and returns it, or the default space.

@@ -137,7 +137,9 @@ func TestAddOutcomes(t *testing.T) {
 		{ID: "n2", Status: journal.Rejected, Reason: memorysvc.ReasonIDExists},
 		{ID: "old", Status: journal.Applied, Reason: memorysvc.ReasonRevived},
 		{ID: "gone", Status: journal.Applied, Reason: memorysvc.ReasonRevived},
-		{ID: "n3", Status: journal.Applied, Reason: memorysvc.ReasonRedacted},
+		{ID: "n3", Status: journal.Applied, Reason: memorysvc.ReasonRedacted, Redactions: []memory.Redaction{
+			{Field: "content", Kind: "github-token", From: 13, To: 53},
+		}},
 	}
 	if diff := cmp.Diff(want, result.Outcomes); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
@@ -537,7 +539,7 @@ func TestStatsAndHot(t *testing.T) {
 	if _, err := b.Delete(t.Context(), store.Meta{}, []string{"g"}, 0, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.AppendLog(t.Context(), store.Meta{}, []*memory.Entry{{Content: "x"}, {Content: "y"}}); err != nil {
+	if _, err := b.AppendLog(t.Context(), store.Meta{}, []*memory.Entry{{Content: "x"}, {Content: "y"}}, false); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.Stats([]string{""})
@@ -575,7 +577,7 @@ func TestSummaryAndLog(t *testing.T) {
 	}
 	night := time.Date(2026, 2, 20, 17, 5, 0, 0, time.UTC) // the 21st in the daemon's zone
 	result, err = b.AppendLog(t.Context(), store.Meta{Session: "s1"},
-		[]*memory.Entry{{Content: "<private>x</private>done", At: night}})
+		[]*memory.Entry{{Content: "<private>x</private>done", At: night}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -589,7 +591,7 @@ func TestSummaryAndLog(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	_, err = b.AppendLog(t.Context(), store.Meta{},
-		[]*memory.Entry{{Content: ""}, {Content: "x", At: b.clock.Add(25 * time.Hour)}})
+		[]*memory.Entry{{Content: ""}, {Content: "x", At: b.clock.Add(25 * time.Hour)}}, false)
 	if diff := cmp.Diff([]string{"entries[0].content REQUIRED", "entries[1].at IN_FUTURE"},
 		reasons(t, err)); diff != "" {
 		t.Error(diff)

@@ -3,102 +3,114 @@ package memorysvc
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
-// redactText redacts s and reports whether it changed.
-func redactText(s string) (string, bool) {
-	clean, _ := redact.Text(s)
-	if clean != s && strings.TrimSpace(clean) == "" {
-		clean = ""
+// redactMemory redacts every text of m.
+func redactMemory(c *redact.Cleaner, m *memory.Memory) {
+	for field, s := range m.NamedTexts() {
+		*s = c.Text(field, *s)
 	}
-	return clean, clean != s
-}
-
-// redactMemory redacts every text of m and reports whether anything changed.
-func redactMemory(m *memory.Memory) bool {
-	found := false
-	for s := range m.Texts() {
-		text, changed := redactText(*s)
-		*s, found = text, found || changed
-	}
-	raw, changed := redactJSON(m.StructuredData)
-	m.StructuredData = raw
-	return found || changed
+	m.StructuredData = redactJSON(c, "structured_data", m.StructuredData)
 }
 
 // redactChange redacts what a change of before made of m: a text that was there stays as it is, because what a person
-// wrote into a published file is theirs. It reports whether anything changed.
-func redactChange(m, before *memory.Memory) (found bool) {
+// wrote into a published file is theirs.
+func redactChange(c *redact.Cleaner, m, before *memory.Memory) {
 	kept := map[string]bool{}
 	for s := range before.Texts() {
 		kept[*s] = true
 	}
-	for s := range m.Texts() {
-		if kept[*s] {
-			continue
+	for field, s := range m.NamedTexts() {
+		if !kept[*s] {
+			*s = c.Text(field, *s)
 		}
-		text, changed := redactText(*s)
-		*s, found = text, found || changed
 	}
-	if bytes.Equal(m.StructuredData, before.StructuredData) {
-		return found
+	if !bytes.Equal(m.StructuredData, before.StructuredData) {
+		m.StructuredData = redactJSON(c, "structured_data", m.StructuredData)
 	}
-	raw, changed := redactJSON(m.StructuredData)
-	m.StructuredData = raw
-	return found || changed
+}
+
+// redactEntry redacts every text of a log entry.
+func redactEntry(c *redact.Cleaner, e *memory.Entry) {
+	e.Content, e.Tool, e.Error = c.Text("content", e.Content), c.Text("tool", e.Tool), c.Text("error", e.Error)
 }
 
 // redactJSON redacts the strings inside a JSON value. Invalid JSON is returned unchanged and rejected by validation.
-func redactJSON(raw json.RawMessage) (json.RawMessage, bool) {
+func redactJSON(c *redact.Cleaner, field string, raw json.RawMessage) json.RawMessage {
+	return changeJSON(c, raw, func(inside *redact.Cleaner, value any) any { return redactValue(inside, field, value) })
+}
+
+// changeJSON decodes a JSON value, lets change redact it, and encodes it again if something had to go.
+func changeJSON(c *redact.Cleaner, raw json.RawMessage, change func(*redact.Cleaner, any) any) json.RawMessage {
 	if len(raw) == 0 {
-		return raw, false
+		return raw
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var value any
 	if decoder.Decode(&value) != nil {
-		return raw, false
+		return raw
 	}
-	value, changed := redactValue(value)
-	if !changed {
-		return raw, false
+	inside := redact.Cleaner{Keep: c.Keep}
+	value = change(&inside, value)
+	if !inside.Changed {
+		return raw
 	}
 	out, err := json.Marshal(value)
 	if err != nil {
-		return raw, false // impossible: the value was decoded from JSON
+		return raw // impossible: the value was decoded from JSON
 	}
-	return out, true
+	c.Found, c.Changed = append(c.Found, inside.Found...), true
+	return out
 }
 
 // redactValue redacts a decoded JSON value; maps and slices are changed in place.
-func redactValue(value any) (_ any, changed bool) {
+func redactValue(c *redact.Cleaner, field string, value any) any {
 	switch v := value.(type) {
 	case string:
-		return redactText(v)
+		return c.Text(field, v)
 	case []any:
 		for i, item := range v {
-			clean, c := redactValue(item)
-			v[i], changed = clean, changed || c
+			v[i] = redactValue(c, fmt.Sprintf("%s[%d]", field, i), item)
 		}
 	case map[string]any:
-		for key, item := range v {
-			clean, c := redactValue(item)
-			if s, ok := item.(string); ok && !c {
-				// Some secrets are recognised only by their name: "password": "…".
-				if _, c = redactText(key + "=" + s); c {
-					clean = "[redacted]"
-				}
-			}
-			v[key], changed = clean, changed || c
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			v[key] = redactMember(c, field+"."+redactText(key), key, v[key])
 		}
 	}
-	return value, changed
+	return value
+}
+
+// redactMember redacts the value of a member. Some secrets are recognised only by their name: "password": "…".
+func redactMember(c *redact.Cleaner, field, name string, value any) any {
+	s, ok := value.(string)
+	if !ok {
+		return redactValue(c, field, value)
+	}
+	if clean := c.Text(field, s); clean != s || c.Keep {
+		return clean
+	}
+	list := redact.Secrets(name + "=" + s)
+	if len(list) == 0 {
+		return s
+	}
+	c.Changed = true
+	c.Found = append(c.Found, memory.Redaction{Field: field, Kind: list[0].Kind, To: utf8.RuneCountInString(s)})
+	return "[redacted]"
+}
+
+// redactText is the text without what must not be stored, where nobody asks what that was.
+func redactText(s string) string {
+	var c redact.Cleaner
+	return c.Text("", s)
 }
 
 // SecretsIn names what looks like a secret in a memory, unknown fields included: kinds, separated by commas, "" for

@@ -2,10 +2,12 @@ package memorysvc
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/reflector"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -23,7 +25,8 @@ func (s *Service) RecordSkill(ctx context.Context, meta store.Meta, skill memory
 	var check memory.Check
 	checkMeta(&check, &meta)
 	check.Skill("skill.", &skill)
-	redacted := redactSkill(&skill)
+	var taken redact.Cleaner
+	redactSkill(&taken, &skill)
 	if strings.TrimSpace(skill.Name) == "" {
 		check.Add("skill.name", "NOTHING_LEFT", "holds nothing but what must not be stored")
 	}
@@ -54,11 +57,7 @@ func (s *Service) RecordSkill(ctx context.Context, meta store.Meta, skill memory
 		if err := tx.Put(after); err != nil {
 			return err
 		}
-		outcome := journal.Outcome{ID: after.ID, Status: journal.Applied}
-		if redacted {
-			outcome.Reason = ReasonRedacted
-		}
-		tx.Report(outcome)
+		tx.Report(withRedactions(journal.Outcome{ID: after.ID, Status: journal.Applied}, &taken))
 		return nil
 	})
 }
@@ -66,20 +65,14 @@ func (s *Service) RecordSkill(ctx context.Context, meta store.Meta, skill memory
 // isHan reports whether r is a Chinese character.
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
-// redactSkill cleans every text of a skill and reports whether something had to go.
-func redactSkill(s *memory.Skill) (redacted bool) {
-	clean := func(text *string) {
-		to, changed := redactText(*text)
-		*text, redacted = to, redacted || changed
-	}
-	clean(&s.Name)
-	clean(&s.When)
+// redactSkill cleans every text of a skill.
+func redactSkill(c *redact.Cleaner, s *memory.Skill) {
+	s.Name, s.When = c.Text("name", s.Name), c.Text("when", s.When)
 	for i := range s.Steps {
-		clean(&s.Steps[i].Tool)
-		clean(&s.Steps[i].Arguments)
-		clean(&s.Steps[i].Note)
+		step, field := &s.Steps[i], fmt.Sprintf("steps[%d].", i)
+		step.Tool, step.Arguments = c.Text(field+"tool", step.Tool), c.Text(field+"arguments", step.Arguments)
+		step.Note = c.Text(field+"note", step.Note)
 	}
-	return redacted
 }
 
 // knownSkill is the newest state of an active skill with the same steps, else of one with the same name; nil when

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -25,28 +26,28 @@ func (s *Service) Summary(space string) (text string, revision int64, err error)
 func (s *Service) SetSummary(ctx context.Context, meta store.Meta, text string) (store.Result, error) {
 	var check memory.Check
 	checkMeta(&check, &meta)
-	text, redacted := redactText(text)
+	var taken redact.Cleaner
+	text = taken.Text("summary", text)
 	check.Text("summary", text, memory.MaxSummary, false)
 	if err := check.Err(); err != nil {
 		return store.Result{}, err
 	}
 	return s.store.Update(ctx, meta, func(tx *store.Tx) error {
 		outcome := journal.Outcome{Status: journal.Applied}
-		switch {
-		case tx.Summary() == text:
+		if tx.Summary() == text {
 			outcome = journal.Outcome{Status: journal.Duplicate, Reason: ReasonState}
-		case redacted:
-			outcome.Reason = ReasonRedacted
 		}
 		tx.SetSummary(text)
-		tx.Report(outcome)
+		tx.Report(withRedactions(outcome, &taken))
 		return nil
 	})
 }
 
 // AppendLog appends entries to the daily logs of their days, in the daemon's time zone, as one operation. An entry
-// without At happened now. One invalid entry refuses all. Durable on return. The entries belong to AppendLog.
-func (s *Service) AppendLog(ctx context.Context, meta store.Meta, entries []*memory.Entry) (store.Result, error) {
+// without At happened now. With keep, what looks like a secret stays. One invalid entry refuses all. Durable on return.
+// The entries belong to AppendLog.
+func (s *Service) AppendLog(ctx context.Context, meta store.Meta, entries []*memory.Entry,
+	keep bool) (store.Result, error) {
 	var check memory.Check
 	checkMeta(&check, &meta)
 	checkCount(&check, "entries", len(entries))
@@ -54,9 +55,10 @@ func (s *Service) AppendLog(ctx context.Context, meta store.Meta, entries []*mem
 		return store.Result{}, err
 	}
 	now := s.now()
-	redacted := make([]bool, len(entries))
+	taken := make([]redact.Cleaner, len(entries))
 	for i, e := range entries {
-		redacted[i] = prepareEntry(&check, fmt.Sprintf("entries[%d].", i), e, now)
+		taken[i].Keep = keep
+		prepareEntry(&check, &taken[i], fmt.Sprintf("entries[%d].", i), e, now)
 		e.Session = meta.Session
 	}
 	if err := check.Err(); err != nil {
@@ -67,18 +69,14 @@ func (s *Service) AppendLog(ctx context.Context, meta store.Meta, entries []*mem
 			if err := tx.AppendEntry(e.At.Format(memory.DateLayout), e); err != nil {
 				return err
 			}
-			outcome := journal.Outcome{ID: e.ID, Status: journal.Applied}
-			if redacted[i] {
-				outcome.Reason = ReasonRedacted
-			}
-			tx.Report(outcome)
+			tx.Report(withRedactions(journal.Outcome{ID: e.ID, Status: journal.Applied}, &taken[i]))
 		}
 		return nil
 	})
 }
 
-// prepareEntry validates, redacts and completes an entry, and reports whether it was redacted.
-func prepareEntry(check *memory.Check, prefix string, e *memory.Entry, now time.Time) (redacted bool) {
+// prepareEntry validates, redacts and completes an entry.
+func prepareEntry(check *memory.Check, taken *redact.Cleaner, prefix string, e *memory.Entry, now time.Time) {
 	e.ID = store.NewID()
 	if e.Type == "" {
 		e.Type = memory.EntryEvent
@@ -91,10 +89,6 @@ func prepareEntry(check *memory.Check, prefix string, e *memory.Entry, now time.
 	}
 	e.At = e.At.In(now.Location())
 	e.Time = e.At.Format(time.TimeOnly)
-	for _, text := range []*string{&e.Content, &e.Tool, &e.Error} {
-		clean, changed := redactText(*text)
-		*text, redacted = clean, redacted || changed
-	}
+	redactEntry(taken, e)
 	check.Entry(prefix, e)
-	return redacted
 }

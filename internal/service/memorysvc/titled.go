@@ -32,7 +32,7 @@ func (s *Service) SaveTitled(ctx context.Context, meta store.Meta, t Titled) (st
 	var check memory.Check
 	checkMeta(&check, &meta)
 	check.Text("title", draft.Memory.Title, memory.MaxTitle, true)
-	redacted := prepare(&check, "", &draft, s.now().Add(maxAhead))
+	taken := prepare(&check, "", &draft, s.now().Add(maxAhead))
 	if err := check.Err(); err != nil {
 		return store.Result{}, nil, false, err
 	}
@@ -46,10 +46,7 @@ func (s *Service) SaveTitled(ctx context.Context, meta store.Meta, t Titled) (st
 		} else {
 			outcome, after, err = addTitled(tx, draft.Memory)
 		}
-		if redacted && outcome.Status == journal.Applied {
-			outcome.Reason = ReasonRedacted
-		}
-		tx.Report(outcome)
+		tx.Report(withRedactions(outcome, &taken))
 		return err
 	})
 	if err == nil && result.Replayed && len(result.Outcomes) == 1 {

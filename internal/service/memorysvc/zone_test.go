@@ -28,7 +28,7 @@ func TestDaysOfOtherLengths(t *testing.T) {
 	hour := func(loc *time.Location, at time.Time) {
 		b.clock = at.In(loc)
 		text := at.UTC().Format(time.RFC3339)
-		if _, err := b.AppendLog(t.Context(), store.Meta{}, []*memory.Entry{{Content: text}}); err != nil {
+		if _, err := b.AppendLog(t.Context(), store.Meta{}, []*memory.Entry{{Content: text}}, false); err != nil {
 			t.Fatal(err)
 		}
 		want[b.clock.Format(memory.DateLayout)]++

@@ -41,6 +41,7 @@ const (
 type Options struct {
 	Space  string // import everything into this space; "" is where each thing was
 	DryRun bool   // only say what would be done
+	Keep   bool   // what looks like a secret stays
 }
 
 // Report says what an import did or, in a dry run, would do.
@@ -48,7 +49,17 @@ type Report struct {
 	Counts     []Count // by space and kind
 	Skipped    []Skip  // at most the first 1,000
 	Merged     []Merge // the same
+	Redacted   []Taken // the same
 	Operations []int64
+
+	RedactedCount int64 // things from which something was taken out
+}
+
+// Taken is one thing from which something was taken out.
+type Taken struct {
+	Line       int64 // 0 in a memory.json
+	Kind, ID   string
+	Redactions []memory.Redaction
 }
 
 // Count is the result for the things of one kind in one space.

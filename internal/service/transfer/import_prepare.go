@@ -17,23 +17,25 @@ import (
 // prepare redacts the texts of an item, validates it, and returns what is wrong with it, "" for nothing.
 func (im *importing) prepare(it *item) string {
 	var check memory.Check
+	taken := redact.Cleaner{Keep: im.opts.Keep}
+	defer func() { im.taken(it, taken.Found) }()
 	check.Slug("space", it.space)
 	switch it.kind {
 	case Memory:
-		im.prepareMemory(&check, it.memory)
+		im.prepareMemory(&check, &taken, it.memory)
 	case Day:
 		check.Date("date", it.date)
-		it.day.Summary = memorysvc.CleanText(it.day.Summary)
+		it.day.Summary = taken.Text("summary", it.day.Summary)
 	case Entry:
 		check.Date("date", it.date)
-		im.prepareEntry(&check, it)
+		im.prepareEntry(&check, &taken, it)
 	case Archived:
 		check.Date("date", it.date)
-		im.prepareArchived(&check, it.archived)
+		im.prepareArchived(&check, &taken, it.archived)
 	case Session:
-		im.prepareSession(&check, it.session)
+		im.prepareSession(&check, &taken, it.session)
 	case Summary:
-		it.text = memorysvc.CleanText(it.text)
+		it.text = taken.Text(Summary, it.text)
 		check.Text(Summary, it.text, memory.MaxSummary, true)
 	case Forgotten:
 		check.ID("hash", it.forgotten.Hash)
@@ -42,6 +44,16 @@ func (im *importing) prepare(it *item) string {
 		}
 	}
 	return violations(&check)
+}
+
+// taken reports what was taken out of an item.
+func (im *importing) taken(it *item, list []memory.Redaction) {
+	if len(list) == 0 {
+		return
+	}
+	if im.report.RedactedCount++; len(im.report.Redacted) < maxSkipped {
+		im.report.Redacted = append(im.report.Redacted, Taken{it.line, it.kind, it.id, list})
+	}
 }
 
 // violations lists the violations of a check in one line.
@@ -59,9 +71,9 @@ func violations(check *memory.Check) string {
 
 // prepareMemory redacts and validates a memory. The clock of another system is no reason to refuse a memory: a time
 // in the future becomes the time of the import.
-func (im *importing) prepareMemory(check *memory.Check, m *memory.Memory) {
+func (im *importing) prepareMemory(check *memory.Check, taken *redact.Cleaner, m *memory.Memory) {
 	full := m.Content != ""
-	memorysvc.Clean(m)
+	memorysvc.Clean(taken, m)
 	if full && m.Content == "" {
 		check.Add("content", "NOTHING_LEFT", "holds nothing but what must not be stored")
 		m.Content = "-" // said already
@@ -86,10 +98,10 @@ func (im *importing) prepareMemory(check *memory.Check, m *memory.Memory) {
 }
 
 // prepareEntry redacts and validates a log entry.
-func (im *importing) prepareEntry(check *memory.Check, it *item) {
+func (im *importing) prepareEntry(check *memory.Check, taken *redact.Cleaner, it *item) {
 	e := it.entry
 	full := e.Content != ""
-	memorysvc.CleanEntry(e)
+	memorysvc.CleanEntry(taken, e)
 	if full && e.Content == "" {
 		check.Add("content", "NOTHING_LEFT", "holds nothing but what must not be stored")
 		e.Content = "-" // said already
@@ -107,9 +119,9 @@ func (im *importing) prepareEntry(check *memory.Check, it *item) {
 }
 
 // prepareArchived redacts and validates the record of an archived log.
-func (im *importing) prepareArchived(check *memory.Check, r *memory.Archived) {
+func (im *importing) prepareArchived(check *memory.Check, taken *redact.Cleaner, r *memory.Archived) {
 	check.ID("id", r.ID)
-	r.Summary = memorysvc.CleanText(r.Summary)
+	r.Summary = taken.Text("summary", r.Summary)
 	check.Text("summary", r.Summary, memory.MaxSummary, false)
 	for i, id := range r.Promoted {
 		check.ID(fmt.Sprintf("promoted[%d]", i), id)
@@ -129,7 +141,7 @@ func (im *importing) prepareArchived(check *memory.Check, r *memory.Archived) {
 
 // prepareSession redacts and validates a session. Numbers of operations belong to the store that it came from and
 // go.
-func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
+func (im *importing) prepareSession(check *memory.Check, taken *redact.Cleaner, s *memory.Session) {
 	check.ID("id", s.ID)
 	if !slices.Contains(
 		[]memory.SessionState{memory.SessionOpen, memory.SessionEnded, memory.SessionReflected},
@@ -146,7 +158,7 @@ func (im *importing) prepareSession(check *memory.Check, s *memory.Session) {
 	if s.NextSeq < 0 || s.ReflectedSeq < 0 {
 		check.Add("next_seq", "OUT_OF_RANGE", "must not be negative")
 	}
-	s.Summary = memorysvc.CleanText(s.Summary)
+	s.Summary = taken.Text("summary", s.Summary)
 	s.ReflectedOp = 0                  // a number of the store that it comes from
 	s.ReflectedSummaries = s.Summaries // contexts and summaries of them are not exported
 	s.LastAt = cmp.Or(s.LastAt, s.StartedAt)

@@ -51,6 +51,10 @@ type Outcome struct {
 	ID     string `json:"id,omitempty"`
 	Status string `json:"status"`           // one of the Outcome constants
 	Reason string `json:"reason,omitempty"` // why it was rejected, or what it duplicates; UPPER_SNAKE
+
+	// What was taken out of the item. Not recorded: a receipt repeats what was decided, and the places belong to a text
+	// that nobody kept.
+	Redactions []memory.Redaction `json:"-"`
 }
 
 // The values of Outcome.Status.

@@ -334,6 +334,13 @@ export function memories(box, { space, fail, show: go }, wanted) {
       ),
     );
 
+  // What was taken out of a text is named by kind and place; characters count from 1, as people do.
+  const savedText = (outcome) =>
+    [
+      t('saved'),
+      ...(outcome.redactions ?? []).map((r) => `${t('takenOut')}: ${r.kind}, ${r.field} ${r.start + 1}–${r.end}`),
+    ].join('\n');
+
   async function again(id) {
     show(await api('GET', path(id)), false).catch(fail);
     load(false);
@@ -342,7 +349,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
   async function write(method, body, m) {
     try {
       const res = await api(method, path(m.id, { expected_revision: m.revision }), body);
-      say(t('saved'), res.operation_id ? t('undo') : undefined, () => undo({ id: res.operation_id }).catch(fail));
+      say(savedText(res), res.operation_id ? t('undo') : undefined, () => undo({ id: res.operation_id }).catch(fail));
     } catch (e) {
       if (e.reason !== 'STALE_REVISION') throw e;
       say(t('stale'));
@@ -466,7 +473,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
           update_mask: paths.join(','),
           expected_revision: String(m.revision),
         });
-        say(t('saved'), t('undo'), () =>
+        say(savedText(res.result.outcomes[0]), t('undo'), () =>
           undo({ id: res.result.operation_id })
             .then(() => again(m.id))
             .catch(fail),
@@ -480,6 +487,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
     open = { id: '', editing: true };
     form({ content: '', title: '', category: 'general', salience: 0.5, tags: [] }, async (v) => {
       const res = await api('POST', `/api/memory/entries?${query({ space })}`, v);
+      if (res.redactions) say(savedText(res));
       await again(res.id);
     });
   }

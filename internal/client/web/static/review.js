@@ -44,6 +44,13 @@ export function review(box, { space, show, fail }) {
       p.decision === 'delete'
         ? h('div', { class: 'diff' }, h('del', {}, p.before))
         : h('div', { class: 'diff' }, differenceOf(p.before, after?.content ?? '')),
+      p.replaced_by &&
+        h(
+          'div',
+          {},
+          `${t('replacedBy')} `,
+          h('button', { class: 'link', onclick: () => show('memories', p.replaced_by) }, p.replaced_by),
+        ),
       p.stale && h('p', { class: 'bad' }, t('proposalStale')),
       h(
         'div',

@@ -96,6 +96,8 @@ const texts = {
   close: ['Close', '关闭'],
   more: ['More', '更多'],
   saved: ['Saved.', '已保存。'],
+  takenOut: ['Taken out before saving', '保存前已删除'],
+  replacedBy: ['Replaced by memory', '由此记忆取代'],
   forgotten: ['Forgotten.', '已遗忘。'],
   purged: ['Purged.', '已彻底清除。'],
   stale: [

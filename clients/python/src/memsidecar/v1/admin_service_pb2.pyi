@@ -277,16 +277,18 @@ class AdminServiceExportResponse(_message.Message):
     def __init__(self, chunk: _Optional[bytes] = ...) -> None: ...
 
 class AdminServiceImportRequest(_message.Message):
-    __slots__ = ("space", "dry_run", "chunk", "idempotency_key")
+    __slots__ = ("space", "dry_run", "chunk", "idempotency_key", "allow_sensitive")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     space: str
     dry_run: bool
     chunk: bytes
     idempotency_key: str
-    def __init__(self, space: _Optional[str] = ..., dry_run: bool = ..., chunk: _Optional[bytes] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+    allow_sensitive: bool
+    def __init__(self, space: _Optional[str] = ..., dry_run: bool = ..., chunk: _Optional[bytes] = ..., idempotency_key: _Optional[str] = ..., allow_sensitive: bool = ...) -> None: ...
 
 class ImportCount(_message.Message):
     __slots__ = ("kind", "space", "added", "unchanged", "skipped", "merged")
@@ -332,19 +334,35 @@ class MergedImport(_message.Message):
     reason: str
     def __init__(self, line: _Optional[int] = ..., kind: _Optional[_Union[ImportKind, str]] = ..., id: _Optional[str] = ..., memory_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class RedactedImport(_message.Message):
+    __slots__ = ("line", "kind", "id", "redactions")
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    REDACTIONS_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    kind: ImportKind
+    id: str
+    redactions: _containers.RepeatedCompositeFieldContainer[_write_pb2.Redaction]
+    def __init__(self, line: _Optional[int] = ..., kind: _Optional[_Union[ImportKind, str]] = ..., id: _Optional[str] = ..., redactions: _Optional[_Iterable[_Union[_write_pb2.Redaction, _Mapping]]] = ...) -> None: ...
+
 class AdminServiceImportResponse(_message.Message):
-    __slots__ = ("result", "counts", "skipped", "operation_ids", "merged")
+    __slots__ = ("result", "counts", "skipped", "operation_ids", "merged", "redacted", "redacted_count")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     COUNTS_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_IDS_FIELD_NUMBER: _ClassVar[int]
     MERGED_FIELD_NUMBER: _ClassVar[int]
+    REDACTED_FIELD_NUMBER: _ClassVar[int]
+    REDACTED_COUNT_FIELD_NUMBER: _ClassVar[int]
     result: _write_pb2.WriteResult
     counts: _containers.RepeatedCompositeFieldContainer[ImportCount]
     skipped: _containers.RepeatedCompositeFieldContainer[SkippedImport]
     operation_ids: _containers.RepeatedScalarFieldContainer[str]
     merged: _containers.RepeatedCompositeFieldContainer[MergedImport]
-    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., counts: _Optional[_Iterable[_Union[ImportCount, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedImport, _Mapping]]] = ..., operation_ids: _Optional[_Iterable[str]] = ..., merged: _Optional[_Iterable[_Union[MergedImport, _Mapping]]] = ...) -> None: ...
+    redacted: _containers.RepeatedCompositeFieldContainer[RedactedImport]
+    redacted_count: int
+    def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., counts: _Optional[_Iterable[_Union[ImportCount, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedImport, _Mapping]]] = ..., operation_ids: _Optional[_Iterable[str]] = ..., merged: _Optional[_Iterable[_Union[MergedImport, _Mapping]]] = ..., redacted: _Optional[_Iterable[_Union[RedactedImport, _Mapping]]] = ..., redacted_count: _Optional[int] = ...) -> None: ...
 
 class AdminServiceBackupRequest(_message.Message):
     __slots__ = ()

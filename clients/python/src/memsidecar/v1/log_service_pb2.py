@@ -27,7 +27,7 @@ from memsidecar.v1 import log_pb2 as memsidecar_dot_v1_dot_log__pb2
 from memsidecar.v1 import write_pb2 as memsidecar_dot_v1_dot_write__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fmemsidecar/v1/log_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x19memsidecar/v1/write.proto\"\x83\x01\n\x0bNewLogEntry\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\r\n\x05\x65rror\x18\x06 \x01(\t\"\x92\x01\n\x17LogServiceAppendRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12+\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x1a.memsidecar.v1.NewLogEntry\x12\x17\n\x0fidempotency_key\x18\x03 \x01(\t\x12\x12\n\nsession_id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\"F\n\x18LogServiceAppendResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\"Z\n\x14LogServiceGetRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61te\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\xac\x01\n\x15LogServiceGetResponse\x12\"\n\x03\x64\x61y\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.LogDay\x12(\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x17.memsidecar.v1.LogEntry\x12,\n\x08\x61rchived\x18\x03 \x03(\x0b\x32\x1a.memsidecar.v1.ArchivedLog\x12\x17\n\x0fnext_page_token\x18\x04 \x01(\t\"\x8c\x01\n\x15LogServiceListRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nstart_date\x18\x02 \x01(\t\x12\x10\n\x08\x65nd_date\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x17\n\x0finclude_deleted\x18\x06 \x01(\x08\"V\n\x16LogServiceListResponse\x12#\n\x04\x64\x61ys\x18\x01 \x03(\x0b\x32\x15.memsidecar.v1.LogDay\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\x8e\x02\n\nLogService\x12Y\n\x06\x41ppend\x12&.memsidecar.v1.LogServiceAppendRequest\x1a\'.memsidecar.v1.LogServiceAppendResponse\x12P\n\x03Get\x12#.memsidecar.v1.LogServiceGetRequest\x1a$.memsidecar.v1.LogServiceGetResponse\x12S\n\x04List\x12$.memsidecar.v1.LogServiceListRequest\x1a%.memsidecar.v1.LogServiceListResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fmemsidecar/v1/log_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x19memsidecar/v1/write.proto\"\x83\x01\n\x0bNewLogEntry\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\r\n\x05\x65rror\x18\x06 \x01(\t\"\xab\x01\n\x17LogServiceAppendRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12+\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x1a.memsidecar.v1.NewLogEntry\x12\x17\n\x0fidempotency_key\x18\x03 \x01(\t\x12\x12\n\nsession_id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x17\n\x0f\x61llow_sensitive\x18\x06 \x01(\x08\"F\n\x18LogServiceAppendResponse\x12*\n\x06result\x18\x01 \x01(\x0b\x32\x1a.memsidecar.v1.WriteResult\"Z\n\x14LogServiceGetRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61te\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\xac\x01\n\x15LogServiceGetResponse\x12\"\n\x03\x64\x61y\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.LogDay\x12(\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x17.memsidecar.v1.LogEntry\x12,\n\x08\x61rchived\x18\x03 \x03(\x0b\x32\x1a.memsidecar.v1.ArchivedLog\x12\x17\n\x0fnext_page_token\x18\x04 \x01(\t\"\x8c\x01\n\x15LogServiceListRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x12\n\nstart_date\x18\x02 \x01(\t\x12\x10\n\x08\x65nd_date\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\x12\x17\n\x0finclude_deleted\x18\x06 \x01(\x08\"V\n\x16LogServiceListResponse\x12#\n\x04\x64\x61ys\x18\x01 \x03(\x0b\x32\x15.memsidecar.v1.LogDay\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\x8e\x02\n\nLogService\x12Y\n\x06\x41ppend\x12&.memsidecar.v1.LogServiceAppendRequest\x1a\'.memsidecar.v1.LogServiceAppendResponse\x12P\n\x03Get\x12#.memsidecar.v1.LogServiceGetRequest\x1a$.memsidecar.v1.LogServiceGetResponse\x12S\n\x04List\x12$.memsidecar.v1.LogServiceListRequest\x1a%.memsidecar.v1.LogServiceListResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,17 +37,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_NEWLOGENTRY']._serialized_start=136
   _globals['_NEWLOGENTRY']._serialized_end=267
   _globals['_LOGSERVICEAPPENDREQUEST']._serialized_start=270
-  _globals['_LOGSERVICEAPPENDREQUEST']._serialized_end=416
-  _globals['_LOGSERVICEAPPENDRESPONSE']._serialized_start=418
-  _globals['_LOGSERVICEAPPENDRESPONSE']._serialized_end=488
-  _globals['_LOGSERVICEGETREQUEST']._serialized_start=490
-  _globals['_LOGSERVICEGETREQUEST']._serialized_end=580
-  _globals['_LOGSERVICEGETRESPONSE']._serialized_start=583
-  _globals['_LOGSERVICEGETRESPONSE']._serialized_end=755
-  _globals['_LOGSERVICELISTREQUEST']._serialized_start=758
-  _globals['_LOGSERVICELISTREQUEST']._serialized_end=898
-  _globals['_LOGSERVICELISTRESPONSE']._serialized_start=900
-  _globals['_LOGSERVICELISTRESPONSE']._serialized_end=986
-  _globals['_LOGSERVICE']._serialized_start=989
-  _globals['_LOGSERVICE']._serialized_end=1259
+  _globals['_LOGSERVICEAPPENDREQUEST']._serialized_end=441
+  _globals['_LOGSERVICEAPPENDRESPONSE']._serialized_start=443
+  _globals['_LOGSERVICEAPPENDRESPONSE']._serialized_end=513
+  _globals['_LOGSERVICEGETREQUEST']._serialized_start=515
+  _globals['_LOGSERVICEGETREQUEST']._serialized_end=605
+  _globals['_LOGSERVICEGETRESPONSE']._serialized_start=608
+  _globals['_LOGSERVICEGETRESPONSE']._serialized_end=780
+  _globals['_LOGSERVICELISTREQUEST']._serialized_start=783
+  _globals['_LOGSERVICELISTREQUEST']._serialized_end=923
+  _globals['_LOGSERVICELISTRESPONSE']._serialized_start=925
+  _globals['_LOGSERVICELISTRESPONSE']._serialized_end=1011
+  _globals['_LOGSERVICE']._serialized_start=1014
+  _globals['_LOGSERVICE']._serialized_end=1284
 # @@protoc_insertion_point(module_scope)

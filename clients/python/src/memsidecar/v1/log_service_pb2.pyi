@@ -25,18 +25,20 @@ class NewLogEntry(_message.Message):
     def __init__(self, at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., type: _Optional[str] = ..., content: _Optional[str] = ..., category: _Optional[str] = ..., tool: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
 
 class LogServiceAppendRequest(_message.Message):
-    __slots__ = ("space", "entries", "idempotency_key", "session_id", "reason")
+    __slots__ = ("space", "entries", "idempotency_key", "session_id", "reason", "allow_sensitive")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     space: str
     entries: _containers.RepeatedCompositeFieldContainer[NewLogEntry]
     idempotency_key: str
     session_id: str
     reason: str
-    def __init__(self, space: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[NewLogEntry, _Mapping]]] = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    allow_sensitive: bool
+    def __init__(self, space: _Optional[str] = ..., entries: _Optional[_Iterable[_Union[NewLogEntry, _Mapping]]] = ..., idempotency_key: _Optional[str] = ..., session_id: _Optional[str] = ..., reason: _Optional[str] = ..., allow_sensitive: bool = ...) -> None: ...
 
 class LogServiceAppendResponse(_message.Message):
     __slots__ = ("result",)

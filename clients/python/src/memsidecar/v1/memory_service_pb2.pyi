@@ -107,18 +107,20 @@ class NewMemory(_message.Message):
     def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., created_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ..., description: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceAddRequest(_message.Message):
-    __slots__ = ("space", "items", "idempotency_key", "reason", "session_id")
+    __slots__ = ("space", "items", "idempotency_key", "reason", "session_id", "allow_sensitive")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     space: str
     items: _containers.RepeatedCompositeFieldContainer[NewMemory]
     idempotency_key: str
     reason: str
     session_id: str
-    def __init__(self, space: _Optional[str] = ..., items: _Optional[_Iterable[_Union[NewMemory, _Mapping]]] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    allow_sensitive: bool
+    def __init__(self, space: _Optional[str] = ..., items: _Optional[_Iterable[_Union[NewMemory, _Mapping]]] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ..., allow_sensitive: bool = ...) -> None: ...
 
 class MemoryServiceAddResponse(_message.Message):
     __slots__ = ("result",)
@@ -209,7 +211,7 @@ class MemoryPatch(_message.Message):
     def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., source: _Optional[str] = ..., context: _Optional[_Union[_memory_pb2.MemoryContext, _Mapping]] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., relations: _Optional[_Iterable[_Union[_memory_pb2.Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[_memory_pb2.Evidence, _Mapping]]] = ..., description: _Optional[str] = ...) -> None: ...
 
 class MemoryServiceUpdateRequest(_message.Message):
-    __slots__ = ("space", "id", "patch", "update_mask", "expected_revision", "idempotency_key", "reason", "session_id")
+    __slots__ = ("space", "id", "patch", "update_mask", "expected_revision", "idempotency_key", "reason", "session_id", "allow_sensitive")
     SPACE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     PATCH_FIELD_NUMBER: _ClassVar[int]
@@ -218,6 +220,7 @@ class MemoryServiceUpdateRequest(_message.Message):
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     space: str
     id: str
     patch: MemoryPatch
@@ -226,7 +229,8 @@ class MemoryServiceUpdateRequest(_message.Message):
     idempotency_key: str
     reason: str
     session_id: str
-    def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., patch: _Optional[_Union[MemoryPatch, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_revision: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+    allow_sensitive: bool
+    def __init__(self, space: _Optional[str] = ..., id: _Optional[str] = ..., patch: _Optional[_Union[MemoryPatch, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_revision: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., reason: _Optional[str] = ..., session_id: _Optional[str] = ..., allow_sensitive: bool = ...) -> None: ...
 
 class MemoryServiceUpdateResponse(_message.Message):
     __slots__ = ("result", "memory")
@@ -435,7 +439,7 @@ class MemoryServiceSaveResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[_write_pb2.WriteResult, _Mapping]] = ..., memories: _Optional[_Iterable[_Union[SavedMemory, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[_operation_pb2.Change, _Mapping]]] = ..., omitted_changes: _Optional[int] = ..., history: _Optional[_Union[_write_pb2.Outcome, _Mapping]] = ..., redacted: _Optional[int] = ...) -> None: ...
 
 class ConsolidateText(_message.Message):
-    __slots__ = ("content", "category", "salience", "title", "tags", "confidence", "write_to")
+    __slots__ = ("content", "category", "salience", "title", "tags", "confidence", "write_to", "allow_sensitive")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     SALIENCE_FIELD_NUMBER: _ClassVar[int]
@@ -444,6 +448,7 @@ class ConsolidateText(_message.Message):
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     WRITE_TO_FIELD_NUMBER: _ClassVar[int]
     ASYNC_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_SENSITIVE_FIELD_NUMBER: _ClassVar[int]
     content: str
     category: str
     salience: float
@@ -451,7 +456,8 @@ class ConsolidateText(_message.Message):
     tags: _containers.RepeatedScalarFieldContainer[str]
     confidence: float
     write_to: WriteTo
-    def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ..., write_to: _Optional[_Union[WriteTo, str]] = ..., **kwargs) -> None: ...
+    allow_sensitive: bool
+    def __init__(self, content: _Optional[str] = ..., category: _Optional[str] = ..., salience: _Optional[float] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ..., write_to: _Optional[_Union[WriteTo, str]] = ..., allow_sensitive: bool = ..., **kwargs) -> None: ...
 
 class ConsolidateLogEntries(_message.Message):
     __slots__ = ("limit",)

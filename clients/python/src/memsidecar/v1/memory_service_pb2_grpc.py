@@ -137,8 +137,8 @@ class MemoryServiceServicer(object):
 
     def Add(self, request, context):
         """Add stores new memories. One invalid item refuses the whole request, with all violations. An item equal to an
-        active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome's reason
-        says so.
+        active memory of the same category is a DUPLICATE. Secrets in the text are redacted first, and the outcome
+        says what was taken out and where.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

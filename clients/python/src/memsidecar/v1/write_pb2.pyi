@@ -18,14 +18,28 @@ OUTCOME_STATUS_DUPLICATE: OutcomeStatus
 OUTCOME_STATUS_REJECTED: OutcomeStatus
 
 class Outcome(_message.Message):
-    __slots__ = ("id", "status", "reason")
+    __slots__ = ("id", "status", "reason", "redactions")
     ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    REDACTIONS_FIELD_NUMBER: _ClassVar[int]
     id: str
     status: OutcomeStatus
     reason: str
-    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[OutcomeStatus, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+    redactions: _containers.RepeatedCompositeFieldContainer[Redaction]
+    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[OutcomeStatus, str]] = ..., reason: _Optional[str] = ..., redactions: _Optional[_Iterable[_Union[Redaction, _Mapping]]] = ...) -> None: ...
+
+class Redaction(_message.Message):
+    __slots__ = ("field", "kind", "start", "end")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    kind: str
+    start: int
+    end: int
+    def __init__(self, field: _Optional[str] = ..., kind: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class WriteResult(_message.Message):
     __slots__ = ("operation_id", "replayed", "outcomes")

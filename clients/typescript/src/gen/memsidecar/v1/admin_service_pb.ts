@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { WriteResult } from "./write_pb.js";
+import type { Redaction, WriteResult } from "./write_pb.js";
 import { file_memsidecar_v1_write } from "./write_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/admin_service.proto.
  */
 export const file_memsidecar_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFtZW1zaWRlY2FyL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDW1lbXNpZGVjYXIudjEiGQoXQWRtaW5TZXJ2aWNlSW5mb1JlcXVlc3QiugIKGEFkbWluU2VydmljZUluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2FwaV92ZXJzaW9uGAIgASgJEgsKA3BpZBgDIAEoAxIQCghkYXRhX2RpchgEIAEoCRITCgtzb2NrZXRfcGF0aBgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghwb3NpdGlvbhgHIAEoCRIYChByZWFkX29ubHlfcmVhc29uGAggASgJEg4KBnBhdXNlZBgJIAEoCBIQCghzdG9yZV9pZBgKIAEoCRINCgVlcG9jaBgLIAEoCRIgCgRqb2JzGAwgAygLMhIubWVtc2lkZWNhci52MS5Kb2ISFQoNY2xvY2tfd2FybmluZxgNIAEoCSK7AQoDSm9iEgwKBG5hbWUYASABKAkSLAoIbGFzdF9ydW4YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhc3RfcmVzdWx0GAMgASgJEhIKCmxhc3RfZXJyb3IYBCABKAkSEAoIZmFpbHVyZXMYBSABKAUSLAoIbmV4dF9ydW4YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3J1bm5pbmcYByABKAgijwEKGkFkbWluU2VydmljZUFyY2hpdmVSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhQKDGFyY2hpdmVfZGF5cxgCIAEoBRITCgtkZWxldGVfZGF5cxgDIAEoBRIPCgdkcnlfcnVuGAQgASgIEg0KBWxpbWl0GAUgASgFEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCSKtAgoLQXJjaGl2ZWREYXkSDQoFc3BhY2UYASABKAkSDAoEZGF0ZRgCIAEoCRIsCgZhY3Rpb24YAyABKA4yHC5tZW1zaWRlY2FyLnYxLkFyY2hpdmVBY3Rpb24SEwoLZW50cnlfY291bnQYBCABKAUSLgoIcHJvbW90ZWQYBSADKAsyHC5tZW1zaWRlY2FyLnYxLlByb21vdGVkRW50cnkSDwoHc3VtbWFyeRgGIAEoCRIOCgZyZWFzb24YByABKAkSFAoMb3BlcmF0aW9uX2lkGAggASgJEhAKCGFnZV9kYXlzGAkgASgFEiwKB3NraXBwZWQYCiADKAsyGy5tZW1zaWRlY2FyLnYxLlNraXBwZWRFbnRyeRIXCg9mYWxsYmFja19yZWFzb24YCyABKAkiVwoNUHJvbW90ZWRFbnRyeRIRCgltZW1vcnlfaWQYASABKAkSEAoIZW50cnlfaWQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDwoHY29udGVudBgEIAEoCSJTCgxTa2lwcGVkRW50cnkSEAoIZW50cnlfaWQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSDwoHY29udGVudBgDIAEoCRIOCgZyZWFzb24YBCABKAkiWQoNRXhwaXJlZE1lbW9yeRINCgVzcGFjZRgBIAEoCRIRCgltZW1vcnlfaWQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSFAoMb3BlcmF0aW9uX2lkGAQgASgJIvgBChtBZG1pblNlcnZpY2VBcmNoaXZlUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIoCgRkYXlzGAIgAygLMhoubWVtc2lkZWNhci52MS5BcmNoaXZlZERheRINCgV0b2RheRgDIAEoCRItCgdleHBpcmVkGAQgAygLMhwubWVtc2lkZWNhci52MS5FeHBpcmVkTWVtb3J5EhYKDndhaXRpbmdfcmVhc29uGAUgASgJEhQKDG9taXR0ZWRfZGF5cxgGIAEoBRIXCg9vbWl0dGVkX2V4cGlyZWQYByABKAUicwobQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKBGRheXMYAiABKAUSDQoFbGltaXQYAyABKAUSDwoHZHJ5X3J1bhgEIAEoCBIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkinAEKD0NvbXByZXNzZWRHcm91cBINCgVzcGFjZRgBIAEoCRIQCghjYXRlZ29yeRgCIAEoCRIUCgxvcmlnaW5hbF9pZHMYAyADKAkSLAoHcmVzdWx0cxgEIAMoCzIbLm1lbXNpZGVjYXIudjEuTWVyZ2VkTWVtb3J5Eg4KBnJlYXNvbhgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkiRgoMTWVyZ2VkTWVtb3J5EhEKCW1lbW9yeV9pZBgBIAEoCRIPCgdjb250ZW50GAIgASgJEhIKCnN1cGVyc2VkZXMYAyADKAkiwAEKHEFkbWluU2VydmljZUNvbXByZXNzUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIuCgZncm91cHMYAiADKAsyHi5tZW1zaWRlY2FyLnYxLkNvbXByZXNzZWRHcm91cBIYChBwb3N0cG9uZWRfcmVhc29uGAMgASgJEhIKCmNhbmRpZGF0ZXMYBCABKAUSFgoOb21pdHRlZF9ncm91cHMYBSABKAUiWAoZQWRtaW5TZXJ2aWNlRXhwb3J0UmVxdWVzdBIOCgZzcGFjZXMYASADKAkSKwoGZm9ybWF0GAIgASgOMhsubWVtc2lkZWNhci52MS5FeHBvcnRGb3JtYXQiKwoaQWRtaW5TZXJ2aWNlRXhwb3J0UmVzcG9uc2USDQoFY2h1bmsYASABKAwiYwoZQWRtaW5TZXJ2aWNlSW1wb3J0UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIPCgdkcnlfcnVuGAIgASgIEg0KBWNodW5rGAMgASgMEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSKIAQoLSW1wb3J0Q291bnQSJwoEa2luZBgBIAEoDjIZLm1lbXNpZGVjYXIudjEuSW1wb3J0S2luZBINCgVzcGFjZRgCIAEoCRINCgVhZGRlZBgDIAEoAxIRCgl1bmNoYW5nZWQYBCABKAMSDwoHc2tpcHBlZBgFIAEoAxIOCgZtZXJnZWQYBiABKAMicgoNU2tpcHBlZEltcG9ydBIMCgRsaW5lGAEgASgDEicKBGtpbmQYAiABKA4yGS5tZW1zaWRlY2FyLnYxLkltcG9ydEtpbmQSCgoCaWQYAyABKAkSDgoGcmVhc29uGAQgASgJEg4KBmRldGFpbBgFIAEoCSJ0CgxNZXJnZWRJbXBvcnQSDAoEbGluZRgBIAEoAxInCgRraW5kGAIgASgOMhkubWVtc2lkZWNhci52MS5JbXBvcnRLaW5kEgoKAmlkGAMgASgJEhEKCW1lbW9yeV9pZBgEIAEoCRIOCgZyZWFzb24YBSABKAki5wEKGkFkbWluU2VydmljZUltcG9ydFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLm1lbXNpZGVjYXIudjEuV3JpdGVSZXN1bHQSKgoGY291bnRzGAIgAygLMhoubWVtc2lkZWNhci52MS5JbXBvcnRDb3VudBItCgdza2lwcGVkGAMgAygLMhwubWVtc2lkZWNhci52MS5Ta2lwcGVkSW1wb3J0EhUKDW9wZXJhdGlvbl9pZHMYBCADKAkSKwoGbWVyZ2VkGAUgAygLMhsubWVtc2lkZWNhci52MS5NZXJnZWRJbXBvcnQiGwoZQWRtaW5TZXJ2aWNlQmFja3VwUmVxdWVzdCI9ChpBZG1pblNlcnZpY2VCYWNrdXBSZXNwb25zZRINCgVjaHVuaxgBIAEoDBIQCghwb3NpdGlvbhgCIAEoCSIaChhBZG1pblNlcnZpY2VDaGVja1JlcXVlc3QiVgoZQWRtaW5TZXJ2aWNlQ2hlY2tSZXNwb25zZRIQCghwcm9ibGVtcxgBIAMoCRIQCghwb3NpdGlvbhgCIAEoCRIVCg1wcm9ibGVtX2NvdW50GAMgASgFIhsKGUFkbWluU2VydmljZURvY3RvclJlcXVlc3QiYwoHRmluZGluZxIMCgRuYW1lGAEgASgJEioKBWxldmVsGAIgASgOMhsubWVtc2lkZWNhci52MS5GaW5kaW5nTGV2ZWwSDgoGZGV0YWlsGAMgASgJEg4KBnJlbWVkeRgEIAEoCSJGChpBZG1pblNlcnZpY2VEb2N0b3JSZXNwb25zZRIoCghmaW5kaW5ncxgBIAMoCzIWLm1lbXNpZGVjYXIudjEuRmluZGluZyIaChhBZG1pblNlcnZpY2VQYXVzZVJlcXVlc3QiGwoZQWRtaW5TZXJ2aWNlUGF1c2VSZXNwb25zZSIbChlBZG1pblNlcnZpY2VSZXN1bWVSZXF1ZXN0IhwKGkFkbWluU2VydmljZVJlc3VtZVJlc3BvbnNlIhkKF0FkbWluU2VydmljZVN0b3BSZXF1ZXN0IhoKGEFkbWluU2VydmljZVN0b3BSZXNwb25zZSqdAQoNQXJjaGl2ZUFjdGlvbhIeChpBUkNISVZFX0FDVElPTl9VTlNQRUNJRklFRBAAEhoKFkFSQ0hJVkVfQUNUSU9OX0FSQ0hJVkUQARIZChVBUkNISVZFX0FDVElPTl9ERUxFVEUQAhIXChNBUkNISVZFX0FDVElPTl9LRUVQEAMSHAoYQVJDSElWRV9BQ1RJT05fUE9TVFBPTkVEEAQqZQoMRXhwb3J0Rm9ybWF0Eh0KGUVYUE9SVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIXChNFWFBPUlRfRk9STUFUX0pTT05MEAESHQoZRVhQT1JUX0ZPUk1BVF9NRU1PUllfSlNPThACKtQBCgpJbXBvcnRLaW5kEhsKF0lNUE9SVF9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSSU1QT1JUX0tJTkRfTUVNT1JZEAESFQoRSU1QT1JUX0tJTkRfRU5UUlkQAhITCg9JTVBPUlRfS0lORF9EQVkQAxIYChRJTVBPUlRfS0lORF9BUkNISVZFRBAEEhcKE0lNUE9SVF9LSU5EX1NVTU1BUlkQBRIZChVJTVBPUlRfS0lORF9GT1JHT1RURU4QBhIXChNJTVBPUlRfS0lORF9TRVNTSU9OEAcqcwoMRmluZGluZ0xldmVsEh0KGUZJTkRJTkdfTEVWRUxfVU5TUEVDSUZJRUQQABIUChBGSU5ESU5HX0xFVkVMX09LEAESFgoSRklORElOR19MRVZFTF9XQVJOEAISFgoSRklORElOR19MRVZFTF9GQUlMEAMyoAgKDEFkbWluU2VydmljZRJXCgRJbmZvEiYubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbmZvUmVxdWVzdBonLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlSW5mb1Jlc3BvbnNlEmAKB0FyY2hpdmUSKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUFyY2hpdmVSZXF1ZXN0GioubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VBcmNoaXZlUmVzcG9uc2USYwoIQ29tcHJlc3MSKi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUNvbXByZXNzUmVxdWVzdBorLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXNwb25zZRJfCgZFeHBvcnQSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUV4cG9ydFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUV4cG9ydFJlc3BvbnNlMAESXwoGSW1wb3J0EigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbXBvcnRSZXF1ZXN0GikubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbXBvcnRSZXNwb25zZSgBEl8KBkJhY2t1cBIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQmFja3VwUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQmFja3VwUmVzcG9uc2UwARJaCgVDaGVjaxInLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQ2hlY2tSZXF1ZXN0GigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VDaGVja1Jlc3BvbnNlEl0KBkRvY3RvchIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlRG9jdG9yUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlRG9jdG9yUmVzcG9uc2USWgoFUGF1c2USJy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVBhdXNlUmVxdWVzdBooLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUGF1c2VSZXNwb25zZRJdCgZSZXN1bWUSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVJlc3VtZVJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVJlc3VtZVJlc3BvbnNlElcKBFN0b3ASJi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVN0b3BSZXF1ZXN0GicubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VTdG9wUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_write]);
+  fileDesc("CiFtZW1zaWRlY2FyL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDW1lbXNpZGVjYXIudjEiGQoXQWRtaW5TZXJ2aWNlSW5mb1JlcXVlc3QiugIKGEFkbWluU2VydmljZUluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2FwaV92ZXJzaW9uGAIgASgJEgsKA3BpZBgDIAEoAxIQCghkYXRhX2RpchgEIAEoCRITCgtzb2NrZXRfcGF0aBgFIAEoCRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghwb3NpdGlvbhgHIAEoCRIYChByZWFkX29ubHlfcmVhc29uGAggASgJEg4KBnBhdXNlZBgJIAEoCBIQCghzdG9yZV9pZBgKIAEoCRINCgVlcG9jaBgLIAEoCRIgCgRqb2JzGAwgAygLMhIubWVtc2lkZWNhci52MS5Kb2ISFQoNY2xvY2tfd2FybmluZxgNIAEoCSK7AQoDSm9iEgwKBG5hbWUYASABKAkSLAoIbGFzdF9ydW4YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhc3RfcmVzdWx0GAMgASgJEhIKCmxhc3RfZXJyb3IYBCABKAkSEAoIZmFpbHVyZXMYBSABKAUSLAoIbmV4dF9ydW4YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3J1bm5pbmcYByABKAgijwEKGkFkbWluU2VydmljZUFyY2hpdmVSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEhQKDGFyY2hpdmVfZGF5cxgCIAEoBRITCgtkZWxldGVfZGF5cxgDIAEoBRIPCgdkcnlfcnVuGAQgASgIEg0KBWxpbWl0GAUgASgFEhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCSKtAgoLQXJjaGl2ZWREYXkSDQoFc3BhY2UYASABKAkSDAoEZGF0ZRgCIAEoCRIsCgZhY3Rpb24YAyABKA4yHC5tZW1zaWRlY2FyLnYxLkFyY2hpdmVBY3Rpb24SEwoLZW50cnlfY291bnQYBCABKAUSLgoIcHJvbW90ZWQYBSADKAsyHC5tZW1zaWRlY2FyLnYxLlByb21vdGVkRW50cnkSDwoHc3VtbWFyeRgGIAEoCRIOCgZyZWFzb24YByABKAkSFAoMb3BlcmF0aW9uX2lkGAggASgJEhAKCGFnZV9kYXlzGAkgASgFEiwKB3NraXBwZWQYCiADKAsyGy5tZW1zaWRlY2FyLnYxLlNraXBwZWRFbnRyeRIXCg9mYWxsYmFja19yZWFzb24YCyABKAkiVwoNUHJvbW90ZWRFbnRyeRIRCgltZW1vcnlfaWQYASABKAkSEAoIZW50cnlfaWQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDwoHY29udGVudBgEIAEoCSJTCgxTa2lwcGVkRW50cnkSEAoIZW50cnlfaWQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSDwoHY29udGVudBgDIAEoCRIOCgZyZWFzb24YBCABKAkiWQoNRXhwaXJlZE1lbW9yeRINCgVzcGFjZRgBIAEoCRIRCgltZW1vcnlfaWQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSFAoMb3BlcmF0aW9uX2lkGAQgASgJIvgBChtBZG1pblNlcnZpY2VBcmNoaXZlUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIoCgRkYXlzGAIgAygLMhoubWVtc2lkZWNhci52MS5BcmNoaXZlZERheRINCgV0b2RheRgDIAEoCRItCgdleHBpcmVkGAQgAygLMhwubWVtc2lkZWNhci52MS5FeHBpcmVkTWVtb3J5EhYKDndhaXRpbmdfcmVhc29uGAUgASgJEhQKDG9taXR0ZWRfZGF5cxgGIAEoBRIXCg9vbWl0dGVkX2V4cGlyZWQYByABKAUicwobQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXF1ZXN0Eg0KBXNwYWNlGAEgASgJEgwKBGRheXMYAiABKAUSDQoFbGltaXQYAyABKAUSDwoHZHJ5X3J1bhgEIAEoCBIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkinAEKD0NvbXByZXNzZWRHcm91cBINCgVzcGFjZRgBIAEoCRIQCghjYXRlZ29yeRgCIAEoCRIUCgxvcmlnaW5hbF9pZHMYAyADKAkSLAoHcmVzdWx0cxgEIAMoCzIbLm1lbXNpZGVjYXIudjEuTWVyZ2VkTWVtb3J5Eg4KBnJlYXNvbhgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkiRgoMTWVyZ2VkTWVtb3J5EhEKCW1lbW9yeV9pZBgBIAEoCRIPCgdjb250ZW50GAIgASgJEhIKCnN1cGVyc2VkZXMYAyADKAkiwAEKHEFkbWluU2VydmljZUNvbXByZXNzUmVzcG9uc2USKgoGcmVzdWx0GAEgASgLMhoubWVtc2lkZWNhci52MS5Xcml0ZVJlc3VsdBIuCgZncm91cHMYAiADKAsyHi5tZW1zaWRlY2FyLnYxLkNvbXByZXNzZWRHcm91cBIYChBwb3N0cG9uZWRfcmVhc29uGAMgASgJEhIKCmNhbmRpZGF0ZXMYBCABKAUSFgoOb21pdHRlZF9ncm91cHMYBSABKAUiWAoZQWRtaW5TZXJ2aWNlRXhwb3J0UmVxdWVzdBIOCgZzcGFjZXMYASADKAkSKwoGZm9ybWF0GAIgASgOMhsubWVtc2lkZWNhci52MS5FeHBvcnRGb3JtYXQiKwoaQWRtaW5TZXJ2aWNlRXhwb3J0UmVzcG9uc2USDQoFY2h1bmsYASABKAwifAoZQWRtaW5TZXJ2aWNlSW1wb3J0UmVxdWVzdBINCgVzcGFjZRgBIAEoCRIPCgdkcnlfcnVuGAIgASgIEg0KBWNodW5rGAMgASgMEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCRIXCg9hbGxvd19zZW5zaXRpdmUYBSABKAgiiAEKC0ltcG9ydENvdW50EicKBGtpbmQYASABKA4yGS5tZW1zaWRlY2FyLnYxLkltcG9ydEtpbmQSDQoFc3BhY2UYAiABKAkSDQoFYWRkZWQYAyABKAMSEQoJdW5jaGFuZ2VkGAQgASgDEg8KB3NraXBwZWQYBSABKAMSDgoGbWVyZ2VkGAYgASgDInIKDVNraXBwZWRJbXBvcnQSDAoEbGluZRgBIAEoAxInCgRraW5kGAIgASgOMhkubWVtc2lkZWNhci52MS5JbXBvcnRLaW5kEgoKAmlkGAMgASgJEg4KBnJlYXNvbhgEIAEoCRIOCgZkZXRhaWwYBSABKAkidAoMTWVyZ2VkSW1wb3J0EgwKBGxpbmUYASABKAMSJwoEa2luZBgCIAEoDjIZLm1lbXNpZGVjYXIudjEuSW1wb3J0S2luZBIKCgJpZBgDIAEoCRIRCgltZW1vcnlfaWQYBCABKAkSDgoGcmVhc29uGAUgASgJIoEBCg5SZWRhY3RlZEltcG9ydBIMCgRsaW5lGAEgASgDEicKBGtpbmQYAiABKA4yGS5tZW1zaWRlY2FyLnYxLkltcG9ydEtpbmQSCgoCaWQYAyABKAkSLAoKcmVkYWN0aW9ucxgEIAMoCzIYLm1lbXNpZGVjYXIudjEuUmVkYWN0aW9uIrACChpBZG1pblNlcnZpY2VJbXBvcnRSZXNwb25zZRIqCgZyZXN1bHQYASABKAsyGi5tZW1zaWRlY2FyLnYxLldyaXRlUmVzdWx0EioKBmNvdW50cxgCIAMoCzIaLm1lbXNpZGVjYXIudjEuSW1wb3J0Q291bnQSLQoHc2tpcHBlZBgDIAMoCzIcLm1lbXNpZGVjYXIudjEuU2tpcHBlZEltcG9ydBIVCg1vcGVyYXRpb25faWRzGAQgAygJEisKBm1lcmdlZBgFIAMoCzIbLm1lbXNpZGVjYXIudjEuTWVyZ2VkSW1wb3J0Ei8KCHJlZGFjdGVkGAYgAygLMh0ubWVtc2lkZWNhci52MS5SZWRhY3RlZEltcG9ydBIWCg5yZWRhY3RlZF9jb3VudBgHIAEoAyIbChlBZG1pblNlcnZpY2VCYWNrdXBSZXF1ZXN0Ij0KGkFkbWluU2VydmljZUJhY2t1cFJlc3BvbnNlEg0KBWNodW5rGAEgASgMEhAKCHBvc2l0aW9uGAIgASgJIhoKGEFkbWluU2VydmljZUNoZWNrUmVxdWVzdCJWChlBZG1pblNlcnZpY2VDaGVja1Jlc3BvbnNlEhAKCHByb2JsZW1zGAEgAygJEhAKCHBvc2l0aW9uGAIgASgJEhUKDXByb2JsZW1fY291bnQYAyABKAUiGwoZQWRtaW5TZXJ2aWNlRG9jdG9yUmVxdWVzdCJjCgdGaW5kaW5nEgwKBG5hbWUYASABKAkSKgoFbGV2ZWwYAiABKA4yGy5tZW1zaWRlY2FyLnYxLkZpbmRpbmdMZXZlbBIOCgZkZXRhaWwYAyABKAkSDgoGcmVtZWR5GAQgASgJIkYKGkFkbWluU2VydmljZURvY3RvclJlc3BvbnNlEigKCGZpbmRpbmdzGAEgAygLMhYubWVtc2lkZWNhci52MS5GaW5kaW5nIhoKGEFkbWluU2VydmljZVBhdXNlUmVxdWVzdCIbChlBZG1pblNlcnZpY2VQYXVzZVJlc3BvbnNlIhsKGUFkbWluU2VydmljZVJlc3VtZVJlcXVlc3QiHAoaQWRtaW5TZXJ2aWNlUmVzdW1lUmVzcG9uc2UiGQoXQWRtaW5TZXJ2aWNlU3RvcFJlcXVlc3QiGgoYQWRtaW5TZXJ2aWNlU3RvcFJlc3BvbnNlKp0BCg1BcmNoaXZlQWN0aW9uEh4KGkFSQ0hJVkVfQUNUSU9OX1VOU1BFQ0lGSUVEEAASGgoWQVJDSElWRV9BQ1RJT05fQVJDSElWRRABEhkKFUFSQ0hJVkVfQUNUSU9OX0RFTEVURRACEhcKE0FSQ0hJVkVfQUNUSU9OX0tFRVAQAxIcChhBUkNISVZFX0FDVElPTl9QT1NUUE9ORUQQBCplCgxFeHBvcnRGb3JtYXQSHQoZRVhQT1JUX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhcKE0VYUE9SVF9GT1JNQVRfSlNPTkwQARIdChlFWFBPUlRfRk9STUFUX01FTU9SWV9KU09OEAIq1AEKCkltcG9ydEtpbmQSGwoXSU1QT1JUX0tJTkRfVU5TUEVDSUZJRUQQABIWChJJTVBPUlRfS0lORF9NRU1PUlkQARIVChFJTVBPUlRfS0lORF9FTlRSWRACEhMKD0lNUE9SVF9LSU5EX0RBWRADEhgKFElNUE9SVF9LSU5EX0FSQ0hJVkVEEAQSFwoTSU1QT1JUX0tJTkRfU1VNTUFSWRAFEhkKFUlNUE9SVF9LSU5EX0ZPUkdPVFRFThAGEhcKE0lNUE9SVF9LSU5EX1NFU1NJT04QBypzCgxGaW5kaW5nTGV2ZWwSHQoZRklORElOR19MRVZFTF9VTlNQRUNJRklFRBAAEhQKEEZJTkRJTkdfTEVWRUxfT0sQARIWChJGSU5ESU5HX0xFVkVMX1dBUk4QAhIWChJGSU5ESU5HX0xFVkVMX0ZBSUwQAzKgCAoMQWRtaW5TZXJ2aWNlElcKBEluZm8SJi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUluZm9SZXF1ZXN0GicubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VJbmZvUmVzcG9uc2USYAoHQXJjaGl2ZRIpLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQXJjaGl2ZVJlcXVlc3QaKi5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUFyY2hpdmVSZXNwb25zZRJjCghDb21wcmVzcxIqLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlQ29tcHJlc3NSZXF1ZXN0GisubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VDb21wcmVzc1Jlc3BvbnNlEl8KBkV4cG9ydBIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlRXhwb3J0UmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlRXhwb3J0UmVzcG9uc2UwARJfCgZJbXBvcnQSKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUltcG9ydFJlcXVlc3QaKS5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUltcG9ydFJlc3BvbnNlKAESXwoGQmFja3VwEigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VCYWNrdXBSZXF1ZXN0GikubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VCYWNrdXBSZXNwb25zZTABEloKBUNoZWNrEicubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VDaGVja1JlcXVlc3QaKC5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZUNoZWNrUmVzcG9uc2USXQoGRG9jdG9yEigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VEb2N0b3JSZXF1ZXN0GikubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VEb2N0b3JSZXNwb25zZRJaCgVQYXVzZRInLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUGF1c2VSZXF1ZXN0GigubWVtc2lkZWNhci52MS5BZG1pblNlcnZpY2VQYXVzZVJlc3BvbnNlEl0KBlJlc3VtZRIoLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUmVzdW1lUmVxdWVzdBopLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlUmVzdW1lUmVzcG9uc2USVwoEU3RvcBImLm1lbXNpZGVjYXIudjEuQWRtaW5TZXJ2aWNlU3RvcFJlcXVlc3QaJy5tZW1zaWRlY2FyLnYxLkFkbWluU2VydmljZVN0b3BSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_memsidecar_v1_write]);
 
 /**
  * AdminServiceInfoRequest has no fields.
@@ -809,6 +809,14 @@ export type AdminServiceImportRequest = Message<"memsidecar.v1.AdminServiceImpor
    * @generated from field: string idempotency_key = 4;
    */
   idempotencyKey: string;
+
+  /**
+   * In the first message only: store what looks like a secret as it is. Private passages and recalled blocks are taken
+   * out all the same, and no recall shows a secret.
+   *
+   * @generated from field: bool allow_sensitive = 5;
+   */
+  allowSensitive: boolean;
 };
 
 /**
@@ -973,6 +981,48 @@ export const MergedImportSchema: GenMessage<MergedImport> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_admin_service, 18);
 
 /**
+ * RedactedImport is one item from which something was taken out.
+ *
+ * @generated from message memsidecar.v1.RedactedImport
+ */
+export type RedactedImport = Message<"memsidecar.v1.RedactedImport"> & {
+  /**
+   * Line of the import, from 1; 0 in a memory.json.
+   *
+   * @generated from field: int64 line = 1;
+   */
+  line: bigint;
+
+  /**
+   * Kind of the item.
+   *
+   * @generated from field: memsidecar.v1.ImportKind kind = 2;
+   */
+  kind: ImportKind;
+
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * What was taken out and where.
+   *
+   * @generated from field: repeated memsidecar.v1.Redaction redactions = 4;
+   */
+  redactions: Redaction[];
+};
+
+/**
+ * Describes the message memsidecar.v1.RedactedImport.
+ * Use `create(RedactedImportSchema)` to create a new message.
+ */
+export const RedactedImportSchema: GenMessage<RedactedImport> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_admin_service, 19);
+
+/**
  * AdminServiceImportResponse reports what was done.
  *
  * @generated from message memsidecar.v1.AdminServiceImportResponse
@@ -1012,6 +1062,20 @@ export type AdminServiceImportResponse = Message<"memsidecar.v1.AdminServiceImpo
    * @generated from field: repeated memsidecar.v1.MergedImport merged = 5;
    */
   merged: MergedImport[];
+
+  /**
+   * Items from which something was taken out; at most the first 1,000.
+   *
+   * @generated from field: repeated memsidecar.v1.RedactedImport redacted = 6;
+   */
+  redacted: RedactedImport[];
+
+  /**
+   * Number of such items.
+   *
+   * @generated from field: int64 redacted_count = 7;
+   */
+  redactedCount: bigint;
 };
 
 /**
@@ -1019,7 +1083,7 @@ export type AdminServiceImportResponse = Message<"memsidecar.v1.AdminServiceImpo
  * Use `create(AdminServiceImportResponseSchema)` to create a new message.
  */
 export const AdminServiceImportResponseSchema: GenMessage<AdminServiceImportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 19);
+  messageDesc(file_memsidecar_v1_admin_service, 20);
 
 /**
  * AdminServiceBackupRequest has no fields.
@@ -1034,7 +1098,7 @@ export type AdminServiceBackupRequest = Message<"memsidecar.v1.AdminServiceBacku
  * Use `create(AdminServiceBackupRequestSchema)` to create a new message.
  */
 export const AdminServiceBackupRequestSchema: GenMessage<AdminServiceBackupRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 20);
+  messageDesc(file_memsidecar_v1_admin_service, 21);
 
 /**
  * AdminServiceBackupResponse is a piece of the archive.
@@ -1062,7 +1126,7 @@ export type AdminServiceBackupResponse = Message<"memsidecar.v1.AdminServiceBack
  * Use `create(AdminServiceBackupResponseSchema)` to create a new message.
  */
 export const AdminServiceBackupResponseSchema: GenMessage<AdminServiceBackupResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 21);
+  messageDesc(file_memsidecar_v1_admin_service, 22);
 
 /**
  * AdminServiceCheckRequest has no fields.
@@ -1077,7 +1141,7 @@ export type AdminServiceCheckRequest = Message<"memsidecar.v1.AdminServiceCheckR
  * Use `create(AdminServiceCheckRequestSchema)` to create a new message.
  */
 export const AdminServiceCheckRequestSchema: GenMessage<AdminServiceCheckRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 22);
+  messageDesc(file_memsidecar_v1_admin_service, 23);
 
 /**
  * AdminServiceCheckResponse lists problems.
@@ -1112,7 +1176,7 @@ export type AdminServiceCheckResponse = Message<"memsidecar.v1.AdminServiceCheck
  * Use `create(AdminServiceCheckResponseSchema)` to create a new message.
  */
 export const AdminServiceCheckResponseSchema: GenMessage<AdminServiceCheckResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 23);
+  messageDesc(file_memsidecar_v1_admin_service, 24);
 
 /**
  * AdminServiceDoctorRequest has no fields.
@@ -1127,7 +1191,7 @@ export type AdminServiceDoctorRequest = Message<"memsidecar.v1.AdminServiceDocto
  * Use `create(AdminServiceDoctorRequestSchema)` to create a new message.
  */
 export const AdminServiceDoctorRequestSchema: GenMessage<AdminServiceDoctorRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 24);
+  messageDesc(file_memsidecar_v1_admin_service, 25);
 
 /**
  * Finding is the result of one check of Doctor.
@@ -1169,7 +1233,7 @@ export type Finding = Message<"memsidecar.v1.Finding"> & {
  * Use `create(FindingSchema)` to create a new message.
  */
 export const FindingSchema: GenMessage<Finding> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 25);
+  messageDesc(file_memsidecar_v1_admin_service, 26);
 
 /**
  * AdminServiceDoctorResponse lists findings.
@@ -1190,7 +1254,7 @@ export type AdminServiceDoctorResponse = Message<"memsidecar.v1.AdminServiceDoct
  * Use `create(AdminServiceDoctorResponseSchema)` to create a new message.
  */
 export const AdminServiceDoctorResponseSchema: GenMessage<AdminServiceDoctorResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 26);
+  messageDesc(file_memsidecar_v1_admin_service, 27);
 
 /**
  * AdminServicePauseRequest has no fields.
@@ -1205,7 +1269,7 @@ export type AdminServicePauseRequest = Message<"memsidecar.v1.AdminServicePauseR
  * Use `create(AdminServicePauseRequestSchema)` to create a new message.
  */
 export const AdminServicePauseRequestSchema: GenMessage<AdminServicePauseRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 27);
+  messageDesc(file_memsidecar_v1_admin_service, 28);
 
 /**
  * AdminServicePauseResponse has no fields.
@@ -1220,7 +1284,7 @@ export type AdminServicePauseResponse = Message<"memsidecar.v1.AdminServicePause
  * Use `create(AdminServicePauseResponseSchema)` to create a new message.
  */
 export const AdminServicePauseResponseSchema: GenMessage<AdminServicePauseResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 28);
+  messageDesc(file_memsidecar_v1_admin_service, 29);
 
 /**
  * AdminServiceResumeRequest has no fields.
@@ -1235,7 +1299,7 @@ export type AdminServiceResumeRequest = Message<"memsidecar.v1.AdminServiceResum
  * Use `create(AdminServiceResumeRequestSchema)` to create a new message.
  */
 export const AdminServiceResumeRequestSchema: GenMessage<AdminServiceResumeRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 29);
+  messageDesc(file_memsidecar_v1_admin_service, 30);
 
 /**
  * AdminServiceResumeResponse has no fields.
@@ -1250,7 +1314,7 @@ export type AdminServiceResumeResponse = Message<"memsidecar.v1.AdminServiceResu
  * Use `create(AdminServiceResumeResponseSchema)` to create a new message.
  */
 export const AdminServiceResumeResponseSchema: GenMessage<AdminServiceResumeResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 30);
+  messageDesc(file_memsidecar_v1_admin_service, 31);
 
 /**
  * AdminServiceStopRequest has no fields.
@@ -1265,7 +1329,7 @@ export type AdminServiceStopRequest = Message<"memsidecar.v1.AdminServiceStopReq
  * Use `create(AdminServiceStopRequestSchema)` to create a new message.
  */
 export const AdminServiceStopRequestSchema: GenMessage<AdminServiceStopRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 31);
+  messageDesc(file_memsidecar_v1_admin_service, 32);
 
 /**
  * AdminServiceStopResponse has no fields.
@@ -1280,7 +1344,7 @@ export type AdminServiceStopResponse = Message<"memsidecar.v1.AdminServiceStopRe
  * Use `create(AdminServiceStopResponseSchema)` to create a new message.
  */
 export const AdminServiceStopResponseSchema: GenMessage<AdminServiceStopResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_admin_service, 32);
+  messageDesc(file_memsidecar_v1_admin_service, 33);
 
 /**
  * ArchiveAction is the action on a daily log.

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/write.proto.
  */
 export const file_memsidecar_v1_write: GenFile = /*@__PURE__*/
-  fileDesc("ChltZW1zaWRlY2FyL3YxL3dyaXRlLnByb3RvEg1tZW1zaWRlY2FyLnYxIlMKB091dGNvbWUSCgoCaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwubWVtc2lkZWNhci52MS5PdXRjb21lU3RhdHVzEg4KBnJlYXNvbhgDIAEoCSJfCgtXcml0ZVJlc3VsdBIUCgxvcGVyYXRpb25faWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgSKAoIb3V0Y29tZXMYAyADKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUqhgEKDU91dGNvbWVTdGF0dXMSHgoaT1VUQ09NRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPVVRDT01FX1NUQVRVU19BUFBMSUVEEAESHAoYT1VUQ09NRV9TVEFUVVNfRFVQTElDQVRFEAISGwoXT1VUQ09NRV9TVEFUVVNfUkVKRUNURUQQA2IGcHJvdG8z");
+  fileDesc("ChltZW1zaWRlY2FyL3YxL3dyaXRlLnByb3RvEg1tZW1zaWRlY2FyLnYxIoEBCgdPdXRjb21lEgoKAmlkGAEgASgJEiwKBnN0YXR1cxgCIAEoDjIcLm1lbXNpZGVjYXIudjEuT3V0Y29tZVN0YXR1cxIOCgZyZWFzb24YAyABKAkSLAoKcmVkYWN0aW9ucxgEIAMoCzIYLm1lbXNpZGVjYXIudjEuUmVkYWN0aW9uIkQKCVJlZGFjdGlvbhINCgVmaWVsZBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBXN0YXJ0GAMgASgFEgsKA2VuZBgEIAEoBSJfCgtXcml0ZVJlc3VsdBIUCgxvcGVyYXRpb25faWQYASABKAkSEAoIcmVwbGF5ZWQYAiABKAgSKAoIb3V0Y29tZXMYAyADKAsyFi5tZW1zaWRlY2FyLnYxLk91dGNvbWUqhgEKDU91dGNvbWVTdGF0dXMSHgoaT1VUQ09NRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZPVVRDT01FX1NUQVRVU19BUFBMSUVEEAESHAoYT1VUQ09NRV9TVEFUVVNfRFVQTElDQVRFEAISGwoXT1VUQ09NRV9TVEFUVVNfUkVKRUNURUQQA2IGcHJvdG8z");
 
 /**
  * Outcome is the result of writing one item.
@@ -38,6 +38,14 @@ export type Outcome = Message<"memsidecar.v1.Outcome"> & {
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * What was taken out of the item before it was stored, in the order of its fields. Also of an item that is a DUPLICATE
+   * without it. A replayed result has none.
+   *
+   * @generated from field: repeated memsidecar.v1.Redaction redactions = 4;
+   */
+  redactions: Redaction[];
 };
 
 /**
@@ -46,6 +54,50 @@ export type Outcome = Message<"memsidecar.v1.Outcome"> & {
  */
 export const OutcomeSchema: GenMessage<Outcome> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_write, 0);
+
+/**
+ * Redaction is one secret, private passage or recalled block that was taken out of a text. It says where it stood, never
+ * what it was. allow_sensitive in the request stores what only looks like a secret.
+ *
+ * @generated from message memsidecar.v1.Redaction
+ */
+export type Redaction = Message<"memsidecar.v1.Redaction"> & {
+  /**
+   * Field of the item: content, tags[2], structured_data.login.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * What it looked like, a slug such as password or aws-key; private for a passage that the user marked, recall-block
+   * for what memsidecar itself put into a prompt.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * Its first character, counted from 0 in Unicode code points of the field as it was given.
+   *
+   * @generated from field: int32 start = 3;
+   */
+  start: number;
+
+  /**
+   * The character behind its last one.
+   *
+   * @generated from field: int32 end = 4;
+   */
+  end: number;
+};
+
+/**
+ * Describes the message memsidecar.v1.Redaction.
+ * Use `create(RedactionSchema)` to create a new message.
+ */
+export const RedactionSchema: GenMessage<Redaction> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_write, 1);
 
 /**
  * WriteResult is part of every response to a write. What it reports is durable.
@@ -82,7 +134,7 @@ export type WriteResult = Message<"memsidecar.v1.WriteResult"> & {
  * Use `create(WriteResultSchema)` to create a new message.
  */
 export const WriteResultSchema: GenMessage<WriteResult> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_write, 1);
+  messageDesc(file_memsidecar_v1_write, 2);
 
 /**
  * OutcomeStatus is the result of writing one item.
