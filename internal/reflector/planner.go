@@ -95,6 +95,8 @@ type planner struct {
 	counted map[string]bool
 	// what the statements compared so far say
 	claims guard.Claims
+	// what tools said that no model may repeat as its own; made when it is first needed
+	told *toldByTools
 	// number of changes proposed by statements
 	changes int
 	// number of findings that are not in the plan, because a reflection may change only so much

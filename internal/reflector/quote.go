@@ -2,10 +2,14 @@ package reflector
 
 import (
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 )
 
 // maxQuoted is how much of a tool's output a rule or log entry quotes, in characters.
@@ -56,4 +60,92 @@ func inQuotes(s string) string {
 		return ""
 	}
 	return `"` + s + `"`
+}
+
+// A model repeats a tool when so many words in a row are the tool's: few of a line that instructs, more of a page from
+// the network, of which a fact may well use some words. A Chinese character is a word.
+const (
+	repeatedOrder = 5
+	repeatedPage  = 14
+)
+
+// toldByTools is what tools said in a session and no model may repeat as a memory of its own. Texts are words, each
+// between spaces.
+type toldByTools struct {
+	said   string // by the user, who may repeat a tool
+	orders string // lines that tell their reader what to do
+	pages  string // what came from the network
+}
+
+// refusal returns why a memory that a model proposes must not be kept, "" if it may be. Whoever writes a page or the
+// output of a command could otherwise have the model make a rule of it. Its title and reason are stored, too.
+func (r *planner) refusal(m *memory.Memory) string {
+	if r.told == nil {
+		r.told = collectTold(r.in.Messages)
+		r.told.said = spacedWords(r.said())
+	}
+	for _, text := range []string{m.Content, m.Title, string(m.StructuredData)} {
+		words := strings.Fields(spacedWords(truncate(text, memory.MaxContent)))
+		if r.told.repeats(words, r.told.orders, repeatedOrder) || r.told.repeats(words, r.told.pages, repeatedPage) {
+			return guard.ReasonFromTool
+		}
+	}
+	return ""
+}
+
+// repeats reports whether n words in a row are in source, and not in what the user said.
+func (t *toldByTools) repeats(words []string, source string, n int) bool {
+	for i := 0; source != "" && i+n <= len(words); i++ {
+		run := " " + strings.Join(words[i:i+n], " ") + " "
+		if strings.Contains(source, run) && !strings.Contains(t.said, run) {
+			return true
+		}
+	}
+	return false
+}
+
+// collectTold reads the outputs of tools. A line break of a text in JSON separates lines, too.
+func collectTold(messages []*memory.Message) *toldByTools {
+	var orders, pages strings.Builder
+	for _, m := range messages {
+		if m.Tool == nil {
+			continue
+		}
+		for _, text := range []string{m.Tool.Result, m.Tool.Error} {
+			if isNetworkTool(m.Tool.Name) {
+				pages.WriteString(spacedWords(text))
+			}
+			for line := range strings.SplitSeq(strings.ReplaceAll(text, `\n`, "\n"), "\n") {
+				if instructs.MatchString(line) {
+					orders.WriteString(spacedWords(line) + "|") // no run of words goes over two lines
+				}
+			}
+		}
+	}
+	return &toldByTools{orders: orders.String(), pages: pages.String()}
+}
+
+// spacedWords writes the words of a text in lower case, each between spaces: runs of letters and digits, and single
+// Chinese characters.
+func spacedWords(s string) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	open := false // within a word
+	for _, r := range strings.ToLower(norm.NFKC.String(s)) {
+		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+		han := unicode.Is(unicode.Han, r)
+		if open && (!letter || han) {
+			b.WriteByte(' ')
+		}
+		if open = letter && !han; letter {
+			b.WriteRune(r)
+		}
+		if han {
+			b.WriteByte(' ')
+		}
+	}
+	if open {
+		b.WriteByte(' ')
+	}
+	return b.String()
 }

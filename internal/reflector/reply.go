@@ -153,6 +153,7 @@ func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(gu
 	default:
 		item.Action = "REFUSED" // a reflection retires nothing, so the guards reject it as UNKNOWN_ACTION
 	}
+	item.Refused = r.refusal(&item.Memory)
 	r.plan.Items = append(r.plan.Items, item)
 }
 
@@ -196,6 +197,10 @@ func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.
 	item := guard.Item{Action: guard.Add, Reason: guard.ReasonModel, Model: true,
 		Memory: r.candidate(memory.Procedural, l.Title, l.Content, l.Salience, l.Why)}
 	item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}
+	if item.Refused = r.refusal(&item.Memory); item.Refused != "" {
+		r.plan.Items = append(r.plan.Items, item) // that of the rules stays
+		return
+	}
 	if f == nil {
 		r.plan.Items = append(r.plan.Items, decide(item))
 		return

@@ -149,6 +149,8 @@ var Reasons = []Reason{
 	{"PURGED", KindOutcome, "The earlier state was purged, so it cannot come back.", ""},
 	{"REDACTED", KindOutcome, "The item was written without the secrets in its text.", ""},
 	{"REFINED", KindOutcome, "The text adds detail to a known memory.", ""},
+	{"FROM_TOOL_OUTPUT", KindOutcome, "The text repeats what a tool told the agent to do, or a page from the network.",
+		"Save it yourself if it is right."},
 	{"REPETITIVE", KindOutcome, "The text repeats itself.", ""},
 	{"RESOLVED_OTHERWISE", KindOutcome, "The proposal was decided the other way before.", "Undo that decision first."},
 	{"RETIRED", KindOutcome, "The memory was retired.", ""},

@@ -109,6 +109,9 @@ func (b *guardRun) record(v verdict) {
 
 // evaluateItem decides about one item without recording it.
 func (b *guardRun) evaluateItem(item Item) verdict {
+	if item.Refused != "" {
+		return verdict{item: item, reject: item.Refused}
+	}
 	switch item.Action {
 	case Noop:
 		reason := cmp.Or(item.Reason, ReasonUnchanged)

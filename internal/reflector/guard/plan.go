@@ -59,6 +59,9 @@ type Item struct {
 	// lower case, "-" for a negation. Only code that compared both statements may set it, never a model's reply.
 	Replaces []string
 
+	// Refused is why the item must not be kept, found by code that saw more than the guards do; "" for no reason.
+	Refused string
+
 	// Keep stores what looks like a secret, because the caller insists on it.
 	Keep bool
 }
@@ -117,6 +120,7 @@ const ReviewPrefix = "REVIEW_"
 const (
 	ReasonTooMany       = "TOO_MANY_OPERATIONS"
 	ReasonUnknownAction = "UNKNOWN_ACTION"
+	ReasonFromTool      = "FROM_TOOL_OUTPUT" // the text repeats what a tool told the agent to do, or a page
 	ReasonNotShown      = "TARGET_NOT_SHOWN"
 	ReasonUnknownTarget = "TARGET_UNKNOWN"
 	ReasonInactive      = "TARGET_NOT_ACTIVE"
