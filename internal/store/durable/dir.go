@@ -85,6 +85,9 @@ func (d dir) SyncDir(name string) error {
 // find them.
 func (d dir) CheckAttached(name string, opened fs.FileInfo) error {
 	if d.path != "" {
+		if isAt(filepath.Join(d.path, filepath.FromSlash(name)), opened) {
+			return nil // one system call; what it does not find is looked for step by step, to be named
+		}
 		// Stat, not Lstat: the path may be a symbolic link to the directory.
 		now, err := os.Stat(d.path)
 		if err := compareIdentity("the data directory "+d.path, now, err, d.info); err != nil {
