@@ -64,6 +64,9 @@ func wordEnd(s string, at int) int {
 // publicBlock is a PEM block (RFC 7468) that holds no secret.
 var publicBlock = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|REQUEST)[A-Z ]*-----[^-]*`)
 
+// publicName is the name of a public key and what stands between it and the key.
+var publicName = lazyregexp.New(`(?i)pub(?:lic)?[ _-]?key["']?\s*[:=]\s*["']?$`)
+
 // publicBlocks returns the offsets of public PEM blocks.
 func publicBlocks(s string) [][]int {
 	if !strings.Contains(s, "-----BEGIN ") {
@@ -91,9 +94,13 @@ func isHarmless(s string, at, end int) bool {
 			return true
 		}
 	}
+	named := before[max(0, len(before)-24):]
 	// In the path of a URL: "https:" directly before, or no space, "?" or "#" between the scheme and the word.
 	if i := strings.LastIndexAny(before, " \t\r\n\"'<>()?#，。"); i >= 0 {
 		before = before[i+1:]
+	}
+	if publicName.MatchString(named) {
+		return true
 	}
 	return strings.HasSuffix(before, ":") && strings.HasPrefix(word, "//") || strings.Contains(before, "://")
 }

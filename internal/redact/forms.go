@@ -38,6 +38,21 @@ var forms = []shape{
 	newShape("seed-phrase", "seed mnemonic recovery wallet", `(?i)\b(?:seed|mnemonic|recovery|wallet)\b[ \w']{0,30}?`+
 		`(?:\s(?:is|are|was|were)|[:=])\s+`+opening+`(?P<v>(?-i:[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23}))(?:[^\w]`+
 		`|$)`, seedPhrase),
+	// "The network is Name and the key is x", "the password, x,", "Service: admin / x".
+	newShape("password", "key", `(?i)\b`+places+`\b[^.\n\d]{0,60}?\b(?:pass)?key(?:\s(?:is|was)|:)\s+`+opening+
+		`(?P<v>[!-~]{5,}?)`+spokenEnd, mixedPassword),
+	newShape("password", passwordHints, `(?i)\b`+spokenPasswords+`\s*,\s+`+opening+`(?P<v>[!-~]{5,}?)[,;]`+spokenEnd,
+		mixedPassword),
+	newShape("password", "admin root user guest demo postgres @", `(?i)[:：]\s+["'`+"`"+`]?(?:admin\w*|root|user\w*|guest|demo|postgres`+
+		`|[\w.+-]+@[\w.-]+)["'`+"`"+`]?\s+/\s+`+opening+`(?P<v>[!-~]{5,}?)`+spokenEnd, mixedPassword),
+	// Numbers that open: "the combination of the safe is 295573", "the keypad takes 295573", "CVV 818".
+	newShape("pin", "combination combo", `(?i)\bcomb(?:o|ination)\b[^.\n\d]{0,40}?(?:\s(?:is|was|to)|:)\s+`+opening+
+		`(?P<v>\d{1,2}(?:[ -]\d{1,2}){2,3}|\d{3,8})\b`, nil),
+	newShape("pin", "keypad door gate alarm safe lock garage entrance lift", `(?i)\b(?:keypad|door|gate|alarm|safe`+
+		`|(?:pad)?lock(?:er|box)?|garage|entrance|lift)\b[^.\n\d]{0,30}?\s(?:takes|wants|accepts|needs`+
+		`|(?:opens|unlocks|is opened|is unlocked|is armed|is disarmed) (?:with|by))\s+`+opening+
+		`(?P<v>\d{4,8})(?:[.,;!)](?:[\s"\\]|$)|\\*["'”」]|\n|$)`, nil), // no count of things: "accepts 1024 bytes"
+	newShape("pin", "cvv cvc", `(?i)\b(?:cvv2?|cvc2?)\s+(?P<v>\d{3,4})\b`, nil),
 	newShape("password", "pw pwd", `(?i)\b(?:pw|pwd)\b[^.\n;:=|]{0,40}?\s(?:is|was)\s+(?:now\s+|still\s+)?`+opening+
 		`(?P<v>[!-~]{4,}?)`+spokenEnd, mixedPassword),
 	newShape("password", "pw pwd", `(?i)(?:^|[\s,;(])(?:pw|pwd)\s+`+opening+`(?P<v>[!-~]{5,}?)(?:`+spokenEnd+``+

@@ -187,3 +187,10 @@ func TestFourthKinds(t *testing.T) { kinds(t, "secrets_fourth.txt", 100) }
 
 // TestFourthHarmlessTextsStay is the same for harmless texts.
 func TestFourthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fourth.txt", 100) }
+
+// TestFifthKinds is a corpus that was written before the rules were looked at again, after they had learnt the others. At
+// first 110 of its 119 kinds were taken out. The private_key_id that stays is an identifier.
+func TestFifthKinds(t *testing.T) { kinds(t, "secrets_fifth.txt", 100) }
+
+// TestFifthHarmlessTextsStay is the same for harmless texts; at first 3 of 102 changed.
+func TestFifthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fifth.txt", 100) }

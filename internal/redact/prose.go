@@ -137,7 +137,7 @@ var prose = []shape{
 		`\b(?:redis-cli[^\n|;]*?\s-a|mosquitto_\w+[^\n|;]*?\s-P|mongo\w*[^\n|;]*?\s-p|ldap\w+[^\n|;]*?\s-w|`+
 			`(?:un)?zip[^\n|;]*?\s-P|7z\w?[^\n|;]*?\s-p`+
 			`|sqlcmd[^\n|;]*?\s-P|smbclient[^\n|;]*?\s(?:-U)\s*["']?[\w\\]+%)\s*["']?`+
-			`(?P<v>[^\s"'-][^\s"']{2,})`, notPlaceholder),
+			`(?P<v>[^\s"'-][^\s"']{2,})`, optionPassword),
 	newShape("password", "chpasswd sudo -s", `\becho\s+["']?(?:[\w.-]+:)?(?P<v>[^\s"'|$]{3,})["']?\s*\|\s*`+
 		`(?:sudo\s+)?(?:chpasswd|sudo\s+-S|passwd\b)`, notPlaceholder),
 	newShape("password", "htpasswd", `\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(?P<v>\S{3,})`, notPlaceholder),

@@ -41,7 +41,7 @@ var (
 	// A selector or qualified name, such as os.Getenv or config::key.
 	codeExpression = lazyregexp.New(`^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+;?$`)
 	// A template variable, a masked value or an example.
-	placeholder = lazyregexp.New(`(?i)^(?:[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*` +
+	placeholder = lazyregexp.New(`(?i)^(?:!(?:vault|secret|env\w*|var|ref|sub|include|file)\b.*|[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*` +
 		`|redacted` +
 		`|changeme|placeholder|null|nil|none|undefined|true|false|todo|tbd)[,;)}\]>"'` + "`" + `]*$`)
 	// A type or a field name in a declaration.

@@ -16,6 +16,8 @@ var wordForms = []struct {
 	re       *lazyregexp.Pattern
 }{
 	{"discord-token", 55, 90, lazyregexp.New(`^[MNO][A-Za-z\d_-]{22,27}\.[\w-]{6,7}\.[\w-]{27,45}$`)},
+	// An id and a key of 256 bits behind a dot.
+	{"id-and-key", 73, 90, lazyregexp.New(`^[A-Za-z][A-Za-z0-9]{7,24}\.[0-9a-f]{64}$`)},
 	{"zhipu-key", 49, 49, lazyregexp.New(`^[0-9a-f]{32}\.[A-Za-z0-9]{16}$`)},
 	// A private key of Bitcoin in the wallet import format.
 	{"wallet-key", 51, 52, lazyregexp.New(`^(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})$`)},
