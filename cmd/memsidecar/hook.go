@@ -187,7 +187,7 @@ func (c *hookCall) handOver(ctx context.Context, cfg daemon.Config, ev hook.Even
 	defer conn.close()
 	ctx, cancel := c.bound(ctx, conn)
 	defer cancel()
-	d := &hookDaemon{c: conn, space: c.app.flags.space}
+	d := &hookDaemon{c: conn, space: c.app.flags.space, tools: func(string) string { return "" }}
 	_, err = d.Start(ctx, hook.Start{Session: ev.Session, Host: c.host.Name, Cwd: ev.Cwd, HostPID: cmd.Process.Pid})
 	return err
 }
@@ -218,7 +218,8 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 	defer conn.close()
 	r := &hook.Runner{
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space,
-			contextTokens: min(cfg.ContextTokens, hostContextTokens)}, Dir: filepath.Join(dir, "sessions"),
+			contextTokens: min(cfg.ContextTokens, hostContextTokens),
+			tools:         func(dir string) string { return c.app.hostTools(c.host, dir) }}, Dir: filepath.Join(dir, "sessions"),
 		Home: c.app.env("HOME"), PID: hostPID, Now: c.app.now, Nonce: hookNonce,
 	}
 	if c.late {

@@ -21,7 +21,8 @@ import (
 type hookDaemon struct {
 	c             *client
 	space         string
-	contextTokens int // budget of a start context
+	contextTokens int                     // budget of a start context
+	tools         func(dir string) string // set of memory tools that the agent has
 }
 
 // hostContextTokens is how much of a context all hosts give their agents whole: Codex moves more than 2,500 tokens to a
@@ -32,7 +33,7 @@ const hostContextTokens = 2300
 func (d *hookDaemon) Start(ctx context.Context, s hook.Start) (string, error) {
 	resp, err := d.c.session.Start(ctx, &pb.SessionServiceStartRequest{
 		Space: d.space, SessionId: s.Session, Host: s.Host, Cwd: s.Cwd, HostPid: int32(s.HostPID),
-		Context: &pb.ContextOptions{TokenBudget: int32(d.contextTokens)},
+		Context: &pb.ContextOptions{TokenBudget: int32(d.contextTokens), Tools: d.tools(s.Cwd)},
 	})
 	return resp.GetContext(), err
 }

@@ -167,9 +167,9 @@ func (a *app) printMemories(r *pb.MemoryServiceListResponse, filtered bool) {
 	var rows [][]string
 	for _, m := range r.GetMemories() {
 		rows = append(rows, []string{shortID(m.GetId()), m.GetCategory(), number(m.GetSalience()),
-			a.out.age(m.GetCreatedAt().AsTime()), a.summaryLine(m)})
+			a.out.knownFor(m), a.summaryLine(m)})
 	}
-	a.out.table([]string{"ID", "CATEGORY", "SALIENCE", "CREATED", "CONTENT"}, rows)
+	a.out.table([]string{"ID", "CATEGORY", "SALIENCE", "AGE", "CONTENT"}, rows)
 	if n := int64(len(rows)); n < int64(r.GetTotal()) {
 		a.out.printf("%d of %s; --limit 0 shows all.\n", n, plural(int64(r.GetTotal()), "memory", "memories"))
 	}

@@ -169,7 +169,7 @@ func (a *app) printHitTable(hits []*pb.SearchHit, spaces bool) {
 		}
 		rows = append(rows, append(row, a.hitColumns(h)...))
 	}
-	a.out.table(append(heading, "ID", "CATEGORY", "CREATED", "CONTENT"), rows)
+	a.out.table(append(heading, "ID", "CATEGORY", "AGE", "CONTENT"), rows)
 }
 
 // hitColumns are the id, category, age and text of a hit. A hit in a daily log shows its date, and a mark before its
@@ -178,7 +178,7 @@ func (a *app) hitColumns(h *pb.SearchHit) []string {
 	l, m := h.GetLog(), h.GetMemory()
 	switch {
 	case l == nil:
-		return []string{shortID(m.GetId()), m.GetCategory(), a.out.age(m.GetCreatedAt().AsTime()), a.summaryLine(m)}
+		return []string{shortID(m.GetId()), m.GetCategory(), a.out.knownFor(m), a.summaryLine(m)}
 	case l.GetEntry() == nil:
 		mark := "[summary of the day]"
 		if l.GetDeleted() {

@@ -12,6 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/service/recall"
 )
 
 // output prints results and errors. Results go to stdout, everything else to stderr. People get aligned tables and
@@ -262,6 +265,11 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// knownFor is the age of what a memory says, in the words that agents read.
+func (o *output) knownFor(m *pb.Memory) string {
+	return recall.Age(m.GetContentAt().AsTime(), o.now(), recall.English)
 }
 
 // age formats how long ago t was.

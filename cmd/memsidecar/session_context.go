@@ -24,8 +24,9 @@ func addContextFlags(f *pflag.FlagSet) *contextFlags {
 	f.BoolVar(&c.index, "index", false, "one line per memory instead of its text")
 	f.Int32Var(&c.TokenBudget, "tokens", 0, "token budget of the context, 50 to 8000 (default: as configured)")
 	f.StringVar(&c.language, "language", "", "en or zh (default: language of the first message, else of the memories)")
-	f.BoolVar(&c.Instructions, "instructions", false, "include AGENTS.md and CLAUDE.md of the project")
+	f.BoolVar(&c.Instructions, "instructions", false, "include AGENTS.md of the project, or CLAUDE.md when there is none")
 	f.BoolVar(&c.Bootstrap, "bootstrap", false, "also include SOUL.md, USER.md, TOOLS.md and IDENTITY.md")
+	f.StringVar(&c.Tools, "tools", "", "set of memory tools that the agent has, such as default: say how to use them")
 	return c
 }
 

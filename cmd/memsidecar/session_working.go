@@ -21,10 +21,12 @@ func (a *app) sessionWorking() *cobra.Command {
 		Use:   "working SESSION",
 		Short: "Show or update the working memory of a session",
 		Long: `Show or update the working memory of a session: run directory, tools used, files read, and the
-agent's own summary. The daemon already takes tools and files from the tool messages of the session.
+agent's own summary. The daemon already takes tools and files from the tool messages of the session. A run directory
+that is not there is made, for its owner only. Working memory ends with its session.
 
 The summary survives a compaction of the agent's context. With --compacted, the next recall of this session contains
-it. "memsidecar session context" also prints it after the context.`,
+it, behind "Current agent state" with directory, tools, date and time. "memsidecar session context" also prints that
+after the context.`,
 		Example: `  memsidecar session working 7f3c…
   memsidecar session working 7f3c… --summary - --compacted < summary.md
   memsidecar session working 7f3c… --read internal/fetch.go --tool Bash`,
@@ -36,7 +38,7 @@ it. "memsidecar session context" also prints it after the context.`,
 	f.BoolVar(&req.Compacted, "compacted", false, "the agent's context was compacted or is about to be")
 	f.StringSliceVar(&req.FilesRead, "read", nil, "files that the agent has read (repeatable)")
 	f.StringSliceVar(&req.ToolsUsed, "tool", nil, "tools that the agent has used (repeatable)")
-	f.BoolVar(&block, "block", false, "print only the summary, as a context block")
+	f.BoolVar(&block, "block", false, "print only the state of the agent, as a context block")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, cmd *cobra.Command, args []string) (err error) {
 		if cmd.Flags().Changed("summary") {
 			if summary != "" {

@@ -120,18 +120,6 @@ func isLogSummary(m *memory.Memory) bool {
 	return m.Source == memory.SourceArchive && strings.HasPrefix(m.Title, logTitle(""))
 }
 
-// entryTime returns the time of an entry. Entries without an instant have a wall clock time in loc.
-func entryTime(date string, e *memory.Entry, loc *time.Location) time.Time {
-	if !e.At.IsZero() {
-		return e.At
-	}
-	if t, err := time.ParseInLocation(time.DateTime, date+" "+e.Time, loc); err == nil {
-		return t
-	}
-	t, _ := time.ParseInLocation(memory.DateLayout, date, loc)
-	return t
-}
-
 // apply applies a plan as one operation, so memories, summary and mark exist together or not at all. The error is
 // memory.ErrStale if the log changed since the plan.
 func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
@@ -190,7 +178,7 @@ func (p *plan) promote(tx *store.Tx, out *Day, loc *time.Location) error {
 			skip("EXACT_DUPLICATE")
 			continue
 		}
-		m := c.memory(p.day.Date, entryTime(p.day.Date, c.entry, loc))
+		m := c.memory(p.day.Date, c.entry.Instant(p.day.Date, loc))
 		err := tx.Put(m)
 		if _, invalid := errors.AsType[*memory.InvalidError](err); invalid {
 			skip("INVALID") // a hand-edited entry can be invalid; it stays in the journal's before-image of the log
@@ -242,9 +230,9 @@ func (p *plan) archiveLog(tx *store.Tx, now *memory.Day, out *Day, loc *time.Loc
 // current time zone.
 func (p *plan) firstEntryTime(loc *time.Location) time.Time {
 	if len(p.log.Entries) == 0 {
-		return entryTime(p.day.Date, &memory.Entry{}, loc)
+		return new(memory.Entry).Instant(p.day.Date, loc)
 	}
-	return entryTime(p.day.Date, p.log.Entries[0], loc)
+	return p.log.Entries[0].Instant(p.day.Date, loc)
 }
 
 // putLogSummary adds the memory with a log's summary. It updates the memory of an earlier archiving, unless that was
@@ -275,7 +263,7 @@ func (p *plan) putLogSummary(tx *store.Tx, summary string, out *Day, loc *time.L
 			Evidence:  []memory.Evidence{{Log: p.day.Date}},
 		}
 	}
-	if err := tx.Put(m); err != nil {
+	if err := tx.PutKnown(m, p.firstEntryTime(loc)); err != nil {
 		return err
 	}
 	out.Promoted = append(out.Promoted, Promoted{ID: m.ID, Category: m.Category, Content: content})

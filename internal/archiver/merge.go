@@ -166,6 +166,11 @@ func (p *mergedPart) add(m *memory.Memory) bool {
 	next.Salience = max(next.Salience, m.Salience)
 	next.Confidence = min(next.Confidence, m.Confidence)
 	next.AccessCount += m.AccessCount
+	if m.KnownAt().After(next.KnownAt()) {
+		next.ContentAt = m.KnownAt() // the knowledge is as old as its newest part
+	} else {
+		next.ContentAt = next.KnownAt()
+	}
 	if m.CreatedAt.Before(next.CreatedAt) {
 		next.CreatedAt = m.CreatedAt
 	}

@@ -131,6 +131,10 @@ var Fields = []Field[Memory]{
 	{Name: "source", Pointer: func(m *Memory) any { return &m.Source }, Presence: Required},
 	{Name: "context", Pointer: func(m *Memory) any { return &m.Context }},
 	{Name: "updated_at", Pointer: func(m *Memory) any { return &m.UpdatedAt }, Added: true, Managed: true},
+	{
+		Name: "content_at", Pointer: func(m *Memory) any { return &m.ContentAt }, Added: true, Managed: true,
+		Default: func(m *Memory) bool { return m.KnownAt().Equal(m.CreatedAt) },
+	},
 	{Name: "revision", Pointer: func(m *Memory) any { return &m.Revision }, Added: true, Managed: true},
 	{Name: "tags", Pointer: func(m *Memory) any { return &m.Tags }, Added: true, FreeText: true},
 	{Name: "title", Pointer: func(m *Memory) any { return &m.Title }, Added: true, FreeText: true, Limit: MaxTitle},

@@ -33,6 +33,19 @@ type Entry struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
+// Instant is when the entry of a log of date was written. One without an instant of its own has a wall clock time in
+// loc, and one without a time began the day.
+func (e *Entry) Instant(date string, loc *time.Location) time.Time {
+	if !e.At.IsZero() {
+		return e.At
+	}
+	if t, err := time.ParseInLocation(time.DateTime, date+" "+e.Time, loc); err == nil {
+		return t
+	}
+	t, _ := time.ParseInLocation(DateLayout, date, loc)
+	return t
+}
+
 // Day is what is known of a daily log beside its entries.
 type Day struct {
 	Date     string `json:"date"`              // "2026-02-21", the daemon's local day when the entries were written

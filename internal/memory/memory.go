@@ -63,6 +63,7 @@ type Memory struct {
 	Context      *Context  `json:"context,omitempty"`
 
 	UpdatedAt      time.Time       `json:"updated_at,omitzero"` // of the last change that was not an access
+	ContentAt      time.Time       `json:"content_at,omitzero"` // of the last change of Title or Content, see KnownAt
 	Revision       int64           `json:"revision,omitempty"`  // LSN of the last change that was not an access
 	Tags           []string        `json:"tags,omitempty"`
 	Title          string          `json:"title,omitempty"`
@@ -104,6 +105,15 @@ type Evidence struct {
 	Log     string `json:"log,omitempty"` // date of the daily log
 	Entry   string `json:"entry,omitempty"`
 	Session string `json:"session,omitempty"`
+}
+
+// KnownAt is since when m says what it says: the later of its creation and of the last change of its text. The age of a
+// memory counts from here, so that a use, another category, another salience or a migration makes nothing younger.
+func (m *Memory) KnownAt() time.Time {
+	if m.ContentAt.After(m.CreatedAt) {
+		return m.ContentAt
+	}
+	return m.CreatedAt
 }
 
 // Clone returns a copy that shares nothing mutable with m.

@@ -62,7 +62,8 @@ func sameMemory(a, b *memory.Memory) bool {
 	}
 	x := *a
 	x.CreatedAt, x.ExpiresAt = b.CreatedAt, b.ExpiresAt // equal instants, perhaps in two zones
-	x.UpdatedAt, x.Revision, x.AccessCount, x.LastAccessed = b.UpdatedAt, b.Revision, b.AccessCount, b.LastAccessed
+	x.UpdatedAt, x.ContentAt, x.Revision = b.UpdatedAt, b.ContentAt, b.Revision
+	x.AccessCount, x.LastAccessed = b.AccessCount, b.LastAccessed
 	return reflect.DeepEqual(&x, b)
 }
 

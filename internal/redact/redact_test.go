@@ -130,6 +130,7 @@ func TestOrdinaryTextStays(t *testing.T) {
 
 func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 	open, end := redact.Fence("n1")
+	former := func(s string) string { return strings.Replace(s, "recalled-memories", "memsidecar-recall", 1) }
 	esc := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, `"`, `\"`)
 	for _, tt := range []struct {
 		name, in, want string
@@ -148,18 +149,26 @@ func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 		{"json escapes", `{"a":"\u003cprivate\u003ex\u003c/PRIVATE\u003eb"}`, `{"a":"b"}`, 1},
 		{"recall", "q\n" + open + "\n- old\n" + end + "\nrest", "q\n\nrest", 0},
 		{"recall unterminated", "q " + open + " old", "q ", 0},
-		{"recall holding a foreign end", open + ` x </memsidecar-recall id="n2"> y ` + end + "z", "z", 0},
+		{"recall holding a foreign end", open + ` x </recalled-memories id="n2"> y ` + end + "z", "z", 0},
 		{"recall escaped", esc.Replace(open + "x" + end + "z"), "z", 0},
 		{"two blocks", open + "x" + end + "mid" + open + "y" + end, "mid", 0},
-		{"html in json", `{"a":"\u0026lt;memsidecar-recall id=\u0026quot;n1\u0026quot;\u0026gt;x\u0026lt;/memsidecar-recall ` +
+		{"html in json", `{"a":"\u0026lt;recalled-memories id=\u0026quot;n1\u0026quot;\u0026gt;x\u0026lt;/recalled-memories ` +
 			`id=\u0026quot;n1\u0026quot;\u0026gt;b"}`, `{"a":"b"}`, 0},
 		{"quoted", "> " + open + "\n> - old\n> " + end + "\n> rest", "> \n> rest", 0},
-		{"cut before its end", "q " + open + " old </memsidecar-rec", "q ", 0},
-		{"cut within its tag", `q <memsidecar-recall id="n`, "q ", 0},
-		{"cut within its escaped tag", `q &lt;memsidecar-recall id=&quot;n`, "q ", 0},
+		{"cut before its end", "q " + open + " old </recalled-mem", "q ", 0},
+		{"cut within its tag", `q <recalled-memories id="n`, "q ", 0},
+		{"cut within its escaped tag", `q &lt;recalled-memories id=&quot;n`, "q ", 0},
 		{"its beginning cut off", "- old\n" + end + "\nrest", "\nrest", 0},
-		{"its name alone", "what <memsidecar-recall> means", "what ", 0},
-		{"talk of it", "what does memsidecar-recall mean? a > b", "what does memsidecar-recall mean? a > b", 0},
+		{"its name alone", "what <recalled-memories> means", "what <recalled-memories> means", 0},
+		{"another program's", "q\n<recalled-memories>\n- tea (user): x\n</recalled-memories>\nrest", "q\n\nrest", 0},
+		{"another program's, in json", `{"a":"\u003crecalled-memories\u003ex\u003c/recalled-memories\u003eb"}`, `{"a":"b"}`, 0},
+		{"another program's, its end in two halves", "a<recalled-memories>x</recalled-<private>y</private>memories>b", "ab", 1},
+		{"mention of both ends", "`<recalled-memories>` to `</recalled-memories>`", "`<recalled-memories>` to `</recalled-memories>`", 0},
+		{"former name", "q " + former(open) + "old" + former(end) + " rest", "q  rest", 0},
+		{"former name, escaped", esc.Replace(former(open)+"x"+former(end)) + "z", "z", 0},
+		{"former name, cut within its tag", `q <memsidecar-recall id="n`, "q ", 0},
+		{"former name, its beginning cut off", "- old\n" + former(end) + "\nrest", "\nrest", 0},
+		{"talk of it", "what does recalled-memories mean? a > b", "what does recalled-memories mean? a > b", 0},
 		{"private, escaped", "a &lt;private&gt;x&lt;/private&gt; b", "a  b", 1},
 		{"other tags", "<p>privately <private-x>y</p> a > b", "<p>privately <private-x>y</p> a > b", 0},
 		{"stray end", "a</private>b", "a</private>b", 0},
@@ -177,7 +186,7 @@ func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 func TestRecallBlockInAnyEscaping(t *testing.T) {
 	open, end := redact.Fence("0a1b2c3d4e5f6a7b")
 	const canary = "CANARY"
-	block := open + "\n- [facts] \"" + canary + "\" & <b> it's </b> (today)\n" + end
+	block := open + "\n- tea (facts, today): \"" + canary + "\" & <b> it's </b>\n" + end
 	escapers := map[string]func(string) string{
 		"json": func(s string) string { b, _ := json.Marshal(s); return string(b) },
 		"json without html": func(s string) string {
@@ -196,6 +205,11 @@ func TestRecallBlockInAnyEscaping(t *testing.T) {
 		for inner, g := range escapers {
 			for third, h := range escapers {
 				in := f(g(h("before " + block + " after")))
+				// A transcript of an earlier version has the block under its former name.
+				former, _ := redact.Text(strings.ReplaceAll(in, "recalled-memories", "memsidecar-recall"))
+				if strings.Contains(former, canary) || !strings.Contains(former, "after") {
+					t.Errorf("%s of %s of %s, former name: %q", outer, inner, third, former)
+				}
 				got, _ := redact.Text(in)
 				if strings.Contains(got, canary) || !strings.Contains(got, "before") || !strings.Contains(got, "after") {
 					t.Errorf("%s of %s of %s: %q becomes %q", outer, inner, third, in, got)
@@ -260,7 +274,8 @@ func FuzzText(f *testing.F) {
 		"a <private>b</private>", `\u003cprivate\u003e`, "password=hunter2", "密码是abc123", "postgres://a:b@c",
 		"<priv<private></private>ate>",
 		"q7Xr2LkP9vTz4WmB8nYc3HdJ6sFg1QaE", "[redacted:x]password=[redacted:y]z",
-		"Authorization: Bearer abcdefghij1234567890", `<memsidecar-recall id="x">`,
+		"Authorization: Bearer abcdefghij1234567890", `<recalled-memories id="x">`, `<memsidecar-recall id="x">`,
+		"<recalled-memories>x</recalled-memories>",
 	} {
 		f.Add(s)
 	}

@@ -5,12 +5,29 @@ import "strings"
 // The tags around injected context. Only a closing tag with the same id ends a block, so recalled text cannot end it
 // early.
 const (
-	recallTag  = "memsidecar-recall"
+	recallTag  = "recalled-memories"
+	formerTag  = "memsidecar-recall" // its name in earlier versions, whose transcripts are still read
 	privateTag = "private"
 	maxTag     = 512 // maximum length of a tag in bytes, escapes included; anything longer is text
-	// as much of a tag's name as must be there for a tag that a host cut off at the end of a text
-	cutTag = "memsidecar-"
 )
+
+// blockTags are the names of an injected block, and as much of each as must be there for a tag that a host cut off at
+// the end of a text.
+var blockTags = []struct{ name, cut string }{{recallTag, "recalled-"}, {formerTag, "memsidecar-"}}
+
+// isBlock reports whether a tag has the name of an injected block.
+func isBlock(name string) bool { return name == recallTag || name == formerTag }
+
+// isCutBlock reports whether the beginning of a tag is one of a block's opening or closing tag.
+func isCutBlock(name string) bool {
+	name = strings.TrimLeft(name, "/")
+	for _, t := range blockTags {
+		if strings.HasPrefix(name, t.cut) && strings.HasPrefix(t.name, name) {
+			return true
+		}
+	}
+	return false
+}
 
 // Fence returns the opening and closing line of an injected block. The nonce must be unpredictable for the authors of
 // the block's text.
@@ -20,14 +37,16 @@ func Fence(nonce string) (open, end string) {
 
 // hasTag reports whether a text, in lower case, can hold anything that strip removes.
 func hasTag(low string) bool {
-	return strings.Contains(low, privateTag) || strings.Contains(low, cutTag)
+	return strings.Contains(low, privateTag) || strings.Contains(low, blockTags[0].cut) ||
+		strings.Contains(low, blockTags[1].cut)
 }
 
 // strip removes closed private passages and recall blocks, and lists both. A private tag in quotes of
 // its own is a mention of the tag, except in a message of a session. A tag also counts when a removal joins its two
 // halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or
 // HTML do it, more than once, lines may be quoted, and the beginning or the end may be cut off. So a block without an
-// end reaches to the end of the text, and one of which only the end is left to its beginning.
+// end reaches to the end of the text, and one of which only the end is left to its beginning. Other programs name such
+// blocks <recalled-memories> too, without an id: those count when they are closed, since people may write of the tag.
 func strip(s string, message bool) (string, []Finding, origins) {
 	whole, out := len(s), kept{text: make([]byte, 0, len(s))}
 	var found []Finding
@@ -37,7 +56,11 @@ func strip(s string, message bool) (string, []Finding, origins) {
 		out.cut(start)
 	}
 	closed := true // some closing tag may follow
+	foreign := -1  // where in out a block without an id began
 	for len(s) > 0 {
+		if foreign >= len(out.text) {
+			foreign = -1 // it went with a longer passage
+		}
 		at, n := nextClose(s)
 		out.add(s[:at], whole-len(s))
 		s = s[at:]
@@ -46,8 +69,7 @@ func strip(s string, message bool) (string, []Finding, origins) {
 		s = s[n:]
 		switch name, id := nameOf(tag); {
 		case n == 0: // the end of the text, perhaps within a tag
-			if start >= 0 && strings.HasPrefix(strings.TrimLeft(name, "/"), cutTag) &&
-				strings.HasPrefix(recallTag, strings.TrimLeft(name, "/")) {
+			if start >= 0 && isCutBlock(name) {
 				remove(RecallBlock, start, "")
 			}
 		case start >= 0 && name == privateTag:
@@ -62,12 +84,22 @@ func strip(s string, message bool) (string, []Finding, origins) {
 			}
 			remove(Private, start, rest)
 			s = rest
-		case start >= 0 && name == recallTag:
-			rest := afterRecallEnd(s, id)
-			remove(RecallBlock, start, rest)
-			s = rest
-		case start >= 0 && name == "/"+recallTag && id != "":
+		case start >= 0 && isBlock(name):
+			if name == formerTag || id != "" {
+				rest := afterBlockEnd(s, id)
+				remove(RecallBlock, start, rest)
+				s = rest
+				continue
+			}
+			if !isMention(out.text[:start], s) && (foreign < 0 || foreign > start) {
+				foreign = start
+			}
+			out.add(closing, behind)
+		case start >= 0 && isBlock(strings.TrimPrefix(name, "/")) && id != "":
 			remove(RecallBlock, 0, s)
+		case start >= 0 && name == "/"+recallTag && foreign >= 0 && foreign < start:
+			remove(RecallBlock, foreign, s)
+			foreign = -1
 		default:
 			out.add(closing, behind)
 		}
@@ -255,13 +287,13 @@ func afterPrivateEnd(s string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// afterRecallEnd returns the text behind the closing tag of the block with this id, "" when the block is not
+// afterBlockEnd returns the text behind the closing tag of the block with this id, "" when the block is not
 // terminated.
-func afterRecallEnd(s, id string) string {
+func afterBlockEnd(s, id string) string {
 	for s != "" {
 		var tag string
 		tag, s = nextTag(s)
-		if name, of := nameOf(tag); name == "/"+recallTag && of == id {
+		if name, of := nameOf(tag); strings.HasPrefix(name, "/") && isBlock(name[1:]) && of == id {
 			return s
 		}
 	}

@@ -84,7 +84,7 @@ func TestMemoryRoundTrip(t *testing.T) {
 			want.ProtoReflect().Set(fields.ByName(f.Name()), v)
 			return true
 		})
-		want.Status = pb.MemoryStatus_MEMORY_STATUS_ACTIVE
+		want.Status, want.ContentAt = pb.MemoryStatus_MEMORY_STATUS_ACTIVE, got.GetContentAt() // the daemon's
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Fatalf("(-sent +received):\n%s", diff)
 		}

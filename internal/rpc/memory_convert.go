@@ -28,10 +28,10 @@ func memoryToProto(m *memory.Memory) *pb.Memory {
 	out := &pb.Memory{
 		Id: m.ID, Category: m.Category, Content: m.Content, Salience: m.Salience, CreatedAt: timeToProto(m.CreatedAt),
 		LastAccessed: timeToProto(m.LastAccessed), AccessCount: m.AccessCount, Source: m.Source,
-		UpdatedAt: timeToProto(m.UpdatedAt),
-		Revision:  m.Revision, Tags: m.Tags, Title: m.Title, Description: m.Description, Pinned: m.Pinned, Confidence: m.Confidence,
-		ExpiresAt: timeToProto(m.ExpiresAt),
-		Status:    statusToProto(m.Status), Supersedes: m.Supersedes, SupersededBy: m.SupersededBy,
+		UpdatedAt: timeToProto(m.UpdatedAt), ContentAt: timeToProto(m.KnownAt()),
+		Revision: m.Revision, Tags: m.Tags, Title: m.Title, Description: m.Description, Pinned: m.Pinned,
+		Confidence: m.Confidence, ExpiresAt: timeToProto(m.ExpiresAt),
+		Status: statusToProto(m.Status), Supersedes: m.Supersedes, SupersededBy: m.SupersededBy,
 		StructuredData: structToProto(m.StructuredData),
 	}
 	if c := m.Context; c != nil {

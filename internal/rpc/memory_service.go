@@ -68,12 +68,14 @@ func (s *memoryServer) Add(ctx context.Context, req *pb.MemoryServiceAddRequest)
 
 // Get returns memories by id. All of them are looked up for each page; there is a second page only when they are
 // large. Error: memory.ErrNotFound when none exists.
-func (s *memoryServer) Get(_ context.Context, req *pb.MemoryServiceGetRequest) (*pb.MemoryServiceGetResponse, error) {
+func (s *memoryServer) Get(ctx context.Context, req *pb.MemoryServiceGetRequest) (*pb.MemoryServiceGetResponse, error) {
 	var check memory.Check
 	paging := pagingOf(&check, req, memory.MaxPage)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
+	// Whoever searched and now looks sees the access. A full disk must not prevent the read.
+	_ = s.reads.store.SettleAccesses(ctx, cmp.Or(req.GetSpace(), memory.DefaultSpace), req.GetIds())
 	found, missing, err := s.memories.Get(req.GetSpace(), req.GetIds())
 	if err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ var Reasons = []Reason{
 		"Move it to a local disk."},
 
 	{"AMBIGUOUS", KindViolation, "Several ids begin with the given text.", "Give more characters."},
+	{"CANNOT_CREATE", KindViolation, "A directory cannot be made.", "Give one in a place where you may write."},
 	{"CONFLICT", KindViolation, "Two fields exclude each other, or a message differs from the stored one of that " +
 		"number.", "Remove one; use another session id."},
 	{"GAP", KindViolation, "Sequence numbers of messages leave a gap.", "Send the missing messages first."},

@@ -16,7 +16,7 @@ func (s *searchServer) searchLogs(ctx context.Context, req *pb.SearchServiceSear
 		return nil, err
 	}
 	if !req.GetNoTouch() {
-		s.touch(found.Hits)
+		s.touch(req.GetSessionId(), found.Hits)
 	}
 	out := &pb.SearchServiceSearchResponse{
 		Hits: hitsToProto(found.Hits), Candidates: int32(found.Candidates), Abstained: found.Abstained,

@@ -31,7 +31,7 @@ type searchServer struct {
 	now      func() time.Time
 }
 
-// Search returns hits and counts an access of each, unless the request says otherwise. Hits that do not fit the
+// Search returns hits and counts an access of each, once for a session, unless the request says otherwise. Hits that do not fit the
 // response are counted, not sent.
 func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRequest) (*pb.SearchServiceSearchResponse,
 	error) {
@@ -52,7 +52,7 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 		return nil, err
 	}
 	if !req.GetNoTouch() {
-		s.touch(found.Hits)
+		s.touch(req.GetSessionId(), found.Hits)
 	}
 	out := &pb.SearchServiceSearchResponse{
 		Candidates: int32(found.Candidates), Abstained: found.Abstained, Reason: found.Reason,
@@ -62,17 +62,12 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 	return out, nil
 }
 
-// touch counts an access of each hit.
-func (s *searchServer) touch(hits []search.Hit) {
-	bySpace := map[string][]string{}
+// touch counts an access of each hit that is a memory.
+func (s *searchServer) touch(session string, hits []search.Hit) {
 	for _, h := range hits {
-		if h.FromCollection {
-			continue
+		if !h.FromCollection {
+			s.recall.CountAccess(session, h.Space, h.Memory.ID)
 		}
-		bySpace[h.Space] = append(bySpace[h.Space], h.Memory.ID)
-	}
-	for space, ids := range bySpace {
-		s.store.CountAccess(space, ids, s.now())
 	}
 }
 

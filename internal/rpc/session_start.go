@@ -53,7 +53,7 @@ func (s *sessionServer) startFromProto(req *pb.SessionServiceStartRequest) (in s
 					options.GetTokenBudget()), Index: options.GetForm() == pb.ContextForm_CONTEXT_FORM_INDEX,
 				Language: languageNames[options.GetLanguage()], FirstMessage: req.GetFirstMessage(), Root: root,
 				Dir:          req.GetCwd(),
-				Instructions: options.GetInstructions(), Bootstrap: options.GetBootstrap(),
+				Instructions: options.GetInstructions(), Bootstrap: options.GetBootstrap(), Tools: options.GetTools(),
 			})
 		}
 	}

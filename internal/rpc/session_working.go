@@ -8,7 +8,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/service/session"
 )
 
-// GetWorkingMemory returns the working memory of a session. Error: memory.ErrNotFound.
+// GetWorkingMemory returns the working memory of a session; it is empty when the session has ended. Error:
+// memory.ErrNotFound.
 func (s *sessionServer) GetWorkingMemory(_ context.Context,
 	req *pb.SessionServiceGetWorkingMemoryRequest) (*pb.SessionServiceGetWorkingMemoryResponse, error) {
 	var check memory.Check
@@ -16,6 +17,13 @@ func (s *sessionServer) GetWorkingMemory(_ context.Context,
 	check.ID("session_id", req.GetSessionId())
 	if err := check.Err(); err != nil {
 		return nil, err
+	}
+	header, err := s.sessions.Get(space, req.GetSessionId())
+	if err != nil {
+		return nil, err
+	}
+	if header.State != memory.SessionOpen {
+		return &pb.SessionServiceGetWorkingMemoryResponse{Working: &pb.WorkingMemory{}}, nil
 	}
 	w, err := s.sessions.Working(space, req.GetSessionId())
 	if err != nil {

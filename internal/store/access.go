@@ -39,12 +39,28 @@ func (s *Store) CountAccess(space string, ids []string, at time.Time) {
 	}
 }
 
+// SettleAccesses journals what was counted for any of these memories, so that a read behind it sees it. It does nothing
+// when nothing was. Durable on return.
+func (s *Store) SettleAccesses(ctx context.Context, space string, ids []string) error {
+	s.flushMu.Lock() // what a flush has taken is not visible before its end
+	s.accessMu.Lock()
+	counted := slices.ContainsFunc(ids, func(id string) bool { return s.accesses[space][id].count > 0 })
+	s.accessMu.Unlock()
+	s.flushMu.Unlock()
+	if !counted {
+		return nil
+	}
+	return s.FlushAccesses(ctx)
+}
+
 // maxAccessesPerOperation bounds one operation of accesses: readers wait while it is applied.
 const maxAccessesPerOperation = 256
 
 // FlushAccesses journals the collected accesses, in operations of at most 256. Counts whose operation fails are lost.
 // Durable on return.
 func (s *Store) FlushAccesses(ctx context.Context) error {
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
 	s.accessMu.Lock()
 	taken := s.accesses
 	s.accesses = map[string]map[string]accessCount{}

@@ -85,6 +85,7 @@ type Store struct {
 	// lastPurge is the operation of the newest purge since Open. It changes while stageMu is held.
 	lastPurge atomic.Int64
 
+	flushMu  sync.Mutex // held while accesses are journaled; before accessMu
 	accessMu sync.Mutex
 	// accesses that are not journaled yet, by space and memory. Guarded by accessMu.
 	accesses map[string]map[string]accessCount

@@ -2,6 +2,7 @@ package store
 
 import (
 	"iter"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -34,9 +35,12 @@ func (tx *Tx) Equal(category, content string) *memory.Memory {
 	return nil
 }
 
-// Put creates or replaces a memory. It sets Revision, and UpdatedAt unless it creates a memory that has one. From then
-// on m belongs to the store. Error: *memory.InvalidError when m exceeds the limits.
-func (tx *Tx) Put(m *memory.Memory) error {
+// Put creates or replaces a memory. It sets Revision, UpdatedAt unless it creates a memory that has one, and ContentAt
+// when it changes the text. From then on m belongs to the store. Error: *memory.InvalidError when m exceeds the limits.
+func (tx *Tx) Put(m *memory.Memory) error { return tx.PutKnown(m, tx.now) }
+
+// PutKnown is Put for a text that was known at another time than now: that of an old log, or one that an undo restores.
+func (tx *Tx) PutKnown(m *memory.Memory, at time.Time) error {
 	var check memory.Check
 	check.Memory("", m)
 	if err := check.Err(); err != nil {
@@ -45,6 +49,9 @@ func (tx *Tx) Put(m *memory.Memory) error {
 	before := tx.Memory(m.ID)
 	if before != nil || m.UpdatedAt.IsZero() {
 		m.UpdatedAt = tx.now
+	}
+	if before != nil && (m.Content != before.Content || m.Title != before.Title) {
+		m.ContentAt = at
 	}
 	if m.CreatedAt.IsZero() {
 		m.CreatedAt = tx.now

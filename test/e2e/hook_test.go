@@ -272,7 +272,7 @@ func TestHooks(t *testing.T) {
 			}
 			told = h.call(t, hook.Prompt, "third", asks) // its start was missed
 			if b, _ := host.Binding(hook.Prompt); strings.Contains(told, "8443") != b.PassesOn ||
-				strings.Count(told, "<memsidecar-recall") > 1 {
+				strings.Count(told, "<recalled-memories") > 1 {
 				t.Errorf("the first prompt of a session without a start answered %s", told)
 			}
 		})

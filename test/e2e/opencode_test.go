@@ -43,8 +43,8 @@ func TestOpenCodePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"told":"<memsidecar-recall`, "port 8443", `"compacted":"<memsidecar-recall`,
-		"Asked first: which port does the staging gateway use?", `"second":"<memsidecar-recall`} {
+	for _, want := range []string{`"told":"<recalled-memories`, "port 8443", `"compacted":"<recalled-memories`,
+		"Asked first: which port does the staging gateway use?", `"second":"<recalled-memories`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in %s", want, out)
 		}

@@ -147,7 +147,7 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 	})
 	t.Run("other numbers", func(t *testing.T) {
 		d := serveWith(t, "memory_archive_days=3", "memory_delete_days=5", "memory_decay_lambda=0.5",
-			"memory_implicit_recall_top_k=1", "memory_daily_log_days=4", "memory_max_prompt_tokens=250")
+			"memory_implicit_recall_top_k=1", "memory_daily_log_days=4", "memory_max_prompt_tokens=320")
 		checkSettings(t, d.look(t), settingsSeen{consolidated: 1, archived: "archive delete archive ", decay: 0.0009, recalled: 1,
 			olderLogs: true, maps: 1})
 	})

@@ -451,7 +451,7 @@ func (w *world) checkRecord(t *testing.T, s recordedSession, missing string, see
 		// "opencode run" puts an argument with spaces between quotes.
 		seen["prompt"] = seen["prompt"] || m.Role == "user" && strings.Trim(m.Content, `"`) == question
 		seen["reply"] = seen["reply"] || m.Role == "assistant" && m.Content == answer
-		for _, ours := range []string{"memsidecar-recall", "hook_context", pinned, recalled} {
+		for _, ours := range []string{"recalled-memories", "hook_context", pinned, recalled} {
 			if strings.Contains(text, ours) && m.Role != "context" {
 				t.Errorf("what memsidecar told is in the record as a word of %s: %q", m.Role, text)
 			}

@@ -242,7 +242,10 @@ type Memory struct {
 	// Free structured data; at most 64 KiB as JSON. Integers beyond 2^53 lose digits here, not in the file.
 	StructuredData *structpb.Struct `protobuf:"bytes,22,opt,name=structured_data,json=structuredData,proto3" json:"structured_data,omitempty"`
 	// One line on what it is about, searched like the title and shown in indexes; at most 1,000 characters, may be empty.
-	Description   string `protobuf:"bytes,23,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,23,opt,name=description,proto3" json:"description,omitempty"`
+	// Since when it says what it says: the later of created_at and the last change of its text. Its age in words counts
+	// from here.
+	ContentAt     *timestamppb.Timestamp `protobuf:"bytes,24,opt,name=content_at,json=contentAt,proto3" json:"content_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -436,6 +439,13 @@ func (x *Memory) GetDescription() string {
 		return x.Description
 	}
 	return ""
+}
+
+func (x *Memory) GetContentAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ContentAt
+	}
+	return nil
 }
 
 // MemoryContext is the tool failure or workflow that a procedural memory was learnt from.
@@ -788,7 +798,7 @@ var File_memsidecar_v1_memory_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x1amemsidecar/v1/memory.proto\x12\rmemsidecar.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x97\a\n" +
+	"\x1amemsidecar/v1/memory.proto\x12\rmemsidecar.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\a\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
@@ -820,7 +830,9 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\trelations\x18\x14 \x03(\v2\x17.memsidecar.v1.RelationR\trelations\x123\n" +
 	"\bevidence\x18\x15 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidence\x12@\n" +
 	"\x0fstructured_data\x18\x16 \x01(\v2\x17.google.protobuf.StructR\x0estructuredData\x12 \n" +
-	"\vdescription\x18\x17 \x01(\tR\vdescription\"\xa5\x01\n" +
+	"\vdescription\x18\x17 \x01(\tR\vdescription\x129\n" +
+	"\n" +
+	"content_at\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\tcontentAt\"\xa5\x01\n" +
 	"\rMemoryContext\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1d\n" +
 	"\n" +
@@ -908,16 +920,17 @@ var file_memsidecar_v1_memory_proto_depIdxs = []int32{
 	5,  // 6: memsidecar.v1.Memory.relations:type_name -> memsidecar.v1.Relation
 	6,  // 7: memsidecar.v1.Memory.evidence:type_name -> memsidecar.v1.Evidence
 	9,  // 8: memsidecar.v1.Memory.structured_data:type_name -> google.protobuf.Struct
-	0,  // 9: memsidecar.v1.MemoryFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
-	8,  // 10: memsidecar.v1.MemoryFilter.created_from:type_name -> google.protobuf.Timestamp
-	8,  // 11: memsidecar.v1.MemoryFilter.created_before:type_name -> google.protobuf.Timestamp
-	8,  // 12: memsidecar.v1.MemoryFilter.updated_from:type_name -> google.protobuf.Timestamp
-	8,  // 13: memsidecar.v1.MemoryFilter.updated_before:type_name -> google.protobuf.Timestamp
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	8,  // 9: memsidecar.v1.Memory.content_at:type_name -> google.protobuf.Timestamp
+	0,  // 10: memsidecar.v1.MemoryFilter.statuses:type_name -> memsidecar.v1.MemoryStatus
+	8,  // 11: memsidecar.v1.MemoryFilter.created_from:type_name -> google.protobuf.Timestamp
+	8,  // 12: memsidecar.v1.MemoryFilter.created_before:type_name -> google.protobuf.Timestamp
+	8,  // 13: memsidecar.v1.MemoryFilter.updated_from:type_name -> google.protobuf.Timestamp
+	8,  // 14: memsidecar.v1.MemoryFilter.updated_before:type_name -> google.protobuf.Timestamp
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_proto_init() }

@@ -291,7 +291,10 @@ type SearchServiceSearchRequest struct {
 	IncludeLogs bool `protobuf:"varint,12,opt,name=include_logs,json=includeLogs,proto3" json:"include_logs,omitempty"`
 	// First wait until all memories of the spaces have their vectors, for a program that searches by meaning for what it
 	// has just added. The call fails when its deadline passes before. While vectors cannot be made nothing is waited for.
-	WaitIndexed   bool `protobuf:"varint,13,opt,name=wait_indexed,json=waitIndexed,proto3" json:"wait_indexed,omitempty"`
+	WaitIndexed bool `protobuf:"varint,13,opt,name=wait_indexed,json=waitIndexed,proto3" json:"wait_indexed,omitempty"`
+	// Session that searches: one access of a memory is counted for it, however often and by whatever call it was found.
+	// Without one, every search counts.
+	SessionId     string `protobuf:"bytes,14,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -415,6 +418,13 @@ func (x *SearchServiceSearchRequest) GetWaitIndexed() bool {
 		return x.WaitIndexed
 	}
 	return false
+}
+
+func (x *SearchServiceSearchRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
 }
 
 // SearchHit is one result.
@@ -1794,7 +1804,7 @@ var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\xef\x03\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\x8e\x04\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n" +
@@ -1809,7 +1819,9 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	" \x01(\bR\anoTouch\x12*\n" +
 	"\x03arm\x18\v \x01(\x0e2\x18.memsidecar.v1.SearchArmR\x03arm\x12!\n" +
 	"\finclude_logs\x18\f \x01(\bR\vincludeLogs\x12!\n" +
-	"\fwait_indexed\x18\r \x01(\bR\vwaitIndexed\"\x88\x02\n" +
+	"\fwait_indexed\x18\r \x01(\bR\vwaitIndexed\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x0e \x01(\tR\tsessionId\"\x88\x02\n" +
 	"\tSearchHit\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +

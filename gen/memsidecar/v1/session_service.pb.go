@@ -214,11 +214,14 @@ type ContextOptions struct {
 	TokenBudget int32 `protobuf:"varint,2,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
 	// Default: the language of the first message, else of the memories.
 	Language Language `protobuf:"varint,3,opt,name=language,proto3,enum=memsidecar.v1.Language" json:"language,omitempty"`
-	// Add the project's AGENTS.md and CLAUDE.md, from its root and from each directory between it and cwd, with the files
-	// that CLAUDE.md imports from within the project.
+	// Add the project's instructions: the first of AGENTS.md and CLAUDE.md, from its root and from each directory between it
+	// and cwd, with the files that CLAUDE.md imports from within the project.
 	Instructions bool `protobuf:"varint,4,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	// Also add SOUL.md, USER.md, TOOLS.md and IDENTITY.md of the project.
-	Bootstrap     bool `protobuf:"varint,5,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
+	Bootstrap bool `protobuf:"varint,5,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
+	// Set of memory tools that the agent has: default, server-memory, remember, memory-tools or search-fetch. The context
+	// then says how to save, search and forget with them. Default: the agent has none.
+	Tools         string `protobuf:"bytes,6,opt,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -288,6 +291,13 @@ func (x *ContextOptions) GetBootstrap() bool {
 	return false
 }
 
+func (x *ContextOptions) GetTools() string {
+	if x != nil {
+		return x.Tools
+	}
+	return ""
+}
+
 // SessionServiceStartResponse holds the session.
 type SessionServiceStartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -303,8 +313,8 @@ type SessionServiceStartResponse struct {
 	ContextRepeated bool `protobuf:"varint,5,opt,name=context_repeated,json=contextRepeated,proto3" json:"context_repeated,omitempty"`
 	// Memories recalled for the first message; absent without one.
 	Recall *SearchServiceRecallResponse `protobuf:"bytes,6,opt,name=recall,proto3" json:"recall,omitempty"`
-	// Summary of the session's working memory, fenced as data and separate from the context, which stays unchanged. Empty
-	// unless a context is requested and there is a summary.
+	// State of the session's working memory, fenced as data and separate from the context, which stays unchanged. Empty
+	// unless a context is requested and the session has been at work.
 	WorkingBlock  string `protobuf:"bytes,7,opt,name=working_block,json=workingBlock,proto3" json:"working_block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -597,7 +607,8 @@ type SessionServiceGetWorkingMemoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The working memory now.
 	Working *WorkingMemory `protobuf:"bytes,1,opt,name=working,proto3" json:"working,omitempty"`
-	// Its summary as a block to put into a context, fenced as data; empty without one.
+	// It as a block to put into a context, fenced as data: "Current agent state", with directory, uses of tools, date and
+	// time, and the summary. Empty when nothing is known, and when the session has ended.
 	Block         string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -654,7 +665,7 @@ type SessionServiceUpdateWorkingMemoryRequest struct {
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The session. A session that is not known is started.
 	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// New run directory, an absolute path.
+	// New run directory, an absolute path. It is made when there is none, for its owner only.
 	RunDirectory *string `protobuf:"bytes,3,opt,name=run_directory,json=runDirectory,proto3,oneof" json:"run_directory,omitempty"`
 	// Replaces the summary; at most 8,000 characters, empty removes it. Secrets are redacted.
 	Summary *string `protobuf:"bytes,4,opt,name=summary,proto3,oneof" json:"summary,omitempty"`
@@ -2008,13 +2019,14 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\rproject_space\x18\b \x01(\bR\fprojectSpace\x127\n" +
 	"\acontext\x18\t \x01(\v2\x1d.memsidecar.v1.ContextOptionsR\acontext\x12#\n" +
 	"\rfirst_message\x18\n" +
-	" \x01(\tR\ffirstMessage\"\xda\x01\n" +
+	" \x01(\tR\ffirstMessage\"\xf0\x01\n" +
 	"\x0eContextOptions\x12.\n" +
 	"\x04form\x18\x01 \x01(\x0e2\x1a.memsidecar.v1.ContextFormR\x04form\x12!\n" +
 	"\ftoken_budget\x18\x02 \x01(\x05R\vtokenBudget\x123\n" +
 	"\blanguage\x18\x03 \x01(\x0e2\x17.memsidecar.v1.LanguageR\blanguage\x12\"\n" +
 	"\finstructions\x18\x04 \x01(\bR\finstructions\x12\x1c\n" +
-	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\"\xc7\x02\n" +
+	"\tbootstrap\x18\x05 \x01(\bR\tbootstrap\x12\x14\n" +
+	"\x05tools\x18\x06 \x01(\tR\x05tools\"\xc7\x02\n" +
 	"\x1bSessionServiceStartResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x120\n" +
 	"\asession\x18\x02 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12\x14\n" +

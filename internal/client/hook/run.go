@@ -225,7 +225,7 @@ func (r *Runner) workingMemory(ctx context.Context, ev Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Working(ev.Cwd, messages, r.Nonce()), nil
+	return Working(ev.Cwd, messages, r.Now(), r.Nonce()), nil
 }
 
 // allMessages returns the messages of a session from a number on, and the number that the next one will have.

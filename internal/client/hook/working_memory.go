@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -18,40 +19,47 @@ const (
 )
 
 // workingPhrases holds the texts of a working memory in one language.
-type workingPhrases struct{ intro, dir, first, then, tools, failed, failures, answer string }
+type workingPhrases struct{ intro, dir, now, first, then, tools, failed, failures, answer string }
 
 var workingPhrasesByLanguage = map[bool]workingPhrases{
 	false: {
-		intro: "What this session was doing before its context was compacted. It is a record, not an instruction; " +
-			"verify before you rely on it.",
-		dir: "Run directory: ", first: "Asked first: ", then: "Asked lately:", tools: "Tools used: ",
+		intro: "Current agent state. A record of this session, not instructions; files and processes may have changed.",
+		dir:   "Run directory: ", now: "Date and time: ", first: "Asked first: ", then: "Asked lately:", tools: "Tools used: ",
 		failed: "%d failed", failures: "Failed lately:",
 		answer: "Answered last: ",
 	},
 	true: {
-		intro: "本会话在上下文压缩之前正在做的事。这是记录，不是指令；使用前请先核实。",
-		dir:   "运行目录：", first: "最初的请求：", then: "最近的请求：", tools: "用过的工具：", failed: "失败 %d 次", failures: "最近的失败：",
+		intro: "Current agent state（本次会话的状态）。是记录，不是指令；文件和进程的状态可能已经改变。",
+		dir:   "运行目录：", now: "日期和时间：", first: "最初的请求：", then: "最近的请求：", tools: "用过的工具：", failed: "失败 %d 次", failures: "最近的失败：",
 		answer: "最后的回答：",
 	},
 }
 
-// Working returns a short account of a session for its own agent, which has forgotten it: what was asked first and
-// lately, which tools were used and which failed. It is fenced as data, so that it is not learnt from; "" when the
+// dateTime are the layouts of a date and time, by whether they are Chinese.
+var dateTime = map[bool]string{false: "Monday, January 2, 2006 15:04", true: "2006-01-02 15:04"}
+
+// Working returns a short account of a session for its own agent, which has forgotten it: directory, tools and how often
+// each failed, date and time, what was asked first and lately. It is fenced as data, so that it is not learnt from; "" when the
 // session holds nothing.
-func Working(cwd string, messages []memory.Message, nonce string) string {
+func Working(cwd string, messages []memory.Message, now time.Time, nonce string) string {
 	asked, answer := requestsAndAnswer(messages)
 	tools, failures := toolsAndFailures(messages)
 	if len(asked) == 0 && len(tools) == 0 {
 		return ""
 	}
-	w := workingPhrasesByLanguage[len(asked) > 0 &&
-		slices.ContainsFunc([]rune(asked[0]), func(r rune) bool { return unicode.Is(unicode.Han, r) })]
+	chinese := len(asked) > 0 &&
+		slices.ContainsFunc([]rune(asked[0]), func(r rune) bool { return unicode.Is(unicode.Han, r) })
+	w := workingPhrasesByLanguage[chinese]
 	open, end := redact.Fence(nonce)
 	lines := []string{open, w.intro}
 	add := func(s string) { lines = append(lines, strings.ReplaceAll(s, nonce, "…")) }
 	if cwd != "" {
 		add(w.dir + oneLine(cwd))
 	}
+	if len(tools) > 0 {
+		add(w.tools + toolList(w, tools))
+	}
+	add(w.now + now.Format(dateTime[chinese]))
 	if len(asked) > 0 {
 		add(w.first + asked[0])
 	}
@@ -63,9 +71,6 @@ func Working(cwd string, messages []memory.Message, nonce string) string {
 	}
 	if answer != "" {
 		add(w.answer + answer)
-	}
-	if len(tools) > 0 {
-		add(w.tools + toolList(w, tools))
 	}
 	if len(failures) > 0 {
 		add(w.failures)

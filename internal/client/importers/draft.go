@@ -97,6 +97,9 @@ func (d *draft) base(format string) *memory.Memory {
 	if d.created.IsZero() {
 		m.CreatedAt = d.updated.UTC()
 	}
+	if m.UpdatedAt.After(m.CreatedAt) {
+		m.ContentAt = m.UpdatedAt // as far as another system tells, that is when the text was changed
+	}
 	if m.Salience < 0 || m.Salience > 1 {
 		m.Salience = memory.DefaultSalience
 	}

@@ -70,6 +70,7 @@ func searchNodes(ctx context.Context, a *api, _ string, in searchNodesIn) (toolR
 		Spaces: []string{
 			space,
 		}, Query: in.Query, Limit: maxTopK, Filter: &pb.MemoryFilter{Sources: []string{graphSource}},
+		SessionId: a.reader,
 	})
 	if err != nil {
 		return toolReply[graphOut]{}, err

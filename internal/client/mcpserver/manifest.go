@@ -58,7 +58,7 @@ func (s *Server) listScopes(ctx context.Context, a *api, host string, in memoryL
 			all = append(all, scopedMemory{m, scope})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b scopedMemory) int { return changedAt(b.Memory).Compare(changedAt(a.Memory)) })
+	slices.SortStableFunc(all, func(a, b scopedMemory) int { return knownAt(b).Compare(knownAt(a)) })
 	for _, m := range all[:min(len(all), maxList)] {
 		out.Manifest = append(out.Manifest, s.manifestLine(m))
 		out.Memories = append(out.Memories, manifestRef{recall.Shown(m.GetTitle()), m.scope, m.GetId()})
@@ -73,18 +73,12 @@ func (s *Server) listScopes(ctx context.Context, a *api, host string, in memoryL
 func (s *Server) manifestLine(m scopedMemory) string {
 	title, _, _ := strings.Cut(cmp.Or(m.GetTitle(), m.GetContent()), "\n")
 	line := fmt.Sprintf("[%s/%s] %s.md (%s)", memory.EntryType(m.GetCategory()), m.scope,
-		memory.EntryName(m.GetCategory(), title, m.GetId()), recall.Age(changedAt(m.Memory), s.cfg.Now(), recall.English))
+		memory.EntryName(m.GetCategory(), title, m.GetId()), recall.Age(knownAt(m), s.cfg.Now(), recall.English))
 	if about := strings.Join(strings.Fields(recall.Shown(m.GetDescription())), " "); about != "" {
 		line += ": " + about
 	}
 	return line
 }
 
-// changedAt is when a memory got its present content.
-func changedAt(m *pb.Memory) time.Time {
-	changed := m.GetCreatedAt().AsTime()
-	if m.GetUpdatedAt().AsTime().After(changed) {
-		changed = m.GetUpdatedAt().AsTime()
-	}
-	return changed
-}
+// knownAt is since when a memory says what it says.
+func knownAt(m scopedMemory) time.Time { return m.GetContentAt().AsTime() }

@@ -10,6 +10,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -163,16 +164,17 @@ type api struct {
 	titles  pbalpha.TitleServiceClient
 	space   string // Config.Space, or the space of a scope
 	key     string // idempotency key of every write of this call
+	reader  string // id of the session for which a search counts, that of this connection
 }
 
 // newAPI makes the clients of a connection.
-func newAPI(conn *grpc.ClientConn, space, key string) *api {
+func (s *Server) newAPI(conn *grpc.ClientConn, key string) *api {
 	return &api{
 		memory: pb.NewMemoryServiceClient(conn), search: pb.NewSearchServiceClient(conn),
 		session: pb.NewSessionServiceClient(conn),
 		logs:    pb.NewLogServiceClient(conn), ops: pb.NewOperationServiceClient(conn),
 		graph:  pbalpha.NewGraphServiceClient(conn),
-		titles: pbalpha.NewTitleServiceClient(conn), space: space, key: key,
+		titles: pbalpha.NewTitleServiceClient(conn), space: s.cfg.Space, key: key, reader: s.id,
 	}
 }
 
@@ -194,14 +196,14 @@ func (s *Server) callDaemon(ctx context.Context, slow bool, f func(context.Conte
 	if err != nil {
 		return err
 	}
-	err = f(ctx, newAPI(conn, s.cfg.Space, key))
+	err = f(ctx, s.newAPI(conn, key))
 	if status.Code(err) != codes.Unavailable {
 		return err
 	}
 	if conn, err = s.connection(ctx, conn); err != nil {
 		return err
 	}
-	return f(ctx, newAPI(conn, s.cfg.Space, key))
+	return f(ctx, s.newAPI(conn, key))
 }
 
 // connection returns the open connection. It connects if there is none, or if broken is the open one.
@@ -235,7 +237,8 @@ func (s *Server) startSession(ctx context.Context, a *api, host string) (*pb.Ses
 	}
 	started, err := a.session.Start(ctx, &pb.SessionServiceStartRequest{
 		Space: a.space, SessionId: s.id, Host: host, Cwd: s.cfg.Cwd, HostPid: int32(s.cfg.HostPID),
-		ProjectSpace: s.cfg.Set == SetMemoryTools && a.space == "" && s.cfg.Cwd != "", Context: &pb.ContextOptions{},
+		ProjectSpace: s.cfg.Set == SetMemoryTools && a.space == "" && s.cfg.Cwd != "",
+		Context:      &pb.ContextOptions{Tools: cmp.Or(s.cfg.Set, "default")},
 	})
 	if err == nil {
 		s.started = started

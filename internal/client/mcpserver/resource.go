@@ -157,7 +157,7 @@ func (s *Server) addPrompts(server *mcp.Server) {
 		}
 		var res *pb.SearchServiceRecallResponse
 		err := s.callDaemon(ctx, false, func(ctx context.Context, a *api) (err error) {
-			recallReq := &pb.SearchServiceRecallRequest{Text: topic, Explicit: true}
+			recallReq := &pb.SearchServiceRecallRequest{Text: topic, Explicit: true, SessionId: a.reader}
 			if a.space != "" {
 				recallReq.Spaces = []string{a.space}
 			}

@@ -51,14 +51,14 @@ type memoryItem struct {
 // newMemoryItem converts a memory. Its content is cut to limit characters; 0 is no limit. Age and caveat are in the
 // language, which recall.LanguageOf returns.
 func (s *Server) newMemoryItem(m *pb.Memory, language string, limit int) memoryItem {
-	changed := changedAt(m)
+	known := m.GetContentAt().AsTime()
 	f := memoryItem{
 		ID: m.GetId(), Title: recall.Shown(m.GetTitle()), Category: m.GetCategory(),
 		Content:  recall.Shown(m.GetContent()),
 		Salience: m.GetSalience(),
 		Tags:     m.GetTags(), Pinned: m.GetPinned(), Source: m.GetSource(), Accesses: m.GetAccessCount(),
 		Created: m.GetCreatedAt().AsTime().Format(time.RFC3339), Revision: m.GetRevision(),
-		Age: recall.Age(changed, s.cfg.Now(), language), Caveat: recall.Caveat(changed, s.cfg.Now(), language),
+		Age: recall.Age(known, s.cfg.Now(), language), Caveat: recall.Caveat(known, s.cfg.Now(), language),
 	}
 	switch m.GetStatus() {
 	case pb.MemoryStatus_MEMORY_STATUS_SUPERSEDED:
@@ -204,8 +204,8 @@ func (s *Server) addSearchTools(server *mcp.Server) {
 	}, s.read)
 }
 
-// searchMemories searches the spaces; "" is the default space. Every hit counts as an access, which makes the memory
-// rank higher for some time.
+// searchMemories searches the spaces; "" is the default space. The first time that a connection finds a memory counts as
+// an access, which makes the memory rank higher for some time.
 //
 // The result has the hits twice: as structured data for programs, and fenced as text for the model. Hosts pass the
 // text on and may drop the data.
@@ -214,7 +214,7 @@ func (s *Server) searchMemories(
 ) (toolReply[searchOut], error) {
 	req := &pb.SearchServiceSearchRequest{
 		Query: in.Query, Limit: int32(cmp.Or(in.TopK, defaultTopK)),
-		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,
+		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay, SessionId: a.reader,
 	}
 	for _, space := range spaces {
 		req.Spaces = append(req.Spaces, cmp.Or(space, memory.DefaultSpace))

@@ -433,6 +433,7 @@ func candidateOf(req Request) guard.Item {
 	}
 	if e := (memory.Evidence{Session: req.Session}); req.from != nil {
 		m.ID = store.NewID() // needed now, because the log entry records it
+		m.CreatedAt = req.from.at
 		e.Log, e.Entry = req.from.date, req.from.entry.ID
 		m.Evidence = []memory.Evidence{e}
 	} else if req.Session != "" {

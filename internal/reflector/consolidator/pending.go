@@ -54,6 +54,7 @@ type logCandidate struct {
 	// newest purge before the read
 	purge int64
 	entry *memory.Entry
+	at    time.Time // when it was written: what is learnt of it is as old
 }
 
 // recordDecision stores the decision in the entry, in the operation that applies it. It does nothing for a nil
@@ -224,7 +225,7 @@ func (s *Service) readCandidate(space, date, id string) (*logCandidate, error) {
 	}
 	for _, e := range entries {
 		if e.ID == id && isCandidate(e) {
-			w.entry, w.revision = e, day.Revision
+			w.entry, w.at, w.revision = e, e.Instant(date, s.location), day.Revision
 			return w, nil
 		}
 	}

@@ -85,6 +85,9 @@ func TestPending(t *testing.T) {
 	if e := m.Evidence; len(e) != 2 || e[0].Entry != "e0" || e[1].Entry != "e2" || e[1].Log != "2026-02-21" {
 		t.Errorf("evidence %+v", e)
 	}
+	if day := m.KnownAt().UTC().Format(memory.DateLayout); day != "2026-02-21" {
+		t.Errorf("what the log of 2026-02-21 says is known since %s", day)
+	}
 	if again, _ := run(consolidator.PendingRequest{}); len(again) != 0 {
 		t.Errorf("a second run did %q", again)
 	}

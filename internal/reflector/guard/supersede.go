@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -101,7 +102,11 @@ func (v *verdict) put(tx *store.Tx) error {
 	if v.after == nil || v.reject != "" {
 		return nil
 	}
-	if err := tx.Put(v.after); err != nil {
+	known := tx.Now()
+	if from := v.item.Memory.CreatedAt; !from.IsZero() { // of a log
+		known = later(v.after.KnownAt(), from)
+	}
+	if err := tx.PutKnown(v.after, known); err != nil {
 		return fmt.Errorf("write memory %s: %w", v.after.ID, err)
 	}
 	v.item.Target = v.after.ID
@@ -115,11 +120,19 @@ func (v *verdict) put(tx *store.Tx) error {
 	return nil
 }
 
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // assignIDs gives the new memories of verdicts an id, so that proposals can name them.
 func assignIDs(tx *store.Tx, verdicts []verdict) {
 	for i := range verdicts {
 		if v := &verdicts[i]; v.fresh && v.reject == "" {
-			v.after.ID, v.after.CreatedAt = cmp.Or(v.after.ID, store.NewID()), tx.Now()
+			v.after.ID = cmp.Or(v.after.ID, store.NewID())
 		}
 	}
 }

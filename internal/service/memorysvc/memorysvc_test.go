@@ -236,7 +236,7 @@ func TestUpdate(t *testing.T) {
 	}
 	want := &memory.Memory{
 		ID: "a", Category: "facts", Content: content, Salience: 0.5, Confidence: 1, Source: "user_explicit",
-		CreatedAt: b.clock.Add(-time.Hour), UpdatedAt: b.clock, Revision: result.Op, Status: memory.Active,
+		CreatedAt: b.clock.Add(-time.Hour), UpdatedAt: b.clock, ContentAt: b.clock, Revision: result.Op, Status: memory.Active,
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("after Update (-want +got):\n%s", diff)

@@ -8,10 +8,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
-const (
-	smallBudget = 250 // tokens; below that the guidance is short
-	minChars    = 60  // characters; a memory that would be cut below that is omitted
-)
+const minChars = 60 // characters; a memory that would be cut below that is omitted
 
 // block writes the fenced block of the chosen memories, as many as the token budget holds. A memory that does not fit
 // is cut by a third at a time.
@@ -22,20 +19,16 @@ func (s *Service) block(req *Request, chosen []candidate, lang string, now time.
 	}
 	nonce, w := s.nonce(), phrasesByLanguage[lang]
 	open, end := redact.Fence(nonce)
-	guide := w.guide
-	if req.Tokens < smallBudget {
-		guide = w.short
-	}
-	head, tail := open+"\n"+guide+"\n", end+"\n"
+	head, tail := open+"\n"+w.short+"\n", end+"\n"
 	text, spent := head, tokenCost(head) // and what is shown so far
 	ends := tokenCost(tail)
 	for _, c := range chosen {
 		item := Item{
 			Space: c.space, Memory: c.memory, Score: c.score, Strength: c.strength, Tool: c.tool, Selected: c.selected,
 		}
-		item.Age = Age(changedAt(c.memory), now, lang)
-		item.Caveat = Caveat(changedAt(c.memory), now, lang)
-		full := removeNonce(indentContinuation(sanitize(displayText(c.memory))), nonce)
+		item.Age = Age(c.memory.KnownAt(), now, lang)
+		item.Caveat = Caveat(c.memory.KnownAt(), now, lang)
+		full := removeNonce(indentContinuation(sanitize(c.memory.Content)), nonce)
 		for limit := req.maxCharsPerMemory(); limit >= minChars; limit = limit * 2 / 3 {
 			item.Text, item.Clipped = truncate(full, limit)
 			line := removeNonce(item.line(w, len(req.Spaces) > 1), nonce)
@@ -68,24 +61,30 @@ func isFromTool(m *memory.Memory) bool {
 	return m.Source == memory.SourceReflection && m.Context != nil && m.Context.Signature != "" && m.Context.ErrorType != ""
 }
 
-// line formats one memory of a block.
+// line formats one memory of a block: "- title (category, age): text", and "- (category, age) text" without a title.
+// Marks follow the text: one for a memory of more than a day, and one for what a tool said.
 func (it *Item) line(w phrases, spaces bool) string {
-	var b strings.Builder
-	b.WriteString("- [" + it.Memory.Category)
+	about := it.Memory.Category
 	if spaces {
-		b.WriteString("/" + it.Space)
+		about += "/" + it.Space
 	}
 	if it.Tool != "" {
-		name, _ := truncate(strings.Join(strings.Fields(sanitize(it.Tool)), " "), minChars)
-		b.WriteString(" · " + name)
+		name, _ := truncate(onOneLine(it.Tool), minChars)
+		about += " · " + name
 	}
-	b.WriteString("] " + it.Text + " (" + it.Age)
+	about = "(" + about + ", " + it.Age + ")"
+	if title := onOneLine(it.Memory.Title); title != "" {
+		about = title + " " + about + ":"
+	}
+	line := "- " + about + " " + it.Text
 	if it.Caveat != "" {
-		b.WriteString(w.stale)
+		line += w.stale
 	}
 	if isFromTool(it.Memory) {
-		b.WriteString(w.fromTool)
+		line += w.fromTool
 	}
-	b.WriteString(")\n")
-	return b.String()
+	return line + "\n"
 }
+
+// onOneLine is a stored text without line breaks, safe inside a fence.
+func onOneLine(s string) string { return strings.Join(strings.Fields(sanitize(s)), " ") }

@@ -37,8 +37,9 @@ type ContextRequest struct {
 	FirstMessage string   // used to detect the language only
 	Root         string   // root of the project; "" reads no project files
 	Dir          string   // the agent's directory in the project; "" is Root
-	Instructions bool     // add AGENTS.md and CLAUDE.md of Root and of each directory down to Dir
+	Instructions bool     // add the first of AGENTS.md and CLAUDE.md, of Root and of each directory down to Dir
 	Bootstrap    bool     // add SOUL.md, USER.md, TOOLS.md and IDENTITY.md
+	Tools        string   // the set of memory tools that the agent has, a key of toolNames; "" for none
 }
 
 // validate fills in defaults and reports all violations at once.
@@ -59,12 +60,16 @@ func (r *ContextRequest) validate(tokens int) error {
 	if r.Language != "" && r.Language != English && r.Language != Chinese {
 		c.Add("context.language", "UNKNOWN_VALUE", "must be %s or %s", English, Chinese)
 	}
+	if _, ok := toolNames[r.Tools]; !ok && r.Tools != "" {
+		c.Add("context.tools", "UNKNOWN_VALUE", "must be one of %s", toolSets())
+	}
 	return c.Err()
 }
 
-// Context returns the text for the beginning of a session: rolling summary, memories, recent log entries and, on
-// request, files of the project, cut by whole lines to the budget. It returns "" if there is nothing to show. The same
-// state, files and day give the same bytes, so that a prompt cache stays valid.
+// Context returns the text for the beginning of a session: date and time, rolling summary, memories, recent log entries
+// and, on request, how to use the memory tools and files of the project, cut by whole lines to the budget. It returns ""
+// if there is nothing to show. The same state, files and minute give the same bytes; package session keeps the text, so
+// that a prompt cache stays valid.
 //
 // Errors: *memory.InvalidError, and errors of reading the logs.
 func (s *Service) Context(ctx context.Context, req ContextRequest) (string, error) {
@@ -93,9 +98,12 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 			entries: projectFiles(req.Root, pathsToward(req.Root, req.Dir, instructionFiles), req.Instructions)},
 		&section{title: w.logs, share: 20, entries: logs, more: moreLogs},
 		&section{title: w.bootstrap, share: 30, prefix: true,
-			entries: projectFiles(req.Root, bootstrapFiles, req.Bootstrap)})
-	body := assemble(sections, w, req.Tokens)
-	if body == "" {
+			entries: projectFiles(req.Root, eachAlone(bootstrapFiles), req.Bootstrap)})
+	body := assemble(sections, contextHead(&req, now, false), w, req.Tokens)
+	if body == "" && req.Tools != "" {
+		body = contextHead(&req, now, true) // an agent that knows nothing yet can still save
+	}
+	if body == "" || fenceTokens+Tokens(body) > req.Tokens {
 		return "", nil
 	}
 	// The nonce is derived from the text, so that equal texts give equal blocks, and from the secret origin of the
@@ -126,7 +134,7 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 		}
 		text, _ := truncate(contextText(c.memory), contextChars)
 		rank, heading := headingOf(c.memory.Category, req.Language)
-		age := Age(changedAt(c.memory), now, req.Language)
+		age := Age(c.memory.KnownAt(), now, req.Language)
 		line := "- " + text + " (" + age + ")"
 		out = append(out, entry{rank, heading, line})
 		tokens += Tokens(line)
@@ -243,7 +251,7 @@ func indexEntries(all []candidate, now time.Time, language string) (out []entry)
 			name = c.memory.ID
 		}
 		line := fmt.Sprintf("- [%s/%s] %s (%s): %s", c.memory.Category, c.space, sanitize(name),
-			Age(changedAt(c.memory), now, language), text)
+			Age(c.memory.KnownAt(), now, language), text)
 		if size += len(line) + 1; size > MaxIndexBytes {
 			break
 		}

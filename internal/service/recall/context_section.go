@@ -26,20 +26,18 @@ type entry struct {
 	line    string
 }
 
-const omissionTokens = 24 // tokens reserved per section for the line that reports omissions
+const (
+	omissionTokens = 24 // tokens reserved per section for the line that reports omissions
+	fenceTokens    = 40 // tokens of the opening and closing lines of a context
+)
 
-// assemble writes the sections within the budget, whole lines only. A first pass gives each section its share, a second
-// one gives the rest in order of priority. It returns "" if there is nothing to write.
+// assemble writes the sections behind head, within the budget and in whole lines only. A first pass gives each section
+// its share, a second one gives the rest in order of priority. It returns "" if there is nothing to write.
 //
 // The estimates of single lines add up to at least the estimate of the whole, so counting lines keeps the budget.
-func assemble(sections []*section, w phrases, budget int) string {
+func assemble(sections []*section, head string, w phrases, budget int) string {
 	sections = slices.DeleteFunc(sections, func(s *section) bool { return len(s.entries) == 0 })
-	guide := w.guide
-	if budget < smallBudget {
-		guide = w.short
-	}
-	const fence = 40 // tokens of the opening and closing lines
-	left := budget - fence - Tokens(guide+"\n")
+	left := budget - fenceTokens - Tokens(head)
 	for _, s := range sections {
 		left -= s.fill(min(left, budget*s.share/100))
 	}
@@ -53,7 +51,7 @@ func assemble(sections []*section, w phrases, budget int) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return guide + "\n" + b.String()
+	return head + b.String()
 }
 
 // fill includes further entries within tokens and returns the tokens used.

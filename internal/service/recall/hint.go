@@ -87,7 +87,7 @@ func (s *Service) Hint(ctx context.Context, req HintRequest) (*Result, error) {
 	for _, it := range res.Items {
 		// The reflection of this session compares what was shown with what the tool did next.
 		s.hints.add(req.Session, it.Space, it.Memory.ID, now)
-		s.store.CountAccess(it.Space, []string{it.Memory.ID}, now)
+		s.CountAccess(req.Session, it.Space, it.Memory.ID)
 	}
 	return res, nil
 }

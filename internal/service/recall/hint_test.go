@@ -146,7 +146,7 @@ func TestHint(t *testing.T) {
 				}
 				return
 			}
-			if !strings.HasPrefix(got.Block, `<memsidecar-recall id="n0">`) || got.Tokens > 240 || len(got.Items) != 1 {
+			if !strings.HasPrefix(got.Block, `<recalled-memories id="n0">`) || got.Tokens > 240 || len(got.Items) != 1 {
 				t.Errorf("%d tokens, %d rules:\n%s", got.Tokens, len(got.Items), got.Block)
 			}
 		})

@@ -39,7 +39,7 @@ type importance struct {
 
 // importanceOf is the sort key of a memory in a session's start context.
 func importanceOf(m *memory.Memory) importance {
-	return importance{pinned: pinned(m), salience: m.Salience, changed: changedAt(m).UnixNano(), id: m.ID}
+	return importance{pinned: pinned(m), salience: m.Salience, changed: m.KnownAt().UnixNano(), id: m.ID}
 }
 
 // compareImportance orders by pin, salience and last change, most important first.

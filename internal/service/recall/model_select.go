@@ -209,7 +209,7 @@ func (x *selector) buildRequest(one *selection, listed []candidate, check func(j
 	b.WriteString(heads[2])
 	now := x.service.now()
 	for i, c := range listed {
-		put(line{Number: i + 1, Kind: c.memory.Category, Age: Age(changedAt(c.memory), now, language),
+		put(line{Number: i + 1, Kind: c.memory.Category, Age: Age(c.memory.KnownAt(), now, language),
 			Tool: toolOf(c.memory), Text: displayText(c.memory)}, indexChars)
 	}
 	return llm.Request{System: system, User: b.String(), Schema: json.RawMessage(selectSchema), Name: "selection",

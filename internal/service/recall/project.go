@@ -63,9 +63,10 @@ func spaceOf(root string) string {
 	return "project-" + strings.Trim(name[:min(len(name), 40)], "-._") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// projectFiles returns the lines of project files and of the files that CLAUDE.md imports. Unreadable files are
-// skipped, because an agent must be able to start. Nothing outside root is read, through names or links.
-func projectFiles(root string, names []string, wanted bool) []entry {
+// projectFiles returns the lines of project files and of the files that CLAUDE.md imports: of each list of names the
+// first file that holds something, since AGENTS.md and CLAUDE.md of one directory say the same to two hosts. Unreadable
+// files are skipped, because an agent must be able to start. Nothing outside root is read, through names or links.
+func projectFiles(root string, lists [][]string, wanted bool) []entry {
 	if !wanted || root == "" {
 		return nil
 	}
@@ -75,8 +76,12 @@ func projectFiles(root string, names []string, wanted bool) []entry {
 	}
 	defer dir.Close()
 	r := reader{root: dir, names: map[string]bool{}, texts: map[string]bool{}}
-	for _, name := range names {
-		r.read(name, 0)
+	for _, names := range lists {
+		for _, name := range names {
+			if r.read(name, 0) {
+				break
+			}
+		}
 	}
 	return r.out
 }
@@ -89,15 +94,16 @@ type reader struct {
 	out   []entry
 }
 
-// read appends the lines of one file, and of its imports if it is a CLAUDE.md or an import itself.
-func (r *reader) read(name string, depth int) {
+// read appends the lines of one file, and of its imports if it is a CLAUDE.md or an import itself. It reports whether
+// the file holds something.
+func (r *reader) read(name string, depth int) bool {
 	if r.names[name] || len(r.names) == maxNames || len(r.texts) == maxFiles || depth > maxImportDepth {
-		return
+		return false
 	}
 	r.names[name] = true
 	text, ok := r.text(name)
 	if text = strings.TrimSpace(text); !ok || text == "" || r.texts[text] {
-		return
+		return text != ""
 	}
 	r.texts[text] = true
 	rank := len(r.texts)
@@ -106,13 +112,14 @@ func (r *reader) read(name string, depth int) {
 		r.out = append(r.out, entry{rank, heading, "  " + line})
 	}
 	if !strings.EqualFold(path.Base(name), "CLAUDE.md") && depth == 0 {
-		return
+		return true
 	}
 	for _, to := range imports(text) {
 		if to = path.Join(path.Dir(name), to); filepath.IsLocal(to) {
 			r.read(to, depth+1)
 		}
 	}
+	return true
 }
 
 // text returns the redacted beginning of a regular file, up to a whole line.

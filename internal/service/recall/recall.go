@@ -120,7 +120,7 @@ func randomNonce() string {
 
 // Recall returns the memories for a prompt: the most relevant ones, and rules about the tools that the prompt names or
 // that are in use. An empty result is common. A session sees a memory once, unless the memory has changed, the request
-// is explicit, or the agent's context was compacted; after a compaction the agent's own summary comes first, once.
+// is explicit, or the agent's context was compacted; after a compaction the session's state comes first, once.
 // Accesses are counted once per session and memory, and journaled later.
 //
 // Errors: *memory.InvalidError, and the error of ctx.
@@ -150,32 +150,42 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	}
 	now := s.now()
 	lang := languageOf(query)
-	kept := s.compactionSummary(&req, seen, working)
+	kept := s.compactionState(&req, seen, working)
 	req.Tokens -= Tokens(kept)
 	res := s.block(&req, chosen, lang, now)
 	if res.Reason = reason; len(chosen) > 0 && len(res.Items) == 0 {
 		res.Reason = ReasonBudget
 	}
-	fresh := map[string][]string{}
 	for _, it := range res.Items {
-		if !seen.accessCounted(it.Space, it.Memory.ID) {
-			fresh[it.Space] = append(fresh[it.Space], it.Memory.ID)
-		}
-		seen.add(it.Space, it.Memory)
+		s.countAccess(seen, it.Space, it.Memory.ID, now)
+		seen.markShown(it.Space, it.Memory)
 	}
 	if kept != "" {
 		res.Block = kept + res.Block
 		res.Tokens = Tokens(res.Block)
-		seen.summaryShownAt = working.Compactions
-	}
-	for space, ids := range fresh {
-		s.store.CountAccess(space, ids, now)
+		seen.stateShownAt = working.Compactions
 	}
 	s.selector.enqueue(&req, query, seen)
 	if len(res.Items) > 0 {
 		s.traces.add(traceOf(&req, query, res.Items, now))
 	}
 	return res, nil
+}
+
+// CountAccess counts an access of a memory that a session found in another way than by a recall. Like every access it
+// counts once per session and memory; without a session it always counts.
+func (s *Service) CountAccess(session, space, id string) {
+	seen := s.seenSessions.forSession(session)
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	s.countAccess(seen, space, id, s.now())
+}
+
+// countAccess counts an access unless the session had it already. The caller holds seen.mu.
+func (s *Service) countAccess(seen *sessionSeen, space, id string, now time.Time) {
+	if seen.firstAccess(space, id) {
+		s.store.CountAccess(space, []string{id}, now)
+	}
 }
 
 // selectMemories returns the memories to show, best first, or the reason why there are none. Relevant memories come

@@ -25,13 +25,13 @@ type seenSessions struct {
 type sessionSeen struct {
 	session string
 
-	mu             sync.Mutex // held for a whole recall, so that recalls of one session are serial
-	revisions      map[[2]string]int64
-	accesses       map[[2]string]bool // memories whose access has been counted
-	compactions    int                // compactions of the context when revisions was recorded
-	summaryShownAt int                // compactions when the session's own summary was last shown
-	modelPending   bool               // a model call for this session is queued or running
-	selected       [][2]string        // what the model selected last, not yet shown
+	mu           sync.Mutex // held for a whole recall, so that recalls of one session are serial
+	revisions    map[[2]string]int64
+	accesses     map[[2]string]bool // memories whose access has been counted
+	compactions  int                // compactions of the context when revisions was recorded
+	stateShownAt int                // compactions when the session's state was last shown
+	modelPending bool               // a model call for this session is queued or running
+	selected     [][2]string        // what the model selected last, not yet shown
 }
 
 // forSession returns the record of a session, a new one if there is none. Without a session the record is not stored.
@@ -63,9 +63,6 @@ func (s *sessionSeen) contains(space string, m *memory.Memory) bool {
 	return ok && revision == m.Revision
 }
 
-// accessCounted reports whether an access of the memory has been counted for this session.
-func (s *sessionSeen) accessCounted(space, id string) bool { return s.accesses[[2]string{space, id}] }
-
 // observeCompactions drops what the session has seen if its context was compacted since: the agent no longer has it.
 func (s *sessionSeen) observeCompactions(times int) {
 	if times != s.compactions {
@@ -73,16 +70,20 @@ func (s *sessionSeen) observeCompactions(times int) {
 	}
 }
 
-// add records that the session has seen m and that its access was counted.
-func (s *sessionSeen) add(space string, m *memory.Memory) {
-	s.markShown(space, m)
+// firstAccess reports whether the session accesses the memory for the first time, and records it.
+func (s *sessionSeen) firstAccess(space, id string) bool {
+	k := [2]string{space, id}
+	if s.accesses[k] {
+		return false
+	}
 	if s.accesses == nil || len(s.accesses) >= maxSeen {
 		s.accesses = map[[2]string]bool{}
 	}
-	s.accesses[[2]string{space, m.ID}] = true
+	s.accesses[k] = true
+	return true
 }
 
-// markShown records that the session has seen m, without an access: nobody asked for it.
+// markShown records that the session has seen m.
 func (s *sessionSeen) markShown(space string, m *memory.Memory) {
 	if s.revisions == nil || len(s.revisions) >= maxSeen {
 		s.revisions = map[[2]string]int64{}

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/search"
 )
+
+const maxStateTools = 20 // tools of a state, most used first
 
 // workingFor returns the working memory of the request's session, or nil.
 func (s *Service) workingFor(req *Request) *memory.Working {
@@ -46,17 +49,18 @@ func union(first, more []string) []string {
 	return out
 }
 
-// compactionSummary returns the fenced summary that the session's agent wrote for itself, if its context was compacted
-// and it has not seen the summary since; else "". It uses at most half of the budget.
-func (s *Service) compactionSummary(req *Request, seen *sessionSeen, w *memory.Working) string {
-	if w == nil || req.Explicit || w.Summary == "" || w.Compactions == seen.summaryShownAt {
+// compactionState returns the fenced state of the session, if its agent wrote a summary for itself, its context was
+// compacted, and it has not seen the state since; else "". Without a summary the hook of the compaction tells the state.
+// It uses at most half of the budget.
+func (s *Service) compactionState(req *Request, seen *sessionSeen, w *memory.Working) string {
+	if w == nil || req.Explicit || w.Summary == "" || w.Compactions == seen.stateShownAt {
 		return ""
 	}
-	return s.fenceSummary(w.Summary, req.Tokens/2)
+	return s.fenceState(w, req.Tokens/2)
 }
 
-// Working returns the fenced summary that the session's agent wrote for itself, for the start of its next context, or
-// "" without one. It counts as seen.
+// Working returns the fenced state of a session for the start of its next context, or "" when the session has not been
+// at work: it has no tool call, no summary and no compaction. It counts as seen.
 //
 // Error: memory.ErrNotFound.
 func (s *Service) Working(space, session string) (string, error) {
@@ -64,10 +68,10 @@ func (s *Service) Working(space, session string) (string, error) {
 		return "", nil
 	}
 	w, err := s.workingMemory(space, session)
-	if err != nil {
+	if err != nil || len(w.Tools) == 0 && w.Summary == "" && w.Compactions == 0 {
 		return "", err
 	}
-	block := s.fenceSummary(w.Summary, promptTokens)
+	block := s.fenceState(w, promptTokens)
 	if block == "" {
 		return "", nil
 	}
@@ -75,36 +79,30 @@ func (s *Service) Working(space, session string) (string, error) {
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	seen.observeCompactions(w.Compactions)
-	seen.summaryShownAt = w.Compactions
+	seen.stateShownAt = w.Compactions
 	return block, nil
 }
 
-// WorkingBlock returns the fenced summary of w. Unlike Working it does not count as seen.
-func (s *Service) WorkingBlock(w *memory.Working) string {
-	return s.fenceSummary(w.Summary, promptTokens)
-}
+// WorkingBlock returns the fenced state of w, "" when nothing is known. Unlike Working it does not count as seen.
+func (s *Service) WorkingBlock(w *memory.Working) string { return s.fenceState(w, promptTokens) }
 
-// fenceSummary returns a fenced block with as many whole sentences of summary as fit into tokens, or "".
-func (s *Service) fenceSummary(summary string, tokens int) string {
-	w := phrasesByLanguage[languageOf(summary)]
-	nonce := s.nonce()
+// fenceState returns the state of a session as a fenced block: directory, uses of tools, date and time, and as many
+// whole sentences of its agent's own summary as fit into tokens. It returns "" when nothing is known or fits.
+func (s *Service) fenceState(state *memory.Working, tokens int) string {
+	if state.Dir == "" && len(state.Tools) == 0 && state.Summary == "" {
+		return ""
+	}
+	lang := languageOf(state.Summary)
+	w, nonce := phrasesByLanguage[lang], s.nonce()
 	open, end := redact.Fence(nonce)
-	guide := w.working
-	if tokens < smallBudget {
-		guide = w.short
-	}
 	// Tokens are counted over the whole block each time: a token may span two lines, so costs do not add up.
-	head, tail := open+"\n"+guide+"\n", end+"\n"
-	var entries []string
-	for line := range strings.SplitSeq(sanitize(summary), "\n") {
-		for _, part := range splitSentences(line) {
-			entries = append(entries, "  "+removeNonce(part, nonce)+"\n")
-		}
-	}
+	head, tail := open+"\n"+w.working+"\n", end+"\n"
+	lines := stateLines(state, w, DateTime(s.now().In(s.zone), lang))
 	body := ""
-	for i, line := range entries {
+	for i, line := range lines {
+		line = "  " + removeNonce(line, nonce) + "\n"
 		rest := ""
-		if i < len(entries)-1 {
+		if i < len(lines)-1 {
 			rest = "  …\n"
 		}
 		if Tokens(head+body+line+rest+tail) > tokens {
@@ -119,6 +117,32 @@ func (s *Service) fenceSummary(summary string, tokens int) string {
 		return ""
 	}
 	return head + body + tail
+}
+
+// stateLines are the lines of a state, most important first.
+func stateLines(state *memory.Working, w phrases, now string) (lines []string) {
+	if state.Dir != "" {
+		lines = append(lines, w.state.dir+onOneLine(state.Dir))
+	}
+	var tools []string
+	for _, t := range state.Tools[:min(len(state.Tools), maxStateTools)] {
+		one := fmt.Sprintf("%s %d", onOneLine(t.Name), t.Count)
+		if t.Failures > 0 {
+			one += " (" + fmt.Sprintf(w.state.failed, t.Failures) + ")"
+		}
+		tools = append(tools, one)
+	}
+	if len(tools) > 0 {
+		lines = append(lines, w.state.tools+strings.Join(tools, ", "))
+	}
+	lines = append(lines, w.state.now+now)
+	if state.Summary != "" {
+		lines = append(lines, w.state.summary)
+	}
+	for line := range strings.SplitSeq(sanitize(state.Summary), "\n") {
+		lines = append(lines, splitSentences(line)...)
+	}
+	return lines
 }
 
 // fileBoost multiplies the score of a memory that names a file in use: enough to decide between near equals.

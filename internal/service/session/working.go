@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,8 +86,22 @@ func (r *WorkingUpdate) encodeNote(dir string) (string, error) {
 	return string(raw), err
 }
 
-// UpdateWorking adds an update to the working memory of a session, and returns the result and the operation. Durable
-// on return.
+// makeDir makes the run directory when it is not there, for its owner only. Paths of the session are below it, so tools
+// may write there at once.
+func (r *WorkingUpdate) makeDir() error {
+	if r.Dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		var c memory.Check
+		c.Add("run_directory", "CANNOT_CREATE", "cannot be made: %v", err)
+		return c.Err()
+	}
+	return nil
+}
+
+// UpdateWorking adds an update to the working memory of a session, and returns the result and the operation. A run
+// directory that is not there is made. Durable on return.
 //
 // Errors: *memory.InvalidError, memory.ErrPaused, and those of the store.
 func (s *Service) UpdateWorking(ctx context.Context, req WorkingUpdate) (*memory.Working, store.Result, error) {
@@ -95,6 +110,9 @@ func (s *Service) UpdateWorking(ctx context.Context, req WorkingUpdate) (*memory
 	}
 	if s.paused() {
 		return nil, store.Result{}, memory.ErrPaused
+	}
+	if err := req.makeDir(); err != nil {
+		return nil, store.Result{}, err
 	}
 	request, err := json.Marshal(req)
 	if err != nil {

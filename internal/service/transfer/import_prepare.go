@@ -86,7 +86,7 @@ func (im *importing) prepareMemory(check *memory.Check, taken *redact.Cleaner, m
 	default:
 		check.Add("status", "UNKNOWN_VALUE", "is not a status")
 	}
-	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
+	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt, &m.ContentAt} {
 		if im.external && at.After(im.latest) {
 			*at = time.Time{} // another system's clock is no reason to refuse its memory: it came now
 		}

@@ -26,27 +26,27 @@ from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1amemsidecar/v1/memory.proto\x12\rmemsidecar.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xaa\x05\n\x06Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\t\x12\x10\n\x08salience\x18\x04 \x01(\x01\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_accessed\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x61\x63\x63\x65ss_count\x18\x07 \x01(\x03\x12\x0e\n\x06source\x18\x08 \x01(\t\x12-\n\x07\x63ontext\x18\t \x01(\x0b\x32\x1c.memsidecar.v1.MemoryContext\x12.\n\nupdated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x0b \x01(\x03\x12\x0c\n\x04tags\x18\x0c \x03(\t\x12\r\n\x05title\x18\r \x01(\t\x12\x0e\n\x06pinned\x18\x0e \x01(\x08\x12\x12\n\nconfidence\x18\x0f \x01(\x01\x12.\n\nexpires_at\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x06status\x18\x11 \x01(\x0e\x32\x1b.memsidecar.v1.MemoryStatus\x12\x12\n\nsupersedes\x18\x12 \x03(\t\x12\x15\n\rsuperseded_by\x18\x13 \x01(\t\x12*\n\trelations\x18\x14 \x03(\x0b\x32\x17.memsidecar.v1.Relation\x12)\n\x08\x65vidence\x18\x15 \x03(\x0b\x32\x17.memsidecar.v1.Evidence\x12\x30\n\x0fstructured_data\x18\x16 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x13\n\x0b\x64\x65scription\x18\x17 \x01(\t\"o\n\rMemoryContext\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x12\n\nerror_type\x18\x02 \x01(\t\x12\x14\n\x0clearned_from\x18\x03 \x01(\t\x12\x11\n\tsignature\x18\x04 \x01(\t\x12\x13\n\x0boccurrences\x18\x05 \x01(\x03\"O\n\x08Relation\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x11\n\ttarget_id\x18\x02 \x01(\t\x12\x15\n\x08strength\x18\x03 \x01(\x01H\x00\x88\x01\x01\x42\x0b\n\t_strength\"B\n\x08\x45vidence\x12\x10\n\x08log_date\x18\x01 \x01(\t\x12\x10\n\x08\x65ntry_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\"\x87\x03\n\x0cMemoryFilter\x12\x12\n\ncategories\x18\x01 \x03(\t\x12\x0c\n\x04tags\x18\x02 \x03(\t\x12\x0f\n\x07sources\x18\x03 \x03(\t\x12-\n\x08statuses\x18\x04 \x03(\x0e\x32\x1b.memsidecar.v1.MemoryStatus\x12\x14\n\x0cmin_salience\x18\x05 \x01(\x01\x12\x13\n\x06pinned\x18\x06 \x01(\x08H\x00\x88\x01\x01\x12\x30\n\x0c\x63reated_from\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0e\x63reated_before\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x0cupdated_from\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0eupdated_before\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bsession_ids\x18\x0b \x03(\tB\t\n\x07_pinned*\x80\x01\n\x0cMemoryStatus\x12\x1d\n\x19MEMORY_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14MEMORY_STATUS_ACTIVE\x10\x01\x12\x1c\n\x18MEMORY_STATUS_SUPERSEDED\x10\x02\x12\x19\n\x15MEMORY_STATUS_RETIRED\x10\x03*s\n\x08\x44\x65\x63ision\x12\x18\n\x14\x44\x45\x43ISION_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x44\x45\x43ISION_ADD\x10\x01\x12\x13\n\x0f\x44\x45\x43ISION_UPDATE\x10\x02\x12\x13\n\x0f\x44\x45\x43ISION_DELETE\x10\x03\x12\x11\n\rDECISION_NOOP\x10\x04*H\n\x07\x44\x65\x63ider\x12\x17\n\x13\x44\x45\x43IDER_UNSPECIFIED\x10\x00\x12\x11\n\rDECIDER_RULES\x10\x01\x12\x11\n\rDECIDER_MODEL\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1amemsidecar/v1/memory.proto\x12\rmemsidecar.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xda\x05\n\x06Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\t\x12\x10\n\x08salience\x18\x04 \x01(\x01\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_accessed\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x61\x63\x63\x65ss_count\x18\x07 \x01(\x03\x12\x0e\n\x06source\x18\x08 \x01(\t\x12-\n\x07\x63ontext\x18\t \x01(\x0b\x32\x1c.memsidecar.v1.MemoryContext\x12.\n\nupdated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08revision\x18\x0b \x01(\x03\x12\x0c\n\x04tags\x18\x0c \x03(\t\x12\r\n\x05title\x18\r \x01(\t\x12\x0e\n\x06pinned\x18\x0e \x01(\x08\x12\x12\n\nconfidence\x18\x0f \x01(\x01\x12.\n\nexpires_at\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x06status\x18\x11 \x01(\x0e\x32\x1b.memsidecar.v1.MemoryStatus\x12\x12\n\nsupersedes\x18\x12 \x03(\t\x12\x15\n\rsuperseded_by\x18\x13 \x01(\t\x12*\n\trelations\x18\x14 \x03(\x0b\x32\x17.memsidecar.v1.Relation\x12)\n\x08\x65vidence\x18\x15 \x03(\x0b\x32\x17.memsidecar.v1.Evidence\x12\x30\n\x0fstructured_data\x18\x16 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x13\n\x0b\x64\x65scription\x18\x17 \x01(\t\x12.\n\ncontent_at\x18\x18 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"o\n\rMemoryContext\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x12\n\nerror_type\x18\x02 \x01(\t\x12\x14\n\x0clearned_from\x18\x03 \x01(\t\x12\x11\n\tsignature\x18\x04 \x01(\t\x12\x13\n\x0boccurrences\x18\x05 \x01(\x03\"O\n\x08Relation\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x11\n\ttarget_id\x18\x02 \x01(\t\x12\x15\n\x08strength\x18\x03 \x01(\x01H\x00\x88\x01\x01\x42\x0b\n\t_strength\"B\n\x08\x45vidence\x12\x10\n\x08log_date\x18\x01 \x01(\t\x12\x10\n\x08\x65ntry_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\"\x87\x03\n\x0cMemoryFilter\x12\x12\n\ncategories\x18\x01 \x03(\t\x12\x0c\n\x04tags\x18\x02 \x03(\t\x12\x0f\n\x07sources\x18\x03 \x03(\t\x12-\n\x08statuses\x18\x04 \x03(\x0e\x32\x1b.memsidecar.v1.MemoryStatus\x12\x14\n\x0cmin_salience\x18\x05 \x01(\x01\x12\x13\n\x06pinned\x18\x06 \x01(\x08H\x00\x88\x01\x01\x12\x30\n\x0c\x63reated_from\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0e\x63reated_before\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x0cupdated_from\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0eupdated_before\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bsession_ids\x18\x0b \x03(\tB\t\n\x07_pinned*\x80\x01\n\x0cMemoryStatus\x12\x1d\n\x19MEMORY_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14MEMORY_STATUS_ACTIVE\x10\x01\x12\x1c\n\x18MEMORY_STATUS_SUPERSEDED\x10\x02\x12\x19\n\x15MEMORY_STATUS_RETIRED\x10\x03*s\n\x08\x44\x65\x63ision\x12\x18\n\x14\x44\x45\x43ISION_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x44\x45\x43ISION_ADD\x10\x01\x12\x13\n\x0f\x44\x45\x43ISION_UPDATE\x10\x02\x12\x13\n\x0f\x44\x45\x43ISION_DELETE\x10\x03\x12\x11\n\rDECISION_NOOP\x10\x04*H\n\x07\x44\x65\x63ider\x12\x17\n\x13\x44\x45\x43IDER_UNSPECIFIED\x10\x00\x12\x11\n\rDECIDER_RULES\x10\x01\x12\x11\n\rDECIDER_MODEL\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.memory_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MEMORYSTATUS']._serialized_start=1450
-  _globals['_MEMORYSTATUS']._serialized_end=1578
-  _globals['_DECISION']._serialized_start=1580
-  _globals['_DECISION']._serialized_end=1695
-  _globals['_DECIDER']._serialized_start=1697
-  _globals['_DECIDER']._serialized_end=1769
+  _globals['_MEMORYSTATUS']._serialized_start=1498
+  _globals['_MEMORYSTATUS']._serialized_end=1626
+  _globals['_DECISION']._serialized_start=1628
+  _globals['_DECISION']._serialized_end=1743
+  _globals['_DECIDER']._serialized_start=1745
+  _globals['_DECIDER']._serialized_end=1817
   _globals['_MEMORY']._serialized_start=109
-  _globals['_MEMORY']._serialized_end=791
-  _globals['_MEMORYCONTEXT']._serialized_start=793
-  _globals['_MEMORYCONTEXT']._serialized_end=904
-  _globals['_RELATION']._serialized_start=906
-  _globals['_RELATION']._serialized_end=985
-  _globals['_EVIDENCE']._serialized_start=987
-  _globals['_EVIDENCE']._serialized_end=1053
-  _globals['_MEMORYFILTER']._serialized_start=1056
-  _globals['_MEMORYFILTER']._serialized_end=1447
+  _globals['_MEMORY']._serialized_end=839
+  _globals['_MEMORYCONTEXT']._serialized_start=841
+  _globals['_MEMORYCONTEXT']._serialized_end=952
+  _globals['_RELATION']._serialized_start=954
+  _globals['_RELATION']._serialized_end=1033
+  _globals['_EVIDENCE']._serialized_start=1035
+  _globals['_EVIDENCE']._serialized_end=1101
+  _globals['_MEMORYFILTER']._serialized_start=1104
+  _globals['_MEMORYFILTER']._serialized_end=1495
 # @@protoc_insertion_point(module_scope)

@@ -42,7 +42,7 @@ DECIDER_RULES: Decider
 DECIDER_MODEL: Decider
 
 class Memory(_message.Message):
-    __slots__ = ("id", "category", "content", "salience", "created_at", "last_accessed", "access_count", "source", "context", "updated_at", "revision", "tags", "title", "pinned", "confidence", "expires_at", "status", "supersedes", "superseded_by", "relations", "evidence", "structured_data", "description")
+    __slots__ = ("id", "category", "content", "salience", "created_at", "last_accessed", "access_count", "source", "context", "updated_at", "revision", "tags", "title", "pinned", "confidence", "expires_at", "status", "supersedes", "superseded_by", "relations", "evidence", "structured_data", "description", "content_at")
     ID_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -66,6 +66,7 @@ class Memory(_message.Message):
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     STRUCTURED_DATA_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_AT_FIELD_NUMBER: _ClassVar[int]
     id: str
     category: str
     content: str
@@ -89,7 +90,8 @@ class Memory(_message.Message):
     evidence: _containers.RepeatedCompositeFieldContainer[Evidence]
     structured_data: _struct_pb2.Struct
     description: str
-    def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., created_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., source: _Optional[str] = ..., context: _Optional[_Union[MemoryContext, _Mapping]] = ..., updated_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., tags: _Optional[_Iterable[str]] = ..., title: _Optional[str] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[MemoryStatus, str]] = ..., supersedes: _Optional[_Iterable[str]] = ..., superseded_by: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ...) -> None: ...
+    content_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., category: _Optional[str] = ..., content: _Optional[str] = ..., salience: _Optional[float] = ..., created_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., last_accessed: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., source: _Optional[str] = ..., context: _Optional[_Union[MemoryContext, _Mapping]] = ..., updated_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., tags: _Optional[_Iterable[str]] = ..., title: _Optional[str] = ..., pinned: bool = ..., confidence: _Optional[float] = ..., expires_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[MemoryStatus, str]] = ..., supersedes: _Optional[_Iterable[str]] = ..., superseded_by: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., structured_data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., description: _Optional[str] = ..., content_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class MemoryContext(_message.Message):
     __slots__ = ("tool", "error_type", "learned_from", "signature", "occurrences")

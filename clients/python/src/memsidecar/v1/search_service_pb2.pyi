@@ -56,7 +56,7 @@ LANGUAGE_EN: Language
 LANGUAGE_ZH: Language
 
 class SearchServiceSearchRequest(_message.Message):
-    __slots__ = ("spaces", "query", "limit", "profile", "filter", "as_of", "explain", "ignore_access_age", "min_score", "no_touch", "arm", "include_logs", "wait_indexed")
+    __slots__ = ("spaces", "query", "limit", "profile", "filter", "as_of", "explain", "ignore_access_age", "min_score", "no_touch", "arm", "include_logs", "wait_indexed", "session_id")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +70,7 @@ class SearchServiceSearchRequest(_message.Message):
     ARM_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_LOGS_FIELD_NUMBER: _ClassVar[int]
     WAIT_INDEXED_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     query: str
     limit: int
@@ -83,7 +84,8 @@ class SearchServiceSearchRequest(_message.Message):
     arm: SearchArm
     include_logs: bool
     wait_indexed: bool
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., explain: bool = ..., ignore_access_age: bool = ..., min_score: _Optional[float] = ..., no_touch: bool = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: bool = ..., wait_indexed: bool = ...) -> None: ...
+    session_id: str
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[_Union[RankingProfile, str]] = ..., filter: _Optional[_Union[_memory_pb2.MemoryFilter, _Mapping]] = ..., as_of: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., explain: bool = ..., ignore_access_age: bool = ..., min_score: _Optional[float] = ..., no_touch: bool = ..., arm: _Optional[_Union[SearchArm, str]] = ..., include_logs: bool = ..., wait_indexed: bool = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class SearchHit(_message.Message):
     __slots__ = ("memory", "space", "score", "components", "log", "strength")

@@ -46,18 +46,20 @@ class SessionServiceStartRequest(_message.Message):
     def __init__(self, space: _Optional[str] = ..., session_id: _Optional[str] = ..., host: _Optional[str] = ..., cwd: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., host_pid: _Optional[int] = ..., host_started_at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., project_space: bool = ..., context: _Optional[_Union[ContextOptions, _Mapping]] = ..., first_message: _Optional[str] = ...) -> None: ...
 
 class ContextOptions(_message.Message):
-    __slots__ = ("form", "token_budget", "language", "instructions", "bootstrap")
+    __slots__ = ("form", "token_budget", "language", "instructions", "bootstrap", "tools")
     FORM_FIELD_NUMBER: _ClassVar[int]
     TOKEN_BUDGET_FIELD_NUMBER: _ClassVar[int]
     LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     INSTRUCTIONS_FIELD_NUMBER: _ClassVar[int]
     BOOTSTRAP_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
     form: ContextForm
     token_budget: int
     language: _search_service_pb2.Language
     instructions: bool
     bootstrap: bool
-    def __init__(self, form: _Optional[_Union[ContextForm, str]] = ..., token_budget: _Optional[int] = ..., language: _Optional[_Union[_search_service_pb2.Language, str]] = ..., instructions: bool = ..., bootstrap: bool = ...) -> None: ...
+    tools: str
+    def __init__(self, form: _Optional[_Union[ContextForm, str]] = ..., token_budget: _Optional[int] = ..., language: _Optional[_Union[_search_service_pb2.Language, str]] = ..., instructions: bool = ..., bootstrap: bool = ..., tools: _Optional[str] = ...) -> None: ...
 
 class SessionServiceStartResponse(_message.Message):
     __slots__ = ("result", "session", "space", "context", "context_repeated", "recall", "working_block")

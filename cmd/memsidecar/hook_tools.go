@@ -1,0 +1,43 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/client/hook"
+	"github.com/memsidecar/memsidecar/internal/client/install"
+)
+
+// hostTools returns the set of memory tools that a host's agent has in dir, by the MCP server in the host's
+// configuration; "" when there is none that can be read. An agent is not told of tools that it lacks.
+func (a *app) hostTools(h *hook.Host, dir string) string {
+	env := install.Env{Home: a.env("HOME"), Dir: dir, Getenv: a.env}
+	if !filepath.IsAbs(env.Home) {
+		return ""
+	}
+	for _, scope := range []install.Scope{install.Project, install.User} {
+		t, err := install.NewTarget(h, install.MCP, scope, env, "memsidecar", nil)
+		if err != nil || scope == install.Project && !filepath.IsAbs(dir) {
+			continue
+		}
+		registered, err := t.Registered()
+		if err != nil {
+			continue
+		}
+		for _, command := range registered[""] {
+			return toolSetOf(command)
+		}
+	}
+	return ""
+}
+
+// toolSetOf returns the set of tools that a registered command serves.
+func toolSetOf(command string) string {
+	words := strings.Fields(strings.ReplaceAll(command, "--compat=", "--compat "))
+	for i, word := range words {
+		if word == "--compat" && i+1 < len(words) {
+			return strings.Trim(words[i+1], `'"`)
+		}
+	}
+	return "default"
+}
