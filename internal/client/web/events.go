@@ -64,6 +64,11 @@ func (s *Server) watchOperations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// The daemon sends its header when it has the position to watch from. An operation between ": connected" and that
+	// would be in no event.
+	if _, err := stream.Header(); err != nil {
+		return err
+	}
 	return s.sendOperations(w, r, stream)
 }
 
