@@ -69,26 +69,40 @@ func (a *app) printReflection(r *pb.SessionServiceReflectResponse, dry bool) {
 	if r.GetFallbackReason() != "" {
 		a.out.printf("Decided by rules: %s\n", printable(r.GetFallbackReason()))
 	}
-	if len(r.GetItems()) == 0 {
-		a.out.printf("Nothing new learned%s.\n", operation(r.GetResult()))
-	} else {
-		verb := "Learned"
-		if dry {
-			verb = "Would learn"
-		}
-		a.out.printf("%s %s%s:\n", verb, plural(int64(len(r.GetItems())), "thing", "things"), operation(r.GetResult()))
-		var rows [][]string
-		for _, it := range r.GetItems() {
-			rows = append(rows, a.reflectedRow(it))
-		}
-		a.out.table([]string{"DECISION", "CATEGORY", "SALIENCE", "CONTENT"}, rows)
-	}
+	a.printReflected(r, dry)
 	if r.GetSummary() != "" {
 		a.out.printf("\n%s\n", printable(r.GetSummary()))
 	}
 	if dry {
 		a.out.printf("\n")
 		a.printDry(r.GetChanges())
+	}
+}
+
+// printReflected prints the items as a table, those too that were known already.
+func (a *app) printReflected(r *pb.SessionServiceReflectResponse, dry bool) {
+	learned := 0
+	var rows [][]string
+	for _, it := range r.GetItems() {
+		if it.GetDecision() != pb.Decision_DECISION_NOOP {
+			learned++
+		}
+		rows = append(rows, a.reflectedRow(it))
+	}
+	end := ":"
+	if len(rows) == 0 {
+		end = "."
+	}
+	switch count := plural(int64(learned), "thing", "things"); {
+	case learned == 0:
+		a.out.printf("Nothing new learned%s%s\n", operation(r.GetResult()), end)
+	case dry:
+		a.out.printf("Would learn %s%s%s\n", count, operation(r.GetResult()), end)
+	default:
+		a.out.printf("Learned %s%s%s\n", count, operation(r.GetResult()), end)
+	}
+	if len(rows) > 0 {
+		a.out.table([]string{"DECISION", "CATEGORY", "SALIENCE", "CONTENT"}, rows)
 	}
 }
 

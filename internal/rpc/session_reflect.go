@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/service/session"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -19,7 +18,7 @@ func (e encoder) reflection(done *session.Result) *pb.SessionServiceReflectRespo
 	}
 	for i, item := range r.Plan.Items {
 		out := &pb.ReflectedItem{Decision: decisions[item.Action], TargetId: item.Target, Rule: item.Reason}
-		if item.Action != guard.Noop && item.Memory.Content != "" {
+		if item.Memory.Content != "" {
 			out.Memory = memoryToProto(&item.Memory)
 		}
 		if i < len(res.Result.Outcomes) {

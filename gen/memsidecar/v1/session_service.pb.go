@@ -1074,7 +1074,8 @@ type ReflectedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Decision.
 	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=memsidecar.v1.Decision" json:"decision,omitempty"`
-	// The proposal: the new memory, or for UPDATE its new values; absent when nothing is to be written.
+	// The proposal: the new memory, for UPDATE its new values, for NOOP what was proposed and is known already or
+	// refused. Absent when it has no text.
 	Memory *Memory `protobuf:"bytes,2,opt,name=memory,proto3" json:"memory,omitempty"`
 	// The memory that is changed, retired or known already; may be empty.
 	TargetId string `protobuf:"bytes,3,opt,name=target_id,json=targetId,proto3" json:"target_id,omitempty"`

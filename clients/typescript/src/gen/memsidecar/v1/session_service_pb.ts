@@ -636,7 +636,8 @@ export type ReflectedItem = Message<"memsidecar.v1.ReflectedItem"> & {
   decision: Decision;
 
   /**
-   * The proposal: the new memory, or for UPDATE its new values; absent when nothing is to be written.
+   * The proposal: the new memory, for UPDATE its new values, for NOOP what was proposed and is known already or
+   * refused. Absent when it has no text.
    *
    * @generated from field: memsidecar.v1.Memory memory = 2;
    */
