@@ -2,10 +2,12 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/client/hook"
 	"github.com/memsidecar/memsidecar/internal/client/install"
+	"github.com/memsidecar/memsidecar/internal/client/mcpserver"
 )
 
 // hostTools returns the set of memory tools that a host's agent has in dir, by the MCP server in the host's
@@ -16,27 +18,31 @@ func (a *app) hostTools(h *hook.Host, dir string) string {
 		return ""
 	}
 	for _, scope := range []install.Scope{install.Project, install.User} {
-		t, err := install.NewTarget(h, install.MCP, scope, env, "memsidecar", nil)
-		if err != nil || scope == install.Project && !filepath.IsAbs(dir) {
+		if scope == install.Project && !filepath.IsAbs(dir) {
 			continue
 		}
-		registered, err := t.Registered()
+		t, err := install.NewTarget(h, install.MCP, scope, env, "memsidecar", nil)
 		if err != nil {
 			continue
 		}
-		for _, command := range registered[""] {
-			return toolSetOf(command)
+		if registered, err := t.Registered(); err == nil && len(registered[""]) > 0 {
+			return toolSetOf(registered[""][0])
 		}
 	}
 	return ""
 }
 
-// toolSetOf returns the set of tools that a registered command serves.
+// toolSetOf returns the set of tools that a registered command serves, "" for one that this version does not know: the
+// session must start all the same.
 func toolSetOf(command string) string {
 	words := strings.Fields(strings.ReplaceAll(command, "--compat=", "--compat "))
 	for i, word := range words {
 		if word == "--compat" && i+1 < len(words) {
-			return strings.Trim(words[i+1], `'"`)
+			set := strings.Trim(words[i+1], `'"`)
+			if !slices.Contains(mcpserver.Sets(), set) {
+				return ""
+			}
+			return set
 		}
 	}
 	return "default"
