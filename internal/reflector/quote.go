@@ -1,6 +1,8 @@
 package reflector
 
 import (
+	"hash/maphash"
+	"iter"
 	"strings"
 	"unicode"
 
@@ -69,16 +71,17 @@ const (
 	repeatedPage  = 14
 )
 
-// toldByTools is what tools said in a session and no model may repeat as a memory of its own. Texts are words, each
-// between spaces.
+// toldByTools is what tools said in a session and no model may repeat in a memory. Runs of words are kept as hashes: a
+// page may be megabytes, and every proposal is looked up in it.
 type toldByTools struct {
-	said   string // by the user, who may repeat a tool
-	orders string // lines that tell their reader what to do
-	pages  string // what came from the network
+	seed   maphash.Seed        // of the hashes
+	said   string              // by the user, who may repeat a tool; words between spaces
+	orders map[uint64]struct{} // runs of repeatedOrder words of lines that tell their reader what to do
+	pages  map[uint64]struct{} // runs of repeatedPage words of what came from the network
 }
 
-// refusal returns why a memory that a model proposes must not be kept, "" if it may be. Whoever writes a page or the
-// output of a command could otherwise have the model make a rule of it. Its title and reason are stored, too.
+// refusal returns why a memory that a model proposes must not be kept, "" if it may be. The author of a page or of
+// a command's output could otherwise have the model make a rule of it. Its title and reason are stored, too.
 func (r *planner) refusal(m *memory.Memory) string {
 	if r.told == nil {
 		r.told = collectTold(r.in.Messages)
@@ -93,36 +96,65 @@ func (r *planner) refusal(m *memory.Memory) string {
 	return ""
 }
 
-// repeats reports whether n words in a row are in source, and not in what the user said.
-func (t *toldByTools) repeats(words []string, source string, n int) bool {
-	for i := 0; source != "" && i+n <= len(words); i++ {
-		run := " " + strings.Join(words[i:i+n], " ") + " "
-		if strings.Contains(source, run) && !strings.Contains(t.said, run) {
+// repeats reports whether n words in a row are a run of source, and not what the user said.
+func (t *toldByTools) repeats(words []string, source map[uint64]struct{}, n int) bool {
+	if len(source) == 0 {
+		return false
+	}
+	for run := range runs(words, n) {
+		if _, ok := source[t.hashOf(run)]; ok && !strings.Contains(t.said, " "+strings.Join(run, " ")+" ") {
 			return true
 		}
 	}
 	return false
 }
 
+// runs yields every n words in a row.
+func runs(words []string, n int) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for i := 0; i+n <= len(words); i++ {
+			if !yield(words[i : i+n]) {
+				return
+			}
+		}
+	}
+}
+
+// hashOf is the hash of a run of words. Two different runs have the same with a probability of 1 in 2^64.
+func (t *toldByTools) hashOf(run []string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(t.seed)
+	for _, word := range run {
+		_, _ = h.WriteString(word)
+		_ = h.WriteByte(' ')
+	}
+	return h.Sum64()
+}
+
 // collectTold reads the outputs of tools. A line break of a text in JSON separates lines, too.
 func collectTold(messages []*memory.Message) *toldByTools {
-	var orders, pages strings.Builder
+	t := &toldByTools{seed: maphash.MakeSeed(), orders: map[uint64]struct{}{}, pages: map[uint64]struct{}{}}
+	add := func(to map[uint64]struct{}, text string, n int) {
+		for run := range runs(strings.Fields(spacedWords(text)), n) {
+			to[t.hashOf(run)] = struct{}{}
+		}
+	}
 	for _, m := range messages {
 		if m.Tool == nil {
 			continue
 		}
 		for _, text := range []string{m.Tool.Result, m.Tool.Error} {
 			if isNetworkTool(m.Tool.Name) {
-				pages.WriteString(spacedWords(text))
+				add(t.pages, text, repeatedPage)
 			}
 			for line := range strings.SplitSeq(strings.ReplaceAll(text, `\n`, "\n"), "\n") {
 				if instructs.MatchString(line) {
-					orders.WriteString(spacedWords(line) + "|") // no run of words goes over two lines
+					add(t.orders, line, repeatedOrder)
 				}
 			}
 		}
 	}
-	return &toldByTools{orders: orders.String(), pages: pages.String()}
+	return t
 }
 
 // spacedWords writes the words of a text in lower case, each between spaces: runs of letters and digits, and single

@@ -102,3 +102,16 @@ func TestModelRepeatsNoTool(t *testing.T) {
 		})
 	}
 }
+
+// TestNoopIsClean: a model's item that changes nothing is shown to the caller without secrets, as those that are stored.
+func TestNoopIsClean(t *testing.T) {
+	b := open(t, t.TempDir())
+	b.say("s1", calls("Deploy it", call("terminal", `{"command":"make ship"}`, "ok", ""))...)
+	b.model(says(`{"summary":"They worked.","history":"","items":[` +
+		item("NOOP", 0, "The deploy uses AKIAQ3EGP7XSZ2LMN5RT for the bucket") + `],"rules":[]}`))
+	for _, it := range b.reflect("s1").Plan.Items {
+		if it.Model && it.Memory.Content != "The deploy uses [redacted:aws-key] for the bucket" {
+			t.Errorf("shown as %q", it.Memory.Content)
+		}
+	}
+}

@@ -149,7 +149,9 @@ func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(gu
 				item.Memory.Salience = max(p.Salience, target.Salience)
 			}
 		}
-	case guard.Noop:
+	case guard.Noop: // nothing is stored, so no guard cleans what the caller is shown
+		item.Memory.Content, _ = redact.Text(item.Memory.Content)
+		item.Memory.Title, _ = redact.Text(item.Memory.Title)
 	default:
 		item.Action = "REFUSED" // a reflection retires nothing, so the guards reject it as UNKNOWN_ACTION
 	}
