@@ -74,7 +74,7 @@ func (s *memoryServer) Get(ctx context.Context, req *pb.MemoryServiceGetRequest)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	// Whoever searched and now looks sees the access. A full disk must not prevent the read.
+	// A get after a search shows the access. A full disk must not prevent the read.
 	_ = s.reads.store.SettleAccesses(ctx, cmp.Or(req.GetSpace(), memory.DefaultSpace), req.GetIds())
 	found, missing, err := s.memories.Get(req.GetSpace(), req.GetIds())
 	if err != nil {

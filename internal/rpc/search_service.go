@@ -31,8 +31,8 @@ type searchServer struct {
 	now      func() time.Time
 }
 
-// Search returns hits and counts an access of each, once for a session, unless the request says otherwise. Hits that do not fit the
-// response are counted, not sent.
+// Search returns hits and counts an access of each, once for a session, unless the request says otherwise. Hits that
+// do not fit the response are counted, not sent.
 func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRequest) (*pb.SearchServiceSearchResponse,
 	error) {
 	in, err := searchFromProto(req)
@@ -64,10 +64,14 @@ func (s *searchServer) Search(ctx context.Context, req *pb.SearchServiceSearchRe
 
 // touch counts an access of each hit that is a memory.
 func (s *searchServer) touch(session string, hits []search.Hit) {
+	bySpace := map[string][]string{}
 	for _, h := range hits {
 		if !h.FromCollection {
-			s.recall.CountAccess(session, h.Space, h.Memory.ID)
+			bySpace[h.Space] = append(bySpace[h.Space], h.Memory.ID)
 		}
+	}
+	for space, ids := range bySpace {
+		s.recall.CountAccess(session, space, ids...)
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 		res.Reason = ReasonBudget
 	}
 	for _, it := range res.Items {
-		s.countAccess(seen, it.Space, it.Memory.ID, now)
+		s.store.CountAccess(it.Space, seen.firstAccesses(it.Space, []string{it.Memory.ID}), now)
 		seen.markShown(it.Space, it.Memory)
 	}
 	if kept != "" {
@@ -172,20 +172,16 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	return res, nil
 }
 
-// CountAccess counts an access of a memory that a session found in another way than by a recall. Like every access it
+// CountAccess counts an access of memories that a session found in another way than by a recall. Like every access it
 // counts once per session and memory; without a session it always counts.
-func (s *Service) CountAccess(session, space, id string) {
-	seen := s.seenSessions.forSession(session)
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	s.countAccess(seen, space, id, s.now())
-}
-
-// countAccess counts an access unless the session had it already. The caller holds seen.mu.
-func (s *Service) countAccess(seen *sessionSeen, space, id string, now time.Time) {
-	if seen.firstAccess(space, id) {
-		s.store.CountAccess(space, []string{id}, now)
+func (s *Service) CountAccess(session, space string, ids ...string) {
+	if session != "" {
+		seen := s.seenSessions.forSession(session)
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
+		ids = seen.firstAccesses(space, ids)
 	}
+	s.store.CountAccess(space, ids, s.now())
 }
 
 // selectMemories returns the memories to show, best first, or the reason why there are none. Relevant memories come

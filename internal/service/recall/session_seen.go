@@ -70,17 +70,20 @@ func (s *sessionSeen) observeCompactions(times int) {
 	}
 }
 
-// firstAccess reports whether the session accesses the memory for the first time, and records it.
-func (s *sessionSeen) firstAccess(space, id string) bool {
-	k := [2]string{space, id}
-	if s.accesses[k] {
-		return false
+// firstAccesses returns the memories that the session accesses for the first time, and records them.
+func (s *sessionSeen) firstAccesses(space string, ids []string) (first []string) {
+	for _, id := range ids {
+		k := [2]string{space, id}
+		if s.accesses[k] {
+			continue
+		}
+		if s.accesses == nil || len(s.accesses) >= maxSeen {
+			s.accesses = map[[2]string]bool{}
+		}
+		s.accesses[k] = true
+		first = append(first, id)
 	}
-	if s.accesses == nil || len(s.accesses) >= maxSeen {
-		s.accesses = map[[2]string]bool{}
-	}
-	s.accesses[k] = true
-	return true
+	return first
 }
 
 // markShown records that the session has seen m.
