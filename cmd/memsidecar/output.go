@@ -130,12 +130,11 @@ var errSilent = errors.New("already reported")
 func failed(code int) error { return &cliError{what: "failed", code: code, cause: errSilent} }
 
 const (
-	bold   = "1"
-	dim    = "2"
-	red    = "31"
-	yellow = "33"
-	green  = "32"
-	amber  = "33"
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+	amber = "33"
 )
 
 // colour wraps s in an escape sequence if colours are on.

@@ -45,7 +45,7 @@ func (a *app) outcome(r *pb.WriteResult, o *pb.Outcome, verb, duplicate string) 
 		return duplicate + id + "."
 	}
 	text := verb + id + operation(r)
-	// What was taken out has a line of its own.
+	// What was taken out is on the next line.
 	if o.GetReason() != "" && (o.GetReason() != "REDACTED" || len(o.GetRedactions()) == 0) {
 		text += "; " + reasonWords(o.GetReason())
 	}
@@ -55,7 +55,7 @@ func (a *app) outcome(r *pb.WriteResult, o *pb.Outcome, verb, duplicate string) 
 // takenOut says what was taken out of an item, and how to insist. A private passage is what the user marked.
 func (a *app) takenOut(o *pb.Outcome) {
 	if line := redactions(o.GetRedactions()); line != "" {
-		a.out.printf("%s\n", a.out.colour(yellow, line))
+		a.out.printf("%s\n", a.out.colour(amber, line))
 	}
 }
 
@@ -71,7 +71,8 @@ func redactions(list []*pb.Redaction) string {
 	case len(list) == 0:
 		return ""
 	case secret:
-		return "Taken out: " + memory.Redactions(said) + ". Repeat it with --keep to store what only looks like a secret."
+		return "Taken out: " + memory.Redactions(said) +
+			". Repeat it with --keep to store what only looks like a secret."
 	}
 	return "Taken out: " + memory.Redactions(said) + "."
 }

@@ -125,7 +125,7 @@ var prose = []shape{
 	// Commands and files of programs.
 	newShape("password", "password(", `(?i)\bpassword\(\s*["'](?P<v>[^"'\n]{3,})["']\s*\)`, notPlaceholder),
 	newShape("password", "--pass", `--pass(?:word|wd|phrase|code)?[ =]+["']?`+
-		`(?P<v>[^\s"'-][^\s"']{2,})`, barePassword0),
+		`(?P<v>[^\s"'-][^\s"']{2,})`, bareOptionPassword),
 	newShape("password", "curl wget", `\b(?:curl|wget)\b[^\n|]*?\s(?:-u|--user`+
 		`|--proxy-user)\s*=?["']?[^\s:"']+:(?P<v>[^\s"']+)`, notPlaceholder),
 	newShape("password", "sshpass", `\bsshpass\s+-p\s*["']?(?P<v>[^\s"']{3,})`, notPlaceholder),

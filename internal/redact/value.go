@@ -235,8 +235,8 @@ func shortPassword(v, match string) bool {
 	return looksMixed(v) && !notValue(v) && !strings.HasPrefix(v, "Test")
 }
 
-// barePassword0 is barePassword for the value of an option.
-func barePassword0(v, _ string) bool {
+// bareOptionPassword is barePassword for the value of an option.
+func bareOptionPassword(v, _ string) bool {
 	v = trimValue(v)
 	return len(v) >= 3 && !isPlaceholder(v) && !isCode(v) && !algorithm.MatchString(v) && !plainWord.MatchString(v)
 }
@@ -323,7 +323,7 @@ func chineseMixed(v, _ string) bool {
 func optionPassword(v, match string) bool {
 	v = trimValue(v)
 	letters := strings.ContainsFunc(v, unicode.IsLetter)
-	return letters && barePassword0(v, match) && (looksMixed(v) || strings.ContainsFunc(v, isSymbol)) &&
+	return letters && bareOptionPassword(v, match) && (looksMixed(v) || strings.ContainsFunc(v, isSymbol)) &&
 		!notValue(v) && !strings.Contains(v, "/")
 }
 

@@ -52,7 +52,8 @@ type docTerms struct {
 
 // sameIndexedText reports whether two memories have the same terms.
 func sameIndexedText(a, b *memory.Memory) bool {
-	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content && slices.Equal(a.Tags, b.Tags) && toolText(a) == toolText(b)
+	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content &&
+		slices.Equal(a.Tags, b.Tags) && toolText(a) == toolText(b)
 }
 
 // toolText is the tool and error type of a procedural memory. It is indexed as a tag.

@@ -52,7 +52,8 @@ func embeddedText(m *memory.Memory) string {
 
 // sameEmbedding reports that a changed memory needs no other vector than before.
 func sameEmbedding(a, b *memory.Memory) bool {
-	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content && a.IsActive() == b.IsActive()
+	return a.Title == b.Title && a.Description == b.Description && a.Content == b.Content &&
+		a.IsActive() == b.IsActive()
 }
 
 // markForEmbedding makes a document wait for the vector of m unless it has it. An inactive memory does not wait, but keeps its

@@ -38,9 +38,9 @@ var workingPhrasesByLanguage = map[bool]workingPhrases{
 // dateTime are the layouts of a date and time, by whether they are Chinese.
 var dateTime = map[bool]string{false: "Monday, January 2, 2006 15:04", true: "2006-01-02 15:04"}
 
-// Working returns a short account of a session for its own agent, which has forgotten it: directory, tools and how often
-// each failed, date and time, what was asked first and lately. It is fenced as data, so that it is not learnt from; "" when the
-// session holds nothing.
+// Working returns a short account of a session for its agent, which has forgotten it: directory, tools and how often
+// each failed, date and time, what was asked first and lately. It is fenced as data, so that it is not learnt from; ""
+// when the session holds nothing.
 func Working(cwd string, messages []memory.Message, now time.Time, nonce string) string {
 	asked, answer := requestsAndAnswer(messages)
 	tools, failures := toolsAndFailures(messages)

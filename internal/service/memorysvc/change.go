@@ -104,7 +104,8 @@ func set[T any](to, from *T) {
 func (s *Service) Link(ctx context.Context, meta store.Meta, id string, expected int64,
 	r memory.Relation) (store.Result, *memory.Memory, error) {
 	check := checkRelation(id, r)
-	return s.changeOne(ctx, meta, check, id, expected, func(tx *store.Tx, m *memory.Memory) (none redact.Cleaner, err error) {
+	return s.changeOne(ctx, meta, check, id, expected, func(tx *store.Tx, m *memory.Memory) (none redact.Cleaner,
+		err error) {
 		if tx.Memory(r.Target) == nil {
 			return none, &memory.NotFoundError{Kind: "memory", Name: r.Target}
 		}
@@ -121,7 +122,8 @@ func (s *Service) Link(ctx context.Context, meta store.Meta, id string, expected
 func (s *Service) Unlink(ctx context.Context, meta store.Meta, id string, expected int64,
 	r memory.Relation) (store.Result, *memory.Memory, error) {
 	check := checkRelation(id, r)
-	return s.changeOne(ctx, meta, check, id, expected, func(_ *store.Tx, m *memory.Memory) (none redact.Cleaner, err error) {
+	return s.changeOne(ctx, meta, check, id, expected, func(_ *store.Tx, m *memory.Memory) (none redact.Cleaner,
+		err error) {
 		if i := relationIndex(m, r); i >= 0 {
 			m.Relations = slices.Delete(m.Relations, i, i+1)
 		}

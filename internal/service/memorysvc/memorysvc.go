@@ -77,8 +77,7 @@ func (s *Service) Add(ctx context.Context, meta store.Meta, drafts []Draft) (sto
 	})
 }
 
-// withRedactions adds to the outcome of an item that was stored what was taken out of it. What is known already is
-// compared without it, so the caller is told as well.
+// withRedactions adds to an outcome what was taken out of the item, also when a memory with the rest is known already.
 func withRedactions(o journal.Outcome, c *redact.Cleaner) journal.Outcome {
 	o.Redactions = c.Found
 	if c.Changed && o.Status == journal.Applied && o.Reason == "" {
