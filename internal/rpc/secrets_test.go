@@ -23,7 +23,7 @@ func TestNoSecretReachesTheDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, note := "/work/"+aSecret, "use "+aSecret
+	dir, note := t.TempDir()+"/"+aSecret, "use "+aSecret // the daemon makes the directory
 	must[*pb.SessionServiceStartResponse](t)(d.session.Start(ctx, &pb.SessionServiceStartRequest{
 		SessionId: "s", Cwd: "https://x:" + aSecret + "@example.com/a", IdempotencyKey: aSecret,
 	}))
