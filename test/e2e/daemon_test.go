@@ -2,18 +2,9 @@
 package e2e_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -21,82 +12,48 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memtest/process"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
 // program is the binary under test, built once.
 var program string
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	dir, err := os.MkdirTemp("/tmp", "mse2e")
-	if err == nil {
-		err = os.Chmod(dir, 0o755) // some tests run it as another user
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	program = filepath.Join(dir, "memsidecar")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/memsidecar")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
-	build.Stderr = os.Stderr
-	code := 1
-	if err := build.Run(); err == nil {
-		code = m.Run()
-	}
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { process.Main(m, &program) }
 
 // place is a data directory and a socket. The socket's path must be short.
 type place struct{ data, socket string }
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return place{filepath.Join(dir, "data"), filepath.Join(dir, "s")}
+	p := process.New(t, program)
+	return place{p.Data, p.Socket}
+}
+
+// run is the place as package process knows it.
+func (p place) run() process.Place {
+	return process.Place{Program: program, Data: p.data, Socket: p.socket}
 }
 
 // command is the program with the place's flags.
-func (p place) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(program, append(args, "--data", p.data, "--socket", p.socket, "--no-start")...)
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Dir(p.data), "XDG_STATE_HOME="+filepath.Dir(p.data)+"/state")
-	return cmd
-}
+func (p place) command(args ...string) *exec.Cmd { return p.run().Command(args...) }
 
 // fails runs the program, which must end with the exit code, and returns what it printed.
 func (p place) fails(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	out, err := p.command(args...).CombinedOutput()
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != code {
-		t.Fatalf("%v: %v, want exit code %d\n%s", args, err, code, out)
-	}
-	return string(out)
+	return p.run().Fails(t, code, args...)
 }
 
 // succeeds runs the program and returns what it printed.
 func (p place) succeeds(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := p.command(args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return p.run().Succeeds(t, args...)
 }
 
 // daemon is a running process.
 type daemon struct {
 	place
-	cmd  *exec.Cmd
-	done chan struct{} // closed when its output ended
-	mu   sync.Mutex
-	log  bytes.Buffer // guarded by mu
+	*process.Daemon
 }
 
 // serve starts a daemon and returns when it serves.
@@ -107,60 +64,18 @@ func (p place) serve(t *testing.T) *daemon {
 
 func (p place) serveAs(t *testing.T, cmd *exec.Cmd) *daemon {
 	t.Helper()
-	d := &daemon{place: p, cmd: cmd, done: make(chan struct{})}
-	out, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.kill)
-	serving := make(chan struct{})
-	go func() {
-		defer close(d.done)
-		ready := false
-		for scan := bufio.NewScanner(out); scan.Scan(); {
-			d.mu.Lock()
-			d.log.Write(append(scan.Bytes(), '\n'))
-			d.mu.Unlock()
-			if !ready && strings.Contains(scan.Text(), `"msg":"serving"`) {
-				ready = true
-				close(serving)
-			}
-		}
-	}()
-	select {
-	case <-serving:
-	case <-d.done:
-		t.Fatalf("the daemon ended: %v\n%s", cmd.Wait(), d.output())
-	}
-	return d
+	return &daemon{p, p.run().ServeAs(t, cmd)}
 }
 
-func (d *daemon) output() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.log.String()
-}
+func (d *daemon) output() string { return d.Output() }
 
 // kill ends the daemon at once, as a crash of the process does.
-func (d *daemon) kill() {
-	_ = d.cmd.Process.Kill()
-	<-d.done
-	_ = d.cmd.Wait()
-}
+func (d *daemon) kill() { d.Kill() }
 
 // stop ends it gracefully.
 func (d *daemon) stop(t *testing.T) {
 	t.Helper()
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-d.done
-	if err := d.cmd.Wait(); err != nil {
-		t.Fatalf("stopped with %v\n%s", err, d.output())
-	}
+	d.Stop(t)
 }
 
 func (p place) dial(t *testing.T) *grpc.ClientConn {

@@ -436,7 +436,7 @@ func deaf(t *testing.T, p place) {
 func halted(t *testing.T, p place) {
 	t.Helper()
 	d := p.serve(t)
-	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := d.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -83,7 +83,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 	// Nor from stopping: they have not even said that they speak the protocol.
 	p.succeeds(t, "daemon", "stop", "--timeout", "30s")
-	<-d.done
+	<-d.Done
 }
 
 // TestHugeMessage: a message far over the limit is refused by name, nothing changes, and the daemon goes on.

@@ -98,7 +98,7 @@ func TestNoPortUnlessAsked(t *testing.T) {
 		t.Skip("what a process listens on is read from Linux's /proc")
 	}
 	quiet, dir := serveHTTP(t, "")
-	if got := listening(t, quiet.cmd.Process.Pid); len(got) > 0 {
+	if got := listening(t, quiet.Cmd.Process.Pid); len(got) > 0 {
 		t.Errorf("without an address it listens on %v", got)
 	}
 	if found, _ := filepath.Glob(dir + "/memsidecar/*http*"); len(found) > 0 {
@@ -106,7 +106,7 @@ func TestNoPortUnlessAsked(t *testing.T) {
 	}
 	quiet.stop(t)
 	asked, _ := serveHTTP(t, "127.0.0.1:0")
-	if got := listening(t, asked.cmd.Process.Pid); len(got) != 1 || got[0].Addr() != netip.MustParseAddr("127.0.0.1") {
+	if got := listening(t, asked.Cmd.Process.Pid); len(got) != 1 || got[0].Addr() != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("with an address it listens on %v", got)
 	}
 	asked.stop(t)

@@ -56,7 +56,7 @@ func TestKill(t *testing.T) {
 			flipAcknowledged(t, p, rng)
 			flips++
 		}
-		ends[fmt.Sprint(d.cmd.ProcessState)]++
+		ends[fmt.Sprint(d.Cmd.ProcessState)]++
 		if round%50 == 49 {
 			t.Logf("%d rounds, %d adds acknowledged, %.1f s", round+1, len(acked), time.Since(began).Seconds())
 		}
@@ -96,7 +96,7 @@ func (d *daemon) writeUntilKilled(t *testing.T, round, enough int) (acked []stri
 					return
 				}
 				if acked = append(acked, id); len(acked) == enough {
-					_ = d.cmd.Process.Kill() // the others are in the middle of their calls
+					_ = d.Cmd.Process.Kill() // the others are in the middle of their calls
 				}
 				mu.Unlock()
 			}

@@ -90,11 +90,11 @@ func TestRecallFailsNoTurn(t *testing.T) {
 		t.Errorf("all is well: %s, %q", reason, block)
 	}
 	nothing("bad request", "FAILED", "--tokens", "1", "--timeout", "10s")
-	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := d.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	nothing("frozen", "TOO_LATE", "--session", "s1")
-	if err := d.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := d.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if reason, block := p.quick(t, "--session", "s1", "--timeout", "10s"); reason != "" ||

@@ -54,7 +54,7 @@ func (a *assassin) strike(step int) bool {
 	if a.prey == nil || a.step != step {
 		return false
 	}
-	_ = a.prey.cmd.Process.Kill()
+	_ = a.prey.Cmd.Process.Kill()
 	a.prey = nil
 	return true
 }
@@ -165,7 +165,7 @@ func TestReflectKill(t *testing.T) {
 			}
 			a.strike(afterReply)
 		}
-		<-d.done
+		<-d.Done
 		killed[step]++
 		d.kill()
 		a.aim(-1, nil)

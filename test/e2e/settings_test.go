@@ -6,16 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
 // ask runs the program and decodes its JSON.
-func ask[T any](t *testing.T, p place, args ...string) (out T) {
+func ask[T any](t *testing.T, p place, args ...string) T {
 	t.Helper()
-	text := p.succeeds(t, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatalf("%v: %v: %s", args, err, text)
-	}
-	return out
+	return process.Ask[T](t, p.run(), args...)
 }
 
 // daysAgo is a moment at ten o'clock, so many days before today.

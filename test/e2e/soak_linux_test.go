@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
 var soakFor = flag.Duration("soak.for", 0, "how long TestSoak runs; by default each kind of trouble happens once")
@@ -79,8 +80,8 @@ func (s *soak) start() {
 	}
 	defer out.Close()
 	cmd.Stderr = out
-	d := &daemon{place: s.place, cmd: cmd, done: make(chan struct{})}
-	close(d.done) // its output goes to a file
+	d := &daemon{s.place, &process.Daemon{Cmd: cmd, Done: make(chan struct{})}}
+	close(d.Done) // its output goes to a file
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -100,10 +101,10 @@ func (s *soak) memoriesOf() pb.MemoryServiceClient { return pb.NewMemoryServiceC
 func (s *soak) end(signal os.Signal) {
 	s.use.sample()
 	d := s.daemon.Load()
-	if err := d.cmd.Process.Signal(signal); err != nil {
+	if err := d.Cmd.Process.Signal(signal); err != nil {
 		s.t.Fatal(err)
 	}
-	_ = d.cmd.Wait() // a killed daemon, and one that is read-only, end with an error
+	_ = d.Cmd.Wait() // a killed daemon, and one that is read-only, end with an error
 }
 
 // write adds memories at a steady pace until ctx ends. What was refused, because the daemon is down or read-only, is

@@ -126,7 +126,7 @@ func TestSocketTaken(t *testing.T) {
 				}
 			}
 			select {
-			case <-d.done:
+			case <-d.Done:
 			case <-time.After(time.Minute):
 				t.Fatalf("the daemon goes on:\n%s", d.output())
 			}

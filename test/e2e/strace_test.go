@@ -41,7 +41,7 @@ func TestSyncBeforeReply(t *testing.T) {
 		}
 	}
 	p.succeeds(t, "daemon", "stop")
-	<-d.done
+	<-d.Done
 	raw, err := os.ReadFile(trace)
 	if err != nil {
 		t.Fatal(err)
