@@ -19,7 +19,8 @@ var rankingProfiles = map[string]pb.RankingProfile{
 // searchBody is the body of a search. Absent fields have the defaults of the gRPC API, but top_k defaults to 5.
 //
 // The names are those of the MCP tool memory_search. Space and Spaces add up; without both, the default space
-// is searched. NoTouch keeps the search from counting as a use of its results: the panel sets it.
+// is searched. NoTouch keeps the search from counting as a use of its results: the panel sets it. With Session a memory
+// counts once, however often that session finds it.
 type searchBody struct {
 	Query    *string  `json:"query"`
 	TopK     *int32   `json:"top_k"`
@@ -33,6 +34,7 @@ type searchBody struct {
 	NoTouch  bool     `json:"no_touch"`
 	Logs     bool     `json:"include_logs"`
 	Wait     bool     `json:"wait_indexed"`
+	Session  string   `json:"session_id"`
 }
 
 // searchResult is the response of a search.
@@ -77,7 +79,8 @@ func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
 	req := &pb.SearchServiceSearchRequest{
 		// An empty query is allowed; only its absence is an error.
 		Query: *in.Query, Limit: defaultTopK, Spaces: in.Spaces, Profile: profile,
-		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, WaitIndexed: in.Wait, Filter: &pb.MemoryFilter{},
+		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, WaitIndexed: in.Wait,
+		SessionId: in.Session, Filter: &pb.MemoryFilter{},
 		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,
 	}
 	if in.TopK != nil {

@@ -245,7 +245,7 @@ func TestSearch(t *testing.T) {
 		`{"content":"We deploy with make release from the main branch","category":"facts",`+
 			`"last_accessed":"2020-01-01T00:00:00Z","created_at":"2020-01-01T00:00:00Z"}`,
 	)
-	h.addMemory(t, `{"content":"Prefers to deploy on Mondays","category":"preferences"}`)
+	h.addMemory(t, `{"id":"mondays","content":"Prefers to deploy on Mondays","category":"preferences"}`)
 	res := h.requestJSON(t, 200, "POST", "/api/memory/search",
 		`{"query":"how do we deploy","category":"facts","explain":true,"profile":"product","no_touch":true}`)
 	if len(valueAt(res, "results").([]any)) != 1 || valueAt(res, "results", 0, "memory", "category") != "facts" ||
@@ -269,6 +269,15 @@ func TestSearch(t *testing.T) {
 	if valueAt(logged, "results", 0, "log", "entry", "content") == nil ||
 		valueAt(logged, "results", 0, "memory") != nil {
 		t.Errorf("in the logs: %v", logged)
+	}
+	// In one session a memory is used once, however often it is found.
+	for range 3 {
+		h.requestJSON(t, 200, "POST", "/api/memory/search",
+			`{"query":"prefers Mondays","category":"preferences","session_id":"s1"}`)
+	}
+	used := h.requestJSON(t, 200, "GET", "/api/memory/entries/mondays", "")
+	if n := valueAt(used, "access_count"); n != 1.0 {
+		t.Errorf("three searches of a session are %v accesses, want 1", n)
 	}
 	one := h.requestJSON(t, 200, "POST", "/api/memory/search", `{"query":"deploy","top_k":1}`)
 	if len(valueAt(one, "results").([]any)) != 1 {

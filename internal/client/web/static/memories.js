@@ -118,7 +118,7 @@ export function memories(box, { space, fail, show: go }, wanted) {
         { class: 'line dim' },
         r.score !== undefined && scoreOf(r),
         h('span', {}, `${t('accesses')} ${timesOf(m.access_count)}`),
-        h('span', {}, age(m.created_at)),
+        h('span', {}, age(m.content_at)),
         h('span', {}, m.source),
         m.tags.map((x) => h('span', {}, `#${x}`)),
       ),
