@@ -77,6 +77,7 @@ func viewMemories(in []*pb.Memory) ([]*memory.Memory, error) {
 			ID: m.GetId(), Category: m.GetCategory(), Content: m.GetContent(), Title: m.GetTitle(), Tags: m.GetTags(),
 			Description: m.GetDescription(), Salience: m.GetSalience(),
 			Pinned: m.GetPinned(), Revision: m.GetRevision(), CreatedAt: m.GetCreatedAt().AsTime(),
+			ContentAt: m.GetContentAt().AsTime(),
 		}
 		if m.GetStructuredData() != nil {
 			raw, err := m.GetStructuredData().MarshalJSON()

@@ -12,7 +12,7 @@ import (
 )
 
 // ownFields are the fields of the front matter that the view writes. All others are kept as they are.
-var ownFields = []string{"name", "description", "type", "category", "tags", "created", "id", "revision"}
+var ownFields = []string{"name", "description", "type", "category", "tags", "created", "content_at", "id", "revision"}
 
 // entry is what an entry file says.
 type entry struct {
@@ -81,6 +81,10 @@ func renderEntry(m *memory.Memory, former front) []byte {
 	}
 	if !m.CreatedAt.IsZero() {
 		field("created", m.CreatedAt.UTC().Format(time.DateOnly))
+	}
+	// Readers tell the age of a note by it: a memory whose text was changed is as old as that text.
+	if known := m.KnownAt().UTC().Format(time.DateOnly); known != m.CreatedAt.UTC().Format(time.DateOnly) {
+		field("content_at", known)
 	}
 	for _, x := range former {
 		if x.name == "" || slices.ContainsFunc(ownFields, func(name string) bool {

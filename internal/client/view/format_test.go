@@ -86,6 +86,25 @@ func TestEntrySaysWhatMemorySays(t *testing.T) {
 	})
 }
 
+// TestEntrySaysSinceWhen: a text that was changed later is younger than its memory, and says so.
+func TestEntrySaysSinceWhen(t *testing.T) {
+	m := &memory.Memory{ID: "x", Category: memory.Facts, Content: "The port is 8443",
+		CreatedAt: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
+	for _, tt := range []struct {
+		changed time.Time
+		want    string
+	}{
+		{time.Time{}, "created: 2026-01-05\nid:"},
+		{m.CreatedAt.Add(time.Hour), "created: 2026-01-05\nid:"},
+		{m.CreatedAt.AddDate(0, 0, 40), "created: 2026-01-05\ncontent_at: 2026-02-14\nid:"},
+	} {
+		m.ContentAt = tt.changed
+		if data := string(view.RenderEntry(m, nil)); !strings.Contains(data, tt.want) {
+			t.Errorf("changed %v: no %q in\n%s", tt.changed, tt.want, data)
+		}
+	}
+}
+
 func TestSlug(t *testing.T) {
 	for _, tt := range []struct{ title, want string }{
 		{"Small Commits!", "small_commits"}, {"用户偏好：东方航空", "用户偏好_东方航空"}, {"../../etc/passwd", "etc_passwd"}, {"", ""},
