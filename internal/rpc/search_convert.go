@@ -36,6 +36,9 @@ var strengths = map[search.Strength]pb.HitStrength{
 func searchFromProto(req *pb.SearchServiceSearchRequest) (search.Request, error) {
 	var check memory.Check
 	checkSpaces(&check, req.GetSpaces())
+	if req.GetSessionId() != "" {
+		check.ID("session_id", req.GetSessionId())
+	}
 	profile, ok := profiles[req.GetProfile()]
 	if !ok {
 		check.Add("profile", "UNKNOWN_VALUE", "is not a profile")

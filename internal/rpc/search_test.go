@@ -3,11 +3,14 @@ package rpc_test
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -94,6 +97,20 @@ func TestSearchFiltersOverTheWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSearchSession: a session id that could not be one is refused before anything is counted for it.
+func TestSearchSession(t *testing.T) {
+	d := start(t)
+	d.add(t, "a", "the staging database listens on port 5433")
+	for _, session := range []string{strings.Repeat("x", memory.MaxID+1), "a\x01b", "a b"} {
+		_, err := d.search.Search(t.Context(), &pb.SearchServiceSearchRequest{Query: "staging database", SessionId: session})
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "session_id") {
+			t.Errorf("session %.10q: %v, want an invalid session_id", session, err)
+		}
+	}
+	must[*pb.SearchServiceSearchResponse](t)(d.search.Search(t.Context(),
+		&pb.SearchServiceSearchRequest{Query: "staging database", SessionId: strings.Repeat("x", memory.MaxID)}))
 }
 
 func TestSearchLogsOverTheWire(t *testing.T) {
