@@ -250,6 +250,17 @@ panelTest('what the command line adds shows by itself', async (panel) => {
   assert.equal(await panel.page.evaluate(() => performance.getEntriesByType('navigation').length), loads);
 });
 
+panelTest('a memory is as old as its text', async (panel) => {
+  const then = new Date(Date.now() - 40 * 86400000).toISOString();
+  await daemon.run('add', 'Cranes are inspected in May', '--id', 'crane', '--created-at', then);
+  await panel.row('Cranes are inspected in May').getByText('6 weeks ago').waitFor();
+  await daemon.run('update', 'crane', '--category', 'reflections');
+  await panel.row('Cranes are inspected in May').filter({ hasText: 'Reflections' }).getByText('6 weeks ago').waitFor();
+  await daemon.run('update', 'crane', '--content', 'Cranes are inspected in June');
+  await panel.row('Cranes are inspected in June').getByText('today').waitFor();
+  await daemon.run('forget', 'crane');
+});
+
 panelTest(
   'a memory is added, and what is not valid is not',
   async (panel) => {

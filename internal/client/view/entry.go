@@ -79,11 +79,11 @@ func renderEntry(m *memory.Memory, former front) []byte {
 	if len(m.Tags) > 0 {
 		field("tags", quoteList(m.Tags))
 	}
+	created, known := m.CreatedAt.UTC().Format(time.DateOnly), m.KnownAt().UTC().Format(time.DateOnly)
 	if !m.CreatedAt.IsZero() {
-		field("created", m.CreatedAt.UTC().Format(time.DateOnly))
+		field("created", created)
 	}
-	// Readers tell the age of a note by it: a memory whose text was changed is as old as that text.
-	if known := m.KnownAt().UTC().Format(time.DateOnly); known != m.CreatedAt.UTC().Format(time.DateOnly) {
+	if known != created { // a reader who trusts created would take a new text for an old one
 		field("content_at", known)
 	}
 	for _, x := range former {

@@ -86,8 +86,8 @@ func TestEntrySaysWhatMemorySays(t *testing.T) {
 	})
 }
 
-// TestEntrySaysSinceWhen: a text that was changed later is younger than its memory, and says so.
-func TestEntrySaysSinceWhen(t *testing.T) {
+// TestEntryContentAt: the field is there only when the text changed on a later day than the memory was created.
+func TestEntryContentAt(t *testing.T) {
 	m := &memory.Memory{ID: "x", Category: memory.Facts, Content: "The port is 8443",
 		CreatedAt: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
 	for _, tt := range []struct {
