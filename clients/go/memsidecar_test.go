@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,28 +14,13 @@ import (
 
 	"github.com/memsidecar/memsidecar/clients/go"
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
 // program is the daemon that the tests talk to, built once.
 var program string
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("/tmp", "msgo")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	program = filepath.Join(dir, "memsidecar")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/memsidecar")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
-	build.Stderr = os.Stderr
-	code := 1
-	if err := build.Run(); err == nil {
-		code = m.Run()
-	}
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { process.Main(m, &program) }
 
 // home gives the test a user of its own; whatever daemon it starts is stopped at the end.
 func home(t *testing.T) {

@@ -120,8 +120,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	var backups []made
 	said := regexp.MustCompile(`up to journal position (\d+)-\w+\.(?s:.*)digest ([0-9a-f]+)`)
 	for i := range 4 {
-		file := filepath.Join(filepath.Dir(p.data), fmt.Sprintf("b%d.tar.gz", i))
-		m := said.FindStringSubmatch(p.succeeds(t, "backup", "create", file))
+		file := filepath.Join(p.Home(), fmt.Sprintf("b%d.tar.gz", i))
+		m := said.FindStringSubmatch(p.Succeeds(t, "backup", "create", file))
 		if m == nil {
 			t.Fatal("the backup does not say what it holds")
 		}
@@ -129,18 +129,18 @@ func TestBackupUnderLoad(t *testing.T) {
 		backups = append(backups, made{file, lsn, m[2]})
 	}
 	stop()
-	d.stop(t)
+	d.Stop(t)
 	if backups[0].lsn == backups[3].lsn {
 		t.Error("nothing was written between the backups")
 	}
 	for _, b := range backups {
 		to := newPlace(t)
-		to.succeeds(t, "backup", "restore", b.file)
-		report, err := check(to.data)
+		to.Succeeds(t, "backup", "restore", b.file)
+		report, err := check(to.Data)
 		if err != nil || len(report.Findings) > 0 {
 			t.Fatalf("%+v %v", report, err)
 		}
-		if want := stateAt(t, p.data, b.lsn); report.LSN != b.lsn || report.Digest != want || b.digest != want {
+		if want := stateAt(t, p.Data, b.lsn); report.LSN != b.lsn || report.Digest != want || b.digest != want {
 			t.Errorf("restored %d %s, the backup said %d %s, the journal says %s", report.LSN, report.Digest, b.lsn,
 				b.digest, want)
 		}
@@ -148,7 +148,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		if err := add(t.Context(), to.memories(t), "after-the-restore"); err != nil {
 			t.Error(err)
 		}
-		rd.stop(t)
+		rd.Stop(t)
 		t.Logf("position %d: digest %s, as the journal of the original has it", b.lsn, report.Digest)
 	}
 }
@@ -171,8 +171,8 @@ func TestDaemonDiesDuringBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	file := filepath.Join(filepath.Dir(p.data), "b.tar.gz")
-	cmd := p.command("backup", "create", file)
+	file := filepath.Join(p.Home(), "b.tar.gz")
+	cmd := p.Command("backup", "create", file)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -186,7 +186,7 @@ func TestDaemonDiesDuringBackup(t *testing.T) {
 			t.Skip("the backup was faster")
 		}
 	}
-	d.kill()
+	d.Kill()
 	err := cmd.Wait()
 	if err == nil {
 		t.Skip("the backup was faster")
@@ -213,10 +213,10 @@ func TestPlainCopies(t *testing.T) {
 	dirs := make([]string, *copies)
 	for i := range dirs {
 		dirs[i] = filepath.Join(t.TempDir(), "copy")
-		copyInAnyOrder(t, p.data, dirs[i], rng)
+		copyInAnyOrder(t, p.Data, dirs[i], rng)
 	}
 	stop()
-	d.stop(t)
+	d.Stop(t)
 	states := map[int64]string{}
 	opened, refused := 0, map[string]int{}
 	for i, dir := range dirs {
@@ -230,7 +230,7 @@ func TestPlainCopies(t *testing.T) {
 			continue
 		}
 		if states[report.LSN] == "" {
-			states[report.LSN] = stateAt(t, p.data, report.LSN)
+			states[report.LSN] = stateAt(t, p.Data, report.LSN)
 		}
 		if report.Digest != states[report.LSN] {
 			t.Errorf("copy %d opened at %d as %s, which was %s", i, report.LSN, report.Digest, states[report.LSN])

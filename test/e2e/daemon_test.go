@@ -21,33 +21,17 @@ var program string
 
 func TestMain(m *testing.M) { process.Main(m, &program) }
 
-// place is a data directory and a socket. The socket's path must be short.
-type place struct{ data, socket string }
+// place is where a daemon runs, with what the tests of this package ask of one.
+type place struct{ process.Place }
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	p := process.New(t, program)
-	return place{p.Data, p.Socket}
+	return place{process.New(t, program)}
 }
 
-// run is the place as package process knows it.
-func (p place) run() process.Place {
-	return process.Place{Program: program, Data: p.data, Socket: p.socket}
-}
-
-// command is the program with the place's flags.
-func (p place) command(args ...string) *exec.Cmd { return p.run().Command(args...) }
-
-// fails runs the program, which must end with the exit code, and returns what it printed.
-func (p place) fails(t *testing.T, code int, args ...string) string {
-	t.Helper()
-	return p.run().Fails(t, code, args...)
-}
-
-// succeeds runs the program and returns what it printed.
-func (p place) succeeds(t *testing.T, args ...string) string {
-	t.Helper()
-	return p.run().Succeeds(t, args...)
+// at returns the same program with another data directory and another socket.
+func (p place) at(data, socket string) place {
+	return place{process.Place{Program: p.Program, Data: data, Socket: socket}}
 }
 
 // daemon is a running process.
@@ -59,28 +43,17 @@ type daemon struct {
 // serve starts a daemon and returns when it serves.
 func (p place) serve(t *testing.T) *daemon {
 	t.Helper()
-	return p.serveAs(t, p.command("daemon", "serve"))
+	return p.serveAs(t, p.Command("daemon", "serve"))
 }
 
 func (p place) serveAs(t *testing.T, cmd *exec.Cmd) *daemon {
 	t.Helper()
-	return &daemon{p, p.run().ServeAs(t, cmd)}
-}
-
-func (d *daemon) output() string { return d.Output() }
-
-// kill ends the daemon at once, as a crash of the process does.
-func (d *daemon) kill() { d.Kill() }
-
-// stop ends it gracefully.
-func (d *daemon) stop(t *testing.T) {
-	t.Helper()
-	d.Stop(t)
+	return &daemon{p, process.ServeAs(t, cmd)}
 }
 
 func (p place) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
-	conn, err := unixsock.Dial(p.socket)
+	conn, err := unixsock.Dial(p.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}

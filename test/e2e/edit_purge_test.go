@@ -15,7 +15,7 @@ func TestPurgeOfAnEditedFile(t *testing.T) {
 	d := newDesk(t)
 	data := appended(t, d.published(), "the canary sings")
 	d.write(d.file, data)
-	d.succeeds(t, "memory", "purge", "--text", "canary sings", "--yes")
+	d.Succeeds(t, "memory", "purge", "--text", "canary sings", "--yes")
 	if got, _ := os.ReadFile(d.file); bytes.Contains(got, []byte("canary sings")) {
 		t.Error("the text is still published")
 	}
@@ -26,13 +26,13 @@ func TestPurgeOfAnEditedFile(t *testing.T) {
 	d.published("m5")
 	d.write(d.file, append(appended(t, d.published(), "the canary sings"), "}}"...))
 	id := d.waiting("refused")
-	if out := d.fails(t, 1, "memory", "purge", "--text", "canary sings", "--yes"); !strings.Contains(out,
+	if out := d.Fails(t, 1, "memory", "purge", "--text", "canary sings", "--yes"); !strings.Contains(out,
 		"memory.json") {
 		t.Errorf("refused with %s", out)
 	}
-	d.succeeds(t, "edits", "reject", id)
-	d.succeeds(t, "memory", "purge", "--text", "canary sings", "--yes")
-	if out := d.succeeds(t, "memory", "purge", "--text", "canary sings", "--dry-run", "--json"); strings.Contains(out,
+	d.Succeeds(t, "edits", "reject", id)
+	d.Succeeds(t, "memory", "purge", "--text", "canary sings", "--yes")
+	if out := d.Succeeds(t, "memory", "purge", "--text", "canary sings", "--dry-run", "--json"); strings.Contains(out,
 		`"count"`) {
 		t.Errorf("the text is still found: %s", out)
 	}

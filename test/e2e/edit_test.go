@@ -21,12 +21,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
-// eventually waits for something that another process does.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	process.Eventually(t, what, done)
-}
-
 // desk is a running daemon with the file that a person edits.
 type desk struct {
 	*daemon
@@ -40,7 +34,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	p := newPlace(t)
-	d := &desk{daemon: p.serve(t), T: t, file: filepath.Join(p.data, "memory.json")}
+	d := &desk{daemon: p.serve(t), T: t, file: filepath.Join(p.Data, "memory.json")}
 	d.dial(t)
 	if err := add(t.Context(), d.client, "m1", "m2", "m3", "m4", "m5"); err != nil {
 		t.Fatal(err)
@@ -57,7 +51,7 @@ func (d *desk) dial(t *testing.T) {
 // published waits until the file is whole and holds the texts, and returns it.
 func (d *desk) published(texts ...string) (data []byte) {
 	d.Helper()
-	eventually(d.T, "memory.json holds "+strings.Join(texts, ", "), func() bool {
+	process.Eventually(d.T, "memory.json holds "+strings.Join(texts, ", "), func() bool {
 		var err error
 		data, err = os.ReadFile(d.file)
 		return err == nil && json.Valid(data) &&
@@ -132,7 +126,7 @@ func (d *desk) contents() map[string]string {
 // taken waits for the edit of edited() and checks all of it, that it can be undone, and that the file follows.
 func (d *desk) taken(others ...string) {
 	d.Helper()
-	eventually(d.T, "the edit is taken over", func() bool { return len(d.edits()) > 0 })
+	process.Eventually(d.T, "the edit is taken over", func() bool { return len(d.edits()) > 0 })
 	ops := d.edits()
 	if len(ops) != 1 {
 		d.Fatalf("%d operations of actor edit, want one", len(ops))
@@ -214,15 +208,15 @@ func TestEditors(t *testing.T) {
 			_ = os.Remove(d.file + "~")
 		},
 		"sed -i": func(d *desk, data []byte) {
-			d.write(filepath.Join(filepath.Dir(d.data), "new"), data)
-			script := fmt.Sprintf("sed -i -e '$r %s' -e d %s", filepath.Join(filepath.Dir(d.data), "new"), d.file)
+			d.write(filepath.Join(d.Home(), "new"), data)
+			script := fmt.Sprintf("sed -i -e '$r %s' -e d %s", filepath.Join(d.Home(), "new"), d.file)
 			if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
 				d.Fatalf("%v\n%s", err, out)
 			}
 		},
 		"written elsewhere and moved": func(d *desk, data []byte) {
-			d.write(filepath.Join(filepath.Dir(d.data), "new"), data)
-			if out, err := exec.Command("mv", "-f", filepath.Join(filepath.Dir(d.data), "new"),
+			d.write(filepath.Join(d.Home(), "new"), data)
+			if out, err := exec.Command("mv", "-f", filepath.Join(d.Home(), "new"),
 				d.file).CombinedOutput(); err != nil {
 				d.Fatalf("%v\n%s", err, out)
 			}
@@ -274,7 +268,7 @@ func TestEditOfAStaleCopy(t *testing.T) {
 func TestEditWhileDown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.stop(t)
+	d.Stop(t)
 	d.write(d.file, edited(t, d.published(), true))
 	d.daemon = d.serve(t)
 	d.dial(t)
@@ -336,9 +330,9 @@ func (d *desk) waiting(kind string) string {
 	var list struct {
 		Edits []struct{ ID, Kind, File string } `json:"edits"`
 	}
-	eventually(d.T, "an edit waits for a person", func() bool {
+	process.Eventually(d.T, "an edit waits for a person", func() bool {
 		list.Edits = nil
-		return json.Unmarshal([]byte(d.succeeds(d.T, "edits", "list", "--json")), &list) == nil && len(list.Edits) > 0
+		return json.Unmarshal([]byte(d.Succeeds(d.T, "edits", "list", "--json")), &list) == nil && len(list.Edits) > 0
 	})
 	if e := list.Edits[0]; len(list.Edits) != 1 || !strings.Contains(strings.ToLower(e.Kind), kind) ||
 		e.File != "memory.json" {
@@ -364,20 +358,20 @@ func TestEditsThatWait(t *testing.T) {
 			if err := add(t.Context(), d.client, "n1"); err != nil {
 				t.Fatal(err)
 			}
-			d.succeeds(t, "daemon", "publish")
+			d.Succeeds(t, "daemon", "publish")
 			if now, _ := os.ReadFile(d.file); !bytes.Equal(now, bad) {
 				t.Error("the refused edit was published over")
 			}
 			if len(d.contents()) != 6 {
 				t.Errorf("the store changed: %v", d.contents())
 			}
-			d.fails(t, 1, "edits", "accept", id)
-			d.succeeds(t, "edits", "reject", id)
+			d.Fails(t, 1, "edits", "accept", id)
+			d.Succeeds(t, "edits", "reject", id)
 			d.published("m1", "m5", "n1")
 			if len(d.edits()) != 0 {
 				t.Error("a discarded edit is an operation")
 			}
-			kept, err := filepath.Glob(filepath.Join(d.data, "quarantine", "memory*"))
+			kept, err := filepath.Glob(filepath.Join(d.Data, "quarantine", "memory*"))
 			if err != nil || !slices.ContainsFunc(kept, func(name string) bool {
 				data, err := os.ReadFile(name)
 				return err == nil && bytes.Equal(data, bad)
@@ -394,7 +388,7 @@ func TestEditsThatWait(t *testing.T) {
 		d.waiting("refused")
 		d.write(d.file, good)
 		d.taken()
-		if out := d.succeeds(t, "edits", "list", "--json"); strings.Contains(out, "memory.json") {
+		if out := d.Succeeds(t, "edits", "list", "--json"); strings.Contains(out, "memory.json") {
 			t.Errorf("an edit that was mended still waits: %s", out)
 		}
 	})
@@ -405,7 +399,7 @@ func TestEditsThatWait(t *testing.T) {
 		if _, err := d.client.Update(t.Context(), &pb.MemoryServiceUpdateRequest{Id: "m1"}); err == nil {
 			t.Fatal("an update of nothing succeeded")
 		}
-		d.succeeds(t, "update", "m1", "--content", "this is newer")
+		d.Succeeds(t, "update", "m1", "--content", "this is newer")
 		if err := add(t.Context(), d.client, "n1"); err != nil {
 			t.Fatal(err)
 		}
@@ -415,7 +409,7 @@ func TestEditsThatWait(t *testing.T) {
 		if got := d.contents(); got["m1"] != "this is newer" || got["n1"] == "" {
 			t.Errorf("it changed something by itself: %v", got)
 		}
-		d.succeeds(t, "edits", "accept", id)
+		d.Succeeds(t, "edits", "accept", id)
 		if got := d.contents(); got["m1"] != "this is m1" || got["n1"] != "" {
 			t.Errorf("accepted: %v", got)
 		}
@@ -468,7 +462,7 @@ func TestDeletedFileIsPublishedAgain(t *testing.T) {
 func TestEditByAnOldTool(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.succeeds(t, "add", "--id", "rich", "--title", "A title", "--tag", "kept", "--category", "facts", "with additions")
+	d.Succeeds(t, "add", "--id", "rich", "--title", "A title", "--tag", "kept", "--category", "facts", "with additions")
 	var file map[string]any
 	if err := json.Unmarshal(d.published("with additions"), &file); err != nil {
 		t.Fatal(err)
@@ -533,16 +527,16 @@ func TestEditsRaceWithAdds(t *testing.T) {
 	}
 	stop()
 	if err := group.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, d.output())
+		t.Fatalf("%v\n%s", err, d.Logged())
 	}
 	d.published(hands[len(hands)-1], adds[len(adds)-1])
-	eventually(t, "every edit was looked at", func() bool {
+	process.Eventually(t, "every edit was looked at", func() bool {
 		return len(d.absent(hands)) == 0
 	})
 	for _, text := range d.absent(adds) {
 		t.Errorf("%q was acknowledged and is gone", text)
 	}
-	kept, _ := filepath.Glob(filepath.Join(d.data, "quarantine", "*.edit.json"))
+	kept, _ := filepath.Glob(filepath.Join(d.Data, "quarantine", "*.edit.json"))
 	t.Logf("%d edits, %d operations of actor edit, %d edits kept aside", len(hands), len(d.edits()), len(kept))
 }
 
@@ -589,7 +583,7 @@ func (d *desk) absent(texts []string) (out []string) {
 			break
 		}
 	}
-	kept, err := filepath.Glob(filepath.Join(d.data, "quarantine", "*"))
+	kept, err := filepath.Glob(filepath.Join(d.Data, "quarantine", "*"))
 	if err != nil {
 		d.Fatal(err)
 	}

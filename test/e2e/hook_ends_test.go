@@ -16,7 +16,7 @@ import (
 func TestHookAlwaysEnds(t *testing.T) {
 	p := newPlace(t)
 	p.serve(t)
-	fifo := filepath.Join(filepath.Dir(p.data), "fifo")
+	fifo := filepath.Join(p.Home(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestHookAlwaysEnds(t *testing.T) {
 		{name: "a bad value before it", args: []string{"--timeout", "soon", "hook", "--host", "codex", "stop"}, in: event("")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := p.command(tt.args...)
+			cmd := p.Command(tt.args...)
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)

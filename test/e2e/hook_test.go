@@ -40,7 +40,7 @@ func (p place) host(t *testing.T, name string) *agentHost {
 	t.Helper()
 	h := &agentHost{place: p, name: name, dir: t.TempDir()}
 	h.transcript = filepath.Join(h.dir, "transcript.jsonl")
-	shell := filepath.Join(filepath.Dir(p.data), "agent")
+	shell := filepath.Join(p.Home(), "agent")
 	if _, err := os.Stat(shell); err != nil {
 		// Another test may start a process while this one writes; a file that is open in it for writing cannot be run.
 		if out, err := exec.Command("cp", "/bin/sh", shell).CombinedOutput(); err != nil {
@@ -48,7 +48,7 @@ func (p place) host(t *testing.T, name string) *agentHost {
 		}
 	}
 	h.cmd = exec.Command(shell, "-c", `while read -r line; do eval "$line"; done`)
-	h.cmd.Env = append(os.Environ(), "HOME="+filepath.Dir(p.data), "XDG_STATE_HOME="+filepath.Dir(p.data)+"/state")
+	h.cmd.Env = append(os.Environ(), "HOME="+p.Home(), "XDG_STATE_HOME="+p.Home()+"/state")
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := h.cmd.StdinPipe()
 	if err != nil {
@@ -124,7 +124,7 @@ func (h *agentHost) begin(t *testing.T, kind hook.Kind, session string, change m
 	}
 	_, err = fmt.Fprintf(h.in, "%s hook --host %s %s --data %s --socket %s --no-start --timeout 20s < %s > %s 2> "+
 		"%s.err; echo $?\n",
-		program, h.name, kind, h.data, h.socket, file, answer, answer)
+		program, h.name, kind, h.Data, h.Socket, file, answer, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func (p place) recorded(t *testing.T, session string) []string {
 			Tool          *struct{ Name string }
 		}
 	}
-	text := p.succeeds(t, "session", "get", session, "--messages", "--json")
+	text := p.Succeeds(t, "session", "get", session, "--messages", "--json")
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -308,7 +308,7 @@ func (p place) await(t *testing.T, text string, args ...string) {
 	t.Helper()
 	out := ""
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if out = p.succeeds(t, args...); strings.Contains(out, text) {
+		if out = p.Succeeds(t, args...); strings.Contains(out, text) {
 			return
 		}
 	}
@@ -400,7 +400,7 @@ func TestHookFailsOpen(t *testing.T) {
 			if tt.setup != nil {
 				tt.setup(t, p)
 			}
-			cmd := p.command(append([]string{"hook"}, tt.args...)...)
+			cmd := p.Command(append([]string{"hook"}, tt.args...)...)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(tt.in), &stdout, &stderr
 			if err := cmd.Run(); err != nil {
@@ -413,7 +413,7 @@ func TestHookFailsOpen(t *testing.T) {
 			if strings.TrimSpace(stdout.String()) != want || stderr.Len() > 0 {
 				t.Errorf("answered %q and printed %q, want %q", stdout.String(), stderr.String(), want)
 			}
-			log, err := os.ReadFile(filepath.Join(filepath.Dir(p.data), "state", "memsidecar", "hooks", "hook.log"))
+			log, err := os.ReadFile(filepath.Join(p.Home(), "state", "memsidecar", "hooks", "hook.log"))
 			if err != nil || !strings.Contains(strings.ToLower(string(log)), strings.ToLower(tt.log)) ||
 				bytes.Contains(log, []byte("private")) {
 				t.Errorf("the log: %q, %v; want %q and nothing of the prompt", log, err, tt.log)
@@ -425,7 +425,7 @@ func TestHookFailsOpen(t *testing.T) {
 // deaf listens in the place of a daemon and says nothing.
 func deaf(t *testing.T, p place) {
 	t.Helper()
-	l, err := net.Listen("unix", p.socket)
+	l, err := net.Listen("unix", p.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,8 +61,8 @@ func TestVanishingClient(t *testing.T) {
 			t.Errorf("batch %d: %d of %d are missing", n, lost, size)
 		}
 	}
-	d.stop(t)
-	p.succeeds(t, "check")
+	d.Stop(t)
+	p.Succeeds(t, "check")
 	t.Logf("%d clients vanished, %d batches are there whole, the others not at all", len(all), whole)
 }
 
@@ -71,7 +71,7 @@ func TestIdleConnections(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
 	for n := range 1000 {
-		conn, err := net.Dial("unix", p.socket)
+		conn, err := net.Dial("unix", p.Socket)
 		if err != nil {
 			t.Fatalf("connection %d: %v", n, err)
 		}
@@ -82,7 +82,7 @@ func TestIdleConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nor from stopping: they have not even said that they speak the protocol.
-	p.succeeds(t, "daemon", "stop", "--timeout", "30s")
+	p.Succeeds(t, "daemon", "stop", "--timeout", "30s")
 	<-d.Done
 }
 
@@ -110,7 +110,7 @@ func TestHugeMessage(t *testing.T) {
 	if err := add(t.Context(), client, "after"); err != nil {
 		t.Fatal(err)
 	}
-	d.stop(t)
+	d.Stop(t)
 }
 
 // TestTwoDaemons: the second is refused and does the first no harm.
@@ -121,12 +121,12 @@ func TestTwoDaemons(t *testing.T) {
 	if err := add(t.Context(), client, "before"); err != nil {
 		t.Fatal(err)
 	}
-	for _, second := range []place{p, {p.data, p.socket + "2"}} {
-		if out := second.fails(t, 4, "daemon", "serve"); !strings.Contains(out, p.data) {
+	for _, second := range []place{p, p.at(p.Data, p.Socket+"2")} {
+		if out := second.Fails(t, 4, "daemon", "serve"); !strings.Contains(out, p.Data) {
 			t.Errorf("the refusal does not name the directory:\n%s", out)
 		}
 	}
-	if out := p.fails(t, 4, "daemon", "repair"); !strings.Contains(out, p.data) {
+	if out := p.Fails(t, 4, "daemon", "repair"); !strings.Contains(out, p.Data) {
 		t.Errorf("repair beside a daemon does not name the directory:\n%s", out)
 	}
 	if err := add(t.Context(), client, "after"); err != nil {
@@ -135,7 +135,7 @@ func TestTwoDaemons(t *testing.T) {
 	if lost := missing(t, p.memories(t), []string{"before", "after"}); len(lost) > 0 {
 		t.Errorf("gone: %v", lost)
 	}
-	d.stop(t)
+	d.Stop(t)
 }
 
 // TestReadOnlyDirectory: a daemon that cannot write says so and ends, and what is there stays readable.
@@ -145,10 +145,10 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if err := add(t.Context(), p.memories(t), "before"); err != nil {
 		t.Fatal(err)
 	}
-	d.stop(t)
+	d.Stop(t)
 	const nobody = 65534 // root may write anywhere
 	root := os.Geteuid() == 0
-	base := filepath.Dir(p.data)
+	base := p.Home()
 	var dirs []string
 	err := filepath.WalkDir(base, func(name string, entry os.DirEntry, err error) error {
 		if err != nil {
@@ -177,8 +177,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	}
-	cmd := p.command("daemon", "serve")
-	check := p.command("check")
+	cmd := p.Command("daemon", "serve")
+	check := p.Command("check")
 	if root {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		check.SysProcAttr = cmd.SysProcAttr

@@ -21,7 +21,7 @@ import (
 func serveHTTP(t *testing.T, listen string) (d *daemon, runtimeDir string) {
 	t.Helper()
 	p := newPlace(t)
-	home := filepath.Dir(p.data)
+	home := p.Home()
 	runtimeDir = filepath.Join(home, "run")
 	// Open to all, so that what keeps others out is what the program does.
 	for dir, mode := range map[string]os.FileMode{home: 0o755, runtimeDir: 0o755} {
@@ -32,7 +32,7 @@ func serveHTTP(t *testing.T, listen string) (d *daemon, runtimeDir string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(program, "daemon", "serve", "--data", p.data)
+	cmd := exec.Command(program, "daemon", "serve", "--data", p.Data)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_RUNTIME_DIR="+runtimeDir, "XDG_STATE_HOME="+home+"/state",
 		"MEMSIDECAR_HTTP_LISTEN="+listen)
 	return p.serveAs(t, cmd), runtimeDir
@@ -104,12 +104,12 @@ func TestNoPortUnlessAsked(t *testing.T) {
 	if found, _ := filepath.Glob(dir + "/memsidecar/*http*"); len(found) > 0 {
 		t.Errorf("there is %v", found)
 	}
-	quiet.stop(t)
+	quiet.Stop(t)
 	asked, _ := serveHTTP(t, "127.0.0.1:0")
 	if got := listening(t, asked.Cmd.Process.Pid); len(got) != 1 || got[0].Addr() != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("with an address it listens on %v", got)
 	}
-	asked.stop(t)
+	asked.Stop(t)
 }
 
 // TestTokenIsTheOwners tries to read the token as another user of the system.
@@ -150,7 +150,7 @@ func TestTokenIsTheOwners(t *testing.T) {
 		}
 	}
 	othersCannotRead(t, token)
-	d.stop(t)
+	d.Stop(t)
 }
 
 // othersCannotRead tries as another user, first at the closed directory, then with the directory open.

@@ -43,7 +43,7 @@ func TestKill(t *testing.T) {
 		d := p.serve(t)
 		if lost := missing(t, p.memories(t), acked[last:]); len(lost) > 0 { // all of them at the end
 			t.Fatalf("round %d: %d of %d acknowledged memories are gone: %v\n%s", round, len(lost), len(acked)-last,
-				lost, d.output())
+				lost, d.Logged())
 		}
 		last = len(acked)
 		ids, failed := d.writeUntilKilled(t, round, 50+rng.IntN(400))
@@ -65,8 +65,8 @@ func TestKill(t *testing.T) {
 	if lost := missing(t, p.memories(t), acked); len(lost) > 0 {
 		t.Fatalf("at the end %d of %d acknowledged memories are gone: %v", len(lost), len(acked), lost)
 	}
-	d.stop(t)
-	p.succeeds(t, "check")
+	d.Stop(t)
+	p.Succeeds(t, "check")
 	if n := ends["signal: killed"]; n != rounds {
 		t.Errorf("%d rounds, but the daemon ended like this: %v", rounds, ends)
 	}
@@ -103,14 +103,14 @@ func (d *daemon) writeUntilKilled(t *testing.T, round, enough int) (acked []stri
 		})
 	}
 	wg.Wait()
-	d.kill()
+	d.Kill()
 	return acked, failed
 }
 
 // lastSegment reads the journal's newest segment.
 func lastSegment(t *testing.T, p place) (name string, data []byte) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(p.data, "journal", "*.jsonl"))
+	names, err := filepath.Glob(filepath.Join(p.Data, "journal", "*.jsonl"))
 	if err != nil || len(names) == 0 {
 		t.Fatal("no segment", err)
 	}
@@ -156,10 +156,10 @@ func tearEnd(t *testing.T, p place, rng *rand.Rand) {
 func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 	t.Helper()
 	p := newPlace(t)
-	if err := os.CopyFS(p.data, os.DirFS(from.data)); err != nil {
+	if err := os.CopyFS(p.Data, os.DirFS(from.Data)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(p.data, 0o700); err != nil {
+	if err := os.Chmod(p.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	name, data := lastSegment(t, p)
@@ -172,7 +172,7 @@ func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 		t.Fatal(err)
 	}
 
-	out := p.fails(t, 5, "daemon", "serve")
+	out := p.Fails(t, 5, "daemon", "serve")
 	place := fmt.Sprintf("journal/%s line %d", filepath.Base(name), line)
 	if !strings.Contains(out, place) || !strings.Contains(out, "memsidecar daemon repair") {
 		t.Fatalf("the refusal does not name %q and the command:\n%s", place, out)
@@ -180,12 +180,12 @@ func flipAcknowledged(t *testing.T, from place, rng *rand.Rand) {
 	if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, damaged) {
 		t.Fatalf("the refused journal was changed: %v", err)
 	}
-	if out := p.fails(t, 5, "check"); !strings.Contains(out, filepath.Base(name)) {
+	if out := p.Fails(t, 5, "check"); !strings.Contains(out, filepath.Base(name)) {
 		t.Fatalf("check does not name %s:\n%s", name, out)
 	}
-	p.succeeds(t, "daemon", "repair")
+	p.Succeeds(t, "daemon", "repair")
 	d := p.serve(t)
-	defer d.kill()
+	defer d.Kill()
 	var ids []string
 	for i, l := range lines[1:] {
 		if _, rest, ok := bytes.Cut(l, []byte(`{"memory":{"id":"`)); ok {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -20,9 +19,9 @@ var mcpCreates = flag.Int("mcp.creates", 25, "entities that each of eight proces
 // agent runs the program as an agent's host does, with the official client.
 func (p place) agent(t *testing.T, args ...string) *mcp.ClientSession {
 	t.Helper()
-	cmd := p.command(append([]string{"mcp"}, args...)...)
+	cmd := p.Command(append([]string{"mcp"}, args...)...)
 	cmd.Args = slices.DeleteFunc(cmd.Args, func(arg string) bool { return arg == "--no-start" })
-	cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+filepath.Dir(p.data), "XDG_CONFIG_HOME="+filepath.Dir(p.data))
+	cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+p.Home(), "XDG_CONFIG_HOME="+p.Home())
 	cmd.Stderr = os.Stderr
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil).Connect(t.Context(),
 		&mcp.CommandTransport{Command: cmd}, nil)
@@ -69,7 +68,7 @@ type span struct{ from, to time.Time }
 func TestLostUpdate(t *testing.T) {
 	const processes = 8
 	p := newPlace(t)
-	t.Cleanup(func() { _ = p.command("daemon", "stop").Run() })
+	t.Cleanup(func() { _ = p.Command("daemon", "stop").Run() })
 	agents := make([]*mcp.ClientSession, processes)
 	for i := range agents {
 		agents[i] = p.agent(t, "--compat", "server-memory")

@@ -80,7 +80,7 @@ func TestWriteDuringQuestion(t *testing.T) {
 		}
 	})
 	d := p.serve(t)
-	defer d.stop(t)
+	defer d.Stop(t)
 	sessions := pb.NewSessionServiceClient(p.dial(t))
 	_, err := memories.Add(t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{
 		{Id: "m1", Category: "facts", Content: "We use Postgres 14"},
@@ -147,12 +147,12 @@ func TestPurgeDuringQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.succeeds(t, "daemon", "publish")
-	d.stop(t)
+	p.Succeeds(t, "daemon", "publish")
+	d.Stop(t)
 	if n := model.Stats().Requests; n != 2 {
 		t.Errorf("asked %d times", n)
 	}
-	err = filepath.WalkDir(p.data, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(p.Data, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}

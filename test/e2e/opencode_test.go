@@ -19,9 +19,9 @@ func TestOpenCodePlugin(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	p := newPlace(t)
 	p.serve(t)
-	p.succeeds(t, "add", "The staging gateway listens on port 8443.", "--category", "facts")
-	p.succeeds(t, "install", "opencode")
-	home := filepath.Dir(p.data)
+	p.Succeeds(t, "add", "The staging gateway listens on port 8443.", "--category", "facts")
+	p.Succeeds(t, "install", "opencode")
+	home := p.Home()
 	plugin := filepath.Join(home, ".config", "opencode", "plugins", "memsidecar.js")
 	text, err := os.ReadFile(plugin)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestOpenCodePlugin(t *testing.T) {
 	if diff := cmp.Diff([]string{"user which port does the staging gateway use?", "tool"}, p.recorded(t, "second")); diff != "" {
 		t.Errorf("recorded of OpenCode 2 (-want +got):\n%s", diff)
 	}
-	if list := p.succeeds(t, "session", "list"); strings.Contains(list, "sub") {
+	if list := p.Succeeds(t, "session", "list"); strings.Contains(list, "sub") {
 		t.Errorf("a subagent was recorded:\n%s", list)
 	}
 }

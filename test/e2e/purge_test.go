@@ -28,13 +28,13 @@ func (p place) traces(t *testing.T) (found []string) {
 	if texts.Len() < 4 {
 		t.Fatal("too short to look for")
 	}
-	err := filepath.WalkDir(p.data, func(name string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(p.Data, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
 		data, err := os.ReadFile(name)
 		if err == nil && (texts.Match(data) || strings.Contains(string(data), "丝雀")) {
-			rel, _ := filepath.Rel(p.data, name)
+			rel, _ := filepath.Rel(p.Data, name)
 			found = append(found, rel)
 		}
 		return err
@@ -48,7 +48,7 @@ func (p place) traces(t *testing.T) (found []string) {
 // write puts a file into the data directory.
 func (p place) write(t *testing.T, name, content string) {
 	t.Helper()
-	name = filepath.Join(p.data, name)
+	name = filepath.Join(p.Data, name)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func (p place) write(t *testing.T, name, content string) {
 // plant puts the canary wherever a user can make it go.
 func (p place) plant(t *testing.T) {
 	t.Helper()
-	dir := filepath.Dir(p.data)
+	dir := p.Home()
 	say := func(file, text string) string {
 		line, _ := json.Marshal(map[string]string{"role": "user", "content": text})
 		name := filepath.Join(dir, file)
@@ -70,23 +70,23 @@ func (p place) plant(t *testing.T) {
 		return name
 	}
 	old := time.Now().AddDate(0, 0, -35).Format(time.DateOnly)
-	p.succeeds(t, "add", "The other memory stays", "--id", "other")
-	p.succeeds(t, "add", "First it said "+canary+" once", "--id", "c1")
-	p.succeeds(t, "daemon", "publish")
-	p.succeeds(t, "update", "c1", "--content", canary)
-	p.succeeds(t, "add", "They said "+canary+", and more", "--id", "quote", "--space", "work")
-	p.succeeds(t, "log", "add", "Log of "+canary)
-	p.succeeds(t, "log", "add", "Decided on "+canary+" for good", "--at", old+" 14:30")
-	p.succeeds(t, "log", "archive")
-	p.succeeds(t, "memory", "summary", "set", "Knows "+canary)
-	p.succeeds(t, "session", "append", "s1", "--file", say("s1.jsonl", "Remember that the staging host is "+canary+"."))
-	p.succeeds(t, "session", "reflect", "s1")
-	p.succeeds(t, "session", "append", "s2", "--file", say("s2.jsonl", "What about "+canary+"?"))
-	p.succeeds(t, "forget", "quote", "--space", "work", "--reason", "no more "+canary)
-	p.succeeds(t, "search", "xylophone")
-	p.succeeds(t, "daemon", "publish")
-	p.succeeds(t, "add", "One more", "--id", "more")
-	p.succeeds(t, "daemon", "publish") // so that the backup holds it too
+	p.Succeeds(t, "add", "The other memory stays", "--id", "other")
+	p.Succeeds(t, "add", "First it said "+canary+" once", "--id", "c1")
+	p.Succeeds(t, "daemon", "publish")
+	p.Succeeds(t, "update", "c1", "--content", canary)
+	p.Succeeds(t, "add", "They said "+canary+", and more", "--id", "quote", "--space", "work")
+	p.Succeeds(t, "log", "add", "Log of "+canary)
+	p.Succeeds(t, "log", "add", "Decided on "+canary+" for good", "--at", old+" 14:30")
+	p.Succeeds(t, "log", "archive")
+	p.Succeeds(t, "memory", "summary", "set", "Knows "+canary)
+	p.Succeeds(t, "session", "append", "s1", "--file", say("s1.jsonl", "Remember that the staging host is "+canary+"."))
+	p.Succeeds(t, "session", "reflect", "s1")
+	p.Succeeds(t, "session", "append", "s2", "--file", say("s2.jsonl", "What about "+canary+"?"))
+	p.Succeeds(t, "forget", "quote", "--space", "work", "--reason", "no more "+canary)
+	p.Succeeds(t, "search", "xylophone")
+	p.Succeeds(t, "daemon", "publish")
+	p.Succeeds(t, "add", "One more", "--id", "more")
+	p.Succeeds(t, "daemon", "publish") // so that the backup holds it too
 	escaped := strings.NewReplacer(`"`, `\"`, "<", `\u003c`, ">", `\u003E`, "金", `\u91d1`, "丝", `\u4e1D`, "雀",
 		`\u96c0`).Replace(canary)
 	p.write(t, "quarantine/memory-0123456789ab.json", `{"raw":`+canary+`}`)
@@ -94,7 +94,7 @@ func (p place) plant(t *testing.T) {
 	p.write(t, "quarantine/escaped.json", `{"a":"`+escaped+`"}`)
 	p.write(t, "quarantine/clean.json", "nothing of it")
 	p.write(t, "index/some.cache", "cached "+canary)
-	if out := p.succeeds(t, "get", "c1"); !strings.Contains(out, "staging host") {
+	if out := p.Succeeds(t, "get", "c1"); !strings.Contains(out, "staging host") {
 		t.Fatalf("the session did not change c1: %s", out)
 	}
 }
@@ -136,28 +136,28 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	defer cancel()
 	ids := p.watched(ctx, t)
 
-	if out := p.fails(t, 2, "memory", "purge", "c1"); !strings.Contains(out, "--yes") {
+	if out := p.Fails(t, 2, "memory", "purge", "c1"); !strings.Contains(out, "--yes") {
 		t.Errorf("without a terminal and --yes: %s", out)
 	}
 	before := p.traces(t)
-	if out := p.succeeds(t, "memory", "purge", "c1", "--transcripts", "--dry-run"); !strings.Contains(out,
+	if out := p.Succeeds(t, "memory", "purge", "c1", "--transcripts", "--dry-run"); !strings.Contains(out,
 		"memories") || !strings.Contains(out, "would be erased") {
 		t.Errorf("dry run: %s", out)
 	}
 	if after := p.traces(t); !slices.Equal(before, after) {
 		t.Errorf("the dry run changed %v to %v", before, after)
 	}
-	out := p.succeeds(t, "memory", "purge", "c1", "--text", canary, "--transcripts", "--yes", "--reason", "asked")
+	out := p.Succeeds(t, "memory", "purge", "c1", "--text", canary, "--transcripts", "--yes", "--reason", "asked")
 	if !strings.Contains(out, "Purged (operation ") {
 		t.Errorf("purge: %s", out)
 	}
 	if found := p.traces(t); len(found) > 0 {
 		t.Fatalf("while the daemon runs it is in %v", found)
 	}
-	if _, err := os.Stat(filepath.Join(p.data, "quarantine/clean.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(p.Data, "quarantine/clean.json")); err != nil {
 		t.Error(err)
 	}
-	p.succeeds(t, "add", "Written after the purge", "--id", "after")
+	p.Succeeds(t, "add", "Written after the purge", "--id", "after")
 	last := int64(0)
 	for id := range ids {
 		digits, _, _ := strings.Cut(id, "-")
@@ -177,38 +177,38 @@ func TestPurgeLeavesNothing(t *testing.T) {
 		}
 	}
 	cancel()
-	if out := p.succeeds(t, "history", "c1"); !strings.Contains(out, "[purged]") {
+	if out := p.Succeeds(t, "history", "c1"); !strings.Contains(out, "[purged]") {
 		t.Errorf("history: %s", out)
 	}
-	if out := p.succeeds(t, "ops"); !strings.Contains(out, "asked") {
+	if out := p.Succeeds(t, "ops"); !strings.Contains(out, "asked") {
 		t.Errorf("ops: %s", out)
 	}
-	d.stop(t)
+	d.Stop(t)
 	if found := p.traces(t); len(found) > 0 {
 		t.Fatalf("after the stop it is in %v", found)
 	}
-	if out := p.succeeds(t, "check"); strings.Contains(out, "damage") && !strings.Contains(out, "no damage") {
+	if out := p.Succeeds(t, "check"); strings.Contains(out, "damage") && !strings.Contains(out, "no damage") {
 		t.Errorf("check: %s", out)
 	}
 	d = p.serve(t)
 	p.afterPurge(t)
-	d.stop(t)
+	d.Stop(t)
 }
 
 // afterPurge requires that the rest is there, that reflection does not bring the value back, and that an explicit add
 // does.
 func (p place) afterPurge(t *testing.T) {
 	t.Helper()
-	if out := p.succeeds(t, "get", "other", "after"); !strings.Contains(out, "The other memory stays") ||
+	if out := p.Succeeds(t, "get", "other", "after"); !strings.Contains(out, "The other memory stays") ||
 		!strings.Contains(out, "Written after the purge") {
 		t.Errorf("other memories: %s", out)
 	}
-	p.fails(t, 1, "get", "c1")
-	if out := p.succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") {
+	p.Fails(t, 1, "get", "c1")
+	if out := p.Succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") {
 		t.Errorf("list: %s", out)
 	}
-	file := filepath.Join(filepath.Dir(p.data), "s3.jsonl")
-	first, err := os.ReadFile(filepath.Join(filepath.Dir(p.data), "s1.jsonl"))
+	file := filepath.Join(p.Home(), "s3.jsonl")
+	first, err := os.ReadFile(filepath.Join(p.Home(), "s1.jsonl"))
 	if err == nil {
 		err = os.WriteFile(file, append(first, `{"role":"user","content":"Remember that the spare host is green."}`+
 			"\n"...), 0o600)
@@ -216,14 +216,14 @@ func (p place) afterPurge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.succeeds(t, "session", "append", "s3", "--file", file)
-	p.succeeds(t, "session", "reflect", "s3")
-	if out := p.succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") ||
+	p.Succeeds(t, "session", "append", "s3", "--file", file)
+	p.Succeeds(t, "session", "reflect", "s3")
+	if out := p.Succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") ||
 		!strings.Contains(out, "spare host") {
 		t.Errorf("after another reflection: %s", out)
 	}
-	p.succeeds(t, "add", canary, "--id", "again")
-	if out := p.succeeds(t, "search", "xylophone"); !strings.Contains(out, "xylophone") {
+	p.Succeeds(t, "add", canary, "--id", "again")
+	if out := p.Succeeds(t, "search", "xylophone"); !strings.Contains(out, "xylophone") {
 		t.Errorf("search after an explicit add: %s", out)
 	}
 }
@@ -251,7 +251,7 @@ func TestPurgeFinishedAtStart(t *testing.T) {
 			}()
 			finished, acknowledged := false, false
 			for !finished {
-				if found, _ := filepath.Glob(filepath.Join(p.data, moment.glob)); len(found) > 0 {
+				if found, _ := filepath.Glob(filepath.Join(p.Data, moment.glob)); len(found) > 0 {
 					break // a moment that is missed is another one: all are allowed
 				}
 				select {
@@ -260,22 +260,22 @@ func TestPurgeFinishedAtStart(t *testing.T) {
 				default:
 				}
 			}
-			d.kill()
+			d.Kill()
 			if !finished {
 				acknowledged = <-done == nil
 			}
 			d = p.serve(t)
-			if out := p.succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") {
+			if out := p.Succeeds(t, "list", "--json"); strings.Contains(out, "xylophone") {
 				if acknowledged {
 					t.Error("it was acknowledged and has not happened")
 				}
-				p.succeeds(t, "memory", "purge", "c1", "--text", canary, "--transcripts", "--yes")
+				p.Succeeds(t, "memory", "purge", "c1", "--text", canary, "--transcripts", "--yes")
 			}
 			if found := p.traces(t); len(found) > 0 {
 				t.Errorf("left in %v", found)
 			}
-			d.stop(t)
-			p.succeeds(t, "check")
+			d.Stop(t)
+			p.Succeeds(t, "check")
 			if found := p.traces(t); len(found) > 0 {
 				t.Errorf("after the stop it is in %v", found)
 			}

@@ -37,7 +37,7 @@ func realCheck(t *testing.T, s *realllm.Server) {
 		proxy := realllm.NewProxy(t, s)
 		proxy.Refuse([]string{"json_schema", "json_object"}[:i]...)
 		useModel(t, proxy.URL, s.Model, "1m")
-		out, err := p.command("config", "test-llm", "--json").Output()
+		out, err := p.Command("config", "test-llm", "--json").Output()
 		t.Logf("%s: %s", mode, out)
 		var said struct {
 			OK       bool   `json:"ok"`
@@ -59,17 +59,17 @@ func realCheck(t *testing.T, s *realllm.Server) {
 		return
 	}
 	useModel(t, s.URL, s.Model, "1m")
-	t.Log(p.succeeds(t, "config", "test-llm"))
+	t.Log(p.Succeeds(t, "config", "test-llm"))
 	useModel(t, s.URL, s.Model, "1s")
 	s.Pause()
-	out := p.fails(t, 1, "config", "test-llm")
+	out := p.Fails(t, 1, "config", "test-llm")
 	s.Resume()
 	t.Log(out)
 	if !strings.Contains(out, "no byte arrived") {
 		t.Error("it does not say that the server hangs")
 	}
 	s.Stop()
-	out = p.fails(t, 1, "config", "test-llm")
+	out = p.Fails(t, 1, "config", "test-llm")
 	s.Restart()
 	t.Log(out)
 	if !strings.Contains(out, "cannot be reached") {
@@ -101,7 +101,7 @@ func realDaemon(t *testing.T, s *realllm.Server) {
 	if err != nil || !res.GetPending() || !strings.Contains(res.GetFallbackReason(), "did not answer in time") {
 		t.Errorf("while the server was paused: %v, %v", res, err)
 	}
-	out, _ := p.command("doctor").CombinedOutput() // it warns
+	out, _ := p.Command("doctor").CombinedOutput() // it warns
 	t.Logf("%s", out)
 	if !strings.Contains(string(out), "did not answer in time") {
 		t.Error("doctor does not say why the session waits")
@@ -122,13 +122,13 @@ func realDaemon(t *testing.T, s *realllm.Server) {
 	if err != nil || got.GetMemories()[0].GetContent() != "We use Postgres 16" {
 		t.Errorf("%v, %v", got, err)
 	}
-	d.stop(t)
+	d.Stop(t)
 	var input, output int
 	for _, x := range proxy.Exchanges() {
 		_, _, in, out := x.Reply()
 		input, output = input+in, output+out
 	}
-	ledger, err := os.ReadFile(filepath.Join(p.data, "llm.json"))
+	ledger, err := os.ReadFile(filepath.Join(p.Data, "llm.json"))
 	if want := fmt.Sprintf(`"requests":2,"failed":1,"reported":{"input":%d,"output":%d}`, input, output); err != nil ||
 		!strings.Contains(string(ledger), want) || len(proxy.Exchanges()) != 2 {
 		t.Errorf("the ledger is %s, %v; %d requests came by, want %s", ledger, err, len(proxy.Exchanges()), want)

@@ -20,7 +20,7 @@ func (p place) quick(t *testing.T, more ...string) (reason, block string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := p.command(append([]string{"recall", "staging gateway port", "--or-nothing", "--json"}, more...)...)
+	cmd := p.Command(append([]string{"recall", "staging gateway port", "--or-nothing", "--json"}, more...)...)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	began := time.Now()
@@ -43,7 +43,7 @@ func (p place) quick(t *testing.T, more ...string) (reason, block string) {
 // logged counts the lines of the log with a reason.
 func (p place) logged(t *testing.T, reason string) int {
 	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(filepath.Dir(p.data), "state", "memsidecar", "*.log"))
+	logs, err := filepath.Glob(filepath.Join(p.Home(), "state", "memsidecar", "*.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRecallFailsNoTurn(t *testing.T) {
 		}
 	}
 	nothing("never started", "DOWN")
-	bad := filepath.Join(filepath.Dir(p.data), "config.yaml")
+	bad := filepath.Join(p.Home(), "config.yaml")
 	if err := os.WriteFile(bad, []byte("unknown: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestRecallFailsNoTurn(t *testing.T) {
 	nothing("bad request", "DOWN", "--tokens", "1")
 
 	d := p.serve(t)
-	p.succeeds(t, "add", "The staging gateway listens on port 8443.")
+	p.Succeeds(t, "add", "The staging gateway listens on port 8443.")
 	if reason, block := p.quick(t, "--session", "s0", "--timeout", "10s"); reason != "" ||
 		!strings.Contains(block, "8443") {
 		t.Errorf("all is well: %s, %q", reason, block)
@@ -101,16 +101,16 @@ func TestRecallFailsNoTurn(t *testing.T) {
 		!strings.Contains(block, "8443") {
 		t.Errorf("what was not told counts as told: %s, %q", reason, block)
 	}
-	d.kill()
+	d.Kill()
 	nothing("killed", "DOWN")
 
 	p.serve(t)
-	p.succeeds(t, "daemon", "stop")
+	p.Succeeds(t, "daemon", "stop")
 	nothing("stopped on purpose", "STOPPED")
 
 	// Somebody who takes the connection and says nothing, as a daemon whose machine is overwhelmed.
-	_ = os.Remove(p.socket)
-	listener, err := net.Listen("unix", p.socket)
+	_ = os.Remove(p.Socket)
+	listener, err := net.Listen("unix", p.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}

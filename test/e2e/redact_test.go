@@ -51,18 +51,18 @@ func TestSecretsEverywhere(t *testing.T) {
 	}
 	s.reflect()
 	s.importing(secrets)
-	p.succeeds(t, "daemon", "publish")
+	p.Succeeds(t, "daemon", "publish")
 	p.editByHand(t, memtest.Secrets(8, 40)) // others, which stay where the person wrote them
-	printed := p.succeeds(t, "list", "--json", "--limit", "0") + p.succeeds(t, "ops", "--json") +
-		p.succeeds(t, "review", "--json", "--all")
-	d.stop(t)
+	printed := p.Succeeds(t, "list", "--json", "--limit", "0") + p.Succeeds(t, "ops", "--json") +
+		p.Succeeds(t, "review", "--json", "--all")
+	d.Stop(t)
 
-	places := map[string][]byte{"the log of the daemon": []byte(d.output()), "what was printed": []byte(printed)}
+	places := map[string][]byte{"the log of the daemon": []byte(d.Logged()), "what was printed": []byte(printed)}
 	for i, q := range model.Requests() {
 		body, _ := json.Marshal(q.Body)
 		places[fmt.Sprintf("question %d", i)] = body
 	}
-	err := filepath.WalkDir(filepath.Dir(p.data), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(p.Home(), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			places[path], err = os.ReadFile(path)
 		}
@@ -210,7 +210,7 @@ func (s *sender) importing(secrets []memtest.Secret) {
 // editByHand writes secrets into the published file, which the daemon takes over as they are: the file is the person's.
 func (p place) editByHand(t *testing.T, secrets []memtest.Secret) {
 	t.Helper()
-	name := filepath.Join(p.data, "memory.json")
+	name := filepath.Join(p.Data, "memory.json")
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -229,11 +229,11 @@ func (p place) editByHand(t *testing.T, secrets []memtest.Secret) {
 	if err := os.WriteFile(name, edited, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.succeeds(t, "daemon", "publish")
-	if out := p.succeeds(t, "get", "by-hand", "--json"); !strings.Contains(out, string(text)) {
+	p.Succeeds(t, "daemon", "publish")
+	if out := p.Succeeds(t, "get", "by-hand", "--json"); !strings.Contains(out, string(text)) {
 		t.Fatalf("the edit was not kept as it was written: %s", out)
 	}
 	// The backup is the file before, as it was written by hand, until the next publication.
-	p.succeeds(t, "add", "published once more")
-	p.succeeds(t, "daemon", "publish")
+	p.Succeeds(t, "add", "published once more")
+	p.Succeeds(t, "daemon", "publish")
 }

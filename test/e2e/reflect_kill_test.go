@@ -93,7 +93,7 @@ func (a *assassin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // written is when any of the files that match was written last. Their sizes say nothing: segments are made larger
 // ahead.
 func (a *assassin) written(pattern string) (at time.Time) {
-	names, _ := filepath.Glob(filepath.Join(a.place.data, pattern))
+	names, _ := filepath.Glob(filepath.Join(a.place.Data, pattern))
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.ModTime().After(at) {
 			at = info.ModTime()
@@ -167,19 +167,19 @@ func TestReflectKill(t *testing.T) {
 		}
 		<-d.Done
 		killed[step]++
-		d.kill()
+		d.Kill()
 		a.aim(-1, nil)
 
 		d = p.serve(t)
 		res, err := pb.NewSessionServiceClient(p.dial(t)).Reflect(t.Context(),
 			&pb.SessionServiceReflectRequest{SessionId: id})
 		if err != nil || res.GetPending() || res.GetSession().GetState() != pb.SessionState_SESSION_STATE_REFLECTED {
-			t.Fatalf("round %d, step %d: %v, %v\n%s", round, step, res, err, d.output())
+			t.Fatalf("round %d, step %d: %v, %v\n%s", round, step, res, err, d.Logged())
 		}
-		d.kill()
+		d.Kill()
 	}
 	checkReflectedOnce(t, p, *reflectRounds)
-	p.succeeds(t, "check")
+	p.Succeeds(t, "check")
 	t.Logf("%d rounds, killed at steps %v, the model was asked %d times", *reflectRounds, killed,
 		a.model.Stats().Requests)
 }
@@ -188,7 +188,7 @@ func TestReflectKill(t *testing.T) {
 func checkReflectedOnce(t *testing.T, p place, rounds int) {
 	t.Helper()
 	d := p.serve(t)
-	defer d.stop(t)
+	defer d.Stop(t)
 	texts := map[string]int{}
 	for token := ""; ; {
 		page, err := p.memories(t).List(t.Context(), &pb.MemoryServiceListRequest{PageSize: 1000, PageToken: token})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
 // scored is what a search says of its hits.
@@ -23,7 +25,7 @@ type scored struct {
 // one searches by words alone with a ranking profile, which must find one memory.
 func (p place) one(t *testing.T, profile, text string) (score float64, id string) {
 	t.Helper()
-	got := ask[scored](t, p, "search", text, "--profile", profile, "--arm", "keyword")
+	got := process.Ask[scored](t, p.Place, "search", text, "--profile", profile, "--arm", "keyword")
 	if len(got.Hits) != 1 {
 		t.Fatalf("%d hits for %q, want 1", len(got.Hits), text)
 	}
@@ -33,18 +35,18 @@ func (p place) one(t *testing.T, profile, text string) (score float64, id string
 // TestScoreBeforeAccess: finding a memory counts as an access of it, and the score that is shown is the one from before.
 func TestScoreBeforeAccess(t *testing.T) {
 	d := newPlace(t).serve(t)
-	d.succeeds(t, "add", "The lighthouse keeper is called Marten.", "--salience", "0.5")
+	d.Succeeds(t, "add", "The lighthouse keeper is called Marten.", "--salience", "0.5")
 
 	// Never accessed counts as 365 days: .6 × 1 + .2 × exp(−365/30) + .2 × .5.
 	score, id := d.one(t, "weighted", "lighthouse keeper")
 	if want := 0.6 + 0.2*math.Exp(-365.0/30) + 0.1; math.Abs(score-want) > 1e-6 {
 		t.Errorf("the first search shows %v, want %v", score, want)
 	}
-	got := ask[struct {
+	got := process.Ask[struct {
 		Memories []struct {
 			AccessCount int `json:"access_count"`
 		}
-	}](t, d.place, "get", id)
+	}](t, d.Place, "get", id)
 	if len(got.Memories) != 1 || got.Memories[0].AccessCount != 1 {
 		t.Fatalf("after the search: %+v, want one access", got)
 	}
@@ -59,13 +61,13 @@ func TestScoreOfTimesWithoutZone(t *testing.T) {
 		t.Run(fmt.Sprintf("%d days", days), func(t *testing.T) {
 			p := newPlace(t)
 			created := time.Now().AddDate(0, 0, -days).Add(-2 * time.Hour).Format("2006-01-02T15:04:05.000000")
-			if err := os.MkdirAll(p.data, 0o700); err != nil {
+			if err := os.MkdirAll(p.Data, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			file := fmt.Sprintf(`{"version": 2, "last_updated": %[1]q, "memories": [{"id": "a1b2c3d4e5f6", "category": "facts",
 				"content": "The lighthouse keeper is called Marten.", "salience": 0.8, "created_at": %[1]q,
 				"last_accessed": %[1]q, "access_count": 2, "source": "auto_reflection"}]}`, created)
-			if err := os.WriteFile(filepath.Join(p.data, "memory.json"), []byte(file), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(p.Data, "memory.json"), []byte(file), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			d := p.serve(t)

@@ -19,13 +19,13 @@ import (
 // and goes on listening after the daemon has stopped.
 func TestSocketActivation(t *testing.T) {
 	p := newPlace(t)
-	dir := filepath.Dir(p.socket)
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.socket, Net: "unix"})
+	dir := filepath.Dir(p.Socket)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.Socket, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if err := os.Chmod(p.socket, 0o600); err != nil {
+	if err := os.Chmod(p.Socket, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file, err := listener.File()
@@ -41,7 +41,7 @@ func TestSocketActivation(t *testing.T) {
 
 	conn := p.dial(t) // nobody serves yet: a service manager lets clients wait
 	for round := range 2 {
-		cmd := p.command("daemon", "serve")
+		cmd := p.Command("daemon", "serve")
 		// The number of the process is known to itself only.
 		activated := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`},
 			cmd.Args...)...)
@@ -56,13 +56,13 @@ func TestSocketActivation(t *testing.T) {
 		res, err := pb.NewMemoryServiceClient(conn).Add(t.Context(),
 			&pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Content: fmt.Sprint("round ", round)}}})
 		if err != nil || res.GetResult().GetOperationId() == "" {
-			t.Fatalf("round %d: %v, %v\n%s", round, res, err, d.output())
+			t.Fatalf("round %d: %v, %v\n%s", round, res, err, d.Logged())
 		}
-		if out := p.succeeds(t, "doctor"); strings.Contains(out, "FAIL") {
+		if out := p.Succeeds(t, "doctor"); strings.Contains(out, "FAIL") {
 			t.Errorf("doctor: %s", out)
 		}
-		d.stop(t)
-		if _, err := os.Lstat(p.socket); err != nil {
+		d.Stop(t)
+		if _, err := os.Lstat(p.Socket); err != nil {
 			t.Fatalf("round %d: the socket of the service manager is gone: %v", round, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestSocketActivation(t *testing.T) {
 func TestActivatedWithAnotherSocket(t *testing.T) {
 	p := newPlace(t)
 	listener, err := net.ListenUnix("unix",
-		&net.UnixAddr{Name: filepath.Join(filepath.Dir(p.socket), "other"), Net: "unix"})
+		&net.UnixAddr{Name: filepath.Join(filepath.Dir(p.Socket), "other"), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestActivatedWithAnotherSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd := p.command("daemon", "serve")
+	cmd := p.Command("daemon", "serve")
 	activated := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`}, cmd.Args...)...)
 	activated.Env, activated.ExtraFiles = cmd.Env, []*os.File{file}
 	out, err := activated.CombinedOutput()
@@ -94,11 +94,11 @@ func TestActivatedWithAnotherSocket(t *testing.T) {
 // TestMetrics reads the metrics of the real daemon over a Unix socket.
 func TestMetrics(t *testing.T) {
 	p := newPlace(t)
-	socket := filepath.Join(filepath.Dir(p.socket), "m")
-	cmd := p.command("daemon", "serve")
+	socket := filepath.Join(filepath.Dir(p.Socket), "m")
+	cmd := p.Command("daemon", "serve")
 	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+socket)
 	d := p.serveAs(t, cmd)
-	p.succeeds(t, "add", "the kea is a parrot", "--category", "facts", "--salience", "0.8")
+	p.Succeeds(t, "add", "the kea is a parrot", "--category", "facts", "--salience", "0.8")
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
 		error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -112,7 +112,7 @@ func TestMetrics(t *testing.T) {
 		}
 		res, err := client.Do(req)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, d.output())
+			t.Fatalf("%v\n%s", err, d.Logged())
 		}
 		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
@@ -141,7 +141,7 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(body, "kea") {
 		t.Error("the metrics hold memory text")
 	}
-	d.stop(t)
+	d.Stop(t)
 	if _, err := os.Lstat(socket); err == nil {
 		t.Error("the socket of the metrics is left behind")
 	}

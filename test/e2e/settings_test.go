@@ -10,12 +10,6 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
-// ask runs the program and decodes its JSON.
-func ask[T any](t *testing.T, p place, args ...string) T {
-	t.Helper()
-	return process.Ask[T](t, p.run(), args...)
-}
-
 // daysAgo is a moment at ten o'clock, so many days before today.
 func daysAgo(n int) string {
 	return time.Now().AddDate(0, 0, -n).Format(time.DateOnly) + " 10:00"
@@ -40,20 +34,20 @@ func serveWith(t *testing.T, set ...string) *daemon {
 	for _, s := range set {
 		args = append(args, "--set", s)
 	}
-	d := p.serveAs(t, p.command(args...))
+	d := p.serveAs(t, p.Command(args...))
 	for n := range 3 {
-		p.succeeds(t, "add", fmt.Sprintf("The staging gateway of site %d listens on port 844%d", n, n))
+		p.Succeeds(t, "add", fmt.Sprintf("The staging gateway of site %d listens on port 844%d", n, n))
 	}
-	p.succeeds(t, "add", "Lighthouse keepers trim wicks", "--created-at",
+	p.Succeeds(t, "add", "Lighthouse keepers trim wicks", "--created-at",
 		time.Now().Add(-14*24*time.Hour-time.Minute).UTC().Format(time.RFC3339))
 	for n := range 6 {
-		p.succeeds(t, "add", fmt.Sprintf("Map %d. %s", n, strings.Repeat("The harbour office holds many maps. ", 10)), "--pin")
+		p.Succeeds(t, "add", fmt.Sprintf("Map %d. %s", n, strings.Repeat("The harbour office holds many maps. ", 10)), "--pin")
 	}
 	for _, n := range []int{3, 5} {
-		p.succeeds(t, "log", "add", fmt.Sprintf("Inspected pier %d", n), "--at", daysAgo(n))
+		p.Succeeds(t, "log", "add", fmt.Sprintf("Inspected pier %d", n), "--at", daysAgo(n))
 	}
-	p.succeeds(t, "session", "append", "lesson", "Please remember that invoices are sent on Tuesdays")
-	p.succeeds(t, "session", "end", "lesson")
+	p.Succeeds(t, "session", "append", "lesson", "Please remember that invoices are sent on Tuesdays")
+	p.Succeeds(t, "session", "end", "lesson")
 	return d
 }
 
@@ -62,43 +56,43 @@ func (d *daemon) look(t *testing.T) (seen settingsSeen) {
 	t.Helper()
 	type page struct{ Memories []struct{ Content string } }
 	for _, version := range []string{"15", "16"} {
-		d.succeeds(t, "memory", "consolidate", "The billing database is Postgres "+version)
+		d.Succeeds(t, "memory", "consolidate", "The billing database is Postgres "+version)
 	}
-	for _, m := range ask[page](t, d.place, "list").Memories {
+	for _, m := range process.Ask[page](t, d.Place, "list").Memories {
 		if strings.Contains(m.Content, "billing database") {
 			seen.consolidated++
 		}
 	}
-	for _, day := range ask[struct{ Days []struct{ Action string } }](t, d.place, "log", "archive", "--dry-run").Days {
+	for _, day := range process.Ask[struct{ Days []struct{ Action string } }](t, d.Place, "log", "archive", "--dry-run").Days {
 		if day.Action != "keep" {
 			seen.archived += day.Action + " "
 		}
 	}
-	found := ask[struct {
+	found := process.Ask[struct {
 		Hits []struct {
 			Components []struct {
 				Name  string
 				Value float64
 			}
 		}
-	}](t, d.place, "search", "lighthouse keepers wicks", "--profile", "product", "--explain", "--no-touch")
+	}](t, d.Place, "search", "lighthouse keepers wicks", "--profile", "product", "--explain", "--no-touch")
 	for _, c := range found.Hits[0].Components {
 		if c.Name == "decay" {
 			seen.decay = c.Value
 		}
 	}
-	recalled := ask[struct{ Items []json.RawMessage }](t, d.place, "recall", "which port has the staging gateway?")
+	recalled := process.Ask[struct{ Items []json.RawMessage }](t, d.Place, "recall", "which port has the staging gateway?")
 	seen.recalled = len(recalled.Items)
-	context := d.succeeds(t, "session", "context", "looking")
+	context := d.Succeeds(t, "session", "context", "looking")
 	seen.olderLogs = strings.Contains(context, "Inspected pier 3")
 	for n := range 6 {
 		if strings.Contains(context, fmt.Sprintf("Map %d. ", n)) {
 			seen.maps++
 		}
 	}
-	for _, f := range ask[struct {
+	for _, f := range process.Ask[struct {
 		Findings []struct{ Name, Detail string }
-	}](t, d.place, "doctor").Findings {
+	}](t, d.Place, "doctor").Findings {
 		if f.Name == "embeddings" {
 			seen.vectors = f.Detail
 		}
@@ -118,8 +112,8 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 		if !strings.Contains(seen.vectors, "models inside") {
 			t.Errorf("vectors: %s", seen.vectors)
 		}
-		eventually(t, "the session is learnt from", func() bool {
-			return strings.Contains(d.succeeds(t, "list"), "nvoices are sent on Tuesdays")
+		process.Eventually(t, "the session is learnt from", func() bool {
+			return strings.Contains(d.Succeeds(t, "list"), "nvoices are sent on Tuesdays")
 		})
 	})
 	t.Run("off", func(t *testing.T) {
@@ -131,14 +125,14 @@ func TestSettingsHaveAnEffect(t *testing.T) {
 			t.Errorf("vectors: %s", seen.vectors)
 		}
 		// The session ended before all this, and a daemon that stops finishes what it has begun.
-		d.stop(t)
-		again := d.serveAs(t, d.command("daemon", "serve", "--set", "memory_session_reflect_enabled=false"))
-		got := ask[struct {
+		d.Stop(t)
+		again := d.serveAs(t, d.Command("daemon", "serve", "--set", "memory_session_reflect_enabled=false"))
+		got := process.Ask[struct {
 			Session struct {
 				State        string
 				ReflectedSeq int `json:"reflected_seq"`
 			}
-		}](t, again.place, "session", "get", "lesson").Session
+		}](t, again.Place, "session", "get", "lesson").Session
 		if got.State != "ended" || got.ReflectedSeq != 0 {
 			t.Errorf("the session is %+v, and nobody asked for a reflection", got)
 		}
@@ -168,18 +162,18 @@ func checkSettings(t *testing.T, got, want settingsSeen) {
 func TestRetiredSettingIsReported(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	cmd := p.command("daemon", "serve")
+	cmd := p.Command("daemon", "serve")
 	cmd.Env = append(cmd.Env, "MEMORY_AUTO_EXTRACT=true")
 	d := p.serveAs(t, cmd)
 	const want = "memory_auto_extract (environment MEMORY_AUTO_EXTRACT) has no effect any more; use " +
 		"memory_session_reflect_enabled instead"
-	if n := strings.Count(d.output(), want); n != 1 {
-		t.Errorf("in the log %d times:\n%s", n, d.output())
+	if n := strings.Count(d.Logged(), want); n != 1 {
+		t.Errorf("in the log %d times:\n%s", n, d.Logged())
 	}
-	if out, _ := p.command("doctor").CombinedOutput(); !strings.Contains(string(out), want) {
+	if out, _ := p.Command("doctor").CombinedOutput(); !strings.Contains(string(out), want) {
 		t.Errorf("not in doctor:\n%s", out)
 	}
-	config := p.command("config")
+	config := p.Command("config")
 	config.Env = append(config.Env, "MEMORY_AUTO_EXTRACT=true")
 	if out, err := config.CombinedOutput(); err != nil || !strings.Contains(string(out), "warning: "+want) {
 		t.Errorf("not in config: %v\n%s", err, out)

@@ -72,9 +72,9 @@ func TestSoak(t *testing.T) {
 // start starts the daemon and connects to it.
 func (s *soak) start() {
 	s.t.Helper()
-	cmd := s.command("daemon", "serve")
-	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+s.socket+".m", "MEMSIDECAR_LOG_LEVEL=warn")
-	out, err := os.OpenFile(filepath.Dir(s.data)+"/daemon.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	cmd := s.Command("daemon", "serve")
+	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+s.Socket+".m", "MEMSIDECAR_LOG_LEVEL=warn")
+	out, err := os.OpenFile(s.Home()+"/daemon.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (s *soak) start() {
 	s.t.Cleanup(func() { _ = cmd.Process.Kill() })
 	s.conn.Store(s.dial(s.t))
 	s.daemon.Store(d)
-	eventually(s.t, "the daemon answers", func() bool {
+	process.Eventually(s.t, "the daemon answers", func() bool {
 		_, err := s.memoriesOf().Stats(s.t.Context(), &pb.MemoryServiceStatsRequest{})
 		return err == nil
 	})
@@ -191,9 +191,9 @@ func (s *soak) archive() {
 
 // published waits for a whole memory.json and returns it.
 func (s *soak) published() (data []byte) {
-	eventually(s.t, "memory.json is whole", func() bool {
+	process.Eventually(s.t, "memory.json is whole", func() bool {
 		var err error
-		data, err = os.ReadFile(s.data + "/memory.json")
+		data, err = os.ReadFile(s.Data + "/memory.json")
 		return err == nil && json.Valid(data)
 	})
 	return data
@@ -202,7 +202,7 @@ func (s *soak) published() (data []byte) {
 // removePublished removes memory.json, which the daemon publishes again.
 func (s *soak) removePublished() {
 	s.published()
-	if err := os.Remove(s.data + "/memory.json"); err != nil {
+	if err := os.Remove(s.Data + "/memory.json"); err != nil {
 		s.t.Fatal(err)
 	}
 	s.published()
@@ -213,9 +213,9 @@ func (s *soak) removePublished() {
 func (s *soak) edit() {
 	text := fmt.Sprintf("written by hand, number %d;", s.edits)
 	data := appended(s.t, s.published(), text)
-	err := os.WriteFile(s.data+"/memory.json.mine", data, 0o600)
+	err := os.WriteFile(s.Data+"/memory.json.mine", data, 0o600)
 	if err == nil {
-		err = os.Rename(s.data+"/memory.json.mine", s.data+"/memory.json")
+		err = os.Rename(s.Data+"/memory.json.mine", s.Data+"/memory.json")
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -229,7 +229,7 @@ func (s *soak) edit() {
 // removeJournal removes the segment that is being written. The daemon turns read-only and writes a rescue file; the
 // next start is refused, repair recovers what was published, and the rescue file brings the rest.
 func (s *soak) removeJournal() {
-	segments, err := filepath.Glob(s.data + "/journal/0*.jsonl")
+	segments, err := filepath.Glob(s.Data + "/journal/0*.jsonl")
 	if err != nil || len(segments) == 0 {
 		s.t.Fatal(segments, err)
 	}
@@ -237,17 +237,17 @@ func (s *soak) removeJournal() {
 		s.t.Fatal(err)
 	}
 	var rescue []string
-	eventually(s.t, "a rescue file is written", func() bool {
-		rescue, _ = filepath.Glob(s.data + "/rescue-*.jsonl")
+	process.Eventually(s.t, "a rescue file is written", func() bool {
+		rescue, _ = filepath.Glob(s.Data + "/rescue-*.jsonl")
 		return len(rescue) > 0
 	})
 	s.end(syscall.SIGTERM)
-	if out, err := s.command("daemon", "serve").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("daemon repair")) {
+	if out, err := s.Command("daemon", "serve").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("daemon repair")) {
 		s.t.Fatalf("the start was not refused: %v\n%s", err, out)
 	}
-	s.succeeds(s.t, "daemon", "repair")
+	s.Succeeds(s.t, "daemon", "repair")
 	s.start()
-	s.succeeds(s.t, "import", rescue[0])
+	s.Succeeds(s.t, "import", rescue[0])
 	if err := os.Remove(rescue[0]); err != nil {
 		s.t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func (s *soak) removeJournal() {
 // fillDisk writes until a small file system of its own is full, kills the daemon there, and looks for what it had
 // acknowledged.
 func (s *soak) fillDisk() {
-	disk := filepath.Dir(s.data) + "/disk"
+	disk := s.Home() + "/disk"
 	if err := os.MkdirAll(disk, 0o700); err != nil {
 		s.t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func (s *soak) fillDisk() {
 			s.t.Error(err)
 		}
 	}()
-	p := place{disk + "/data", s.socket + ".d"}
+	p := s.at(disk+"/data", s.Socket+".d")
 	d := p.serve(s.t)
 	client, big := p.memories(s.t), strings.Repeat("x", 7000)
 	var ids []string
@@ -289,12 +289,12 @@ func (s *soak) fillDisk() {
 	if lost := s.gone(client, ids, big); len(lost) > 0 {
 		s.t.Errorf("on the full disk %d of %d acknowledged memories are gone", len(lost), len(ids))
 	}
-	d.kill()
+	d.Kill()
 	d = p.serve(s.t)
 	if lost := s.gone(p.memories(s.t), ids, big); len(lost) > 0 {
 		s.t.Errorf("after the full disk %d of %d acknowledged memories are gone", len(lost), len(ids))
 	}
-	d.kill()
+	d.Kill()
 	s.fullDisks++
 }
 
@@ -313,8 +313,8 @@ func (s *soak) gone(client pb.MemoryServiceClient, ids []string, rest string) (o
 // verify returns what was acknowledged, or written by hand, and is nowhere.
 func (s *soak) verify() (lost []string) {
 	s.t.Helper()
-	d := &desk{daemon: s.daemon.Load(), T: s.t, client: s.memoriesOf(), file: s.data + "/memory.json"}
-	eventually(s.t, "every edit was looked at", func() bool { return len(d.absent(s.hands)) == 0 })
+	d := &desk{daemon: s.daemon.Load(), T: s.t, client: s.memoriesOf(), file: s.Data + "/memory.json"}
+	process.Eventually(s.t, "every edit was looked at", func() bool { return len(d.absent(s.hands)) == 0 })
 	contents := make([]string, 0, len(s.acked))
 	for _, content := range s.acked {
 		contents = append(contents, content)
@@ -328,7 +328,7 @@ func (s *soak) verify() (lost []string) {
 		}
 	}
 	s.end(syscall.SIGTERM)
-	s.succeeds(s.t, "check", s.data)
+	s.Succeeds(s.t, "check", s.Data)
 	return lost
 }
 
@@ -337,7 +337,7 @@ func (s *soak) report(took time.Duration, lost []string) {
 	for _, text := range lost {
 		s.t.Errorf("acknowledged and gone: %.80s", text)
 	}
-	info, err := os.Stat(s.data + "/memory.json")
+	info, err := os.Stat(s.Data + "/memory.json")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func (s *soak) report(took time.Duration, lost []string) {
 // recordSize is how many bytes of the journal a memory that was added takes for each byte of its text.
 func (s *soak) recordSize() float64 {
 	records, texts := 0, 0
-	for line := range strings.Lines(s.succeeds(s.t, "daemon", "dump", s.data)) {
+	for line := range strings.Lines(s.Succeeds(s.t, "daemon", "dump", s.Data)) {
 		var rec struct {
 			Actor   string
 			Changes []struct {

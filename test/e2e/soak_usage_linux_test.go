@@ -129,7 +129,7 @@ func (u *usage) figures(figures map[string]float64, lag float64) {
 func (s *soak) measure(ctx context.Context) {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", s.socket+".m")
+			return new(net.Dialer).DialContext(ctx, "unix", s.Socket+".m")
 		}}}
 	for ctx.Err() == nil {
 		s.use.sample()

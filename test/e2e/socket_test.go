@@ -22,15 +22,15 @@ const exitLocked = 4
 func TestOneDaemonASocket(t *testing.T) {
 	first := newPlace(t)
 	first.serve(t)
-	first.succeeds(t, "add", "The first daemon holds this.")
-	second := place{data: first.data + "2", socket: first.socket}
-	out := second.fails(t, exitLocked, "daemon", "serve")
-	for _, want := range []string{first.socket, first.data, second.data, "daemon stop"} {
+	first.Succeeds(t, "add", "The first daemon holds this.")
+	second := first.at(first.Data+"2", first.Socket)
+	out := second.Fails(t, exitLocked, "daemon", "serve")
+	for _, want := range []string{first.Socket, first.Data, second.Data, "daemon stop"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the refusal does not name %s:\n%s", want, out)
 		}
 	}
-	if out := first.succeeds(t, "list"); !strings.Contains(out, "The first daemon holds this.") {
+	if out := first.Succeeds(t, "list"); !strings.Contains(out, "The first daemon holds this.") {
 		t.Errorf("the first daemon lists:\n%s", out)
 	}
 }
@@ -43,13 +43,13 @@ func TestTwoDaemonsAtOnce(t *testing.T) {
 			continue
 		}
 		a := newPlace(t)
-		b := place{data: a.data + "2", socket: a.socket}
+		b := a.at(a.Data+"2", a.Socket)
 		codes := make(chan int, 2)
 		var wg sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())
 		for _, p := range []place{a, b} {
 			wg.Go(func() {
-				cmd := p.command("daemon", "serve")
+				cmd := p.Command("daemon", "serve")
 				if err := cmd.Start(); err != nil {
 					t.Error(err)
 					return
@@ -66,13 +66,13 @@ func TestTwoDaemonsAtOnce(t *testing.T) {
 		if code := <-codes; code != exitLocked {
 			t.Errorf("the first to end has exit code %d, want %d", code, exitLocked)
 		}
-		a.succeeds(t, "status", "--check", "--wait")
+		a.Succeeds(t, "status", "--check", "--wait")
 		stop()
 		wg.Wait()
 		if code := <-codes; code != -1 {
 			t.Errorf("the daemon that served ended by itself, with exit code %d", code)
 		}
-		a.serve(t).kill()
+		a.serve(t).Kill()
 	}
 }
 
@@ -80,13 +80,13 @@ func TestTwoDaemonsAtOnce(t *testing.T) {
 func TestSocketRemoved(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
-	if err := os.Remove(p.socket); err != nil {
+	if err := os.Remove(p.Socket); err != nil {
 		t.Fatal(err)
 	}
-	p.succeeds(t, "status", "--check", "--wait")
-	out, _ := p.command("doctor").CombinedOutput() // exits with 1 for a warning
+	p.Succeeds(t, "status", "--check", "--wait")
+	out, _ := p.Command("doctor").CombinedOutput() // exits with 1 for a warning
 	if !strings.Contains(string(out), "created again") {
-		t.Errorf("doctor:\n%s\nlog:\n%s", out, d.output())
+		t.Errorf("doctor:\n%s\nlog:\n%s", out, d.Logged())
 	}
 }
 
@@ -107,8 +107,8 @@ func TestSocketTaken(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
 			d := p.serve(t)
-			p.succeeds(t, "add", "Kept.")
-			taken := filepath.Join(filepath.Dir(p.socket), "taken")
+			p.Succeeds(t, "add", "Kept.")
+			taken := filepath.Join(filepath.Dir(p.Socket), "taken")
 			if err := replace(taken); err != nil {
 				t.Fatal(err)
 			}
@@ -117,30 +117,30 @@ func TestSocketTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 			// A directory replaces nothing, so the socket goes first; the daemon may look in between.
-			if err := os.Remove(p.socket); err != nil {
+			if err := os.Remove(p.Socket); err != nil {
 				t.Fatal(err)
 			}
-			for err = os.Rename(taken, p.socket); err != nil; err = os.Rename(taken, p.socket) {
-				if err := os.Remove(p.socket); err != nil {
+			for err = os.Rename(taken, p.Socket); err != nil; err = os.Rename(taken, p.Socket) {
+				if err := os.Remove(p.Socket); err != nil {
 					t.Fatal(err)
 				}
 			}
 			select {
 			case <-d.Done:
 			case <-time.After(time.Minute):
-				t.Fatalf("the daemon goes on:\n%s", d.output())
+				t.Fatalf("the daemon goes on:\n%s", d.Logged())
 			}
-			if after, err := os.Lstat(p.socket); err != nil || !os.SameFile(before, after) {
+			if after, err := os.Lstat(p.Socket); err != nil || !os.SameFile(before, after) {
 				t.Errorf("what was put there is now %v, %v", after, err)
 			}
-			if out := p.fails(t, 1, "daemon", "serve"); !strings.Contains(out, p.socket) {
+			if out := p.Fails(t, 1, "daemon", "serve"); !strings.Contains(out, p.Socket) {
 				t.Errorf("the refusal does not name the socket:\n%s", out)
 			}
-			if err := os.Remove(p.socket); err != nil {
+			if err := os.Remove(p.Socket); err != nil {
 				t.Fatal(err)
 			}
 			p.serve(t)
-			if out := p.succeeds(t, "list"); !strings.Contains(out, "Kept.") {
+			if out := p.Succeeds(t, "list"); !strings.Contains(out, "Kept.") {
 				t.Errorf("after the restart:\n%s", out)
 			}
 		})
@@ -150,8 +150,8 @@ func TestSocketTaken(t *testing.T) {
 // TestSocketPathTooLong: the address of a socket holds 107 bytes. The refusal proposes a path that fits.
 func TestSocketPathTooLong(t *testing.T) {
 	p := newPlace(t)
-	p.socket = filepath.Join(filepath.Dir(p.socket), strings.Repeat("s", 110))
-	out := p.fails(t, 2, "daemon", "serve")
+	p.Socket = filepath.Join(filepath.Dir(p.Socket), strings.Repeat("s", 110))
+	out := p.Fails(t, 2, "daemon", "serve")
 	_, after, ok := strings.Cut(out, `such as "`)
 	if !strings.Contains(out, "the limit is 107") || !ok {
 		t.Fatalf("the refusal:\n%s", out)
@@ -160,9 +160,9 @@ func TestSocketPathTooLong(t *testing.T) {
 	if len(proposed) > 107 || !filepath.IsAbs(proposed) {
 		t.Errorf("it proposes %q", proposed)
 	}
-	p.socket = proposed
+	p.Socket = proposed
 	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(proposed)) })
 	p.serve(t)
-	p.socket = "unix:" + proposed
-	p.succeeds(t, "status", "--check", "--wait")
+	p.Socket = "unix:" + proposed
+	p.Succeeds(t, "status", "--check", "--wait")
 }

@@ -47,7 +47,7 @@ func TestClientsAndSpaces(t *testing.T) {
 	}
 	operation := repeat(t, clients, "")
 
-	d.kill()
+	d.Kill()
 	d = p.serve(t)
 	again := connect(t, p)
 	for i, c := range again {
@@ -60,8 +60,8 @@ func TestClientsAndSpaces(t *testing.T) {
 	if want := raceRounds * (tenants - len(spaces)); refused != want {
 		t.Errorf("%d updates of an old revision were refused, want %d", refused, want)
 	}
-	d.stop(t)
-	p.succeeds(t, "check")
+	d.Stop(t)
+	p.Succeeds(t, "check")
 }
 
 func connect(t *testing.T, p place) []*tenant {

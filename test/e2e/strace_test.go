@@ -24,8 +24,8 @@ func TestSyncBeforeReply(t *testing.T) {
 		t.Skip("strace is not installed")
 	}
 	p := newPlace(t)
-	trace := filepath.Join(filepath.Dir(p.data), "trace")
-	serve := p.command("daemon", "serve")
+	trace := filepath.Join(p.Home(), "trace")
+	serve := p.Command("daemon", "serve")
 	cmd := exec.Command(strace, append([]string{"-f", "-y", "-s", "100000", "-e",
 		"trace=pwrite64,fdatasync,write,writev,sendmsg", "-o", trace}, serve.Args...)...)
 	cmd.Env = serve.Env
@@ -40,7 +40,7 @@ func TestSyncBeforeReply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.succeeds(t, "daemon", "stop")
+	p.Succeeds(t, "daemon", "stop")
 	<-d.Done
 	raw, err := os.ReadFile(trace)
 	if err != nil {

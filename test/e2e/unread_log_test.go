@@ -20,7 +20,7 @@ func TestLogNobodyReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unread.Close()
-	cmd := p.command("daemon", "serve")
+	cmd := p.Command("daemon", "serve")
 	cmd.Env = append(cmd.Env, "MEMSIDECAR_LOG_LEVEL=debug")
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {

@@ -1,5 +1,5 @@
-// Package process runs the built program for tests: a data directory, a socket, a daemon with its signals and its
-// log. What the program answers is for each test to judge.
+// Package process runs the built program for tests: its command line, and its daemon on a data directory and a socket of
+// the test's own.
 package process
 
 import (
@@ -19,8 +19,7 @@ import (
 	"time"
 )
 
-// Main builds the program once, names it in path, runs the tests of a package, and ends the process. It is for the
-// package's TestMain, two directories below the module's root.
+// Main builds the program once, sets path to it, runs a package's tests and exits. Call it from TestMain.
 func Main(m *testing.M, path *string) {
 	flag.Parse()
 	dir, err := os.MkdirTemp("/tmp", "msproc")
@@ -32,7 +31,7 @@ func Main(m *testing.M, path *string) {
 		os.Exit(1)
 	}
 	*path = filepath.Join(dir, "memsidecar")
-	build := exec.Command("go", "build", "-o", *path, "../../cmd/memsidecar")
+	build := exec.Command("go", "build", "-o", *path, "github.com/memsidecar/memsidecar/cmd/memsidecar")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	build.Stderr = os.Stderr
 	code := 1
@@ -46,7 +45,7 @@ func Main(m *testing.M, path *string) {
 // Place is a program with a data directory and a socket. The socket's path must be short.
 type Place struct{ Program, Data, Socket string }
 
-// New is a place of its own, removed when the test ends. The data directory is not made.
+// New returns a new place, which is removed when the test ends. Its data directory does not exist yet.
 func New(t testing.TB, program string) Place {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ms")
@@ -57,10 +56,10 @@ func New(t testing.TB, program string) Place {
 	return Place{program, filepath.Join(dir, "data"), filepath.Join(dir, "s")}
 }
 
-// Home is the directory around the place, which the program takes for the user's.
+// Home returns the directory of the place, which is the program's HOME.
 func (p Place) Home() string { return filepath.Dir(p.Data) }
 
-// Command is the program with the place's flags. It starts no daemon by itself.
+// Command returns the program with the place's flags. It starts no daemon by itself.
 func (p Place) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(p.Program, append(args, "--data", p.Data, "--socket", p.Socket, "--no-start")...)
 	cmd.Env = append(os.Environ(), "HOME="+p.Home(), "XDG_STATE_HOME="+p.Home()+"/state")
@@ -98,26 +97,24 @@ func Ask[T any](t testing.TB, p Place, args ...string) (out T) {
 	return out
 }
 
-// Daemon is a running process of a place.
+// Daemon is a running process.
 type Daemon struct {
-	Place
 	Cmd  *exec.Cmd
 	Done chan struct{} // closed when its output ended
 	mu   sync.Mutex
 	log  bytes.Buffer // guarded by mu
 }
 
-// Serve starts a daemon, with more arguments where a test has some, and returns when it serves. It is killed when the
-// test ends.
+// Serve starts a daemon with the arguments and returns when it serves. It is killed when the test ends.
 func (p Place) Serve(t testing.TB, args ...string) *Daemon {
 	t.Helper()
-	return p.ServeAs(t, p.Command(append([]string{"daemon", "serve"}, args...)...))
+	return ServeAs(t, p.Command(append([]string{"daemon", "serve"}, args...)...))
 }
 
 // ServeAs is Serve with a command of the test's own.
-func (p Place) ServeAs(t testing.TB, cmd *exec.Cmd) *Daemon {
+func ServeAs(t testing.TB, cmd *exec.Cmd) *Daemon {
 	t.Helper()
-	d := &Daemon{Place: p, Cmd: cmd, Done: make(chan struct{})}
+	d := &Daemon{Cmd: cmd, Done: make(chan struct{})}
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -143,13 +140,13 @@ func (p Place) ServeAs(t testing.TB, cmd *exec.Cmd) *Daemon {
 	select {
 	case <-serving:
 	case <-d.Done:
-		t.Fatalf("the daemon ended: %v\n%s", cmd.Wait(), d.Output())
+		t.Fatalf("the daemon ended: %v\n%s", cmd.Wait(), d.Logged())
 	}
 	return d
 }
 
-// Output is what the daemon has logged so far.
-func (d *Daemon) Output() string {
+// Logged returns what the daemon has logged so far.
+func (d *Daemon) Logged() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.log.String()
@@ -170,7 +167,7 @@ func (d *Daemon) Stop(t testing.TB) {
 	}
 	<-d.Done
 	if err := d.Cmd.Wait(); err != nil {
-		t.Fatalf("stopped with %v\n%s", err, d.Output())
+		t.Fatalf("stopped with %v\n%s", err, d.Logged())
 	}
 }
 
