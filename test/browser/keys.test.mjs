@@ -118,6 +118,28 @@ panelTest('from the search an arrow goes into the list, and Enter opens', async 
   await panel.see('The office closes at six', '.detail .content');
 });
 
+panelTest('an answer that comes after the arrow leaves a row to open', async (panel) => {
+  await panel.see('Prefers small commits');
+  const whole = 'office closes';
+  let answer;
+  const held = new Promise((resolve) => (answer = resolve));
+  await panel.page.route('**/api/memory/search', async (route) => {
+    if (route.request().postDataJSON().query === whole) await held;
+    await route.continue();
+  });
+  await panel.page.keyboard.press('/');
+  await panel.page.keyboard.type(whole.slice(0, -1));
+  await panel.page.locator('.vl [aria-setsize="1"]').waitFor();
+  await panel.page.keyboard.type(whole.at(-1));
+  await panel.page.keyboard.press('ArrowDown');
+  const answered = panel.page.waitForResponse((r) => r.request().postDataJSON()?.query === whole);
+  answer();
+  await (await answered).finished();
+  await panel.page.locator('.vl:focus [aria-selected="true"]').waitFor();
+  await panel.page.keyboard.press('Enter');
+  await panel.see('The office closes at six', '.detail .content');
+});
+
 panelTest('a memory is changed without a mouse, and the focus is never lost', async (panel) => {
   await panel.openMemory('Renew the certificate');
   await panel.detail.getByRole('button', { name: 'Edit' }).focus();

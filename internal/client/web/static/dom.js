@@ -39,16 +39,18 @@ export class VirtualList {
     new ResizeObserver(() => this.draw()).observe(this.el);
   }
 
-  // set changes the number of rows; with keep, the scroll position and the selection stay.
+  // set changes the number of rows; with keep, the scroll position and the selection stay. Without it a list that has the
+  // focus selects its first row: somebody who went into it during a search presses Enter next.
   set(count, keep) {
     this.count = count;
     this.space.style.height = `${count * this.height}px`;
     if (!keep) {
       this.el.scrollTop = 0;
-      this.selected = -1;
+      this.selected = this.el === document.activeElement ? 0 : -1;
     }
     this.selected = Math.min(this.selected, count - 1);
     this.refresh();
+    if (this.selected >= 0) this.mark(this.selected);
   }
 
   refresh() {
