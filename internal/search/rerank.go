@@ -14,7 +14,6 @@ const (
 	rerankTop         = 20   // best candidates whose neighbours are visited
 	gainFromEarlier   = 0.35 // share of its relevance that a memory gives to the one learnt after it
 	gainFromLater     = 0.2  // share of its relevance that a memory gives to the one learnt before it
-	sameDayFactor     = 0.5  // factor of both when the memories name no session
 	speakerShare      = 0.5  // of its relevance, for a memory that begins with "NAME:" when the query contains NAME
 	subjectShare      = 0.3  // of its relevance, for a memory whose first word the query contains
 	identifierFloor   = 0.85 // least relevance of a memory that holds an identifier of the query
@@ -180,8 +179,20 @@ func (r *ranking) addNeighborGains(src source) {
 	r.newReranker(x, src).visitNeighbors()
 }
 
+// neighborGain is what the memory at a position of a session gains from those before and after it. Those that have only
+// the day in common lift what is less relevant towards themselves: memories that agree with the query equally well stay
+// equal, wherever they stand in their day, so that salience and age order them.
+func (rr *reranker) neighborGain(session []uint32, at int, byDay bool) float64 {
+	earlier, later := rr.ownRelevance(session, at-1), rr.ownRelevance(session, at+1)
+	if !byDay {
+		return gainFromEarlier*earlier + gainFromLater*later
+	}
+	own := rr.ownRelevance(session, at)
+	return gainFromEarlier*max(0, earlier-own) + gainFromLater*max(0, later-own)
+}
+
 // visitNeighbors lets a memory gain from those learnt right before and after it: an answer need not repeat the words of
-// its question. A neighbour by session joins the pool; a neighbour by day must be in it, and gains less.
+// its question. A neighbour by session joins the pool; a neighbour by day must be in it, and gives less.
 func (rr *reranker) visitNeighbors() {
 	visited := clearedMap(&rr.scratch.visited)
 	for _, i := range rr.bestPlaces(rerankTop, compareWithVectors) {
@@ -193,11 +204,7 @@ func (rr *reranker) visitNeighbors() {
 			neighbor := session[at]
 			if !visited[neighbor] && (key.session != "" || rr.isRelevant(neighbor)) {
 				visited[neighbor] = true
-				gain := gainFromEarlier*rr.ownRelevance(session, at-1) + gainFromLater*rr.ownRelevance(session, at+1)
-				if key.session == "" {
-					gain *= sameDayFactor
-				}
-				if gain > 0 {
+				if gain := rr.neighborGain(session, at, key.session == ""); gain > 0 {
 					rr.candidateOf(neighbor).neighborGain = gain
 				}
 			}

@@ -284,14 +284,14 @@ func TestOverlap(t *testing.T) {
 func TestEqualRelevance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var memories []*memory.Memory
+		span := rapid.SampledFrom([]time.Duration{day, 9000 * day}).Draw(t, "span") // those of one day are neighbours
 		for i := range rapid.IntRange(2, 40).Draw(t, "memories") {
 			m := mem(fmt.Sprintf("m%02d", i), fmt.Sprintf("The harbor opens at %d", 10+i))
 			m.Salience = rapid.Float64Range(0, 1).Draw(t, "salience")
-			m.CreatedAt = epoch.Add(-time.Duration(rapid.Int64Range(0, int64(9000*day)).Draw(t, "created")))
+			m.CreatedAt = epoch.Add(-time.Duration(rapid.Int64Range(0, int64(span)).Draw(t, "created")))
 			if rapid.Bool().Draw(t, "used") {
 				m.LastAccessed = m.CreatedAt.Add(time.Duration(rapid.Int64Range(0, int64(90*day)).Draw(t, "access")))
 			}
-			m.Context = &memory.Context{LearnedFrom: "session_" + m.ID} // learnt together they would support each other
 			m.Pinned, m.AccessCount = rapid.Bool().Draw(t, "pinned"), rapid.Int64Range(0, 99).Draw(t, "accesses")
 			memories = append(memories, m)
 		}
