@@ -155,8 +155,8 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 	if repeats(mine, other) {
 		return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true
 	}
-	if mine.tokens.Negations == other.tokens.Negations && len(other.words) > 1 &&
-		refines(c.Memory.Content, target.Content, mine, other) {
+	if len(other.words) > 1 && refines(c.Memory.Content, target.Content, mine, other) &&
+		(mine.tokens.Negations == other.tokens.Negations || addsClause(mine.normal, other.normal)) {
 		return decideOn(c, target, Update, ReasonRefined, nil), true
 	}
 	return c, false
@@ -199,6 +199,13 @@ var continuation = lazyregexp.New(`^(?:,? (?:with|via|behind|and|on|in|as|from|s
 func extendsText(text, old string) bool {
 	rest, ok := strings.CutPrefix(memory.Normalize(text), memory.Normalize(old))
 	return ok && continuation.MatchString(rest)
+}
+
+// addsClause reports whether text is old, word for word, and a clause behind a comma: "likes tea, without sugar". Such a
+// clause may deny something, for what was said before it stands as it was.
+func addsClause(text, old string) bool {
+	rest, ok := strings.CutPrefix(text, old)
+	return ok && old != "" && strings.IndexAny(rest, ",;，；") == 0
 }
 
 // replacedTokens returns the protected tokens of the old value that the new statement lacks. Only these are replaced
