@@ -115,6 +115,9 @@ func (a *app) printDecision(r *pb.MemoryServiceConsolidateResponse, dry bool) {
 	if item.GetId() != "" {
 		text += " " + item.GetId()
 	}
+	if item.GetLogDate() != "" {
+		text += " in the log of " + item.GetLogDate()
+	}
 	text += operation(r.GetResult())
 	if item.GetReason() != "" {
 		text += ": " + oneLine(reasonText(item.GetReason()))

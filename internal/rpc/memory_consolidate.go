@@ -123,9 +123,13 @@ func (s *memoryServer) consolidateLogEntries(ctx context.Context, req *pb.Memory
 
 // consolidated converts a decision about a text.
 func (s *memoryServer) consolidated(d *consolidator.Decision, content string) *pb.ConsolidatedItem {
-	return &pb.ConsolidatedItem{
+	item := &pb.ConsolidatedItem{
 		Decision: decisions[d.Action], Id: d.ID, Reason: d.Reason, DecidedBy: deciders[d.DecidedBy],
-		FallbackReason: d.Note,
-		Pending:        d.Pending, Content: content, OperationId: s.operationID(d.Op),
+		FallbackReason: d.Note, LogDate: d.LogDate,
+		Pending: d.Pending, Content: content, OperationId: s.operationID(d.Op),
 	}
+	if d.LogDate != "" {
+		item.EntryId = d.ID
+	}
+	return item
 }

@@ -2709,9 +2709,9 @@ type ConsolidatedItem struct {
 	Pending bool `protobuf:"varint,6,opt,name=pending,proto3" json:"pending,omitempty"`
 	// The text.
 	Content string `protobuf:"bytes,7,opt,name=content,proto3" json:"content,omitempty"`
-	// Date of the daily log; empty for a text.
+	// Date of the daily log; empty for a text that became a memory.
 	LogDate string `protobuf:"bytes,8,opt,name=log_date,json=logDate,proto3" json:"log_date,omitempty"`
-	// Entry of the daily log; empty for a text.
+	// Entry of the daily log; empty for a text that became a memory.
 	EntryId string `protobuf:"bytes,9,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// Operation that wrote the decision; empty when nothing changed.
 	OperationId   string `protobuf:"bytes,10,opt,name=operation_id,json=operationId,proto3" json:"operation_id,omitempty"`

@@ -147,6 +147,8 @@ type Decision struct {
 	Note string
 	// stored in the daily log, not decided yet; ID is the entry
 	Pending bool
+	// the day of the log that has the candidate, with ToDaily and Later; else ""
+	LogDate string
 	// of a dry run: the changes of the operation
 	Changes []journal.Change
 	// what was taken out of the candidate

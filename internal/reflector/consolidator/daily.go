@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +25,29 @@ func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta)
 	} else {
 		req.Category = cmp.Or(req.Category, memory.General) // the category makes an event a candidate for Pending
 	}
-	d, err := s.appendEntry(ctx, req, meta, s.now().In(s.location), kind)
+	at := s.now().In(s.location)
+	d, err := s.appendEntry(ctx, req, meta, at, kind)
+	if d.LogDate = at.Format(memory.DateLayout); d.Replayed { // a key is known for 24 hours
+		d.LogDate = s.loggedOn(req.Space, d.ID, d.LogDate, at.AddDate(0, 0, -1).Format(memory.DateLayout))
+	} else if d.ID == "" {
+		d.LogDate = ""
+	}
 	if d.Reason == ReasonPending {
 		d.Action, d.Pending, d.DecidedBy = guard.Noop, true, ""
 		s.wakeRun()
 	}
 	return d, err
+}
+
+// loggedOn returns the first of days whose log has the entry, "" if none has it any more.
+func (s *Service) loggedOn(space, id string, days ...string) string {
+	for _, day := range days {
+		_, entries, err := s.store.Space(space).Log(day)
+		if err == nil && slices.ContainsFunc(entries, func(e *memory.Entry) bool { return e.ID == id }) {
+			return day
+		}
+	}
+	return ""
 }
 
 // appendEntry appends the candidate to the log of at, unless the day has it.

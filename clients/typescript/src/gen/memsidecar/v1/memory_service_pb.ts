@@ -1559,14 +1559,14 @@ export type ConsolidatedItem = Message<"memsidecar.v1.ConsolidatedItem"> & {
   content: string;
 
   /**
-   * Date of the daily log; empty for a text.
+   * Date of the daily log; empty for a text that became a memory.
    *
    * @generated from field: string log_date = 8;
    */
   logDate: string;
 
   /**
-   * Entry of the daily log; empty for a text.
+   * Entry of the daily log; empty for a text that became a memory.
    *
    * @generated from field: string entry_id = 9;
    */
