@@ -210,8 +210,9 @@ func (l *Listener) Close() error {
 // ownsFile reports whether the file at path is the present socket. The caller holds l.mu.
 func (l *Listener) ownsFile() bool {
 	info, err := os.Lstat(l.path)
-	// The time too, because a new file may get the inode of the removed one.
-	return err == nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime())
+	// No other file can get its inode, which the bound socket holds. Its times prove nothing: people touch sockets in
+	// /tmp so that cleaners leave them alone.
+	return err == nil && os.SameFile(info, l.file)
 }
 
 // Watch notices when the socket file is removed, renamed or replaced, after which no client can connect any more, and

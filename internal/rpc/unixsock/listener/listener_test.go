@@ -1,6 +1,7 @@
 package listener_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -218,6 +219,32 @@ func deadSocket(path string) error {
 	}
 	socket.SetUnlinkOnClose(false)
 	return socket.Close()
+}
+
+// TestTouchedIsOurs: whoever touches the socket file has not taken it.
+func TestTouchedIsOurs(t *testing.T) {
+	path := filepath.Join(shortDir(t), "s")
+	socket, err := listener.Listen(t.Context(), path, "the test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, time.Now(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel() // Watch looks once before it ends
+	if err := socket.Watch(ended, slog.New(slog.DiscardHandler)); err != nil {
+		t.Errorf("Watch: %v", err)
+	}
+	if n, _ := socket.Restored(); n != 0 {
+		t.Errorf("created again %d times", n)
+	}
+	if err := socket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("socket after Close: %v, want none", err)
+	}
 }
 
 func TestWatchGivesUp(t *testing.T) {
