@@ -18,7 +18,7 @@ const (
 var headingWords = invert(map[string]string{
 	memory.Preferences: "preferences,preference,prefs,likes,dislikes,likes and dislikes,habits,style,偏好," +
 		"喜好,习惯,爱好,偏好设置,喜欢",
-	memory.Facts: "facts,fact,key facts,important facts,knowledge,profile,about,about the user," +
+	memory.Facts: "facts,fact,key facts,important facts,important,key,knowledge,profile,about,about the user," +
 		"background,information,info," +
 		"事实,重要事实,关键事实,知识,资料,背景,基本信息,个人信息,信息,档案,画像",
 	memory.Tasks: "tasks,task,todo,todos,to do,to dos,todo list,to do list,reminders,reminder," +
@@ -62,7 +62,9 @@ var (
 	conjunction = lazyregexp.New(`\s*(?:[/|·&,，、:：]|\s-\s|—|\sand\s|和|与|及)\s*`)
 	spaces      = lazyregexp.New(`[\s_\-]+`)
 	ownerPrefix = lazyregexp.New(`^(?:user's|user’s|users|user|my|the|known|current|用户的|用户|我的|已知)\s*`)
-	listSuffix  = lazyregexp.New(`\s*(?:memories|memory|list|section|entries|记忆|列表|部分|类)$`)
+	listSuffix  = lazyregexp.New(`\s*(?:memories|memory|list|section|entries|notes?|memos?|reminders?|items?|logs?|` +
+		`journal|information|info|记忆|列表|部分|类|备忘|日志|记录|笔记|事项|信息)$`)
+	lastWord = lazyregexp.New(`([A-Za-z]+|偏好|事实|任务|待办|反思|教训|经验)$`)
 )
 
 // normalizeLabel reduces a heading or label to the form of the maps' keys.
@@ -117,6 +119,11 @@ func classify(heading string) (m string, whole bool) {
 			} else if !blank(word) {
 				whole = false
 			}
+		}
+	}
+	if m == "" { // "Project facts", 编码偏好: the rest of the heading is worth a tag
+		if m = category(lastWord.FindString(strings.TrimSpace(parts[0]))); m == memory.General {
+			m = "" // "My notes" may hold anything
 		}
 	}
 	return m, whole && m != ""
