@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -165,6 +166,9 @@ func (d *daemon) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(report.Spaces)+len(report.Migrated) > 0 {
+		d.keepFoundPrivate()
+	}
 	switch {
 	case unfinished && len(report.Spaces) == 0:
 		d.log.Info("ended an adoption that a crash had interrupted", "migrated", len(report.Migrated))
@@ -173,6 +177,30 @@ func (d *daemon) adopt(ctx context.Context) error {
 			"migrated", len(report.Migrated), "notes", report.Places(), "report", d.path(jsonstore.ReportName))
 	}
 	return nil
+}
+
+// keepFoundPrivate removes the permissions of other users from what another program left in the data directory: the
+// directory itself keeps them out, but its files may be moved. A file of somebody else stays as it is.
+func (d *daemon) keepFoundPrivate() {
+	root, err := os.OpenRoot(d.cfg.Data)
+	if err != nil {
+		d.log.Warn("cannot open the data directory to make its files private", "err", err)
+		return
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() && !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			return err
+		}
+		return root.Chmod(name, info.Mode().Perm()&0o700)
+	})
+	if err != nil {
+		d.log.Warn("cannot take the permissions of other users from a file found in the data directory", "err", err)
+	}
 }
 
 // takeEdits takes over what people wrote into the published files, as far as it comes within limit, 0 for none. What cannot be taken

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -82,6 +83,14 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 // TestPrivate: what is remembered is nobody else's business. Directories are 0700 and files 0600, the socket too.
 func TestPrivate(t *testing.T) {
 	p := process.New(t, program)
+	// What others left there with wider permissions is no exception.
+	write(t, p, "MEMORY.md", "## 通用记忆\n- [2026-02-16] 办公室在三楼\n")
+	write(t, p, "logs/"+day(1)+".md", "- [14:30] 领了工资\n")
+	for name, mode := range map[string]os.FileMode{"": 0o755, "logs": 0o755, "MEMORY.md": 0o644} {
+		if err := os.Chmod(filepath.Join(p.Data, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p.Serve(t)
 	p.Succeeds(t, "add", "The user's salary is a secret")
 	p.Succeeds(t, "log", "add", "Talked about the salary")
