@@ -13,15 +13,37 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// The body of a log in a snapshot is read when somebody asks for the log, or when the next snapshot adds to it. So damage
-// of it shows late: what is appended meanwhile stays in the journal, and no snapshot can be taken any more. The first
-// append to a log therefore looks at the body.
+// The body of a log or session in a snapshot is read when somebody asks for it, or when the next snapshot adds to it. So
+// damage of it shows late: what is appended meanwhile stays in the journal, and no snapshot can be taken any more. The
+// first append therefore looks at the body.
 
-// checkedBodies remembers the bodies that were looked at, by space and date of the log. It is safe for concurrent use;
-// the zero value is ready.
+// bodyOf names a body: that of a daily log by space and date, or that of a session by space and id.
+type bodyOf struct{ space, date, session string }
+
+// String is the body's name in the messages for people.
+func (o bodyOf) String() string {
+	if o.session != "" {
+		return "session " + o.session
+	}
+	return "the log of " + o.date
+}
+
+// find returns the body in the state of its space, nil when there is none.
+func (o bodyOf) find(sp *spaceState) *body {
+	if o.session != "" {
+		if d := sp.sessions[o.session]; d != nil {
+			return &d.body
+		}
+	} else if d := sp.days[o.date]; d != nil {
+		return &d.body
+	}
+	return nil
+}
+
+// checkedBodies remembers the bodies that were looked at. It is safe for concurrent use; the zero value is ready.
 type checkedBodies struct {
-	mu   sync.Mutex
-	logs map[string]checkedBody // guarded by mu
+	mu    sync.Mutex
+	found map[bodyOf]checkedBody // guarded by mu
 }
 
 // checkedBody is what was found out about a file of a snapshot, which never changes.
@@ -30,39 +52,38 @@ type checkedBody struct {
 	err  error // nil when it is whole
 }
 
-// result returns what was found out about the body of a log, unless it is in another file by now.
-func (c *checkedBodies) result(log, file string) (found checkedBody, known bool) {
+// result returns what was found out about a body, unless it is in another file by now.
+func (c *checkedBodies) result(of bodyOf, file string) (found checkedBody, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found = c.logs[log]
+	found = c.found[of]
 	return found, found.file == file
 }
 
 // record remembers a result.
-func (c *checkedBodies) record(log string, found checkedBody) {
+func (c *checkedBodies) record(of bodyOf, found checkedBody) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.logs == nil {
-		c.logs = map[string]checkedBody{}
+	if c.found == nil {
+		c.found = map[bodyOf]checkedBody{}
 	}
-	c.logs[log] = found
+	c.found[of] = found
 }
 
-// checkLog returns an error that is a memory.ErrCorrupt when the body of a daily log in the snapshot is damaged. It
-// reads a file once a run and snapshot.
-func (s *Store) checkLog(space, date string) error {
+// checkAppend returns an error that is a memory.ErrCorrupt when what the snapshot holds of a body is damaged. It reads a
+// file once a run and snapshot.
+func (s *Store) checkAppend(of bodyOf) error {
 	for range 3 { // a snapshot may move the body meanwhile
 		var b body
 		s.mu.RLock()
-		if d := s.visible.space(space).days[date]; d != nil {
-			b = d.body
+		if found := of.find(s.visible.space(of.space)); found != nil {
+			b = *found
 		}
 		s.mu.RUnlock()
 		if b.file == "" {
 			return nil
 		}
-		log := space + "/" + date
-		if found, known := s.checked.result(log, b.file); known {
+		if found, known := s.checked.result(of, b.file); known {
 			return found.err
 		}
 		err := checkBody(s.fs, &b)
@@ -70,11 +91,10 @@ func (s *Store) checkLog(space, date string) error {
 			continue
 		}
 		if err != nil {
-			err = fmt.Errorf("the log of %s cannot be added to: %w; stop the daemon and run `memsidecar daemon repair`", date,
-				err)
+			err = fmt.Errorf("%s cannot be added to: %w; stop the daemon and run `memsidecar daemon repair`", of, err)
 		}
 		if err == nil || errors.Is(err, memory.ErrCorrupt) {
-			s.checked.record(log, checkedBody{b.file, err})
+			s.checked.record(of, checkedBody{b.file, err})
 		}
 		return err
 	}
@@ -101,7 +121,7 @@ func checkBody(fsys durable.FS, b *body) error {
 func (s *Store) DamagedLogs() (list []Finding, err error) {
 	for _, space := range s.Spaces() {
 		for _, day := range s.Space(space).Days() {
-			err := s.checkLog(space, day.Date)
+			err := s.checkAppend(bodyOf{space: space, date: day.Date})
 			if c, ok := errors.AsType[*journal.CorruptError](err); ok {
 				list = append(list, Finding{File: c.File, Line: c.Line,
 					Detail: fmt.Sprintf("the log of %s in space %s: %s", day.Date, space, c.Detail)})

@@ -70,3 +70,65 @@ func TestDamagedLogInSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// say appends a message to the session of the workload.
+func say(r *run, text string) error {
+	return r.update(store.Meta{Key: "say-" + text}, func(tx *store.Tx) error {
+		s := *tx.Session("s1")
+		s.Messages, s.NextSeq = s.Messages+1, s.NextSeq+1
+		tx.PutSession(&s)
+		return tx.AppendMessage("s1", &memory.Message{Seq: s.NextSeq - 1, At: r.now(), Role: "user", Content: text})
+	})
+}
+
+// TestDamagedSessionInSnapshot: a session whose body in the snapshot is damaged takes no messages, as a log takes no
+// entries, before and after anybody has read it. Its header may change, and all else goes on.
+func TestDamagedSessionInSnapshot(t *testing.T) {
+	for _, readFirst := range []bool{false, true} {
+		fs, want := stopped(t)
+		corrupt(t, fs, newest(t, fs, "default.session-"))
+		r := &run{fs: fs, step: 100}
+		if err := r.open(); err != nil {
+			t.Fatal(err)
+		}
+		if readFirst {
+			if _, err := r.st.Space("").Messages("s1", 0); !errors.Is(err, memory.ErrCorrupt) {
+				t.Fatalf("read: %v", err)
+			}
+		}
+		lsn := r.st.LSN()
+		for range 2 {
+			if err := say(r, "late"); !errors.Is(err, memory.ErrCorrupt) ||
+				!strings.Contains(err.Error(), "session s1 cannot be added to") ||
+				!strings.Contains(err.Error(), "snapshots/default.session-") ||
+				!strings.Contains(err.Error(), "daemon repair") {
+				t.Errorf("append to the damaged session: %v", err)
+			}
+		}
+		if r.st.LSN() != lsn {
+			t.Error("a refused message is in the journal")
+		}
+		if err := errors.Join(r.log("2026-02-21", "other"), r.add("", "m9", "goes on")); err != nil {
+			t.Errorf("beside it: %v", err)
+		}
+		if readFirst {
+			continue
+		}
+		fs, _ = stopped(t)
+		corrupt(t, fs, newest(t, fs, "default.session-"))
+		if _, err := repair(fs); err != nil {
+			t.Fatal(err)
+		}
+		memtest.CheckDir(t, fs)
+		r = &run{fs: fs, step: 100}
+		if err := r.open(); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(r.st); got != want {
+			t.Errorf("after repair\n%s\nwant\n%s", got, want)
+		}
+		if err := say(r, "late"); err != nil {
+			t.Errorf("append after repair: %v", err)
+		}
+	}
+}

@@ -179,7 +179,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	}
 	next := s.journal.Next()
 	tx := &Tx{space: sp, now: now, lsn: next, salt: s.journal.Origin(), interned: &s.interned,
-		checkLog: func(date string) error { return s.checkLog(meta.Space, date) }}
+		checkAppend: func(date, session string) error { return s.checkAppend(bodyOf{meta.Space, date, session}) }}
 	if err := fn(tx); err != nil {
 		return res, 0, nil, err
 	}

@@ -17,7 +17,8 @@ type Tx struct {
 	lsn      int64
 	salt     string
 	interned *interner
-	checkLog func(date string) error // whether the log of a day can be added to; see Store.checkLog
+	// checkAppend says whether a log (by date) or a session (by id) can be added to; see Store.checkAppend.
+	checkAppend func(date, session string) error
 	// salts of all forgotten values; nil until they are needed.
 	salts    []string
 	changes  []journal.Change

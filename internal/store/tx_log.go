@@ -29,7 +29,7 @@ func (tx *Tx) AppendEntry(date string, e *memory.Entry) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
-	if err := tx.checkLog(date); err != nil {
+	if err := tx.checkAppend(date, ""); err != nil {
 		return err
 	}
 	tx.putEntry(date, nil, e)

@@ -36,10 +36,14 @@ func (tx *Tx) removeSession(id string) {
 }
 
 // AppendMessage appends a message to a session that PutSession created, in this transaction or before. The caller
-// updates the header's counters by PutSession. Error: memory.ErrNotFound.
+// updates the header's counters by PutSession. The first append to a session since a start or a snapshot reads it.
+// Errors: memory.ErrNotFound; memory.ErrCorrupt when what the snapshot holds of the session is damaged.
 func (tx *Tx) AppendMessage(session string, m *memory.Message) error {
 	if tx.Session(session) == nil {
 		return &memory.NotFoundError{Kind: "session", Name: session}
+	}
+	if err := tx.checkAppend("", session); err != nil {
+		return err
 	}
 	tx.changes = append(tx.changes, journal.Change{Message: &journal.MessageChange{Session: session, Message: m}})
 	return nil
