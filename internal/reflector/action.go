@@ -82,6 +82,9 @@ var (
 	oneCommand = lazyregexp.New(`^[a-z][\w.+-]*$`)
 	// The extension of a file, no version.
 	fileExtension = lazyregexp.New(`^\.[a-z][a-z0-9]{0,4}$`)
+	// The extension of files that are not plain text.
+	binaryFile = lazyregexp.New(`^\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|epub|png|jpe?g|gif|webp|bmp|tiff?|heic` +
+		`|mp[34]|wav|mov|zip|t?gz|tar|7z|rar|parquet|feather|avro|orc|npy|npz|pkl|pickle|sqlite|db|exe|dll|so|bin|wasm|class|jar)$`)
 	// The name of a subcommand.
 	subcommand = lazyregexp.New(`^[a-z][a-z-]+$`)
 	// Shell syntax that makes more than one simple command.
@@ -96,7 +99,7 @@ func shapeOf(named map[string]any, plain string) string {
 		what = informative(named)
 	}
 	if what = strings.TrimSpace(what); what == "" || len(what) > 2000 {
-		return ""
+		return fileShape(named)
 	}
 	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
 		u, err := url.Parse(what)
@@ -111,6 +114,19 @@ func shapeOf(named map[string]any, plain string) string {
 		return ""
 	}
 	return words[0] + " " + words[1] + " *"
+}
+
+// fileShape is the extension of the file that a call names, "*.pdf", if no file of that kind is plain text; else "".
+// Of texts each is its own.
+func fileShape(named map[string]any) string {
+	for _, k := range []string{"path", "file_path", "file", "filename"} {
+		if p, ok := named[k].(string); ok {
+			if ext := strings.ToLower(path.Ext(p)); binaryFile.MatchString(ext) {
+				return "*" + ext
+			}
+		}
+	}
+	return ""
 }
 
 // documentExtension is the extension in the path of an address, in lower case, if it names something other than a page:
@@ -128,9 +144,8 @@ func documentExtension(p string) string {
 
 // kindWideClasses are the error classes that affect all calls of a shape. Other errors depend on the exact arguments.
 var kindWideClasses = map[string]bool{
-	classDynamic: true, classEmpty: true, "command_not_found": true, "missing_dependency": true, "rate_limit": true,
-	"auth": true, "timeout": true,
-	"connection": true, "server_error": true,
+	classDynamic: true, classEmpty: true, classBinary: true, "command_not_found": true,
+	"missing_dependency": true, "rate_limit": true, "auth": true, "timeout": true, "connection": true, "server_error": true,
 }
 
 // kindKey identifies a kind of failure; "" if a failure of this class tells nothing about similar calls.

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
@@ -14,6 +15,8 @@ const (
 	classDynamic = "dynamic_content"
 	classTests   = "test_failure"
 	classWindows = "windows_shell"
+	classPosix   = "posix_shell"
+	classBinary  = "not_text"
 	classOther   = "error"
 )
 
@@ -24,6 +27,8 @@ var errorClasses = []struct {
 }{
 	{classDynamic, lazyregexp.New(`(?i)without javascript|enable javascript|(?:requires?|needs?) javascript` +
 		`|client-side render`)},
+	{classBinary, lazyregexp.New(`(?i)can(?:no|')t decode byte|\bbinary (?:file|data|content)|not a (?:plain )?text` +
+		` file|invalid utf-?8|unsupported (?:file |image |document )?(?:format|type)|二进制文件|不是文本文件|不支持的?(?:文件)?(?:格式|类型)|无法解码`)},
 	{"command_not_found", lazyregexp.New(`(?i)command not found|is not recognized as|executable file not found` +
 		`|no such command|不是内部或外部命令|找不到命令`)},
 	{"missing_dependency", lazyregexp.New(`(?i)ModuleNotFoundError|No module named|Cannot find (?:module|package)` +
@@ -71,10 +76,45 @@ var (
 		`|<div id="(?:root|app|__next)">\s*</div>|启用 ?javascript|开启 ?javascript`)
 	// HTML without visible text.
 	markup = lazyregexp.New(`(?s)<(?:script|style|head|noscript)\b.*?</(?:script|style|head|noscript)>|<[^>]*>`)
-	// JSON without content.
-	blankJSON = lazyregexp.New(`^(?:null|""|\[\s*\]|\{\s*\}|\{\s*"(?:content|text|markdown|html|body|result` +
-		`|data)"\s*:\s*(?:null|""|\[\s*\]|\{\s*\})\s*\})$`)
 )
+
+// contentMembers are the members of a JSON object that hold what a tool fetched; others say how it went.
+var contentMembers = []string{"content", "text", "markdown", "html", "body", "result", "data", "output", "page"}
+
+// blankJSON reports whether a result is JSON without content: nothing, or an object whose members for content are
+// empty.
+func blankJSON(result string) bool {
+	var v any
+	if json.Unmarshal([]byte(result), &v) != nil {
+		return false
+	}
+	blank := func(v any) bool {
+		switch v := v.(type) {
+		case nil:
+			return true
+		case string:
+			return strings.TrimSpace(v) == ""
+		case []any:
+			return len(v) == 0
+		case map[string]any:
+			return len(v) == 0
+		}
+		return false
+	}
+	members, ok := v.(map[string]any)
+	if !ok || len(members) == 0 {
+		return blank(v)
+	}
+	held := false
+	for _, name := range contentMembers {
+		if value, ok := members[name]; ok {
+			if held = true; !blank(value) {
+				return false
+			}
+		}
+	}
+	return held
+}
 
 // errorText is what a failed call said.
 func errorText(tc *memory.ToolCall) string {
@@ -98,8 +138,11 @@ func failureClass(tc *memory.ToolCall) string {
 	if stopped.MatchString(text) {
 		return ""
 	}
-	if windowsShell(tc) != "" {
+	switch {
+	case windowsShell(tc) != "":
 		return classWindows
+	case posixShell(tc) != "":
+		return classPosix
 	}
 	for _, part := range []string{toolcall.ErrorLine(text), truncate(text, 4000)} {
 		for _, c := range errorClasses {
@@ -121,7 +164,7 @@ func emptyClass(tc *memory.ToolCall) string {
 		return ""
 	}
 	result := strings.TrimSpace(truncate(tc.Result, 64<<10))
-	if result == "" || blankJSON.MatchString(result) {
+	if result == "" || blankJSON(result) {
 		return classEmpty
 	}
 	if looks := needsJS.MatchString(result); looks || strings.HasPrefix(result, "<") {

@@ -69,6 +69,7 @@ func lastingArguments(tc *memory.ToolCall) string { return toolcall.Stable(reada
 var advice = map[string][2]string{
 	classDynamic:         {"the page is rendered by scripts; use a browser or another source", "页面是动态渲染的，请改用浏览器或其他来源"},
 	classEmpty:           {"it returns nothing; use another way to get the content", "返回内容为空，请换一种方式获取"},
+	classBinary:          {"it does not take this format; use a tool that does", "不支持这种格式，请改用适合该格式的工具"},
 	"command_not_found":  {"the command is not installed here; use another one", "该命令在此环境不可用，请换用其他命令"},
 	"missing_dependency": {"a dependency is missing; install it first", "缺少依赖，请先安装"},
 	"rate_limit":         {"it is rate limited; slow down or batch the requests", "有频率限制，请降低频率或合并请求"},
@@ -110,8 +111,11 @@ func ruleText(f *failure, seen int64, chinese bool) string {
 	tc := f.message.Tool
 	what := lastingArguments(tc)
 	hint := advice[f.class]
-	if f.class == classWindows {
+	switch f.class {
+	case classWindows:
 		return windowsText(f, chinese)
+	case classPosix:
+		return posixText(f, chinese)
 	}
 	if f.fix != nil {
 		return fixText(f, chinese)

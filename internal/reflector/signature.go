@@ -31,7 +31,7 @@ func Signature(tc *memory.ToolCall) string {
 	switch class {
 	case "":
 		return ""
-	case classWindows: // says something of the tool, whatever the command was
+	case classWindows, classPosix: // says something of the tool, whatever the command was
 		return toolcall.Canonical(tc.Name) + "(*)!" + class
 	}
 	return ActionOf(tc).normal + "!" + class
