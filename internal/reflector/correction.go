@@ -98,6 +98,15 @@ var correctionRules = []rule{
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
 		`^(?:请|麻烦)?(?:下次|以后|今后|从今以后|从现在起|从现在开始|往后|之后)(?:的)?[，,\s]*([^，,我]{1,16}?(?:都要|都用|都得|都请|请都|必须|一定要|务必|不要|别|不能|一律`+
 			`|统一|只用|只能|尽量|要先).+)$`, nil),
+	// "以后生成报表用 LibreOffice，别用 Excel"
+	newRule("NEXT_TIME", memory.Procedural, 0.9, `^(?:请|麻烦)?(?:下次|以后|今后|从今以后|从现在起|从现在开始|往后)[，,\s]*`+
+		`([^，,我你可能会]{1,12}?(?:用|使用)[^，,]{1,30}[，,]\s*(?:别|不要|不准|不)(?:再)?(?:用|使用).+)$`, nil),
+	// "记得下次用 uv 而不是 pip"
+	newRule("NEXT_TIME", memory.Procedural, 0.9,
+		`^(?:请|你要)?(?:记得|记住|别忘了)[，,\s]*(?:下次|以后|今后|每次)[，,\s]*(?:都|也|就)?((?:`+verbsZh+`).+)$`, nil),
+	// "I want you to always explain the SQL you run"
+	newRule("STANDING_RULE", memory.Procedural, 0.9,
+		`^i(?: want|'d like| would like| need) you to ((?:always|never|stop|avoid|only) .+)$`, nil),
 	// "不要每次都重写整个文件"
 	newRule("STANDING_RULE", memory.Procedural, 0.9, `^(?:请)?((?:不要|别)(?:每次|总是|老是|动不动就?|一上来就).+)$`, nil),
 	// "提交之前必须先跑测试"
