@@ -79,7 +79,31 @@ var slotPatterns = []slotPattern{
 	newSlotPattern("project.$1", `^(?:把|将)?`+projectZh+`(`+attributeZh+`)`+becomesZh+`\s*(?P<v>.+?)了?$`),
 	newSlotPattern("project.deploy", `^`+projectZh+`(?:每)?(?P<v>(?:周|星期|礼拜)[一二三四五六日天])(?:发布|发版|部署|上线)$`),
 	newSlotPattern("project.deploy", `^`+projectZh+`(?:部署|发布|发版|上线)(?:时间)?(?:定)?(?:在|是|改到了?|改成了?|到)(?P<v>.+?)了?$`),
+
+	// What is measured or dated has one value at a time, whatever it is called: ports, versions, limits, floors, deadlines.
+	newSlotPattern("project.$1 port", `^`+named+` (?:is|listens|runs) (?:now )?on port (?P<v>\d.*)$`),
+	newSlotPattern("project.version $1", `^((?:the|our) [\p{L}][\p{L} -]{1,40}? (?:runs|uses|needs|requires|is on|targets) `+
+		`[\p{L}][\p{L}.+# -]*?) v?(?P<v>\d[\w.]*)$`),
+	newSlotPattern("project.$1", `^(?:`+named+`|((?:max|min)[\p{L}]* [\p{L} -]{2,40}?)) (?:is|are) (?:now )?`+
+		`(?P<v>\d[\d.,:]*(?: ?[\p{L}%][\p{L} %/]*)?)$`),
+	newSlotPattern("project.$1 when", `^`+named+` (?:is|is held|takes place|starts) (?:now )?(?:on |every )`+
+		`(?P<v>`+weekdayEn+`(?: (?:at|in the) .*)?)$`),
+	newSlotPattern("due $1", `^(.{4,80}?) (?:by|before|until) (?P<v>(?:next )?`+weekdayEn+`|tomorrow|\d{4}-\d\d-\d\d)$`),
+	newSlotPattern("project.$1", `^`+projectZh+`(\p{Han}[\p{Han}a-z ]{1,12}?)(?:现在|目前|已)?(?:上限)?(?:是|为|改为|改成|调到|调整为|设为)了?\s*`+
+		`(?P<v>(?:每\p{Han}{1,3}\s*)?\d[\d.,:]*\s*[\p{Han}a-z%/]{0,4})$`),
+	newSlotPattern("project.$1 floor", `^`+projectZh+`(\p{Han}{2,8}?)(?:现在|目前|已经)?(?:在|位于|搬到|移到|换到)了?\s*`+
+		`(?P<v>[\d一二三四五六七八九十]+\s*(?:楼|层|号楼|室))$`),
+	newSlotPattern("project.$1 when", `^`+projectZh+`([\p{Han}a-z]{1,8}?)(?:时间)?(?:定|安排|改|推迟|提前|挪|换)?(?:在|到)了?\s*`+
+		`(?P<v>每?下?(?:周|星期|礼拜)[一二三四五六日天](?:上午|下午|早上|晚上|中午)?[\d一二三四五六七八九十两:：点半分]*)$`),
+	newSlotPattern("due $1", `^(?P<v>下?(?:周|星期|礼拜)[一二三四五六日天]|明天|后天|月底|\d{1,2}月\d{1,2}[日号]|\d{4}-\d\d-\d\d)`+
+		`(?:之前|以前|前)(.{2,40})$`),
 }
+
+const (
+	// named is a thing whose name holds no number, so that a number behind it is no part of the name.
+	named     = `(?:the|our) ([\p{L}][\p{L} -]{1,40}?)`
+	weekdayEn = `(?:mon|tues|wednes|thurs|fri|satur|sun)days?`
+)
 
 // becomesZh stands between an attribute and its value in Chinese.
 const becomesZh = `(?:现在|目前|已经|已)?(?:从[^,]{1,20}?)?(?:用的是|使用的是|是|为|用|:|(?:改|换|变|调整|更新|设|定|升级)(?:成|为|到)了?)`
@@ -181,7 +205,8 @@ var slotName = strings.NewReplacer("的", "", "端口号", "端口", "版本号"
 // canonicalTerms maps synonyms of things to one term.
 var canonicalTerms = strings.NewReplacer(" db ", " database ", " prod ", " production ", "production's", "production",
 	"timezone", "time zone", "正式环境", "生产环境", "线上环境", "生产环境",
-	"线上数据库", "生产数据库", "生产环境的数据库", "生产数据库", "生产环境数据库", "生产数据库", "测试环境的数据库", "测试数据库", "测试环境数据库", "测试数据库")
+	"线上数据库", "生产数据库", "生产环境的数据库", "生产数据库", "生产环境数据库", "生产数据库", "测试环境的数据库", "测试数据库", "测试环境数据库", "测试数据库",
+	"偏好", "喜欢", "偏爱", "喜欢", "喜爱", "喜欢", "热爱", "喜欢")
 
 // transientState matches values that describe a momentary state or an action, and so replace no other value.
 var transientState = lazyregexp.New(`^(?:not|too|very|so|really|quite|currently|still|down|up|back|broken|slow|fast` +

@@ -152,6 +152,9 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 	if mine.tokens.Negations != other.tokens.Negations && slices.Equal(mine.words, other.words) && len(mine.words) > 1 {
 		return decideOn(c, target, Update, ReasonContradicted, []string{negationToken}), true
 	}
+	if len(mine.words) > 1 && slices.Equal(mine.words, other.words) && sameTokens(mine.tokens, other.tokens) {
+		return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true // in other words of the same meaning
+	}
 	if repeats(mine, other) {
 		return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true
 	}

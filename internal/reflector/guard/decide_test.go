@@ -60,8 +60,33 @@ func TestDecide(t *testing.T) {
 		{"我们的数据库是 MySQL", "我们的数据库是 Postgres", 0.7, guard.Update, guard.ReasonChangedValue},
 		{"用户在腾讯工作", "用户在阿里工作", 0.7, guard.Update, guard.ReasonChangedValue},
 		{"Deploys run on Fly.io", "Deployment runs on Render", 0.6, guard.Update, guard.ReasonChangedValue},
+		// what is measured or dated has one value at a time
+		{"The API gateway listens on port 7001", "The API gateway listens on port 7002", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"Our staging server runs Ubuntu 22.04", "Our staging server runs Ubuntu 24.04", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"The build needs Node 18", "The build needs Node 20", 0.96, guard.Update, guard.ReasonChangedValue},
+		{"The build needs Node 18", "The build needs Python 3", 0.8, guard.Add, ""},
+		{"The rate limit is 100 requests per minute", "The rate limit is 200 requests per minute", 0.9, guard.Update,
+			guard.ReasonChangedValue},
+		{"Max upload size is 10 MB", "Max upload size is 25 MB", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"The retro is on Mondays", "The retro is on Thursdays at noon", 0.8, guard.Update, guard.ReasonChangedValue},
+		{"Renew the certificate by Friday", "Renew the certificate by Monday", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"Renew the certificate by Friday", "Renew the passport by Monday", 0.7, guard.Add, ""},
+		{"接口限流为每分钟 100 次", "接口限流为每分钟 200 次", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"会议室在 3 楼", "会议室在 5 楼", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"会议在每周二上午十点", "会议改到每周三上午十点", 0.8, guard.Update, guard.ReasonChangedValue},
+		{"周五前提交报销单", "周三前提交报销单", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"周五前提交报销单", "周五前提交周报", 0.8, guard.Add, ""},
+		// a number may belong to the name, tell of one day, or be one of several
+		{"Server 7 is 2 years old", "Server 8 is 3 years old", 0.9, guard.Add, ""},
+		{"The user ran a marathon in 2019", "The user ran a marathon in 2021", 0.9, guard.Add, ""},
+		{"The team meets on Mondays", "The team meets on Thursdays", 0.9, guard.Add, ""},
+		{"用户在周三去打球", "用户在周五去看电影", 0.7, guard.Add, ""},
+		// other words of the same meaning
+		{"The user likes pizza", "The user loves pizza.", 0.8, guard.Noop, guard.ReasonNearDuplicate},
+		{"用户偏好简洁的代码风格", "用户喜欢简洁的代码风格", 0.9, guard.Noop, guard.ReasonNearDuplicate},
+		{"用户偏好简洁的代码风格", "用户不喜欢简洁的代码风格", 0.9, guard.Update, guard.ReasonContradicted},
 		// an unknown subject is never overwritten
-		{"The build needs Node 18", "The build needs Node 20", 0.96, guard.Add, ""},
+		{"Order 17 was shipped on day 3", "Order 17 was shipped on day 4", 0.96, guard.Add, ""},
 	} {
 		t.Run(tt.old+" / "+tt.candidate, func(t *testing.T) {
 			old := &memory.Memory{ID: "m1", Revision: 7, Category: memory.General, Content: tt.old,
