@@ -40,6 +40,10 @@ func TestConsolidationByRules(t *testing.T) {
 		{"preferences", "The user likes green tea", "The user likes green tea.",
 			"The user likes green tea, without sugar", "The user prefers tabs in Go"},
 		{"facts", "项目后端的端口是 8080", "项目后端的端口是 8080", "项目后端的端口是 9090", "办公室在三楼"},
+		// In other words that share none with the first.
+		{"facts", "The user lives in Porto", "The user lives in Porto.", "The user has moved to Lisbon", "The user has two cats"},
+		{"tasks", "周五前提交报销单", "周五前提交报销单。", "周三前提交报销单", "下周一前续签证书"},
+		{"facts", "用户在高德上班", "用户在高德上班。", "用户在美团工作", "用户有两只猫"},
 	} {
 		first := save(t, p, story.first, story.category)
 		same := save(t, p, story.same, story.category)

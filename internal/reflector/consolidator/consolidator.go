@@ -309,8 +309,8 @@ func (s *Service) tryConsolidate(ctx context.Context, req *Request, meta store.M
 	var err error
 	if s.disabled {
 		// without similar memories the candidate is new, unless it is an exact repeat
-	} else if out.Similar, err = s.search.Similar(ctx, req.Space, req.Content, maxNeighbours); err != nil {
-		return Decision{}, fmt.Errorf("find similar memories: %w", err)
+	} else if out.Similar, err = s.similar(ctx, req.Space, req.Content); err != nil {
+		return Decision{}, err
 	}
 	byRules := decide(*req, candidateOf(*req), out.Similar)
 	item := byRules

@@ -88,14 +88,14 @@ var slotPatterns = []slotPattern{
 		`(?P<v>\d[\d.,:]*(?: ?[\p{L}%][\p{L} %/]*)?)$`),
 	newSlotPattern("project.$1 when", `^`+named+` (?:is|is held|takes place|starts) (?:now )?(?:on |every )`+
 		`(?P<v>`+weekdayEn+`(?: (?:at|in the) .*)?)$`),
-	newSlotPattern("due $1", `^(.{4,80}?) (?:by|before|until) (?P<v>(?:next )?`+weekdayEn+`|tomorrow|\d{4}-\d\d-\d\d)$`),
+	newSlotPattern("due $1", `^(?:to do: )?(.{4,80}?) (?:by|before|until) (?P<v>(?:next )?`+weekdayEn+`|tomorrow|\d{4}-\d\d-\d\d)$`),
 	newSlotPattern("project.$1", `^`+projectZh+`(\p{Han}[\p{Han}a-z ]{1,12}?)(?:现在|目前|已)?(?:上限)?(?:是|为|改为|改成|调到|调整为|设为)了?\s*`+
 		`(?P<v>(?:每\p{Han}{1,3}\s*)?\d[\d.,:]*\s*[\p{Han}a-z%/]{0,4})$`),
 	newSlotPattern("project.$1 floor", `^`+projectZh+`(\p{Han}{2,8}?)(?:现在|目前|已经)?(?:在|位于|搬到|移到|换到)了?\s*`+
 		`(?P<v>[\d一二三四五六七八九十]+\s*(?:楼|层|号楼|室))$`),
 	newSlotPattern("project.$1 when", `^`+projectZh+`([\p{Han}a-z]{1,8}?)(?:时间)?(?:定|安排|改|推迟|提前|挪|换)?(?:在|到)了?\s*`+
 		`(?P<v>每?下?(?:周|星期|礼拜)[一二三四五六日天](?:上午|下午|早上|晚上|中午)?[\d一二三四五六七八九十两:：点半分]*)$`),
-	newSlotPattern("due $1", `^(?P<v>下?(?:周|星期|礼拜)[一二三四五六日天]|明天|后天|月底|\d{1,2}月\d{1,2}[日号]|\d{4}-\d\d-\d\d)`+
+	newSlotPattern("due $1", `^(?:待办[:：])?(?P<v>下?(?:周|星期|礼拜)[一二三四五六日天]|明天|后天|月底|\d{1,2}月\d{1,2}[日号]|\d{4}-\d\d-\d\d)`+
 		`(?:之前|以前|前)(.{2,40})$`),
 }
 

@@ -76,6 +76,7 @@ func TestDecide(t *testing.T) {
 		{"会议在每周二上午十点", "会议改到每周三上午十点", 0.8, guard.Update, guard.ReasonChangedValue},
 		{"周五前提交报销单", "周三前提交报销单", 0.9, guard.Update, guard.ReasonChangedValue},
 		{"周五前提交报销单", "周五前提交周报", 0.8, guard.Add, ""},
+		{"周五前提交报销单", "待办：2026-11-25前提交报销单", 0.8, guard.Update, guard.ReasonChangedValue},
 		// a number may belong to the name, tell of one day, or be one of several
 		{"Server 7 is 2 years old", "Server 8 is 3 years old", 0.9, guard.Add, ""},
 		{"The user ran a marathon in 2019", "The user ran a marathon in 2021", 0.9, guard.Add, ""},
