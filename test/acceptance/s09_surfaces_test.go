@@ -131,6 +131,9 @@ func TestSurfaces(t *testing.T) {
 	reader.call("memory_write", map[string]any{"content": "fetch_url 工具对动态渲染网页无效", "category": "procedural",
 		"write_to": "memory", "salience": 0.8})
 
+	shows(t, "a save to the log", reader.call("memory_write", map[string]any{"content": "Looked at the timetable",
+		"write_to": "daily"}), "in the log of "+day(0))
+
 	// The command line, HTTP and MCP list and find all three.
 	for _, part := range []string{"ferry office", "东方航空", "fetch_url"} {
 		if len(containing(list(t, p), part)) != 1 {

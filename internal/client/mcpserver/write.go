@@ -36,6 +36,7 @@ type writeOut struct {
 	Decision  string `json:"decision" jsonschema:"add, update, delete or noop"`
 	Why       string `json:"why,omitempty"`
 	DecidedBy string `json:"decided_by,omitempty" jsonschema:"model or rules; empty when a title decided"`
+	LogDate   string `json:"log_date,omitempty" jsonschema:"day of the log that has the text; with write_to daily"`
 }
 
 // addWriteTools serves the tools of SetDefault that write.
@@ -108,7 +109,7 @@ func (s *Server) write(ctx context.Context, a *api, _ string, in writeIn) (toolR
 	out := writeOut{writeOutcome: writeOutcomeOf(res.GetResult())}
 	if items := res.GetItems(); len(items) > 0 { // a replayed response may have none
 		out.Decision, out.Why = decisionName(items[0].GetDecision()), items[0].GetReason()
-		out.DecidedBy = enumWord(items[0].GetDecidedBy(), "DECIDER_")
+		out.DecidedBy, out.LogDate = enumWord(items[0].GetDecidedBy(), "DECIDER_"), items[0].GetLogDate()
 		if id := items[0].GetId(); id != "" {
 			out.ID = id
 		}
@@ -149,6 +150,9 @@ func (o *writeOut) text() string {
 	}[o.Decision]
 	if o.ID != "" {
 		done += " " + o.ID
+	}
+	if o.LogDate != "" {
+		done += " in the log of " + o.LogDate
 	}
 	why := ""
 	if o.Decision != "add" {
