@@ -108,10 +108,14 @@ func messageOf(m *pb.SessionMessage) memory.Message {
 	return out
 }
 
-// Recall returns the block to inject for a prompt.
-func (d *hookDaemon) Recall(ctx context.Context, session, text string, tools []string) (string, error) {
-	resp, err := d.c.search.Recall(ctx, &pb.SearchServiceRecallRequest{Spaces: d.spaces(), Text: text,
-		SessionId: session, WorkingTools: tools})
+// Recall returns the block to inject for a prompt or after a failure. The daemon finds the line of the failure that
+// matters: its patterns take longer to compile, in a process that lives for one event, than the whole call.
+func (d *hookDaemon) Recall(ctx context.Context, session, prompt string, failed *memory.ToolCall) (string, error) {
+	req := &pb.SearchServiceRecallRequest{Spaces: d.spaces(), Text: prompt, SessionId: session}
+	if failed != nil {
+		req.FailedTool = &pb.ToolCall{Name: failed.Name, Result: failed.Result, Error: failed.Error, Failed: true}
+	}
+	resp, err := d.c.search.Recall(ctx, req)
 	return resp.GetBlock(), err
 }
 

@@ -21,6 +21,7 @@ func (s *searchServer) Recall(ctx context.Context, req *pb.SearchServiceRecallRe
 		Text: req.GetText(), Session: req.GetSessionId(), Spaces: spaces, Tokens: int(req.GetTokenBudget()),
 		Items:    int(req.GetLimit()),
 		Explicit: req.GetExplicit(), WorkingTools: req.GetWorkingTools(), FilesRead: req.GetFilesRead(),
+		FailedTool: toolCallFromProto(req.GetFailedTool()),
 	})
 	if err != nil {
 		return nil, err

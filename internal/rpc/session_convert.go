@@ -85,11 +85,17 @@ func messagesFromProto(check *memory.Check, in []*pb.SessionMessage) (first int6
 		}
 		one := memory.Message{Seq: m.GetSeq(), At: timeFromProto(check, field+"at", m.GetAt()),
 			Role: roleFromProto(check, field+"role", m.GetRole()), Content: m.GetContent()}
-		if t := m.GetTool(); t != nil {
-			one.Tool = &memory.ToolCall{Name: t.GetName(), Arguments: t.GetArguments(), Result: t.GetResult(),
-				Error: t.GetError(), Failed: t.GetFailed()}
-		}
+		one.Tool = toolCallFromProto(m.GetTool())
 		out = append(out, one)
 	}
 	return first, out
+}
+
+// toolCallFromProto converts a tool call; nil stays nil.
+func toolCallFromProto(t *pb.ToolCall) *memory.ToolCall {
+	if t == nil {
+		return nil
+	}
+	return &memory.ToolCall{Name: t.GetName(), Arguments: t.GetArguments(), Result: t.GetResult(), Error: t.GetError(),
+		Failed: t.GetFailed()}
 }

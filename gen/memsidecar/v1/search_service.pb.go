@@ -951,8 +951,11 @@ type SearchServiceRecallRequest struct {
 	// A directory, as an absolute path: add the space of the project it belongs to, as SessionService.Start does with
 	// project_space.
 	ProjectDirectory string `protobuf:"bytes,9,opt,name=project_directory,json=projectDirectory,proto3" json:"project_directory,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// A tool call that failed: also search for its tool and the line of its output that says why, and count its tool as
+	// in use. Its error, or else its result, is at most 1 MiB; its arguments are not used.
+	FailedTool    *ToolCall `protobuf:"bytes,10,opt,name=failed_tool,json=failedTool,proto3" json:"failed_tool,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchServiceRecallRequest) Reset() {
@@ -1046,6 +1049,13 @@ func (x *SearchServiceRecallRequest) GetProjectDirectory() string {
 		return x.ProjectDirectory
 	}
 	return ""
+}
+
+func (x *SearchServiceRecallRequest) GetFailedTool() *ToolCall {
+	if x != nil {
+		return x.FailedTool
+	}
+	return nil
 }
 
 // RecalledMemory is a memory in the form in which it is returned.
@@ -1804,7 +1814,7 @@ var File_memsidecar_v1_search_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\x8e\x04\n" +
+	"\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\x8e\x04\n" +
 	"\x1aSearchServiceSearchRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n" +
@@ -1859,7 +1869,7 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\x04like\"o\n" +
 	"\x1cSearchServiceSimilarResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12!\n" +
-	"\fomitted_hits\x18\x02 \x01(\x05R\vomittedHits\"\xad\x02\n" +
+	"\fomitted_hits\x18\x02 \x01(\x05R\vomittedHits\"\xe7\x02\n" +
 	"\x1aSearchServiceRecallRequest\x12\x16\n" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n" +
@@ -1871,7 +1881,10 @@ const file_memsidecar_v1_search_service_proto_rawDesc = "" +
 	"\rworking_tools\x18\a \x03(\tR\fworkingTools\x12\x1d\n" +
 	"\n" +
 	"files_read\x18\b \x03(\tR\tfilesRead\x12+\n" +
-	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\"\xbf\x02\n" +
+	"\x11project_directory\x18\t \x01(\tR\x10projectDirectory\x128\n" +
+	"\vfailed_tool\x18\n" +
+	" \x01(\v2\x17.memsidecar.v1.ToolCallR\n" +
+	"failedTool\"\xbf\x02\n" +
 	"\x0eRecalledMemory\x12-\n" +
 	"\x06memory\x18\x01 \x01(\v2\x15.memsidecar.v1.MemoryR\x06memory\x12\x14\n" +
 	"\x05space\x18\x02 \x01(\tR\x05space\x12\x14\n" +
@@ -2001,6 +2014,7 @@ var file_memsidecar_v1_search_service_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),            // 23: google.protobuf.Timestamp
 	(*Memory)(nil),                           // 24: memsidecar.v1.Memory
 	(*LogEntry)(nil),                         // 25: memsidecar.v1.LogEntry
+	(*ToolCall)(nil),                         // 26: memsidecar.v1.ToolCall
 }
 var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
 	0,  // 0: memsidecar.v1.SearchServiceSearchRequest.profile:type_name -> memsidecar.v1.RankingProfile
@@ -2015,32 +2029,33 @@ var file_memsidecar_v1_search_service_proto_depIdxs = []int32{
 	5,  // 9: memsidecar.v1.SearchServiceSearchResponse.hits:type_name -> memsidecar.v1.SearchHit
 	22, // 10: memsidecar.v1.SearchServiceSimilarRequest.filter:type_name -> memsidecar.v1.MemoryFilter
 	5,  // 11: memsidecar.v1.SearchServiceSimilarResponse.hits:type_name -> memsidecar.v1.SearchHit
-	24, // 12: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
-	2,  // 13: memsidecar.v1.RecalledMemory.strength:type_name -> memsidecar.v1.HitStrength
-	12, // 14: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
-	3,  // 15: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
-	23, // 16: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
-	16, // 17: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
-	15, // 18: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
-	12, // 19: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
-	24, // 20: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
-	4,  // 21: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
-	9,  // 22: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
-	11, // 23: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
-	14, // 24: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
-	18, // 25: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
-	20, // 26: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
-	8,  // 27: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
-	10, // 28: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
-	13, // 29: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
-	17, // 30: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
-	19, // 31: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
-	21, // 32: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
-	27, // [27:33] is the sub-list for method output_type
-	21, // [21:27] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	26, // 12: memsidecar.v1.SearchServiceRecallRequest.failed_tool:type_name -> memsidecar.v1.ToolCall
+	24, // 13: memsidecar.v1.RecalledMemory.memory:type_name -> memsidecar.v1.Memory
+	2,  // 14: memsidecar.v1.RecalledMemory.strength:type_name -> memsidecar.v1.HitStrength
+	12, // 15: memsidecar.v1.SearchServiceRecallResponse.items:type_name -> memsidecar.v1.RecalledMemory
+	3,  // 16: memsidecar.v1.SearchServiceRecallResponse.language:type_name -> memsidecar.v1.Language
+	23, // 17: memsidecar.v1.RecallTrace.at:type_name -> google.protobuf.Timestamp
+	16, // 18: memsidecar.v1.RecallTrace.memories:type_name -> memsidecar.v1.TracedMemory
+	15, // 19: memsidecar.v1.SearchServiceListRecallsResponse.recalls:type_name -> memsidecar.v1.RecallTrace
+	12, // 20: memsidecar.v1.SearchServiceHintResponse.rules:type_name -> memsidecar.v1.RecalledMemory
+	24, // 21: memsidecar.v1.SearchServiceHotResponse.memories:type_name -> memsidecar.v1.Memory
+	4,  // 22: memsidecar.v1.SearchService.Search:input_type -> memsidecar.v1.SearchServiceSearchRequest
+	9,  // 23: memsidecar.v1.SearchService.Similar:input_type -> memsidecar.v1.SearchServiceSimilarRequest
+	11, // 24: memsidecar.v1.SearchService.Recall:input_type -> memsidecar.v1.SearchServiceRecallRequest
+	14, // 25: memsidecar.v1.SearchService.ListRecalls:input_type -> memsidecar.v1.SearchServiceListRecallsRequest
+	18, // 26: memsidecar.v1.SearchService.Hint:input_type -> memsidecar.v1.SearchServiceHintRequest
+	20, // 27: memsidecar.v1.SearchService.Hot:input_type -> memsidecar.v1.SearchServiceHotRequest
+	8,  // 28: memsidecar.v1.SearchService.Search:output_type -> memsidecar.v1.SearchServiceSearchResponse
+	10, // 29: memsidecar.v1.SearchService.Similar:output_type -> memsidecar.v1.SearchServiceSimilarResponse
+	13, // 30: memsidecar.v1.SearchService.Recall:output_type -> memsidecar.v1.SearchServiceRecallResponse
+	17, // 31: memsidecar.v1.SearchService.ListRecalls:output_type -> memsidecar.v1.SearchServiceListRecallsResponse
+	19, // 32: memsidecar.v1.SearchService.Hint:output_type -> memsidecar.v1.SearchServiceHintResponse
+	21, // 33: memsidecar.v1.SearchService.Hot:output_type -> memsidecar.v1.SearchServiceHotResponse
+	28, // [28:34] is the sub-list for method output_type
+	22, // [22:28] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_search_service_proto_init() }
@@ -2050,6 +2065,7 @@ func file_memsidecar_v1_search_service_proto_init() {
 	}
 	file_memsidecar_v1_log_proto_init()
 	file_memsidecar_v1_memory_proto_init()
+	file_memsidecar_v1_session_proto_init()
 	file_memsidecar_v1_search_service_proto_msgTypes[5].OneofWrappers = []any{
 		(*SearchServiceSimilarRequest_Id)(nil),
 		(*SearchServiceSimilarRequest_Content)(nil),

@@ -8,16 +8,14 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 )
 
 // Bounds of one event.
 const (
-	readMost    = 8 << 20  // bytes of a transcript read at an event
-	readAll     = 64 << 20 // at the end of a session
-	batch       = 200      // messages in one call
-	sameStart   = 10 * time.Second
-	maxQuestion = 1000 // bytes of a failure that are looked up
+	readMost  = 8 << 20  // bytes of a transcript read at an event
+	readAll   = 64 << 20 // at the end of a session
+	batch     = 200      // messages in one call
+	sameStart = 10 * time.Second
 )
 
 // ErrGap reports a first message number that is too high: the daemon has fewer messages than were acknowledged, as
@@ -40,8 +38,8 @@ type Daemon interface {
 		err error)
 	// Messages returns messages from a number on, and the number of the next one; none for an unknown session.
 	Messages(ctx context.Context, session string, from int64) (messages []memory.Message, next int64, err error)
-	// Recall returns the fenced memories for a text; often "".
-	Recall(ctx context.Context, session, text string, tools []string) (string, error)
+	// Recall returns the fenced memories for a prompt or for a tool call that failed; often "".
+	Recall(ctx context.Context, session, prompt string, failed *memory.ToolCall) (string, error)
 	// Hint returns known failures for a tool call before it is made, fenced; usually "".
 	Hint(ctx context.Context, session string, call *memory.ToolCall) (string, error)
 	// Compacted reports that the agent lost its context: it may be shown memories again.
@@ -128,7 +126,7 @@ func (r *Runner) runLocked(ctx context.Context, s *state, ev Event) (string, err
 		if !b.PassesOn || ev.Stopped || ev.Tool == nil {
 			return "", r.capture(ctx, s, ev, readMost)
 		}
-		return r.captureAndRecall(ctx, s, ev, truncate(ev.Tool.Name+" "+toolcall.ErrorLine(ev.Tool.Error), maxQuestion), []string{ev.Tool.Name})
+		return r.captureAndRecall(ctx, s, ev, "", ev.Tool)
 	case PreCompact:
 		err := errors.Join(r.capture(ctx, s, ev, readMost), r.Daemon.Compacted(ctx, ev.Session))
 		s.Compacted = true
@@ -205,14 +203,14 @@ func (r *Runner) handlePrompt(ctx context.Context, s *state, ev Event, tells boo
 }
 
 // captureAndRecall does both at once: neither needs the other, and the agent waits for them.
-func (r *Runner) captureAndRecall(ctx context.Context, s *state, ev Event, question string, tools []string) (string,
-	error) {
+func (r *Runner) captureAndRecall(ctx context.Context, s *state, ev Event, prompt string, failed *memory.ToolCall) (
+	string, error) {
 	var recalled string
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		recalled, err = r.Daemon.Recall(ctx, ev.Session, question, tools)
+		recalled, err = r.Daemon.Recall(ctx, ev.Session, prompt, failed)
 	}()
 	captured := r.capture(ctx, s, ev, readMost)
 	<-done

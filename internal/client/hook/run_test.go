@@ -94,10 +94,13 @@ func (d *fakeDaemon) Messages(_ context.Context, session string, from int64) ([]
 	return part[:min(2, len(part))], next, d.answer() // in small pages
 }
 
-func (d *fakeDaemon) Recall(_ context.Context, _, text string, _ []string) (string, error) {
+func (d *fakeDaemon) Recall(_ context.Context, _, prompt string, failed *memory.ToolCall) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.asked = append(d.asked, text)
+	if failed != nil {
+		prompt += failed.Name + " " + failed.Error
+	}
+	d.asked = append(d.asked, prompt)
 	return d.recalled, nil
 }
 

@@ -131,6 +131,9 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 	if s.disabled && !req.Explicit {
 		return &Result{Reason: ReasonDisabled}, nil
 	}
+	if req.FailedTool != nil {
+		req.WorkingTools = union(req.WorkingTools, []string{req.FailedTool.Name})
+	}
 	working := s.workingFor(&req)
 	seen := s.seenSessions.forSession(req.Session)
 	seen.mu.Lock()
@@ -140,7 +143,7 @@ func (s *Service) Recall(ctx context.Context, req Request) (*Result, error) {
 		seen.observeCompactions(working.Compactions)
 	}
 
-	query := searchText(req.Text)
+	query := req.query()
 	chosen, reason, err := s.selectMemories(ctx, &req, query, seen)
 	if err != nil {
 		return nil, fmt.Errorf("recall: %w", err)

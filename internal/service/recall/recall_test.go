@@ -264,6 +264,10 @@ func TestRecallRules(t *testing.T) {
 			}
 		})
 	}
+	failed := &memory.ToolCall{Name: "bash", Error: "Exit code 2\n<error>brass barometers: not found</error>"}
+	if got := idsOf(w.recall(t, recall.Request{FailedTool: failed})); !slices.Equal(got, []string{"weather", "bash"}) {
+		t.Errorf("after a failure: %v", got)
+	}
 	changed := rule("given", "render_page", "Ask before visiting what belongs to other people.")
 	w.put(t, "", changed)
 	if got := idsOf(w.recall(t, recall.Request{WorkingTools: []string{"fetch_url"}})); !slices.Equal(got,

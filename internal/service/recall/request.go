@@ -1,11 +1,13 @@
 package recall
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/search"
 )
@@ -25,6 +27,7 @@ const (
 	maxNames       = 200       // spaces, tools or files per request
 	maxText        = 1 << 20   // bytes of a prompt
 	maxQuery       = 8000      // characters of a prompt that are searched for
+	maxToolName    = 200       // bytes of the name of a tool that failed
 )
 
 // Reasons why nothing is recalled, in addition to the reasons of package search.
@@ -46,6 +49,8 @@ type Request struct {
 	WorkingTools []string // tools in use, at most 200
 	// FilesRead lists files that the agent has read, at most 200: memories stored in or copied from them are omitted.
 	FilesRead []string
+	// FailedTool is a tool call that failed: its tool and the line that says why are searched for, too; nil for none.
+	FailedTool *memory.ToolCall
 }
 
 // validate fills in defaults and reports all violations at once.
@@ -57,6 +62,11 @@ func (r *Request) validate(topK int) error {
 	c.Text("text", r.Text, maxText, false)
 	if r.Session != "" {
 		c.ID("session_id", r.Session)
+	}
+	if t := r.FailedTool; t != nil {
+		c.Text("failed_tool.name", t.Name, maxToolName, true)
+		c.Text("failed_tool.error", t.Error, maxText, false)
+		c.Text("failed_tool.result", t.Result, maxText, false)
 	}
 	if len(r.Spaces) == 0 {
 		r.Spaces = []string{memory.DefaultSpace}
@@ -135,6 +145,16 @@ type candidate struct {
 
 // key identifies the memory across spaces.
 func (c *candidate) key() [2]string { return [2]string{c.space, c.memory.ID} }
+
+// query returns what is searched for: the prompt and the failure.
+func (r *Request) query() string {
+	t := r.FailedTool
+	if t == nil {
+		return searchText(r.Text)
+	}
+	why := toolcall.ErrorLine(cmp.Or(t.Error, t.Result))
+	return searchText(strings.TrimSpace(r.Text + "\n" + t.Name + " " + why))
+}
 
 // searchText returns the query for a prompt: redacted, without injected blocks, and with only the beginning and the end
 // of a long prompt.

@@ -25,59 +25,60 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from memsidecar.v1 import log_pb2 as memsidecar_dot_v1_dot_log__pb2
 from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
+from memsidecar.v1 import session_pb2 as memsidecar_dot_v1_dot_session__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\"\x8a\x03\n\x1aSearchServiceSearchRequest\x12\x0e\n\x06spaces\x18\x01 \x03(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12\r\n\x05limit\x18\x03 \x01(\x05\x12.\n\x07profile\x18\x04 \x01(\x0e\x32\x1d.memsidecar.v1.RankingProfile\x12+\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilter\x12)\n\x05\x61s_of\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07\x65xplain\x18\x07 \x01(\x08\x12\x19\n\x11ignore_access_age\x18\x08 \x01(\x08\x12\x11\n\tmin_score\x18\t \x01(\x01\x12\x10\n\x08no_touch\x18\n \x01(\x08\x12%\n\x03\x61rm\x18\x0b \x01(\x0e\x32\x18.memsidecar.v1.SearchArm\x12\x14\n\x0cinclude_logs\x18\x0c \x01(\x08\x12\x14\n\x0cwait_indexed\x18\r \x01(\x08\x12\x12\n\nsession_id\x18\x0e \x01(\t\"\xd7\x01\n\tSearchHit\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\r\n\x05space\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x31\n\ncomponents\x18\x04 \x03(\x0b\x32\x1d.memsidecar.v1.ScoreComponent\x12$\n\x03log\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.LogMatch\x12,\n\x08strength\x18\x06 \x01(\x0e\x32\x1a.memsidecar.v1.HitStrength\"b\n\x08LogMatch\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12&\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x17.memsidecar.v1.LogEntry\x12\x0f\n\x07summary\x18\x03 \x01(\t\x12\x0f\n\x07\x64\x65leted\x18\x04 \x01(\x08\"-\n\x0eScoreComponent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\"\xc1\x01\n\x1bSearchServiceSearchResponse\x12&\n\x04hits\x18\x01 \x03(\x0b\x32\x18.memsidecar.v1.SearchHit\x12\x12\n\ncandidates\x18\x02 \x01(\x05\x12\x11\n\tabstained\x18\x03 \x01(\x08\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x14\n\x0cvectors_used\x18\x05 \x01(\x08\x12\x17\n\x0flogs_start_date\x18\x06 \x01(\t\x12\x14\n\x0comitted_hits\x18\x07 \x01(\x05\"\xa9\x01\n\x1bSearchServiceSimilarRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x02id\x18\x02 \x01(\tH\x00\x12\x11\n\x07\x63ontent\x18\x03 \x01(\tH\x00\x12\r\n\x05limit\x18\x04 \x01(\x05\x12\x16\n\x0emin_similarity\x18\x05 \x01(\x01\x12+\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilterB\x06\n\x04like\"\\\n\x1cSearchServiceSimilarResponse\x12&\n\x04hits\x18\x01 \x03(\x0b\x32\x18.memsidecar.v1.SearchHit\x12\x14\n\x0comitted_hits\x18\x02 \x01(\x05\"\xcb\x01\n\x1aSearchServiceRecallRequest\x12\x0e\n\x06spaces\x18\x01 \x03(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x14\n\x0ctoken_budget\x18\x04 \x01(\x05\x12\r\n\x05limit\x18\x05 \x01(\x05\x12\x10\n\x08\x65xplicit\x18\x06 \x01(\x08\x12\x15\n\rworking_tools\x18\x07 \x03(\t\x12\x12\n\nfiles_read\x18\x08 \x03(\t\x12\x19\n\x11project_directory\x18\t \x01(\t\"\xea\x01\n\x0eRecalledMemory\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\r\n\x05space\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x0c\n\x04tool\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\x11\n\ttruncated\x18\x06 \x01(\x08\x12\x0b\n\x03\x61ge\x18\x07 \x01(\t\x12\x0e\n\x06\x63\x61veat\x18\x08 \x01(\t\x12\x19\n\x11selected_by_model\x18\t \x01(\x08\x12,\n\x08strength\x18\n \x01(\x0e\x32\x1a.memsidecar.v1.HitStrength\"\xa5\x01\n\x1bSearchServiceRecallResponse\x12,\n\x05items\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.RecalledMemory\x12\r\n\x05\x62lock\x18\x02 \x01(\t\x12\x0e\n\x06tokens\x18\x03 \x01(\x05\x12)\n\x08language\x18\x04 \x01(\x0e\x32\x17.memsidecar.v1.Language\x12\x0e\n\x06reason\x18\x05 \x01(\t\"o\n\x1fSearchServiceListRecallsRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\x99\x01\n\x0bRecallTrace\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\r\n\x05query\x18\x03 \x01(\t\x12\x10\n\x08\x65xplicit\x18\x04 \x01(\x08\x12-\n\x08memories\x18\x05 \x03(\x0b\x32\x1b.memsidecar.v1.TracedMemory\"8\n\x0cTracedMemory\x12\r\n\x05space\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\"h\n SearchServiceListRecallsResponse\x12+\n\x07recalls\x18\x01 \x03(\x0b\x32\x1a.memsidecar.v1.RecallTrace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"_\n\x18SearchServiceHintRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06spaces\x18\x04 \x03(\t\"x\n\x19SearchServiceHintResponse\x12,\n\x05rules\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.RecalledMemory\x12\r\n\x05\x62lock\x18\x02 \x01(\t\x12\x0e\n\x06tokens\x18\x03 \x01(\x05\x12\x0e\n\x06reason\x18\x04 \x01(\t\"O\n\x17SearchServiceHotRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\\\n\x18SearchServiceHotResponse\x12\'\n\x08memories\x18\x01 \x03(\x0b\x32\x15.memsidecar.v1.Memory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*\xc3\x01\n\x0eRankingProfile\x12\x1f\n\x1bRANKING_PROFILE_UNSPECIFIED\x10\x00\x12\x1c\n\x18RANKING_PROFILE_BALANCED\x10\x01\x12\x1b\n\x17RANKING_PROFILE_PRODUCT\x10\x02\x12\x1c\n\x18RANKING_PROFILE_WEIGHTED\x10\x03\x12\x1b\n\x17RANKING_PROFILE_OVERLAP\x10\x04\x12\x1a\n\x16RANKING_PROFILE_RECENT\x10\x05*m\n\tSearchArm\x12\x1a\n\x16SEARCH_ARM_UNSPECIFIED\x10\x00\x12\x16\n\x12SEARCH_ARM_KEYWORD\x10\x01\x12\x15\n\x11SEARCH_ARM_FUSION\x10\x02\x12\x15\n\x11SEARCH_ARM_VECTOR\x10\x03*r\n\x0bHitStrength\x12\x1c\n\x18HIT_STRENGTH_UNSPECIFIED\x10\x00\x12\x15\n\x11HIT_STRENGTH_WEAK\x10\x01\x12\x15\n\x11HIT_STRENGTH_FAIR\x10\x02\x12\x17\n\x13HIT_STRENGTH_STRONG\x10\x03*F\n\x08Language\x12\x18\n\x14LANGUAGE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bLANGUAGE_EN\x10\x01\x12\x0f\n\x0bLANGUAGE_ZH\x10\x02\x32\xd8\x04\n\rSearchService\x12_\n\x06Search\x12).memsidecar.v1.SearchServiceSearchRequest\x1a*.memsidecar.v1.SearchServiceSearchResponse\x12\x62\n\x07Similar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponse\x12_\n\x06Recall\x12).memsidecar.v1.SearchServiceRecallRequest\x1a*.memsidecar.v1.SearchServiceRecallResponse\x12n\n\x0bListRecalls\x12..memsidecar.v1.SearchServiceListRecallsRequest\x1a/.memsidecar.v1.SearchServiceListRecallsResponse\x12Y\n\x04Hint\x12\'.memsidecar.v1.SearchServiceHintRequest\x1a(.memsidecar.v1.SearchServiceHintResponse\x12V\n\x03Hot\x12&.memsidecar.v1.SearchServiceHotRequest\x1a\'.memsidecar.v1.SearchServiceHotResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"memsidecar/v1/search_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memsidecar/v1/log.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/session.proto\"\x8a\x03\n\x1aSearchServiceSearchRequest\x12\x0e\n\x06spaces\x18\x01 \x03(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12\r\n\x05limit\x18\x03 \x01(\x05\x12.\n\x07profile\x18\x04 \x01(\x0e\x32\x1d.memsidecar.v1.RankingProfile\x12+\n\x06\x66ilter\x18\x05 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilter\x12)\n\x05\x61s_of\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07\x65xplain\x18\x07 \x01(\x08\x12\x19\n\x11ignore_access_age\x18\x08 \x01(\x08\x12\x11\n\tmin_score\x18\t \x01(\x01\x12\x10\n\x08no_touch\x18\n \x01(\x08\x12%\n\x03\x61rm\x18\x0b \x01(\x0e\x32\x18.memsidecar.v1.SearchArm\x12\x14\n\x0cinclude_logs\x18\x0c \x01(\x08\x12\x14\n\x0cwait_indexed\x18\r \x01(\x08\x12\x12\n\nsession_id\x18\x0e \x01(\t\"\xd7\x01\n\tSearchHit\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\r\n\x05space\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x31\n\ncomponents\x18\x04 \x03(\x0b\x32\x1d.memsidecar.v1.ScoreComponent\x12$\n\x03log\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.LogMatch\x12,\n\x08strength\x18\x06 \x01(\x0e\x32\x1a.memsidecar.v1.HitStrength\"b\n\x08LogMatch\x12\x0c\n\x04\x64\x61te\x18\x01 \x01(\t\x12&\n\x05\x65ntry\x18\x02 \x01(\x0b\x32\x17.memsidecar.v1.LogEntry\x12\x0f\n\x07summary\x18\x03 \x01(\t\x12\x0f\n\x07\x64\x65leted\x18\x04 \x01(\x08\"-\n\x0eScoreComponent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\"\xc1\x01\n\x1bSearchServiceSearchResponse\x12&\n\x04hits\x18\x01 \x03(\x0b\x32\x18.memsidecar.v1.SearchHit\x12\x12\n\ncandidates\x18\x02 \x01(\x05\x12\x11\n\tabstained\x18\x03 \x01(\x08\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x14\n\x0cvectors_used\x18\x05 \x01(\x08\x12\x17\n\x0flogs_start_date\x18\x06 \x01(\t\x12\x14\n\x0comitted_hits\x18\x07 \x01(\x05\"\xa9\x01\n\x1bSearchServiceSimilarRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x0c\n\x02id\x18\x02 \x01(\tH\x00\x12\x11\n\x07\x63ontent\x18\x03 \x01(\tH\x00\x12\r\n\x05limit\x18\x04 \x01(\x05\x12\x16\n\x0emin_similarity\x18\x05 \x01(\x01\x12+\n\x06\x66ilter\x18\x06 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilterB\x06\n\x04like\"\\\n\x1cSearchServiceSimilarResponse\x12&\n\x04hits\x18\x01 \x03(\x0b\x32\x18.memsidecar.v1.SearchHit\x12\x14\n\x0comitted_hits\x18\x02 \x01(\x05\"\xf9\x01\n\x1aSearchServiceRecallRequest\x12\x0e\n\x06spaces\x18\x01 \x03(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x14\n\x0ctoken_budget\x18\x04 \x01(\x05\x12\r\n\x05limit\x18\x05 \x01(\x05\x12\x10\n\x08\x65xplicit\x18\x06 \x01(\x08\x12\x15\n\rworking_tools\x18\x07 \x03(\t\x12\x12\n\nfiles_read\x18\x08 \x03(\t\x12\x19\n\x11project_directory\x18\t \x01(\t\x12,\n\x0b\x66\x61iled_tool\x18\n \x01(\x0b\x32\x17.memsidecar.v1.ToolCall\"\xea\x01\n\x0eRecalledMemory\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\r\n\x05space\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x0c\n\x04tool\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\x11\n\ttruncated\x18\x06 \x01(\x08\x12\x0b\n\x03\x61ge\x18\x07 \x01(\t\x12\x0e\n\x06\x63\x61veat\x18\x08 \x01(\t\x12\x19\n\x11selected_by_model\x18\t \x01(\x08\x12,\n\x08strength\x18\n \x01(\x0e\x32\x1a.memsidecar.v1.HitStrength\"\xa5\x01\n\x1bSearchServiceRecallResponse\x12,\n\x05items\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.RecalledMemory\x12\r\n\x05\x62lock\x18\x02 \x01(\t\x12\x0e\n\x06tokens\x18\x03 \x01(\x05\x12)\n\x08language\x18\x04 \x01(\x0e\x32\x17.memsidecar.v1.Language\x12\x0e\n\x06reason\x18\x05 \x01(\t\"o\n\x1fSearchServiceListRecallsRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"\x99\x01\n\x0bRecallTrace\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\r\n\x05query\x18\x03 \x01(\t\x12\x10\n\x08\x65xplicit\x18\x04 \x01(\x08\x12-\n\x08memories\x18\x05 \x03(\x0b\x32\x1b.memsidecar.v1.TracedMemory\"8\n\x0cTracedMemory\x12\r\n\x05space\x18\x01 \x01(\t\x12\n\n\x02id\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\"h\n SearchServiceListRecallsResponse\x12+\n\x07recalls\x18\x01 \x03(\x0b\x32\x1a.memsidecar.v1.RecallTrace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"_\n\x18SearchServiceHintRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x11\n\targuments\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06spaces\x18\x04 \x03(\t\"x\n\x19SearchServiceHintResponse\x12,\n\x05rules\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.RecalledMemory\x12\r\n\x05\x62lock\x18\x02 \x01(\t\x12\x0e\n\x06tokens\x18\x03 \x01(\x05\x12\x0e\n\x06reason\x18\x04 \x01(\t\"O\n\x17SearchServiceHotRequest\x12\r\n\x05space\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\\\n\x18SearchServiceHotResponse\x12\'\n\x08memories\x18\x01 \x03(\x0b\x32\x15.memsidecar.v1.Memory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*\xc3\x01\n\x0eRankingProfile\x12\x1f\n\x1bRANKING_PROFILE_UNSPECIFIED\x10\x00\x12\x1c\n\x18RANKING_PROFILE_BALANCED\x10\x01\x12\x1b\n\x17RANKING_PROFILE_PRODUCT\x10\x02\x12\x1c\n\x18RANKING_PROFILE_WEIGHTED\x10\x03\x12\x1b\n\x17RANKING_PROFILE_OVERLAP\x10\x04\x12\x1a\n\x16RANKING_PROFILE_RECENT\x10\x05*m\n\tSearchArm\x12\x1a\n\x16SEARCH_ARM_UNSPECIFIED\x10\x00\x12\x16\n\x12SEARCH_ARM_KEYWORD\x10\x01\x12\x15\n\x11SEARCH_ARM_FUSION\x10\x02\x12\x15\n\x11SEARCH_ARM_VECTOR\x10\x03*r\n\x0bHitStrength\x12\x1c\n\x18HIT_STRENGTH_UNSPECIFIED\x10\x00\x12\x15\n\x11HIT_STRENGTH_WEAK\x10\x01\x12\x15\n\x11HIT_STRENGTH_FAIR\x10\x02\x12\x17\n\x13HIT_STRENGTH_STRONG\x10\x03*F\n\x08Language\x12\x18\n\x14LANGUAGE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bLANGUAGE_EN\x10\x01\x12\x0f\n\x0bLANGUAGE_ZH\x10\x02\x32\xd8\x04\n\rSearchService\x12_\n\x06Search\x12).memsidecar.v1.SearchServiceSearchRequest\x1a*.memsidecar.v1.SearchServiceSearchResponse\x12\x62\n\x07Similar\x12*.memsidecar.v1.SearchServiceSimilarRequest\x1a+.memsidecar.v1.SearchServiceSimilarResponse\x12_\n\x06Recall\x12).memsidecar.v1.SearchServiceRecallRequest\x1a*.memsidecar.v1.SearchServiceRecallResponse\x12n\n\x0bListRecalls\x12..memsidecar.v1.SearchServiceListRecallsRequest\x1a/.memsidecar.v1.SearchServiceListRecallsResponse\x12Y\n\x04Hint\x12\'.memsidecar.v1.SearchServiceHintRequest\x1a(.memsidecar.v1.SearchServiceHintResponse\x12V\n\x03Hot\x12&.memsidecar.v1.SearchServiceHotRequest\x1a\'.memsidecar.v1.SearchServiceHotResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.search_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RANKINGPROFILE']._serialized_start=2802
-  _globals['_RANKINGPROFILE']._serialized_end=2997
-  _globals['_SEARCHARM']._serialized_start=2999
-  _globals['_SEARCHARM']._serialized_end=3108
-  _globals['_HITSTRENGTH']._serialized_start=3110
-  _globals['_HITSTRENGTH']._serialized_end=3224
-  _globals['_LANGUAGE']._serialized_start=3226
-  _globals['_LANGUAGE']._serialized_end=3296
-  _globals['_SEARCHSERVICESEARCHREQUEST']._serialized_start=140
-  _globals['_SEARCHSERVICESEARCHREQUEST']._serialized_end=534
-  _globals['_SEARCHHIT']._serialized_start=537
-  _globals['_SEARCHHIT']._serialized_end=752
-  _globals['_LOGMATCH']._serialized_start=754
-  _globals['_LOGMATCH']._serialized_end=852
-  _globals['_SCORECOMPONENT']._serialized_start=854
-  _globals['_SCORECOMPONENT']._serialized_end=899
-  _globals['_SEARCHSERVICESEARCHRESPONSE']._serialized_start=902
-  _globals['_SEARCHSERVICESEARCHRESPONSE']._serialized_end=1095
-  _globals['_SEARCHSERVICESIMILARREQUEST']._serialized_start=1098
-  _globals['_SEARCHSERVICESIMILARREQUEST']._serialized_end=1267
-  _globals['_SEARCHSERVICESIMILARRESPONSE']._serialized_start=1269
-  _globals['_SEARCHSERVICESIMILARRESPONSE']._serialized_end=1361
-  _globals['_SEARCHSERVICERECALLREQUEST']._serialized_start=1364
-  _globals['_SEARCHSERVICERECALLREQUEST']._serialized_end=1567
-  _globals['_RECALLEDMEMORY']._serialized_start=1570
-  _globals['_RECALLEDMEMORY']._serialized_end=1804
-  _globals['_SEARCHSERVICERECALLRESPONSE']._serialized_start=1807
-  _globals['_SEARCHSERVICERECALLRESPONSE']._serialized_end=1972
-  _globals['_SEARCHSERVICELISTRECALLSREQUEST']._serialized_start=1974
-  _globals['_SEARCHSERVICELISTRECALLSREQUEST']._serialized_end=2085
-  _globals['_RECALLTRACE']._serialized_start=2088
-  _globals['_RECALLTRACE']._serialized_end=2241
-  _globals['_TRACEDMEMORY']._serialized_start=2243
-  _globals['_TRACEDMEMORY']._serialized_end=2299
-  _globals['_SEARCHSERVICELISTRECALLSRESPONSE']._serialized_start=2301
-  _globals['_SEARCHSERVICELISTRECALLSRESPONSE']._serialized_end=2405
-  _globals['_SEARCHSERVICEHINTREQUEST']._serialized_start=2407
-  _globals['_SEARCHSERVICEHINTREQUEST']._serialized_end=2502
-  _globals['_SEARCHSERVICEHINTRESPONSE']._serialized_start=2504
-  _globals['_SEARCHSERVICEHINTRESPONSE']._serialized_end=2624
-  _globals['_SEARCHSERVICEHOTREQUEST']._serialized_start=2626
-  _globals['_SEARCHSERVICEHOTREQUEST']._serialized_end=2705
-  _globals['_SEARCHSERVICEHOTRESPONSE']._serialized_start=2707
-  _globals['_SEARCHSERVICEHOTRESPONSE']._serialized_end=2799
-  _globals['_SEARCHSERVICE']._serialized_start=3299
-  _globals['_SEARCHSERVICE']._serialized_end=3899
+  _globals['_RANKINGPROFILE']._serialized_start=2877
+  _globals['_RANKINGPROFILE']._serialized_end=3072
+  _globals['_SEARCHARM']._serialized_start=3074
+  _globals['_SEARCHARM']._serialized_end=3183
+  _globals['_HITSTRENGTH']._serialized_start=3185
+  _globals['_HITSTRENGTH']._serialized_end=3299
+  _globals['_LANGUAGE']._serialized_start=3301
+  _globals['_LANGUAGE']._serialized_end=3371
+  _globals['_SEARCHSERVICESEARCHREQUEST']._serialized_start=169
+  _globals['_SEARCHSERVICESEARCHREQUEST']._serialized_end=563
+  _globals['_SEARCHHIT']._serialized_start=566
+  _globals['_SEARCHHIT']._serialized_end=781
+  _globals['_LOGMATCH']._serialized_start=783
+  _globals['_LOGMATCH']._serialized_end=881
+  _globals['_SCORECOMPONENT']._serialized_start=883
+  _globals['_SCORECOMPONENT']._serialized_end=928
+  _globals['_SEARCHSERVICESEARCHRESPONSE']._serialized_start=931
+  _globals['_SEARCHSERVICESEARCHRESPONSE']._serialized_end=1124
+  _globals['_SEARCHSERVICESIMILARREQUEST']._serialized_start=1127
+  _globals['_SEARCHSERVICESIMILARREQUEST']._serialized_end=1296
+  _globals['_SEARCHSERVICESIMILARRESPONSE']._serialized_start=1298
+  _globals['_SEARCHSERVICESIMILARRESPONSE']._serialized_end=1390
+  _globals['_SEARCHSERVICERECALLREQUEST']._serialized_start=1393
+  _globals['_SEARCHSERVICERECALLREQUEST']._serialized_end=1642
+  _globals['_RECALLEDMEMORY']._serialized_start=1645
+  _globals['_RECALLEDMEMORY']._serialized_end=1879
+  _globals['_SEARCHSERVICERECALLRESPONSE']._serialized_start=1882
+  _globals['_SEARCHSERVICERECALLRESPONSE']._serialized_end=2047
+  _globals['_SEARCHSERVICELISTRECALLSREQUEST']._serialized_start=2049
+  _globals['_SEARCHSERVICELISTRECALLSREQUEST']._serialized_end=2160
+  _globals['_RECALLTRACE']._serialized_start=2163
+  _globals['_RECALLTRACE']._serialized_end=2316
+  _globals['_TRACEDMEMORY']._serialized_start=2318
+  _globals['_TRACEDMEMORY']._serialized_end=2374
+  _globals['_SEARCHSERVICELISTRECALLSRESPONSE']._serialized_start=2376
+  _globals['_SEARCHSERVICELISTRECALLSRESPONSE']._serialized_end=2480
+  _globals['_SEARCHSERVICEHINTREQUEST']._serialized_start=2482
+  _globals['_SEARCHSERVICEHINTREQUEST']._serialized_end=2577
+  _globals['_SEARCHSERVICEHINTRESPONSE']._serialized_start=2579
+  _globals['_SEARCHSERVICEHINTRESPONSE']._serialized_end=2699
+  _globals['_SEARCHSERVICEHOTREQUEST']._serialized_start=2701
+  _globals['_SEARCHSERVICEHOTREQUEST']._serialized_end=2780
+  _globals['_SEARCHSERVICEHOTRESPONSE']._serialized_start=2782
+  _globals['_SEARCHSERVICEHOTRESPONSE']._serialized_end=2874
+  _globals['_SEARCHSERVICE']._serialized_start=3374
+  _globals['_SEARCHSERVICE']._serialized_end=3974
 # @@protoc_insertion_point(module_scope)

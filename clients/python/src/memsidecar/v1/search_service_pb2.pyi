@@ -1,6 +1,7 @@
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import log_pb2 as _log_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
+from memsidecar.v1 import session_pb2 as _session_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -166,7 +167,7 @@ class SearchServiceSimilarResponse(_message.Message):
     def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ..., omitted_hits: _Optional[int] = ...) -> None: ...
 
 class SearchServiceRecallRequest(_message.Message):
-    __slots__ = ("spaces", "text", "session_id", "token_budget", "limit", "explicit", "working_tools", "files_read", "project_directory")
+    __slots__ = ("spaces", "text", "session_id", "token_budget", "limit", "explicit", "working_tools", "files_read", "project_directory", "failed_tool")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -176,6 +177,7 @@ class SearchServiceRecallRequest(_message.Message):
     WORKING_TOOLS_FIELD_NUMBER: _ClassVar[int]
     FILES_READ_FIELD_NUMBER: _ClassVar[int]
     PROJECT_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    FAILED_TOOL_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedScalarFieldContainer[str]
     text: str
     session_id: str
@@ -185,7 +187,8 @@ class SearchServiceRecallRequest(_message.Message):
     working_tools: _containers.RepeatedScalarFieldContainer[str]
     files_read: _containers.RepeatedScalarFieldContainer[str]
     project_directory: str
-    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., token_budget: _Optional[int] = ..., limit: _Optional[int] = ..., explicit: bool = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ...) -> None: ...
+    failed_tool: _session_pb2.ToolCall
+    def __init__(self, spaces: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., session_id: _Optional[str] = ..., token_budget: _Optional[int] = ..., limit: _Optional[int] = ..., explicit: bool = ..., working_tools: _Optional[_Iterable[str]] = ..., files_read: _Optional[_Iterable[str]] = ..., project_directory: _Optional[str] = ..., failed_tool: _Optional[_Union[_session_pb2.ToolCall, _Mapping]] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
     __slots__ = ("memory", "space", "score", "tool", "text", "truncated", "age", "caveat", "selected_by_model", "strength")
