@@ -24,7 +24,8 @@ type parsedClaim struct {
 }
 
 // slotPattern recognises a statement that assigns the value of a slot (slot filling as in dialogue systems). In its
-// slot, $1 stands for the first group that is not the value; the value is the group "v".
+// slot, $1 stands for the first group that is not the value, and $unit for the unit of the value, so that an age does
+// not replace a height; the value is the group "v".
 type slotPattern struct {
 	slot string
 	re   *lazyregexp.Pattern
@@ -84,15 +85,17 @@ var slotPatterns = []slotPattern{
 	newSlotPattern("project.$1 port", `^`+named+` (?:is|listens|runs) (?:now )?on port (?P<v>\d.*)$`),
 	newSlotPattern("project.version $1", `^((?:the|our) [\p{L}][\p{L} -]{1,40}? (?:runs|uses|needs|requires|is on|targets) `+
 		`[\p{L}][\p{L}.+# -]*?) v?(?P<v>\d[\w.]*)$`),
-	newSlotPattern("project.$1", `^(?:`+named+`|((?:max|min)[\p{L}]* [\p{L} -]{2,40}?)) (?:is|are) (?:now )?`+
+	newSlotPattern("project.$1 in $unit", `^(?:`+named+`|((?:max|min)[\p{L}]* [\p{L} -]{2,40}?)) (?:is|are) (?:now )?`+
 		`(?P<v>\d[\d.,:]*(?: ?[\p{L}%][\p{L} %/]*)?)$`),
 	newSlotPattern("project.$1 when", `^`+named+` (?:is|is held|takes place|starts) (?:now )?(?:on |every )`+
 		`(?P<v>`+weekdayEn+`(?: (?:at|in the) .*)?)$`),
 	newSlotPattern("due $1", `^(?:to do: )?(.{4,80}?) (?:by|before|until) (?P<v>(?:next )?`+weekdayEn+`|tomorrow|\d{4}-\d\d-\d\d)$`),
-	newSlotPattern("project.$1", `^`+projectZh+`(\p{Han}[\p{Han}a-z ]{1,12}?)(?:现在|目前|已)?(?:上限)?(?:是|为|改为|改成|调到|调整为|设为)了?\s*`+
+	newSlotPattern("project.$1 in $unit", `^`+projectZh+`(\p{Han}[\p{Han}a-z ]{1,12}?)(?:现在|目前|已)?(?:上限)?`+
+		`(?:是|为|改为|改成|调到|调整为|设为)了?\s*`+
 		`(?P<v>(?:每\p{Han}{1,3}\s*)?\d[\d.,:]*\s*[\p{Han}a-z%/]{0,4})$`),
-	newSlotPattern("project.$1 floor", `^`+projectZh+`(\p{Han}{2,8}?)(?:现在|目前|已经)?(?:在|位于|搬到|移到|换到)了?\s*`+
-		`(?P<v>[\d一二三四五六七八九十]+\s*(?:楼|层|号楼|室))$`),
+	newSlotPattern("project.$1 floor",
+		`^`+projectZh+`(\p{Han}{2,8}?)(?:现在|目前|已经)?(?:在|位于|搬到|移到|换到)了?\s*`+
+			`(?P<v>[\d一二三四五六七八九十]+\s*(?:楼|层|号楼|室))$`),
 	newSlotPattern("project.$1 when", `^`+projectZh+`([\p{Han}a-z]{1,8}?)(?:时间)?(?:定|安排|改|推迟|提前|挪|换)?(?:在|到)了?\s*`+
 		`(?P<v>每?下?(?:周|星期|礼拜)[一二三四五六日天](?:上午|下午|早上|晚上|中午)?[\d一二三四五六七八九十两:：点半分]*)$`),
 	newSlotPattern("due $1", `^(?:待办[:：])?(?P<v>下?(?:周|星期|礼拜)[一二三四五六日天]|明天|后天|月底|\d{1,2}月\d{1,2}[日号]|\d{4}-\d\d-\d\d)`+
@@ -104,6 +107,16 @@ const (
 	named     = `(?:the|our) ([\p{L}][\p{L} -]{1,40}?)`
 	weekdayEn = `(?:mon|tues|wednes|thurs|fri|satur|sun)days?`
 )
+
+// unitOf returns what a measured value has beside its number: "request per minute" of "100 requests per minute". Its
+// words have no plural s, since a number may pass 1.
+func unitOf(value string) string {
+	words := strings.FieldsFunc(value, func(r rune) bool { return !unicode.IsLetter(r) && r != '%' })
+	for i, w := range words {
+		words[i] = strings.TrimSuffix(w, "s")
+	}
+	return strings.Join(words, " ")
+}
 
 // becomesZh stands between an attribute and its value in Chinese.
 const becomesZh = `(?:现在|目前|已经|已)?(?:从[^,]{1,20}?)?(?:用的是|使用的是|是|为|用|:|(?:改|换|变|调整|更新|设|定|升级)(?:成|为|到)了?)`
@@ -184,10 +197,11 @@ func parseClaim(content string) parsedClaim {
 			r.value = ""
 			continue // a transient state replaces no lasting value
 		}
-		r.slot = p.slot                 // below, the place of $1 is filled
+		// below, the place of $1 is filled
+		r.slot = strings.ReplaceAll(p.slot, "$unit", unitOf(r.value))
 		for i := 1; i < len(m)/2; i++ { // the first group that is not the value
 			if 2*i != v && m[2*i] >= 0 {
-				r.slot = strings.ReplaceAll(p.slot, "$1", slotName.Replace(strings.TrimSpace(s[m[2*i]:m[2*i+1]])))
+				r.slot = strings.ReplaceAll(r.slot, "$1", slotName.Replace(strings.TrimSpace(s[m[2*i]:m[2*i+1]])))
 				break
 			}
 		}

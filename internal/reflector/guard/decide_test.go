@@ -82,6 +82,12 @@ func TestDecide(t *testing.T) {
 		{"The user ran a marathon in 2019", "The user ran a marathon in 2021", 0.9, guard.Add, ""},
 		{"The team meets on Mondays", "The team meets on Thursdays", 0.9, guard.Add, ""},
 		{"用户在周三去打球", "用户在周五去看电影", 0.7, guard.Add, ""},
+		// what is measured in other units is something else
+		{"The user is 34 years old", "The user is 182 cm tall", 0.8, guard.Add, ""},
+		{"The room is 5 m long", "The room is 4 m wide", 0.9, guard.Add, ""},
+		{"The session limit is 1 hour", "The session limit is 2 hours", 0.9, guard.Update, guard.ReasonChangedValue},
+		{"宿舍楼是 8 层", "宿舍楼是 32 米", 0.8, guard.Add, ""},
+		{"限速是每秒 10 次", "限速是每天 900 次", 0.8, guard.Add, ""},
 		// other words of the same meaning
 		{"The user likes pizza", "The user loves pizza.", 0.8, guard.Noop, guard.ReasonNearDuplicate},
 		{"用户偏好简洁的代码风格", "用户喜欢简洁的代码风格", 0.9, guard.Noop, guard.ReasonNearDuplicate},
