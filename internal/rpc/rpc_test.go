@@ -718,9 +718,16 @@ func TestRecallCalls(t *testing.T) {
 		list.GetRecalls()[0].GetMemories()[0].GetId() != "port" {
 		t.Errorf("ListRecalls = %v", list)
 	}
-	_, err := d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{TokenBudget: 1, Limit: 9})
+	failed := must[*pb.SearchServiceRecallResponse](t)(d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{
+		FailedTool: &pb.ToolCall{Name: "curl", Error: "Exit code 7\nno answer from staging gateway port 8443"}}))
+	if len(failed.GetItems()) != 1 || failed.GetItems()[0].GetMemory().GetId() != "port" {
+		t.Errorf("Recall after a failure = %v", failed)
+	}
+	_, err := d.search.Recall(t.Context(), &pb.SearchServiceRecallRequest{TokenBudget: 1, Limit: 9,
+		FailedTool: &pb.ToolCall{Error: "no name"}})
 	if st := status.Convert(err); st.Code() != codes.InvalidArgument ||
-		!strings.Contains(st.Message(), "token_budget") || !strings.Contains(st.Message(), "limit") {
+		!strings.Contains(st.Message(), "token_budget") || !strings.Contains(st.Message(), "limit") ||
+		!strings.Contains(st.Message(), "failed_tool.name") {
 		t.Errorf("bad request: %v", err)
 	}
 }

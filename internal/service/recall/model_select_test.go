@@ -204,3 +204,18 @@ func TestSelectionAsksLittle(t *testing.T) {
 		t.Errorf("asked %d times", model.times())
 	}
 }
+
+// TestSelectionOfFailure: a secret in the output of a tool is redacted before the line that tells is cut, since half of
+// one is not recognised.
+func TestSelectionOfFailure(t *testing.T) {
+	model := &chooser{reply: numbers()}
+	selecting(t, model, func(t *testing.T, w *world) {
+		w.recall(t, recall.Request{Session: "s", FailedTool: &memory.ToolCall{Name: "psql", Error: "database not found" +
+			strings.Repeat(" in here", 19) + " postgres://ada:tulipmeadowlantern@db.example/x"}})
+		synctest.Wait()
+		if model.times() != 1 || !strings.Contains(model.asked[0].User, "psql database not found") ||
+			strings.Contains(model.asked[0].User, "tulip") {
+			t.Errorf("asked %+v", model.asked)
+		}
+	}, old("tea", "Drinks tea.", 1))
+}

@@ -152,7 +152,8 @@ func (r *Request) query() string {
 	if t == nil {
 		return searchText(r.Text)
 	}
-	why := toolcall.ErrorLine(cmp.Or(t.Error, t.Result))
+	// Redacted before the line is cut: half a secret would not be known any more.
+	why := toolcall.ErrorLine(searchText(cmp.Or(t.Error, t.Result)))
 	return searchText(strings.TrimSpace(r.Text + "\n" + t.Name + " " + why))
 }
 
