@@ -180,7 +180,8 @@ func (d *daemon) adopt(ctx context.Context) error {
 }
 
 // keepFoundPrivate removes the permissions of other users from what another program left in the data directory: the
-// directory itself keeps them out, but its files may be moved. A file of somebody else stays as it is.
+// directory itself keeps them out, but its files may be moved. What cannot be changed, as a file of somebody else, stays
+// as it is and is logged.
 func (d *daemon) keepFoundPrivate() {
 	root, err := os.OpenRoot(d.cfg.Data)
 	if err != nil {
@@ -188,19 +189,24 @@ func (d *daemon) keepFoundPrivate() {
 		return
 	}
 	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || !e.IsDir() && !e.Type().IsRegular() {
-			return err
+	_ = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && (e.IsDir() || e.Type().IsRegular()) {
+			err = removeOthers(root, name, e)
 		}
-		info, err := e.Info()
-		if err != nil || info.Mode().Perm()&0o077 == 0 {
-			return err
+		if err != nil { // the others are looked at all the same
+			d.log.Warn("other users may read what was found in the data directory", "file", name, "err", err)
 		}
-		return root.Chmod(name, info.Mode().Perm()&0o700)
+		return nil
 	})
-	if err != nil {
-		d.log.Warn("cannot take the permissions of other users from a file found in the data directory", "err", err)
+}
+
+// removeOthers removes the permissions of other users from a file or directory.
+func removeOthers(root *os.Root, name string, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
 	}
+	return root.Chmod(name, info.Mode().Perm()&0o700)
 }
 
 // takeEdits takes over what people wrote into the published files, as far as it comes within limit, 0 for none. What cannot be taken
