@@ -84,7 +84,8 @@ var (
 	fileExtension = lazyregexp.New(`^\.[a-z][a-z0-9]{0,4}$`)
 	// The extension of files that are not plain text.
 	binaryFile = lazyregexp.New(`^\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|epub|png|jpe?g|gif|webp|bmp|tiff?|heic` +
-		`|mp[34]|wav|mov|zip|t?gz|tar|7z|rar|parquet|feather|avro|orc|npy|npz|pkl|pickle|sqlite|db|exe|dll|so|bin|wasm|class|jar)$`)
+		`|mp[34]|wav|mov|zip|t?gz|tar|7z|rar|parquet|feather|avro|orc|npy|npz|pkl|pickle` +
+		`|sqlite|db|exe|dll|so|bin|wasm|class|jar)$`)
 	// The name of a subcommand.
 	subcommand = lazyregexp.New(`^[a-z][a-z-]+$`)
 	// Shell syntax that makes more than one simple command.
@@ -119,14 +120,11 @@ func shapeOf(named map[string]any, plain string) string {
 // fileShape is the extension of the file that a call names, "*.pdf", if no file of that kind is plain text; else "".
 // Of texts each is its own.
 func fileShape(named map[string]any) string {
-	for _, k := range []string{"path", "file_path", "file", "filename"} {
-		if p, ok := named[k].(string); ok {
-			if ext := strings.ToLower(path.Ext(p)); binaryFile.MatchString(ext) {
-				return "*" + ext
-			}
-		}
+	ext := strings.ToLower(path.Ext(toolcall.FilePath(named)))
+	if !binaryFile.MatchString(ext) {
+		return ""
 	}
-	return ""
+	return "*" + ext
 }
 
 // documentExtension is the extension in the path of an address, in lower case, if it names something other than a page:

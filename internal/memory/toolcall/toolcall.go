@@ -34,7 +34,7 @@ type kind struct {
 }
 
 // pathKeys are the names that hosts have for the path of a file.
-var pathKeys = []string{"path", "file_path", "filepath", "absolute_path", "target_file", "filename", "file"}
+var pathKeys = []string{"path", "file_path", "filepath", "absolute_path", "target_file", "filename", "file", "notebook_path"}
 
 // kinds is the one table of what hosts call their tools and arguments. Names of Claude Code, Codex (hooks and
 // rollouts differ), Gemini CLI, OpenCode, Copilot CLI, Cursor, VS Code and VibeWorker.
@@ -82,6 +82,14 @@ func Canonical(tool string) string {
 		return k.name
 	}
 	return name
+}
+
+// FilePath returns the path of the file that the arguments of any tool name, by the names that hosts have for it; "" if
+// they name none.
+func FilePath(arguments map[string]any) string {
+	v, _ := lookup(arguments, pathKeys)
+	path, _ := v.(string)
+	return path
 }
 
 // fold writes the name of a tool in one way: mcp__server__tool, mcp_server_tool, server_tool and server-tool are one.

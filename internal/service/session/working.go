@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -314,13 +315,11 @@ func fileRead(t *memory.ToolCall) string {
 	if json.Unmarshal([]byte(t.Arguments), &args) != nil {
 		return ""
 	}
-	for _, name := range []string{"file_path", "filePath", "path", "file", "filename", "target_file", "notebook_path",
-		"absolute_path"} {
-		if s, ok := args[name].(string); ok && s != "" && utf8.ValidString(s) && !strings.ContainsAny(s, "\x00\n") {
-			return s
-		}
+	path := toolcall.FilePath(args)
+	if !utf8.ValidString(path) || strings.ContainsAny(path, "\x00\n") {
+		return ""
 	}
-	return ""
+	return path
 }
 
 // absolute makes a path absolute below dir, if dir is known.
