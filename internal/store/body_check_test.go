@@ -52,23 +52,31 @@ func TestDamagedLogInSnapshot(t *testing.T) {
 		if readFirst {
 			continue
 		}
-		fs, _ = stopped(t)
-		corrupt(t, fs, newest(t, fs, "default.log-2026-02-21"))
-		if _, err := repair(fs); err != nil {
-			t.Fatal(err)
-		}
-		memtest.CheckDir(t, fs)
-		r = &run{fs: fs, step: 100}
-		if err := r.open(); err != nil {
-			t.Fatal(err)
-		}
-		if got := contents(r.st); got != want {
-			t.Errorf("after repair\n%s\nwant\n%s", got, want)
-		}
+		r = repaired(t, "default.log-2026-02-21", want)
 		if err := r.log("2026-02-21", "late"); err != nil {
 			t.Errorf("append after repair: %v", err)
 		}
 	}
+}
+
+// repaired opens the store of the workload after its newest file of that name was damaged and repaired, and checks that
+// it holds want.
+func repaired(t *testing.T, file, want string) *run {
+	t.Helper()
+	fs, _ := stopped(t)
+	corrupt(t, fs, newest(t, fs, file))
+	if _, err := repair(fs); err != nil {
+		t.Fatal(err)
+	}
+	memtest.CheckDir(t, fs)
+	r := &run{fs: fs, step: 100}
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(r.st); got != want {
+		t.Errorf("after repair\n%s\nwant\n%s", got, want)
+	}
+	return r
 }
 
 // say appends a message to the session of the workload.
@@ -114,19 +122,7 @@ func TestDamagedSessionInSnapshot(t *testing.T) {
 		if readFirst {
 			continue
 		}
-		fs, _ = stopped(t)
-		corrupt(t, fs, newest(t, fs, "default.session-"))
-		if _, err := repair(fs); err != nil {
-			t.Fatal(err)
-		}
-		memtest.CheckDir(t, fs)
-		r = &run{fs: fs, step: 100}
-		if err := r.open(); err != nil {
-			t.Fatal(err)
-		}
-		if got := contents(r.st); got != want {
-			t.Errorf("after repair\n%s\nwant\n%s", got, want)
-		}
+		r = repaired(t, "default.session-", want)
 		if err := say(r, "late"); err != nil {
 			t.Errorf("append after repair: %v", err)
 		}

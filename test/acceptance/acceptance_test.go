@@ -127,26 +127,11 @@ func day(ago int) string { return time.Now().AddDate(0, 0, -ago).Format(time.Dat
 func withModel(t *testing.T, answers ...fakellm.Step) *fakellm.Server {
 	t.Helper()
 	model := fakellm.Start(t, answers...)
-	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": "stub", "BASE_URL": model.URL + "/v1"} {
-		t.Setenv("MEMSIDECAR_LLM_"+name, value)
-	}
+	fakellm.UseServer(t, model.URL)
 	return model
 }
 
 // says is an answer that is made from the question: from the numbers under which it shows what is known.
 func says(answer func(shown func(text string) int) string) fakellm.Step {
-	return fakellm.Step{Answer: func(q fakellm.Request) string {
-		return answer(func(text string) int {
-			for line := range strings.Lines(strings.Join(q.Messages, "")) {
-				var known struct {
-					Target  int
-					Content string
-				}
-				if json.Unmarshal([]byte(line), &known) == nil && strings.HasPrefix(known.Content, text) {
-					return known.Target
-				}
-			}
-			return 0
-		})
-	}}
+	return fakellm.Step{Answer: func(q fakellm.Request) string { return answer(q.Target) }}
 }

@@ -101,7 +101,7 @@ func TestFiles(t *testing.T) {
 	log := published[map[string]any](t, p, "logs/2026-02-21.json")
 	sameFields(t, decoded(t, printedLog)["entries"].([]any), log["entries"].([]any), 4)
 
-	// An editor changes a text, adds a memory of its own and saves.
+	// An editor changes a text, adds a memory and saves.
 	text := strings.Replace(read(t, p, "memory.json"), "尤其是早班机", "尤其是晚班机", 1)
 	text = strings.Replace(text, `"memories": [`, `"memories": [{"id": "by-hand", "category": "facts",`+
 		`"content": "The harbour office opens at seven", "salience": 0.6},`, 1)
@@ -118,7 +118,7 @@ func TestFiles(t *testing.T) {
 		return strings.Contains(p.Succeeds(t, "log", "get", "2026-02-21"), "上午9点")
 	})
 
-	// A file that is half saved is not: the memories stay, and the person is told.
+	// A file that is half saved is not: the memories stay, and `edits` names the file.
 	write(t, p, "memory.json", text[:len(text)/2])
 	process.Eventually(t, "the broken file waits", func() bool {
 		return strings.Contains(p.Succeeds(t, "edits"), "memory.json")

@@ -71,7 +71,7 @@ func TestReflection(t *testing.T) {
 		t.Errorf("the staging database is %+v", now)
 	}
 
-	// The session is learnt from once, and all that was learnt can be taken back at once.
+	// The session is learnt from once, and one undo removes all that was learnt.
 	p.Succeeds(t, "session", "reflect", "abc123")
 	if n := model.Stats().Requests; n != 1 {
 		t.Errorf("asked again for the same session: %d questions", n)

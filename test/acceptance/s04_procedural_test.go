@@ -64,7 +64,7 @@ func TestProceduralLearning(t *testing.T) {
 		host.call("pre-tool", "s2", map[string]any{"tool_name": "fetch_url", "tool_use_id": "t9",
 			"tool_input": map[string]any{"url": "https://ferries.example.net/timetable"}}) +
 		p.Succeeds(t, "session", "context", "s2")
-	shows(t, "what the next session is told", told, "ferries.example.net", "不要直接删除日志文件")
+	shows(t, "the context of the next session", told, "ferries.example.net", "不要直接删除日志文件")
 }
 
 // hooks calls the program as the host Cursor does, which reports each tool call in an event and writes no transcript.

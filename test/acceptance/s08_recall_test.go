@@ -12,7 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
-// Scenario 8: what an agent is told. A prompt brings what fits it, with its age, once a session, and nothing where
+// Scenario 8: recall and the start context. A prompt brings what fits it, with its age, once a session, and nothing where
 // nothing fits.
 func TestRecall(t *testing.T) {
 	p := process.New(t, program)

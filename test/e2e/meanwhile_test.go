@@ -30,24 +30,8 @@ func slowModel(t *testing.T, reply func(fakellm.Request) string, meanwhile func(
 		model.ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": "m", "BASE_URL": srv.URL + "/v1"} {
-		t.Setenv("MEMSIDECAR_LLM_"+name, value)
-	}
+	fakellm.UseServer(t, srv.URL)
 	return model
-}
-
-// shownAs is the number under which a question shows a memory that begins with text; 0 when it does not.
-func shownAs(q fakellm.Request, text string) int {
-	for line := range strings.Lines(strings.Join(q.Messages, "")) {
-		var shown struct {
-			Target  int
-			Content string
-		}
-		if json.Unmarshal([]byte(line), &shown) == nil && strings.HasPrefix(shown.Content, text) {
-			return shown.Target
-		}
-	}
-	return 0
 }
 
 func updates(pairs ...any) string {
@@ -66,7 +50,7 @@ func TestWriteDuringQuestion(t *testing.T) {
 	p := newPlace(t)
 	memories := p.memories(t)
 	model := slowModel(t, func(q fakellm.Request) string {
-		return updates(shownAs(q, "We use Postgres 14"), "We use Postgres 16", shownAs(q, "The cat is called Miso"),
+		return updates(q.Target("We use Postgres 14"), "We use Postgres 16", q.Target("The cat is called Miso"),
 			"The cat is called Miso and likes fish")
 	}, func() {
 		_, err := memories.Update(t.Context(),
@@ -122,7 +106,7 @@ func TestPurgeDuringQuestion(t *testing.T) {
 	var asked atomic.Int64
 	model := slowModel(t, func(q fakellm.Request) string {
 		if asked.Add(1) == 1 {
-			return updates(shownAs(q, "The spare key lies"), "The spare key lies "+text+" or in the shed")
+			return updates(q.Target("The spare key lies"), "The spare key lies "+text+" or in the shed")
 		}
 		if strings.Contains(strings.Join(q.Messages, ""), text) {
 			t.Error("the second question holds what was purged")

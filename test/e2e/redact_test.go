@@ -37,10 +37,8 @@ func TestSecretsEverywhere(t *testing.T) {
 	}})
 	srv := httptest.NewServer(model)
 	t.Cleanup(srv.Close)
-	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": "m", "BASE_URL": srv.URL + "/v1",
-		"DAILY_TOKENS": "unlimited"} {
-		t.Setenv("MEMSIDECAR_LLM_"+name, value)
-	}
+	fakellm.UseServer(t, srv.URL)
+	t.Setenv("MEMSIDECAR_LLM_DAILY_TOKENS", "unlimited")
 	d := p.serve(t)
 	conn := p.dial(t)
 	s := sender{t: t, ctx: t.Context(), memory: pb.NewMemoryServiceClient(conn),

@@ -137,9 +137,7 @@ func TestReflectKill(t *testing.T) {
 		srv.CloseClientConnections()
 		srv.Close()
 	})
-	t.Setenv("MEMSIDECAR_LLM_PROVIDER", "openai")
-	t.Setenv("MEMSIDECAR_LLM_MODEL", "m")
-	t.Setenv("MEMSIDECAR_LLM_BASE_URL", srv.URL+"/v1")
+	fakellm.UseServer(t, srv.URL)
 	t.Setenv("MEMSIDECAR_LLM_DAILY_TOKENS", "unlimited")
 
 	killed := map[int]int{}

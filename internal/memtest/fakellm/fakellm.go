@@ -71,6 +71,28 @@ type Request struct {
 	Body     map[string]any
 }
 
+// Target is the number under which a question of the daemon shows a memory that begins with text; 0 when it does not.
+func (q Request) Target(text string) int {
+	for line := range strings.Lines(strings.Join(q.Messages, "")) {
+		var shown struct {
+			Target  int
+			Content string
+		}
+		if json.Unmarshal([]byte(line), &shown) == nil && strings.HasPrefix(shown.Content, text) {
+			return shown.Target
+		}
+	}
+	return 0
+}
+
+// UseServer lets the programs that a test starts from now on ask the server at a base URL without /v1.
+func UseServer(t *testing.T, url string) {
+	t.Helper()
+	for name, value := range map[string]string{"PROVIDER": "openai", "MODEL": "stub", "BASE_URL": url + "/v1"} {
+		t.Setenv("MEMSIDECAR_LLM_"+name, value)
+	}
+}
+
 // Stats is what the server has seen and reported.
 type Stats struct {
 	Requests      int

@@ -221,7 +221,7 @@ func deadSocket(path string) error {
 	return socket.Close()
 }
 
-// TestTouchedIsOurs: whoever touches the socket file has not taken it.
+// TestTouchedIsOurs: a socket file with new times is still ours.
 func TestTouchedIsOurs(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	socket, err := listener.Listen(t.Context(), path, "the test")
