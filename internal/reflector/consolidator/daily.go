@@ -27,10 +27,12 @@ func (s *Service) appendDaily(ctx context.Context, req Request, meta store.Meta)
 	}
 	at := s.now().In(s.location)
 	d, err := s.appendEntry(ctx, req, meta, at, kind)
-	if d.LogDate = at.Format(memory.DateLayout); d.Replayed { // a key is known for 24 hours
-		d.LogDate = s.loggedOn(req.Space, d.ID, d.LogDate, at.AddDate(0, 0, -1).Format(memory.DateLayout))
-	} else if d.ID == "" {
-		d.LogDate = ""
+	today := at.Format(memory.DateLayout)
+	switch {
+	case d.Replayed: // a key is known for 24 hours
+		d.LogDate = s.loggedOn(req.Space, d.ID, today, at.AddDate(0, 0, -1).Format(memory.DateLayout))
+	case d.ID != "":
+		d.LogDate = today
 	}
 	if d.Reason == ReasonPending {
 		d.Action, d.Pending, d.DecidedBy = guard.Noop, true, ""
