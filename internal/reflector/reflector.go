@@ -24,9 +24,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// Similar finds the k memories of a space most similar to a text. Scores are 0 to 1; 1 is the same text.
+// Similar finds the k memories of a space most similar to a text, by words and by meaning or by words alone. Scores are
+// 0 to 1; 1 is the same text.
 type Similar interface {
 	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
+	SimilarByWords(ctx context.Context, space, text string, k int) ([]search.Hit, error)
 }
 
 // Config configures a Reflector. Store, Search and Now are required.
@@ -109,6 +111,8 @@ type Result struct {
 const (
 	// similar memories compared with a candidate
 	maxNeighbours = 10
+	// statements of a session that are compared by meaning, too, which takes some 10 ms each; the rest by words
+	maxByMeaning = 64
 	// plans made for a session that changes concurrently
 	maxAttempts = 3
 	// newest daily logs searched for earlier failures
@@ -195,11 +199,16 @@ func (r *Reflector) buildPlan(ctx context.Context, view *store.Space, id string,
 		return r.planFromReply(ctx, in, asked)
 	}
 	var failed error
+	compared := 0
 	in.Similar = func(text string) []guard.Neighbour {
 		if failed != nil {
 			return nil
 		}
-		hits, err := r.search.Similar(ctx, view.Name(), text, maxNeighbours)
+		similar := r.search.Similar
+		if compared++; compared > maxByMeaning {
+			similar = r.search.SimilarByWords
+		}
+		hits, err := similar(ctx, view.Name(), text, maxNeighbours)
 		failed = err
 		near := make([]guard.Neighbour, len(hits))
 		for i, h := range hits {

@@ -17,13 +17,37 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 	return e.SimilarAmong(ctx, space, text, k, memory.Filter{})
 }
 
-// SimilarAmong returns the memories of a space that match filter and whose content is nearest to text, best first, at
-// most k (1 to 200). The score is 0 to 1. It is 1 exactly for the same text, letter case, white space and closing punctuation aside;
-// texts that differ in a number or a negation score at most 0.9. No boost is part of it. Errors:
+// SimilarByWords is Similar without meaning: no model is asked.
+func (e *Engine) SimilarByWords(ctx context.Context, space, text string, k int) ([]Hit, error) {
+	x, err := e.checkSimilar(ctx, space, text, k, memory.Filter{})
+	if x == nil || err != nil {
+		return nil, err
+	}
+	return e.similarIn(x, spaceName(space), text, k, memory.Filter{}), nil
+}
+
+// SimilarAmong returns the memories of a space that match filter and are nearest to text, best first, at most k (1 to
+// 200). Half of them are the best by words and half the best by meaning, as far as there are so many. The score is the
+// greater of the two similarities, 0 to 1. It is 1 exactly for the same text, letter case, white space and closing
+// punctuation aside; texts that differ in a number or a negation score at most 0.9, and by meaning no text scores more
+// than 0.85. No boost is part of it. Without a vector of the text, words decide alone. Errors:
 // *memory.InvalidError, or that of ctx.
 func (e *Engine) SimilarAmong(
 	ctx context.Context, space, text string, k int, filter memory.Filter,
 ) ([]Hit, error) {
+	x, err := e.checkSimilar(ctx, space, text, k, filter)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	words := e.similarIn(x, spaceName(space), text, k, filter)
+	meaning := e.similarByMeaning(ctx, x, spaceName(space), text, k, filter)
+	return mergeSimilar(words, meaning, k), ctx.Err()
+}
+
+// checkSimilar checks the arguments and returns the index of the space once it is ready; nil when the space is unknown.
+func (e *Engine) checkSimilar(
+	ctx context.Context, space, text string, k int, filter memory.Filter,
+) (*invertedIndex, error) {
 	var check memory.Check
 	check.Text("text", text, maxQuery, false)
 	if k < 1 || k > memory.MaxK {
@@ -36,15 +60,11 @@ func (e *Engine) SimilarAmong(
 	if err := e.waitReady(ctx); err != nil {
 		return nil, err
 	}
-	x := e.spaceIndex(space)
-	if x == nil {
-		return nil, nil
-	}
-	return e.similarIn(x, spaceName(space), text, k, filter), nil
+	return e.spaceIndex(space), nil
 }
 
-// Among returns a function that finds those of the given active memories that are most similar to a text, as Similar
-// does, whatever becomes of them meanwhile. Analysing them takes about 30 µs for each of 300 characters, once; so who
+// Among returns a function that finds those of the given active memories that are most similar to a text by words,
+// whatever becomes of them meanwhile. Analysing them takes about 30 µs for each of 300 characters, once; so who
 // compares many texts with few memories, and adds the texts, does not compare with what was just added. Nil when
 // there is no memory.
 func (e *Engine) Among(memories []*memory.Memory) func(text string, k int) []Hit {
@@ -56,7 +76,7 @@ func (e *Engine) Among(memories []*memory.Memory) func(text string, k int) []Hit
 	return func(text string, k int) []Hit { return e.similarIn(c.index, "", text, k, memory.Filter{}) }
 }
 
-// similarIn is SimilarAmong in one index, with arguments that were checked.
+// similarIn returns the memories of one index that are most similar to a text by words. Arguments were checked.
 func (e *Engine) similarIn(x *invertedIndex, space, text string, k int, filter memory.Filter) []Hit {
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)

@@ -16,30 +16,38 @@ func (e *Engine) queryEmbedder(ctx context.Context, req *Request) func() []embed
 		return nil
 	}
 	return func() []embedding.Query {
-		queries := make([]embedding.Query, len(e.models))
 		if req.EmbedTimeout > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, req.EmbedTimeout)
 			defer cancel()
 		}
-		var models sync.WaitGroup
-		for i, m := range e.models {
-			hasVectors := func(space string) bool { return e.hasVectors(space, i) }
-			if !m.Supports(req.Query) || !slices.ContainsFunc(req.Spaces, hasVectors) {
-				continue
-			}
-			models.Go(func() {
-				q, err := m.EmbedQuery(ctx, req.Query)
-				if err != nil {
-					e.log.Debug("query has no vector", slog.String("model", m.Name()), slog.Any("error", err))
-					return
-				}
-				queries[i] = q
-			})
-		}
-		models.Wait()
-		return queries
+		return e.embedQuery(ctx, req.Query, req.Spaces, func(embedding.Model) bool { return true })
 	}
+}
+
+// embedQuery embeds a text by the models that are admitted, know its language, and have vectors in the spaces. The
+// queries are in the order of the models; those of the others, and those that are not made in time, are empty.
+func (e *Engine) embedQuery(
+	ctx context.Context, text string, spaces []string, admits func(embedding.Model) bool,
+) []embedding.Query {
+	queries := make([]embedding.Query, len(e.models))
+	var models sync.WaitGroup
+	for i, m := range e.models {
+		hasVectors := func(space string) bool { return e.hasVectors(space, i) }
+		if !admits(m) || !m.Supports(text) || !slices.ContainsFunc(spaces, hasVectors) {
+			continue
+		}
+		models.Go(func() {
+			q, err := m.EmbedQuery(ctx, text)
+			if err != nil {
+				e.log.Debug("query has no vector", slog.String("model", m.Name()), slog.Any("error", err))
+				return
+			}
+			queries[i] = q
+		})
+	}
+	models.Wait()
+	return queries
 }
 
 // usesVectors reports whether the profile of the request has a part by meaning.

@@ -874,7 +874,8 @@ func (*SearchServiceSimilarRequest_Content) isSearchServiceSimilarRequest_Like()
 // SearchServiceSimilarResponse holds the hits.
 type SearchServiceSimilarResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Most similar first; score is the similarity, 0 to 1.
+	// Most similar first; half of them are the best by words, half the best by meaning. score is the similarity, 0 to 1:
+	// 1 for the same text, at most 0.85 by meaning.
 	Hits []*SearchHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
 	// Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB.
 	OmittedHits   int32 `protobuf:"varint,2,opt,name=omitted_hits,json=omittedHits,proto3" json:"omitted_hits,omitempty"`

@@ -35,7 +35,7 @@ const (
 type SearchServiceClient interface {
 	// Search finds memories for a query, English or Chinese.
 	Search(ctx context.Context, in *SearchServiceSearchRequest, opts ...grpc.CallOption) (*SearchServiceSearchResponse, error)
-	// Similar finds memories that are similar to a memory or a text.
+	// Similar finds memories that are similar to a memory or a text, by words and by meaning.
 	Similar(ctx context.Context, in *SearchServiceSimilarRequest, opts ...grpc.CallOption) (*SearchServiceSimilarResponse, error)
 	// Recall returns memories that are relevant to a prompt, as a block of text to put beside it, or nothing. It writes
 	// nothing while the caller waits.
@@ -126,7 +126,7 @@ func (c *searchServiceClient) Hot(ctx context.Context, in *SearchServiceHotReque
 type SearchServiceServer interface {
 	// Search finds memories for a query, English or Chinese.
 	Search(context.Context, *SearchServiceSearchRequest) (*SearchServiceSearchResponse, error)
-	// Similar finds memories that are similar to a memory or a text.
+	// Similar finds memories that are similar to a memory or a text, by words and by meaning.
 	Similar(context.Context, *SearchServiceSimilarRequest) (*SearchServiceSimilarResponse, error)
 	// Recall returns memories that are relevant to a prompt, as a block of text to put beside it, or nothing. It writes
 	// nothing while the caller waits.

@@ -29,9 +29,11 @@ const (
 	ToDaily  = "daily" // today's log
 )
 
-// Similar finds the k memories of a space most similar to a text. Scores are 0 to 1; 1 is the same text.
+// Similar finds the k memories of a space most similar to a text, by words and by meaning or by words alone. Scores are
+// 0 to 1; 1 is the same text.
 type Similar interface {
 	Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error)
+	SimilarByWords(ctx context.Context, space, text string, k int) ([]search.Hit, error)
 }
 
 // Config configures a Service. Store, Search and Now are required.

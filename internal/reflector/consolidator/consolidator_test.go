@@ -223,6 +223,10 @@ type moving struct {
 	n   int
 }
 
+func (m *moving) SimilarByWords(ctx context.Context, space, text string, k int) ([]search.Hit, error) {
+	return m.inn.SimilarByWords(ctx, space, text, k)
+}
+
 func (m *moving) Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error) {
 	hits, err := m.inn.Similar(ctx, space, text, k)
 	if m.n--; m.n < 0 || err != nil {
@@ -259,5 +263,9 @@ func TestNeighbourChangesMeanwhile(t *testing.T) {
 type similarFunc func() []search.Hit
 
 func (f similarFunc) Similar(context.Context, string, string, int) ([]search.Hit, error) {
+	return f(), nil
+}
+
+func (f similarFunc) SimilarByWords(context.Context, string, string, int) ([]search.Hit, error) {
 	return f(), nil
 }

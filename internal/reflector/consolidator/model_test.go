@@ -1,7 +1,9 @@
 package consolidator_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,15 +13,29 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest/fakellm"
 	"github.com/memsidecar/memsidecar/internal/reflector/consolidator"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
 	"github.com/memsidecar/memsidecar/internal/reflector/review"
 	"github.com/memsidecar/memsidecar/internal/search"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // withModel is a service on st with a model that plays steps.
 func withModel(t *testing.T, steps ...fakellm.Step) (*store.Store, *consolidator.Service, *fakellm.Server,
 	*llm.Ledger) {
+	t.Helper()
+	client, srv, ledger := modelClient(t, steps...)
+	now := func() time.Time { return noon }
+	engine := search.New(search.Config{Now: now})
+	st := openStore(t, engine)
+	return st, consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now, Model: client}), srv, ledger
+}
+
+// modelClient is a client of a model that plays steps.
+func modelClient(t *testing.T, steps ...fakellm.Step) (*llm.Client, *fakellm.Server, *llm.Ledger) {
 	t.Helper()
 	srv := fakellm.Start(t, steps...)
 	ledger, err := llm.OpenLedger(llm.LedgerConfig{Now: time.Now, Location: time.UTC})
@@ -31,10 +47,7 @@ func withModel(t *testing.T, steps ...fakellm.Step) (*store.Store, *consolidator
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := func() time.Time { return noon }
-	engine := search.New(search.Config{Now: now})
-	st := openStore(t, engine)
-	return st, consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now, Model: client}), srv, ledger
+	return client, srv, ledger
 }
 
 func get(t *testing.T, st *store.Store, id string) *memory.Memory {
@@ -192,5 +205,44 @@ func TestRefusedWaits(t *testing.T) {
 	if _, err := reviews.Resolve(t.Context(), store.Meta{}, items[0].Entry.ID, review.Accept); err != nil ||
 		get(t, st, known.ID).Content != "The user flies in the morning with an airline" {
 		t.Errorf("accepted: %v, %q", err, get(t, st, known.ID).Content)
+	}
+}
+
+// TestParaphraseIsOffered tells a known fact in words of which it has none: rules keep both, and a model is asked about
+// it.
+func TestParaphraseIsOffered(t *testing.T) {
+	encoder, err := bert.NewE5()
+	if errors.Is(err, bert.ErrNoModel) {
+		t.Skip("built without the models")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return noon }
+	engine := search.New(search.Config{Now: now, Models: []embedding.Model{encoder}})
+	st := openStore(t, engine)
+	running, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- engine.RunEmbedding(running, crashfs.New()) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	rules := consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now})
+	known := must(t, rules, consolidator.Request{Content: "The user is coeliac: no gluten at all."})
+	if err := engine.WaitIndexed(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	const candidate = "She has celiac disease and cannot have wheat"
+	if d := must(t, rules, consolidator.Request{Content: candidate, DryRun: true}); d.Action != guard.Add {
+		t.Errorf("rules: %+v", d)
+	}
+	client, srv, _ := modelClient(t, decision("NOOP", 1, ""))
+	asking := consolidator.New(consolidator.Config{Store: st, Search: engine, Now: now, Model: client})
+	d := must(t, asking, consolidator.Request{Content: candidate})
+	if d.Action != guard.Noop || d.ID != known.ID || len(srv.Requests()) != 1 {
+		t.Errorf("model: %+v", d)
 	}
 }

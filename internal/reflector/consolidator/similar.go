@@ -12,15 +12,15 @@ import (
 // otherWordHits is how many memories are looked at for each other wording.
 const otherWordHits = 3
 
-// similar finds the memories that a text may repeat or correct: by its own words, and by those in which the same is
-// said otherwise. The latter have the least score that counts as similar, since their likeness is not that of the text.
+// similar finds the memories that a text may repeat or correct: by its own words and its meaning, and by the words in
+// which rules know that the same is said otherwise. The latter have the least score that counts as similar, since their likeness is not that of the text.
 func (s *Service) similar(ctx context.Context, space, text string) ([]search.Hit, error) {
 	hits, err := s.search.Similar(ctx, space, text, maxNeighbours)
 	if err != nil {
 		return nil, fmt.Errorf("find similar memories: %w", err)
 	}
 	for _, words := range guard.OtherWords(text) {
-		more, err := s.search.Similar(ctx, space, words, otherWordHits)
+		more, err := s.search.SimilarByWords(ctx, space, words, otherWordHits)
 		if err != nil {
 			return nil, fmt.Errorf("find what says the same in other words: %w", err)
 		}

@@ -18,13 +18,13 @@ import (
 
 // once runs do at the first look-up, after what was there has been found.
 type once struct {
-	engine *search.Engine
-	do     func()
-	calls  int
+	*search.Engine
+	do    func()
+	calls int
 }
 
 func (o *once) Similar(ctx context.Context, space, text string, k int) ([]search.Hit, error) {
-	hits, err := o.engine.Similar(ctx, space, text, k)
+	hits, err := o.Engine.Similar(ctx, space, text, k)
 	if o.calls++; o.calls == 1 {
 		o.do()
 	}
@@ -44,7 +44,7 @@ func TestDecidesAnewOnWhatIsStaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { st.Close(context.WithoutCancel(t.Context())) }()
-		near := &once{engine: engine}
+		near := &once{Engine: engine}
 		s := consolidator.New(consolidator.Config{Store: st, Search: near, Now: now})
 		near.do = func() {}
 		first := must(t, s, consolidator.Request{Content: "We use Postgres 14"})

@@ -79,7 +79,7 @@ class SearchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Similar(self, request, context):
-        """Similar finds memories that are similar to a memory or a text.
+        """Similar finds memories that are similar to a memory or a text, by words and by meaning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

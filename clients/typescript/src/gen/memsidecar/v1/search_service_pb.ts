@@ -400,7 +400,8 @@ export const SearchServiceSimilarRequestSchema: GenMessage<SearchServiceSimilarR
  */
 export type SearchServiceSimilarResponse = Message<"memsidecar.v1.SearchServiceSimilarResponse"> & {
   /**
-   * Most similar first; score is the similarity, 0 to 1.
+   * Most similar first; half of them are the best by words, half the best by meaning. score is the similarity, 0 to 1:
+   * 1 for the same text, at most 0.85 by meaning.
    *
    * @generated from field: repeated memsidecar.v1.SearchHit hits = 1;
    */
@@ -1141,7 +1142,7 @@ export const SearchService: GenService<{
     output: typeof SearchServiceSearchResponseSchema;
   },
   /**
-   * Similar finds memories that are similar to a memory or a text.
+   * Similar finds memories that are similar to a memory or a text, by words and by meaning.
    *
    * @generated from rpc memsidecar.v1.SearchService.Similar
    */
