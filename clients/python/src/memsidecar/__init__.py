@@ -9,8 +9,10 @@
 The client finds the daemon and starts it if none runs. The messages of the API are in :mod:`memsidecar.v1`.
 """
 
+from importlib.metadata import version as _version
+
 from ._errors import MemsidecarError, ProgramNotFoundError, Violation
-from ._requests import Saved
+from ._requests import Filter, Saved
 from .aio import AsyncClient, AsyncSession
 from .client import Client, Session
 
@@ -18,9 +20,13 @@ __all__ = [
     "AsyncClient",
     "AsyncSession",
     "Client",
+    "Filter",
     "MemsidecarError",
     "ProgramNotFoundError",
     "Saved",
     "Session",
     "Violation",
+    "__version__",
 ]
+
+__version__ = _version("memsidecar")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import grpc
 from google.protobuf import any_pb2
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class MemsidecarError(Exception):
 
 def _details_of(err: grpc.RpcError) -> list[any_pb2.Any]:
     """The details of an error. grpcio-status reads them too, but allows one major version of protobuf only."""
-    for key, value in err.trailing_metadata() or ():
+    metadata = cast("Iterable[tuple[str, bytes]]", err.trailing_metadata() or ())
+    for key, value in metadata:
         if key == "grpc-status-details-bin":
             return list(status_pb2.Status.FromString(value).details)
     return []
@@ -54,7 +57,9 @@ def _details_of(err: grpc.RpcError) -> list[any_pb2.Any]:
 
 def error_of(err: grpc.RpcError) -> MemsidecarError:
     """Convert the error of a generated stub."""
-    reason, metadata, violations = "", {}, []
+    reason = ""
+    metadata: dict[str, str] = {}
+    violations: list[Violation] = []
     for detail in _details_of(err):
         info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
         if detail.Unpack(info):

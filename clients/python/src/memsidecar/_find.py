@@ -51,7 +51,7 @@ class Finder:
         if done.returncode != 0:
             raise MemsidecarError("UNAVAILABLE", done.stderr.strip() or f"{self.program} ended with {done.returncode}")
         try:
-            return json.loads(done.stdout)["socket"]
+            return str(json.loads(done.stdout)["socket"])
         except (ValueError, KeyError, TypeError) as err:
             raise ProgramNotFoundError(
                 f"{self.program} did not print a socket; check that it has the same version"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 
 from google.protobuf.message import Message
@@ -34,9 +35,8 @@ def retryable(method: str, request: Message) -> tuple[Message, bool]:
         return request, True
     if "idempotency_key" not in request.DESCRIPTOR.fields_by_name:
         return request, method.rpartition("/")[2] in _READ_ONLY
-    if not request.idempotency_key:
-        keyed = type(request)()
-        keyed.CopyFrom(request)
-        keyed.idempotency_key = str(uuid.uuid4())
-        request = keyed
+    if not getattr(request, "idempotency_key"):
+        keyed: Message = copy.deepcopy(request)
+        setattr(keyed, "idempotency_key", str(uuid.uuid4()))
+        return keyed, True
     return request, True

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import builtins
+import copy
+import datetime
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
 import grpc
 
 from . import _requests
-from ._errors import error_of
+from ._errors import MemsidecarError, error_of
 from ._find import Finder
 from ._retry import CHANNEL_OPTIONS, FIRST_PAUSE, MAX_PAUSE, retryable
-from ._requests import Saved
+from ._requests import Filter, Saved
 from .v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
     file_service_pb2_grpc,
     log_service_pb2_grpc,
+    memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
-    operation_service_pb2,
+    operation_pb2,
     operation_service_pb2_grpc,
     search_service_pb2,
     search_service_pb2_grpc,
@@ -30,6 +34,7 @@ from .v1 import (
     session_service_pb2_grpc,
 )
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -40,12 +45,12 @@ class _Retrier(grpc.UnaryUnaryClientInterceptor):
         self._finder = finder
         self._patience = patience
 
-    def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
-        request, may_retry = retryable(details.method, request)
+    def intercept_unary_unary(self, continuation: Callable[..., Any], client_call_details: Any, request: Any) -> Any:
+        request, may_retry = retryable(client_call_details.method, request)
         ends = time.monotonic() + self._patience
         pause = FIRST_PAUSE
         while True:
-            call = continuation(details, request)
+            call = continuation(client_call_details, request)
             if not may_retry or call.code() != grpc.StatusCode.UNAVAILABLE or time.monotonic() + pause > ends:
                 return call
             time.sleep(pause)
@@ -93,36 +98,189 @@ class Client:
         """Close the connection. The daemon keeps running."""
         self._channel.close()
 
-    def call(self, method: Callable[[Any], T], request: Any) -> T:
+    def call(self, method: Callable[[R], T], request: R) -> T:
         """Make a call of a generated stub; raise :class:`MemsidecarError` if it fails."""
         try:
             return method(request)
         except grpc.RpcError as err:
             raise error_of(err) from err
 
+    def in_space(self, space: str) -> Client:
+        """Return a client of another space on the same connection, which the first client closes."""
+        other = copy.copy(self)
+        other.space = space
+        return other
+
     def remember(
-        self, content: str, *, category: str = "", salience: float | None = None, title: str = "", tags: Iterable[str] = ()
+        self,
+        content: str,
+        *,
+        category: str = "",
+        salience: float | None = None,
+        title: str = "",
+        tags: Iterable[str] = (),
+        description: str = "",
+        pinned: bool = False,
+        source: str = "",
+        expires_at: datetime.datetime | None = None,
+        structured_data: Mapping[str, Any] | None = None,
     ) -> Saved:
         """Save a memory without changing its text, durably."""
-        return _requests.saved(self.call(self.memory.Add, _requests.add(self.space, content, category, salience, title, tags)))
+        item = _requests.new(
+            content,
+            category=category,
+            salience=salience,
+            title=title,
+            tags=tags,
+            description=description,
+            pinned=pinned,
+            source=source,
+            expires_at=expires_at,
+            structured_data=structured_data,
+        )
+        return _requests.saved(self.call(self.memory.Add, _requests.add(self.space, [item])))
+
+    def get(self, id: str) -> memory_pb2.Memory:
+        """Return a memory in any state. The reason of the error is NOT_FOUND if the id is not known."""
+        return self.call(self.memory.Get, _requests.get(self.space, [id])).memories[0]
+
+    def get_many(self, ids: Iterable[str]) -> builtins.list[memory_pb2.Memory]:
+        """Return those memories that are known, of at most 1,000 ids, in the order of the ids."""
+        found: builtins.list[memory_pb2.Memory] = []
+        ids, token = builtins.list(ids), ""
+        while ids:
+            try:
+                response = self.call(self.memory.Get, _requests.get(self.space, ids, token))
+            except MemsidecarError as err:
+                if err.reason != "NOT_FOUND":
+                    raise
+                break
+            found += response.memories
+            token = response.next_page_token
+            if not token:
+                break
+        return found
+
+    def list(
+        self, filter: Filter | None = None, *, order: str = "created", ascending: bool = False, limit: int | None = None
+    ) -> Iterator[memory_pb2.Memory]:
+        """Yield the memories that the filter selects, largest or newest first; read page by page.
+
+        ``order`` is created, updated, salience or access.
+        """
+        token = ""
+        while limit is None or limit > 0:
+            request = _requests.page(self.space, filter, order, ascending, limit, token)
+            response = self.call(self.memory.List, request)
+            yield from response.memories
+            token = response.next_page_token
+            if not token:
+                return
+            limit = None if limit is None else limit - len(response.memories)
+
+    def update(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        salience: float | None = None,
+        title: str | None = None,
+        tags: Iterable[str] | None = None,
+        description: str | None = None,
+        pinned: bool | None = None,
+        expires_at: datetime.datetime | None = None,
+        structured_data: Mapping[str, Any] | None = None,
+        clear: Iterable[str] = (),
+        expected_revision: int = 0,
+    ) -> memory_pb2.Memory:
+        """Change the given fields of a memory, durably, and clear those named by ``clear``; return the memory.
+
+        The reason of the error is STALE_REVISION if the memory does not have ``expected_revision``; 0 means any.
+        """
+        request = _requests.update(
+            self.space,
+            id,
+            content=content,
+            category=category,
+            salience=salience,
+            title=title,
+            tags=tags,
+            description=description,
+            pinned=pinned,
+            expires_at=expires_at,
+            structured_data=structured_data,
+            clear=clear,
+            expected_revision=expected_revision,
+        )
+        return self.call(self.memory.Update, request).memory
+
+    def save(
+        self, memory_text: str = "", *, history_entry: str = "", session_id: str = "", dry_run: bool = False
+    ) -> builtins.list[memory_service_pb2.SavedMemory]:
+        """Write an entry to the daily log, and bring the memories up to date with statements, one a line.
+
+        Rules decide for each line whether it is new, changes a memory or is known.
+        """
+        request = _requests.save(self.space, memory_text, history_entry, session_id, dry_run)
+        return builtins.list(self.call(self.memory.Save, request).memories)
 
     def forget(self, id: str) -> str:
         """Retire a memory, which is not learned again; return the id of the operation, for undo."""
-        request = memory_service_pb2.MemoryServiceDeleteRequest(space=self.space, ids=[id])
-        return self.call(self.memory.Delete, request).result.operation_id
+        return self.call(self.memory.Delete, _requests.delete(self.space, [id])).result.operation_id
+
+    def restore(self, id: str) -> str:
+        """Make a retired or superseded memory active again; return the id of the operation, for undo."""
+        return self.call(self.memory.Restore, _requests.restore(self.space, [id])).result.operation_id
 
     def undo(self, operation: str) -> str:
         """Undo an operation by its id; return the id of the operation that did."""
-        request = operation_service_pb2.OperationServiceUndoRequest(id=operation)
-        return self.call(self.operations.Undo, request).result.operation_id
+        return self.call(self.operations.Undo, _requests.undo(operation)).result.operation_id
 
-    def search(self, query: str, limit: int = 10) -> list[search_service_pb2.SearchHit]:
+    def history(self, id: str) -> Iterator[operation_pb2.Operation]:
+        """Yield the operations that changed a memory, newest first, each with the changes of this memory."""
+        token = ""
+        while True:
+            response = self.call(self.memory.History, _requests.history(self.space, id, token))
+            yield from response.operations
+            token = response.next_page_token
+            if not token:
+                return
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filter: Filter | None = None,
+        include_logs: bool = False,
+        min_score: float = 0.0,
+        session_id: str = "",
+    ) -> builtins.list[search_service_pb2.SearchHit]:
         """Return at most limit memories (1 to 200), best first; none if nothing is relevant."""
-        return list(self.call(self.searches.Search, _requests.search(self.space, query, limit)).hits)
+        request = _requests.search(self.space, query, limit, filter, include_logs, min_score, session_id)
+        return builtins.list(self.call(self.searches.Search, request).hits)
 
-    def recall(self, prompt: str, *, session_id: str = "") -> str:
-        """Return memories to add to a prompt, fenced as data; empty if none is relevant."""
-        return self.call(self.searches.Recall, _requests.recall(self.space, prompt, session_id)).block
+    def recall(self, prompt: str, *, session_id: str = "", token_budget: int = 0) -> str:
+        """Return memories to add to a prompt, fenced as data; empty if none is relevant.
+
+        ``token_budget`` is 50 to 8,000 estimated tokens; 0 means 1,500.
+        """
+        return self.call(self.searches.Recall, _requests.recall(self.space, prompt, session_id, token_budget)).block
+
+    def hint(self, tool: str, arguments: str = "", *, session_id: str = "") -> str:
+        """Return known failures of a tool call that is about to be made, fenced as data; usually empty."""
+        return self.call(self.searches.Hint, _requests.hint(self.space, tool, arguments, session_id)).block
+
+    def context(
+        self, session_id: str = "", *, host: str = "", cwd: str = "", token_budget: int = 0, first_message: str = ""
+    ) -> str:
+        """Start or continue a session, and return what the agent should know at its start, fenced as data.
+
+        ``token_budget`` is 50 to 8,000 estimated tokens; 0 means as configured. A session keeps its first context.
+        """
+        request = _requests.start(self.space, session_id, host, cwd, token_budget, first_message)
+        return self.call(self.sessions.Start, request).context
 
     def session(self, id: str = "", *, host: str = "", cwd: str = "") -> Session:
         """Start a session, or continue the one with this id. As a context manager it ends with its block."""
@@ -158,20 +316,37 @@ class Session:
         """Record a turn; the role is user, assistant, system or tool."""
         self.append(_requests.message(role, content))
 
+    def tool(self, name: str, arguments: str, result: str) -> None:
+        """Record a tool call that worked."""
+        self.append(_requests.tool(name, arguments, result, ""))
+
     def tool_failed(self, tool: str, arguments: str, error: str) -> None:
         """Record a failed tool call, from which the daemon learns."""
-        self.append(_requests.failure(tool, arguments, error))
+        self.append(_requests.tool(tool, arguments, "", error or "failed"))
+
+    def messages(self, first: int = 1) -> Iterator[session_pb2.SessionMessage]:
+        """Yield the recorded messages in order, from the sequence number ``first``."""
+        token = ""
+        while True:
+            request = _requests.messages(self._space, self.id, first, token)
+            response = self._client.call(self._client.sessions.ListMessages, request)
+            yield from response.messages
+            token = response.next_page_token
+            if not token:
+                return
 
     def recall(self, prompt: str) -> str:
         """Return memories to add to a prompt, without those that this session already got."""
-        return self._client.recall(prompt, session_id=self.id)
+        return self._client.in_space(self._space).recall(prompt, session_id=self.id)
+
+    def hint(self, tool: str, arguments: str = "") -> str:
+        """Return known failures of a tool call that is about to be made, each rule once."""
+        return self._client.in_space(self._space).hint(tool, arguments, session_id=self.id)
 
     def end(self) -> None:
         """End the session. The daemon learns from it in the background, once."""
-        request = session_service_pb2.SessionServiceEndRequest(space=self._space, session_id=self.id, end_reason="client")
-        self._client.call(self._client.sessions.End, request)
+        self._client.call(self._client.sessions.End, _requests.end(self._space, self.id))
 
     def reflect(self) -> session_service_pb2.SessionServiceReflectResponse:
         """End the session and wait until the daemon has learned from it."""
-        request = session_service_pb2.SessionServiceReflectRequest(space=self._space, session_id=self.id)
-        return self._client.call(self._client.sessions.Reflect, request)
+        return self._client.call(self._client.sessions.Reflect, _requests.reflect(self._space, self.id))
