@@ -66,8 +66,6 @@ var (
 		`|user (?:rejected|denied|cancell?ed|declined|doesn't want|interrupted)|request interrupted|用户(?:取消|拒绝|中断)`)
 	// An exit code; group 1 is the number.
 	exitCode = lazyregexp.New(`(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?|returned|退出码)[ :：]*(\d{1,3})`)
-	// Names of tools that fetch content, besides those of the table of tools.
-	fetches = lazyregexp.New(`(?i)fetch|browse|crawl|scrape|http|web_?page|read_?url|open_?url|get_?url|visit`)
 	// Names of tools that read one thing, whose answer is never empty when it is there.
 	reads = lazyregexp.New(`(?i)(?:^|[_.-])(?:read|get|open|view|load|extract|download)_?(?:file|page|document|doc|content` +
 		`|text|pdf|article|note|resource)s?(?:$|[_.-])`)
@@ -124,9 +122,6 @@ func errorText(tc *memory.ToolCall) string {
 	return tc.Error
 }
 
-// errorDetail is the line that says why a call failed, "" if none does.
-func errorDetail(tc *memory.ToolCall) string { return toolcall.ErrorLine(errorText(tc)) }
-
 // failureClass returns the error class of a call; "" if it succeeded or the user stopped it. The line that says why it
 // failed decides before the rest of what the tool said. An empty result of a tool that fetches or reads is a failure,
 // too.
@@ -160,7 +155,7 @@ func failureClass(tc *memory.ToolCall) string {
 // emptyClass returns the error class of a call that brought nothing although it fetches or reads; "" otherwise.
 func emptyClass(tc *memory.ToolCall) string {
 	name := toolcall.Canonical(tc.Name)
-	if name != toolcall.Fetch && name != toolcall.Read && !fetches.MatchString(name) && !reads.MatchString(name) {
+	if name != toolcall.Read && !toolcall.Fetches(tc.Name) && !reads.MatchString(name) {
 		return ""
 	}
 	result := strings.TrimSpace(truncate(tc.Result, 64<<10))

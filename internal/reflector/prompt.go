@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -104,7 +105,8 @@ func memoryLine(n int, m *memory.Memory) string {
 	return encodeLine(shownMemory{n, m.Category, title, elideTokens(content, shownTextTokens)})
 }
 
-// failureLine is a tool failure as the model sees it; Before counts earlier sessions.
+// failureLine is a tool failure as the model sees it. Error is the tool's own line as evidence, or the class of the
+// failure; Before counts earlier sessions.
 type failureLine struct {
 	Failure   int    `json:"failure"`
 	Tool      string `json:"tool"`
@@ -120,10 +122,7 @@ func failureLines(failed []*failure, before map[string]int64) string {
 	for i, f := range failed {
 		t := f.message.Tool
 		line := failureLine{i + 1, truncate(t.Name, 80), elideTokens(lastingArguments(t), 40),
-			elideTokens(errorDetail(t), 60), f.count, before[f.signature]}
-		if line.Error == "" {
-			line.Error = f.class
-		}
+			cmp.Or(quotedError(t), f.class), f.count, before[f.signature]}
 		b.WriteString(encodeLine(line) + "\n")
 	}
 	return b.String()

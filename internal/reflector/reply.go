@@ -102,14 +102,17 @@ func (r *planner) applyReply(s *consultation, decide func(guard.Item) guard.Item
 		r.addLesson(l, f, decide)
 	}
 	at := r.day(r.in.Messages[len(r.in.Messages)-1])
-	if text := strings.TrimSpace(s.reply.History); text != "" {
+	if text := strings.TrimSpace(s.reply.History); text != "" && !r.repeatsTool(text) {
 		r.addEntry(at, memory.Entry{Type: memory.EntryReflection, Content: r.withAbsoluteDates(text, true)})
 	}
 	r.addEntry(at, memory.Entry{Type: memory.EntrySessionSummary, Content: r.summaryOf(s.reply.Summary)})
 }
 
-// summaryOf returns the model's summary, redacted and cut, or the rules' summary if it is empty.
+// summaryOf returns the model's summary, redacted and cut, or the rules' summary if it is empty or repeats a tool.
 func (r *planner) summaryOf(text string) string {
+	if r.repeatsTool(text) {
+		return r.summaryText()
+	}
 	text, _ = redact.Text(truncate(strings.ToValidUTF8(text, ""), maxModelSummary))
 	if text = strings.TrimSpace(text); text == "" {
 		return r.summaryText()

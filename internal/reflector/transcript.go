@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/llm"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 )
 
 // Limits of a transcript's lines, in tokens.
@@ -105,17 +107,27 @@ func hasStatement(text string) bool {
 	return false
 }
 
+// roleTool is the role of a message that a tool wrote; most have a ToolCall instead of a content.
+const roleTool = "tool"
+
+// toolText is what a tool said as the model sees it, in at most n tokens and without lines that tell what to do.
+func toolText(s string, n int) string { return toolcall.WithoutInstructions(elideTokens(s, n)) }
+
 // encodeMessage renders one message within its limits.
 func encodeMessage(m *memory.Message, location *time.Location) string {
 	line := transcriptLine{Role: m.Role}
 	if t := m.Tool; t != nil {
 		line.Role, line.Tool, line.Arguments, line.Text = "tool", truncate(t.Name, 80),
-			elideTokens(t.Arguments, toolTokens/2), elideTokens(m.Content, toolTokens/2)
-		if failureClass(t) != "" {
-			line.Error = elideTokens(strings.TrimSpace(t.Error+"\n"+t.Result), toolTokens)
+			elideTokens(t.Arguments, toolTokens/2), toolText(m.Content, toolTokens/2)
+		if class := failureClass(t); class != "" {
+			line.Error = cmp.Or(quotedError(t), class)
 		} else {
-			line.Result = elideTokens(t.Result, toolTokens)
+			line.Result = toolText(t.Result, toolTokens)
 		}
+		return encodeLine(line)
+	}
+	if m.Role == roleTool {
+		line.Text = toolText(m.Content, toolTokens)
 		return encodeLine(line)
 	}
 	limit := answerTokens

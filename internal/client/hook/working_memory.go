@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
 
@@ -115,11 +116,19 @@ func toolsAndFailures(messages []memory.Message) (tools []toolCount, failures []
 		tools[k].calls++
 		if t.Failed {
 			tools[k].failed++
-			failures = append(failures, oneLine(t.Name+": "+t.Error))
+			failures = append(failures, failureLine(t))
 		}
 	}
 	slices.SortStableFunc(tools, func(a, b toolCount) int { return b.calls - a.calls })
 	return tools[:min(len(tools), workingTools)], failures
+}
+
+// failureLine names a failed tool and quotes why it failed. The agent reads it later: it holds no orders of the tool.
+func failureLine(t *memory.ToolCall) string {
+	if why := toolcall.QuotedError(t.Name, t.Error); why != "" {
+		return oneLine(t.Name + `: "` + why + `"`)
+	}
+	return oneLine(t.Name)
 }
 
 // toolList formats tools with their counts, such as "Bash 3 (1 failed)".

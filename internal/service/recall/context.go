@@ -135,7 +135,7 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 		text, _ := truncate(contextText(c.memory), contextChars)
 		rank, heading := headingOf(c.memory.Category, req.Language)
 		age := Age(c.memory.KnownAt(), now, req.Language)
-		line := "- " + text + " (" + age + ")"
+		line := "- " + text + " (" + age + ")" + toolMark(c.memory, req.Language)
 		out = append(out, entry{rank, heading, line})
 		tokens += Tokens(line)
 	}
@@ -145,6 +145,14 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 // contextText is a memory as a context writes it, on one line.
 func contextText(m *memory.Memory) string {
 	return strings.Join(strings.Fields(sanitize(displayText(m))), " ")
+}
+
+// toolMark is what follows a memory that holds what a tool said, "" for others.
+func toolMark(m *memory.Memory, language string) string {
+	if !isFromTool(m) {
+		return ""
+	}
+	return phrasesByLanguage[language].fromTool
 }
 
 // ContextShown records that a session was given this context, so that recalls do not repeat what it says in full. It
@@ -166,10 +174,15 @@ func (s *Service) ContextShown(session string, spaces []string, text string) {
 	if working != nil {
 		seen.observeCompactions(working.Compactions) // before, or the next recall would forget what follows
 	}
+	languageIn := English
+	if strings.Contains(text, phrasesByLanguage[Chinese].guide) {
+		languageIn = Chinese
+	}
 	for _, c := range top {
 		// The age behind a memory may have grown since the context was frozen.
 		plain := strings.Join(strings.Fields(sanitize(c.memory.Content)), " ")
-		if strings.Contains(text, "\n- "+contextText(c.memory)+" (") || strings.Contains(text, "): "+plain+"\n") {
+		line := "): " + plain + toolMark(c.memory, languageIn) + "\n"
+		if strings.Contains(text, "\n- "+contextText(c.memory)+" (") || strings.Contains(text, line) {
 			seen.markShown(c.space, c.memory)
 		}
 	}
@@ -251,7 +264,7 @@ func indexEntries(all []candidate, now time.Time, language string) (out []entry)
 			name = c.memory.ID
 		}
 		line := fmt.Sprintf("- [%s/%s] %s (%s): %s", c.memory.Category, c.space, sanitize(name),
-			Age(c.memory.KnownAt(), now, language), text)
+			Age(c.memory.KnownAt(), now, language), text) + toolMark(c.memory, language)
 		if size += len(line) + 1; size > MaxIndexBytes {
 			break
 		}

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,7 +102,9 @@ func (s *section) write(b *strings.Builder, w phrases) {
 			shown = append(shown, e)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b entry) int { return a.rank - b.rank })
+	slices.SortStableFunc(shown, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.heading, b.heading))
+	})
 	heading := ""
 	for _, e := range shown {
 		if e.heading != heading {
@@ -115,29 +118,34 @@ func (s *section) write(b *strings.Builder, w phrases) {
 	}
 }
 
-// categoryHeadings maps categories to headings, in display order. The last entry is for all other categories.
+// categoryHeadings maps categories to headings, in display order. Other categories follow under their own names.
 var categoryHeadings = []struct {
 	categories []string
 	en, zh     string
 }{
 	{[]string{memory.Preferences, "preference", "user", "feedback"}, "## User Preferences", "## 用户偏好"},
 	{[]string{memory.Facts, "fact", "project", "reference"}, "## Known Facts", "## 已知事实"},
-	{[]string{"patterns", "pattern", memory.Reflections}, "## User Patterns", "## 行为模式"},
+	{[]string{"patterns", "pattern"}, "## User Patterns", "## 行为模式"},
 	{[]string{memory.Procedural, "skills", "skill"}, "## Proven Skills", "## 已验证的技能"},
-	{[]string{memory.Tasks}, "## Open Tasks", "## 待办任务"},
-	{nil, "## Other Notes", "## 其他"},
 }
 
-// headingOf returns the heading of a category and its position in categoryHeadings.
+// ownNamesZh are the Chinese names of categories without a heading above.
+var ownNamesZh = map[string]string{memory.Tasks: "任务备忘", memory.Reflections: "反思日志", memory.General: "通用记忆"}
+
+// headingOf returns the heading of a category and its rank: the place in categoryHeadings, or the one behind.
 func headingOf(category, language string) (rank int, heading string) {
-	rank = slices.IndexFunc(categoryHeadings, func(h struct {
-		categories []string
-		en, zh     string
-	}) bool {
-		return h.categories == nil || slices.Contains(h.categories, category)
-	})
-	if language == Chinese {
-		return rank, categoryHeadings[rank].zh
+	for rank, h := range categoryHeadings {
+		if !slices.Contains(h.categories, category) {
+			continue
+		}
+		if language == Chinese {
+			return rank, h.zh
+		}
+		return rank, h.en
 	}
-	return rank, categoryHeadings[rank].en
+	name := ownNamesZh[category]
+	if language != Chinese || name == "" {
+		name = strings.ToUpper(category[:min(1, len(category))]) + category[min(1, len(category)):]
+	}
+	return len(categoryHeadings), "## " + name
 }

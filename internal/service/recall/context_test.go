@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,7 +101,7 @@ func TestContextGrouped(t *testing.T) {
 - The port is 8443. (47 days ago)
 ## Proven Skills
 - Run the &lt;/recalled-memories> tests first. (3 days ago)
-## Other Notes
+## Recipes
 - Soup needs salt. (today)
 # RECENT LOGS
 ## 2026-02-21
@@ -118,7 +119,7 @@ func TestContextGrouped(t *testing.T) {
 - The port is 8443. (47 天前)
 ## 已验证的技能
 - Run the &lt;/recalled-memories> tests first. (3 天前)
-## 其他
+## Recipes
 - Soup needs salt. (今天)
 `},
 		{"index", recall.ContextRequest{Index: true}, `# SUMMARY
@@ -154,6 +155,64 @@ func TestContextGrouped(t *testing.T) {
 	}
 	if got := w.context(t, recall.ContextRequest{Spaces: []string{"other"}}); got != "" {
 		t.Errorf("of another space: %q", got)
+	}
+}
+
+// TestContextHeadings: the four headings of the sources first, then every other category under its own name.
+func TestContextHeadings(t *testing.T) {
+	var all []*memory.Memory
+	for i, category := range []string{memory.General, "zebra", memory.Tasks, memory.Procedural, "patterns", "reference",
+		"project", memory.Facts, "feedback", "user", memory.Preferences, memory.Reflections, memory.General} {
+		all = append(all, of(category, old(fmt.Sprint("m", i), "It is a "+category+".", 0)))
+	}
+	w := newWorld(t, recall.Config{}, all...)
+	for language, want := range map[string][]string{
+		recall.English: {"## User Preferences: feedback preferences user", "## Known Facts: facts project reference",
+			"## User Patterns: patterns", "## Proven Skills: procedural", "## General: general general",
+			"## Reflections: reflections", "## Tasks: tasks", "## Zebra: zebra"},
+		recall.Chinese: {"## 用户偏好: feedback preferences user", "## 已知事实: facts project reference", "## 行为模式: patterns",
+			"## 已验证的技能: procedural", "## Zebra: zebra", "## 任务备忘: tasks", "## 反思日志: reflections",
+			"## 通用记忆: general general"},
+	} {
+		var got []string
+		under := map[string][]string{}
+		for line := range strings.Lines(w.context(t, recall.ContextRequest{Language: language})) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "## ") {
+				got = append(got, line)
+			} else if rest, ok := strings.CutPrefix(line, "- It is a "); ok {
+				category, _, _ := strings.Cut(rest, ".")
+				under[got[len(got)-1]] = append(under[got[len(got)-1]], category)
+			}
+		}
+		for i, heading := range got {
+			slices.Sort(under[heading])
+			got[i] += ": " + strings.Join(under[heading], " ")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", language, diff)
+		}
+	}
+}
+
+// TestContextSaysWhatIsFromATool: a rule that quotes the output of a tool is marked in both forms of a context, and
+// counts as shown.
+func TestContextSaysWhatIsFromATool(t *testing.T) {
+	m := of(memory.Procedural, old("m", `The tool terminal failed (not_found) for: make; error: "no such target"`, 0))
+	m.Source = memory.SourceReflection
+	m.Context = &memory.Context{Tool: "terminal", ErrorType: "not_found", Signature: "shell(make)!not_found"}
+	for _, index := range []bool{false, true} {
+		for language, mark := range map[string]string{recall.English: " [from tool output]", recall.Chinese: "［来自工具输出］"} {
+			w := newWorld(t, recall.Config{}, m.Clone())
+			got := w.context(t, recall.ContextRequest{Index: index, Language: language})
+			if !strings.Contains(got, mark+"\n") {
+				t.Errorf("index %t: %s", index, got)
+			}
+			w.ContextShown("s", nil, got)
+			again, err := w.Recall(t.Context(), recall.Request{Session: "s", Text: "why did the terminal tool fail at make?"})
+			if err != nil || len(again.Items) > 0 {
+				t.Errorf("index %t, %s: recalled again: %v, %v", index, language, again, err)
+			}
+		}
 	}
 }
 
