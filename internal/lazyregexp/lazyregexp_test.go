@@ -1,11 +1,6 @@
 package lazyregexp_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -45,60 +40,7 @@ func TestLikeRegexp(t *testing.T) {
 // TestAllCompile finds an invalid expression before its first use. An expression built from constants is left out: the
 // tests of its package compile it.
 func TestAllCompile(t *testing.T) {
-	found := 0
-	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" {
-			return err
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || !isNew(call) || len(call.Args) != 1 {
-				return true
-			}
-			expr, ok := literal(call.Args[0])
-			if !ok {
-				return true
-			}
-			if _, err := regexp.Compile(expr); err != nil {
-				t.Errorf("%s: %v", fset.Position(call.Pos()), err)
-			}
-			found++
-			return true
-		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found < 50 {
+	if found := len(lazyregexp.Expressions(t)); found < 50 {
 		t.Errorf("only %d expressions were found", found)
 	}
-}
-
-// literal returns the value of a string literal or a concatenation of them.
-func literal(e ast.Expr) (string, bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		s, err := strconv.Unquote(e.Value)
-		return s, err == nil
-	case *ast.BinaryExpr:
-		x, okX := literal(e.X)
-		y, okY := literal(e.Y)
-		return x + y, okX && okY && e.Op == token.ADD
-	}
-	return "", false
-}
-
-func isNew(call *ast.CallExpr) bool {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	pkg, ok := sel.X.(*ast.Ident)
-	return ok && pkg.Name == "lazyregexp" && sel.Sel.Name == "New"
 }

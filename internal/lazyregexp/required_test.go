@@ -1,0 +1,158 @@
+package lazyregexp
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRequire(t *testing.T) {
+	for _, c := range []struct {
+		expr    string
+		texts   []string
+		atStart bool
+	}{
+		{`(?i)\b(?:Decided|agreed to)\b`, []string{"decided", "agreed to"}, false},
+		{`(?:the )?(?:data|code)base [a-z]+ is (.+)`, []string{"database ", "codebase ", "the database ", "the codebase "},
+			false},
+		{`\d+ berths?`, []string{" berth", " berths"}, false},
+		{`吧$|试试`, []string{"吧", "试试"}, false},
+		{`^(?:the )?our (.+)`, []string{"the our ", "our "}, true},
+		{`^(?i:i|WE) [a-z]+`, []string{"i ", "we "}, true},
+		{`^\s*(?:at|in) `, []string{"at ", "in ", "\t", "\n", "\f", "\r", " "}, true},
+		{`^(?:ab|[a-z]+x)`, nil, false},
+		{`x|abc`, nil, false},
+		{`[a-z]+`, nil, false},
+		{`(?i)é`, nil, false},
+		{`(?i)café`, []string{"caf"}, false},
+		{`a\x{FFFD}`, nil, false},
+		{`(?:abc)*`, nil, false},
+		{`(?:abc){2,}`, []string{"abc"}, false},
+		{`(?:abc)?`, nil, false},
+		{`(`, nil, false},
+	} {
+		r := require(c.expr)
+		sorted := slices.Sorted(slices.Values(r.texts))
+		if diff := cmp.Diff(slices.Sorted(slices.Values(c.texts)), sorted); diff != "" || r.atStart != c.atStart {
+			t.Errorf("%s: at the start %v (-want +got):\n%s", c.expr, r.atStart, diff)
+		}
+	}
+}
+
+// TestNothingIsMissed makes up texts that match each expression of this module, and texts around them.
+func TestNothingIsMissed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	filtered, matched, spared, tried := 0, 0, 0, 0
+	for _, expr := range Expressions(t) {
+		for _, expr := range []string{expr, "(?i)" + expr} {
+			re, p := regexp.MustCompile(expr), New(expr)
+			if p.words() != nil {
+				filtered++
+			}
+			parsed, err := syntax.Parse(expr, syntax.Perl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 30 {
+				var b strings.Builder
+				writeMatch(&b, parsed, rng)
+				text := b.String()
+				for _, s := range []string{text, strings.ToUpper(text), "x " + text + " y", text[min(1, len(text)):],
+					strings.NewReplacer("k", "\u212a", "s", "ſ").Replace(text)} {
+					want := re.FindStringSubmatchIndex(s)
+					if got := p.FindStringSubmatchIndex(s); !slices.Equal(got, want) {
+						t.Fatalf("%s in %q: %v, not %v", expr, s, got, want)
+					}
+					tried++
+					if want != nil {
+						matched++
+					}
+					if !p.possible(s) {
+						spared++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d filtered; of %d texts %d match, %d were not matched", filtered, tried, matched, spared)
+	if filtered < 500 || matched < tried/3 || spared == 0 {
+		t.Errorf("%d filtered, %d of %d match, %d not matched: too few to show anything", filtered, matched, tried,
+			spared)
+	}
+}
+
+// writeMatch writes a text that the expression matches, but for its assertions.
+func writeMatch(b *strings.Builder, re *syntax.Regexp, rng *rand.Rand) {
+	repeat := func(least, most int) {
+		for range least + rng.IntN(most-least+1) {
+			writeMatch(b, re.Sub[0], rng)
+		}
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			if re.Flags&syntax.FoldCase != 0 {
+				for range rng.IntN(3) {
+					r = unicode.SimpleFold(r)
+				}
+			}
+			b.WriteRune(r)
+		}
+	case syntax.OpCharClass:
+		i := rng.IntN(len(re.Rune)/2) * 2
+		b.WriteRune(re.Rune[i] + rng.Int32N(min(re.Rune[i+1]-re.Rune[i], 100)+1))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b.WriteByte("a 1é-"[rng.IntN(6)%5])
+	case syntax.OpStar, syntax.OpQuest:
+		repeat(0, 1)
+	case syntax.OpPlus:
+		repeat(1, 2)
+	case syntax.OpRepeat:
+		repeat(re.Min, re.Min+1)
+	case syntax.OpConcat, syntax.OpCapture:
+		for _, sub := range re.Sub {
+			writeMatch(b, sub, rng)
+		}
+	case syntax.OpAlternate:
+		writeMatch(b, re.Sub[rng.IntN(len(re.Sub))], rng)
+	}
+}
+
+// FuzzLikeRegexp compares matches with those of package regexp.
+func FuzzLikeRegexp(f *testing.F) {
+	f.Add(`(?i)^(?:a|bc)+\b`, "Bca")
+	f.Add(`(?i)k[st]|x(?:yz)*?é`, "\u212aſ")
+	f.Add(`(ab|c\x{FFFD})d?$`, "c\xff")
+	f.Add(`(?:(?:ab){0,2}|^q)[^a]`, "qq")
+	f.Fuzz(func(t *testing.T, expr, text string) {
+		re, err := regexp.Compile(expr)
+		if err != nil || len(expr) > 200 {
+			return
+		}
+		if got, want := New(expr).FindStringIndex(text), re.FindStringIndex(text); !slices.Equal(got, want) {
+			t.Errorf("%q in %q: %v, not %v", expr, text, got, want)
+		}
+	})
+}
+
+// BenchmarkNoMatch looks for one of some words in a text that has none of them.
+func BenchmarkNoMatch(b *testing.B) {
+	const expr = `(?i)\b(decided|decision|agreed (to|on|that)|(we|they) will use|going with|chose|switched to)\b`
+	text := strings.Repeat("looked at file 17 of the timetable service and moved on to the next one; ", 2)
+	for name, match := range map[string]func(string) bool{"regexp": regexp.MustCompile(expr).MatchString,
+		"lazyregexp": New(expr).MatchString} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if match(text) {
+					b.Fatal("it matches")
+				}
+			}
+		})
+	}
+}
