@@ -46,7 +46,7 @@ var (
 // keyHints are the hints of secretKinds: each kind of key with each way to join the two words.
 func keyHints() string {
 	var b strings.Builder
-	for _, kind := range strings.Fields("api app access secret private auth encryption signing account shared server " +
+	for kind := range strings.FieldsSeq("api app access secret private auth encryption signing account shared server " +
 		"master session admin license recovery") {
 		for _, join := range []string{"", "~", "_", "-"} {
 			b.WriteString(kind + join + "key ")
