@@ -102,7 +102,7 @@ func (b *bench) coldStart(ctx context.Context, data string, size int, id string)
 	err = d.Poll(ctx, func(ctx context.Context) error {
 		i++
 		res, err := memsidecarv1.NewSearchServiceClient(conn).Search(ctx,
-			&memsidecarv1.SearchServiceSearchRequest{Query: query(i % size)})
+			&memsidecarv1.SearchServiceSearchRequest{Query: query(i % size), Limit: 10})
 		if err == nil && len(res.GetHits()) == 0 {
 			err = errors.New("the search found nothing")
 		}

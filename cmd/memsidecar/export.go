@@ -226,6 +226,16 @@ func (a *app) printImport(resp *pb.AdminServiceImportResponse, dry bool) {
 	if n := resp.GetRedactedCount() - int64(len(resp.GetRedacted())); n > 0 {
 		a.out.printf("Something was taken out of %d more.\n", n)
 	}
+	for _, k := range resp.GetAdjusted() {
+		where := ""
+		if k.GetLine() > 0 {
+			where = "line " + itoa(k.GetLine()) + ": memory " + k.GetId() + " "
+		}
+		a.out.printf("%s\n", oneLine(where+k.GetDetail()))
+	}
+	if n := resp.GetAdjustedCount() - int64(len(resp.GetAdjusted())); n > 0 {
+		a.out.printf("%d more values were brought within their limits.\n", n)
+	}
 	a.printUndo(resp.GetOperationIds(), dry)
 }
 

@@ -40,7 +40,7 @@ Ranking profiles:
 	}
 	f := cmd.Flags()
 	ff := addFilter(f)
-	f.Int32VarP(&req.Limit, "limit", "k", 10, "maximum number of results (1–200)")
+	f.Int32VarP(&req.Limit, "limit", "k", 0, "maximum number of results, 1 to 200 (default 5, with --profile weighted 10)")
 	f.StringVar(&profile, "profile", "", "ranking profile: balanced, product, weighted, overlap or recent (default "+
 		"balanced)")
 	f.StringVar(&arm, "arm", "", "retrieval: keyword, vector, or fusion of both (default fusion)")

@@ -117,7 +117,8 @@ func logTitle(date string) string { return "Log " + date }
 
 // isLogSummary reports whether a memory contains the summary of a daily log.
 func isLogSummary(m *memory.Memory) bool {
-	return m.Source == memory.SourceArchive && strings.HasPrefix(m.Title, logTitle(""))
+	const formerSource = "log_archive" // of the same, in directories of earlier builds
+	return (m.Source == memory.SourceArchive || m.Source == formerSource) && strings.HasPrefix(m.Title, logTitle(""))
 }
 
 // apply applies a plan as one operation, so memories, summary and mark exist together or not at all. The error is

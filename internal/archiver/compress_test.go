@@ -321,7 +321,7 @@ func TestMergedMemory(t *testing.T) {
 	want := &memory.Memory{
 		ID: got.ID, Category: memory.Facts, Content: got.Content, Salience: 0.9, Confidence: 0.5, AccessCount: 3,
 		Status: memory.Active,
-		Source: memory.SourceConsolidation, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed,
+		Source: memory.SourceCompression, CreatedAt: list[2].CreatedAt, LastAccessed: list[1].LastAccessed,
 		UpdatedAt: noon, ContentAt: list[0].CreatedAt, Revision: r.Groups[0].Op,
 		Tags: []string{"ferry", "line"}, Evidence: list[2].Evidence, Relations: list[2].Relations,
 		Supersedes: got.Supersedes,

@@ -131,7 +131,7 @@ func joinMemories(members []*memory.Memory) (parts []*mergedPart, n int) {
 			return parts, n
 		}
 		p := &mergedPart{members: []*memory.Memory{m}, sentenceKeys: map[string]bool{}, merged: m.Clone()}
-		p.merged.ID, p.merged.Source = store.NewID(), memory.SourceConsolidation
+		p.merged.ID, p.merged.Source = store.NewID(), memory.SourceCompression
 		p.merged.Supersedes, p.merged.SupersededBy, p.merged.Revision = []string{m.ID}, "", 0
 		p.merged.UpdatedAt = time.Time{} // the store sets it, so a merged memory must age again before the next merge
 		for _, s := range sentences(m.Content) {

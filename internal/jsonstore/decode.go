@@ -12,7 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/strictjson"
 )
 
-// Decode reads a memory.json. Times without a zone are in loc; nil is UTC.
+// Decode reads a memory.json. Times without a zone are in loc; nil is UTC. A memory without a source is user_explicit.
 //
 // It is strict about form: the text must be UTF-8, no name may occur twice in an object, names match by letter
 // case, every known field must have its type, and nothing may follow the document. It keeps unknown fields in
@@ -22,6 +22,16 @@ import (
 //
 // Errors: a *strictjson.Error with line, column, and the memory's position and id; memory.ErrNewerVersion.
 func Decode(data []byte, loc *time.Location) (*File, error) {
+	return decode(data, loc, memory.SourceUser)
+}
+
+// DecodeEdit is Decode for a file that a person edited: a memory without a source was written by hand.
+func DecodeEdit(data []byte, loc *time.Location) (*File, error) {
+	return decode(data, loc, memory.SourceEdit)
+}
+
+// decode is Decode with the source of a memory that names none.
+func decode(data []byte, loc *time.Location, source string) (*File, error) {
 	if loc == nil {
 		loc = time.UTC
 	}
@@ -36,7 +46,7 @@ func Decode(data []byte, loc *time.Location) (*File, error) {
 	}
 	d.Rewind(start)
 	f := &File{}
-	r := &fileReader{Decoder: d, loc: loc}
+	r := &fileReader{Decoder: d, loc: loc, source: source}
 	found := false
 	err = d.Object(func(key []byte) error {
 		found = found || string(key) == "memories"
@@ -87,7 +97,8 @@ func checkVersion(d *strictjson.Decoder) error {
 // fileReader reads the members of a file.
 type fileReader struct {
 	*strictjson.Decoder
-	loc *time.Location // of times without a zone
+	loc    *time.Location // of times without a zone
+	source string         // of a memory that names none
 }
 
 // file reads one member.
@@ -109,7 +120,7 @@ func (r *fileReader) file(f *File, key []byte) (err error) {
 	case "memories":
 		err = r.Array(func(int) error {
 			start := r.Pos()
-			m, err := codec.DecodeMemory(r.Decoder, r.loc)
+			m, err := codec.DecodeMemory(r.Decoder, r.loc, r.source)
 			if err != nil {
 				return r.addID(err, start)
 			}

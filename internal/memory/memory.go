@@ -34,12 +34,26 @@ const (
 const (
 	SourceUser           = "user_explicit"
 	SourceReflection     = "auto_reflection"
-	SourceConsolidation  = "consolidation"
 	SourceUserCorrection = "user_correction"
-	SourceArchive        = "log_archive"
+	SourceArchive        = "archive"     // promoted from a daily log
+	SourceCompression    = "compression" // of old memories
+	SourceSkill          = "skill"       // recorded by an agent
+	SourceEdit           = "edit"        // written into a published file by hand
 	SourceImport         = "import"
 	SourceMigration      = "migration" // of a file of the first layout
+	// SourceConsolidation is what agents saved before that counted as user_explicit.
+	SourceConsolidation = "consolidation"
 )
+
+// IsUsersOwn reports whether a memory of this source was saved on purpose, by its user or the user's agent. Learning
+// does not take it away by itself.
+func IsUsersOwn(source string) bool {
+	switch source {
+	case SourceUser, SourceUserCorrection, SourceSkill, SourceEdit, SourceConsolidation:
+		return true
+	}
+	return false
+}
 
 // DefaultSalience is given to a memory that names none.
 const DefaultSalience = 0.5

@@ -28,7 +28,7 @@ type memoryFile struct {
 // readMemories decodes a memory.json. A file without a revision was written by a program that knows only the
 // original format. The error says what is wrong with the file.
 func (s *Service) readMemories(data []byte, space string) (*memoryFile, error) {
-	f, err := jsonstore.Decode(data, s.cfg.Location)
+	f, err := jsonstore.DecodeEdit(data, s.cfg.Location)
 	if err != nil {
 		return nil, err
 	}

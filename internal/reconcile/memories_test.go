@@ -499,6 +499,20 @@ func TestYearsByHand(t *testing.T) {
 	}
 }
 
+// TestSourceByHand: a memory that a person writes into the file has the source edit, or the one that is written.
+func TestSourceByHand(t *testing.T) {
+	w := newWorld(t)
+	w.update(func(tx *store.Tx) error { return tx.Put(memtest.Fact("a", "known")) })
+	w.publish()
+	w.replace(file, `"memories": [`, `"memories": [{"id":"b","content":"by hand"},{"id":"c","content":"by a tool","source":"robot"},`)
+	w.look()
+	for id, want := range map[string]string{"a": memory.SourceUser, "b": memory.SourceEdit, "c": "robot"} {
+		if m, err := w.store.Space("").Get(id); err != nil || m.Source != want {
+			t.Errorf("%s: %+v, %v", id, m, err)
+		}
+	}
+}
+
 // TestAccessesOfAnOlderFile: a file shows accesses later than everything else, so an edit of it must not take back those
 // that it does not show yet.
 func TestAccessesOfAnOlderFile(t *testing.T) {

@@ -59,6 +59,44 @@ func item(action string, target int, content string) string {
 		action, target, text)
 }
 
+// TestModelCategoriesAndSalience: a category that is not known becomes general, and a salience out of range the nearest
+// in it, which the item says.
+func TestModelCategoriesAndSalience(t *testing.T) {
+	for _, tt := range []struct {
+		category string
+		salience float64
+		want     string
+	}{
+		{"facts", 0.4, "facts .4 MODEL"}, {"preference", 1, "preferences 1 MODEL"}, {"pattern", 0, "patterns 0 MODEL"},
+		{"Skill", 0.5, "procedural .5 MODEL"}, {"reference", 0.5, "reference .5 MODEL"}, {"feedback", 0.5, "feedback .5 MODEL"},
+		{"colours", 0.5, "general .5 MODEL"}, {"Not A Slug", 0.5, "general .5 MODEL"}, {"", 0.5, "general .5 MODEL"},
+		{"facts", 7, "facts 1 MODEL_CLAMPED"}, {"facts", -3, "facts 0 MODEL_CLAMPED"},
+	} {
+		b := open(t, t.TempDir())
+		b.say("s1", user("The ferry to the island leaves at nine.")...)
+		b.model(says(reply(fmt.Sprintf(`{"action":"ADD","target":0,"category":%q,"title":"","content":"The ferry leaves at nine",`+
+			`"salience":%g,"why":""}`, tt.category, tt.salience))))
+		got := ""
+		for i, it := range b.reflect("s1").Plan.Items {
+			if it.Model {
+				m := b.store.Space("p").Memories()[i]
+				got = fmt.Sprintf("%s %s %s", m.Category, strings.TrimPrefix(fmt.Sprint(m.Salience), "0."), it.Reason)
+			}
+		}
+		if got != strings.Replace(tt.want, " .", " ", 1) {
+			t.Errorf("%q with %g became %q, want %q", tt.category, tt.salience, got, tt.want)
+		}
+	}
+	b := open(t, t.TempDir())
+	b.know("The ferry to the island leaves at eight")
+	b.say("s1", user("The ferry to the island leaves at nine.")...)
+	b.model(says(reply(strings.Replace(item("UPDATE", 1, "The ferry to the island leaves at nine"), "0.6", "7", 1))))
+	b.reflect("s1")
+	if m, err := b.store.Space("p").Get("m1"); err != nil || m.Salience != 1 || !strings.Contains(m.Content, "nine") {
+		t.Errorf("an update became %+v, %v", m, err)
+	}
+}
+
 // ordinal is the number under which a question shows a memory.
 func ordinal(req llm.Request, content string) int {
 	for line := range strings.Lines(req.User) {
@@ -149,7 +187,7 @@ func TestModelFailures(t *testing.T) {
 		{"emptied", text(reply(item("UPDATE", 1, ""))), "model", 1, "We use Postgres 14"},
 		{"loses the number", text(reply(item("UPDATE", 1, "We use a database"))), "model", 1, "We use Postgres 14"},
 		{"out of range", text(reply(`{"action":"UPDATE","target":1,"category":"facts","title":"","content":"We use ` +
-			`Postgres 16","salience":99,"why":""}`)), "model", 1, "We use Postgres 14"},
+			`Postgres 16","salience":99,"why":""}`)), "model", 1, "We use Postgres 16"},
 		{"stuck in an item", text(reply(item("ADD", 0, strings.Repeat("the herring and ", 100)))), "model", 1,
 			"We use Postgres 14"},
 		{"200 items", text(reply(strings.Split(strings.Repeat(one+"\n", 199)+one, "\n")...)), "model", 1,
@@ -304,7 +342,7 @@ func TestBadItemIsLostAlone(t *testing.T) {
 	if err != nil || res.DecidedBy != reflector.ByModel || len(res.Outcomes) != 5 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	want := []string{"The API port is 8443", "The cat is called [2JMiso"}
+	want := []string{"The API port is 8443", "The cat is called Miso"}
 	if diff := cmp.Diff(want, b.contents()); diff != "" {
 		t.Error(diff)
 	}

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,8 +131,9 @@ func (r *planner) withAbsoluteDates(text string, recurring bool) string {
 
 // addProposal turns a proposal into an item of the plan.
 func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(guard.Item) guard.Item) {
-	item := guard.Item{Action: guard.Action(p.Action), Reason: guard.ReasonModel, Model: true, Said: r.said(),
-		Memory: r.candidate(p.Category, p.Title, p.Content, p.Salience, p.Why)}
+	salience, why := clampSalience(p.Salience)
+	item := guard.Item{Action: guard.Action(p.Action), Reason: why, Model: true, Said: r.said(),
+		Memory: r.candidate(modelCategory(p.Category), p.Title, p.Content, salience, p.Why)}
 	var target *memory.Memory
 	if p.Target > 0 && p.Target <= len(shown) {
 		target = shown[p.Target-1]
@@ -148,9 +150,7 @@ func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(gu
 		}
 		if target != nil {
 			item.Memory.Category = target.Category // an update does not move the memory to another category
-			if p.Salience >= 0 && p.Salience <= 1 {
-				item.Memory.Salience = max(p.Salience, target.Salience)
-			}
+			item.Memory.Salience = max(salience, target.Salience)
 		}
 	case guard.Noop: // nothing is stored, so no guard cleans what the caller is shown
 		item.Memory.Content, _ = redact.Text(item.Memory.Content)
@@ -160,6 +160,29 @@ func (r *planner) addProposal(p proposal, shown []*memory.Memory, decide func(gu
 	}
 	item.Refused = r.refusal(&item.Memory)
 	r.plan.Items = append(r.plan.Items, item)
+}
+
+// clampSalience brings a model's salience into its range and returns the reason of its item, which says so.
+func clampSalience(v float64) (salience float64, why string) {
+	if salience = min(max(v, 0), 1); salience != v {
+		return salience, guard.ReasonModelClamped
+	}
+	return v, guard.ReasonModel
+}
+
+// categoriesOfModels are the categories that a model may choose; some sources name them in the singular.
+var categoriesOfModels = map[string]string{
+	memory.Preferences: memory.Preferences, "preference": memory.Preferences,
+	memory.Facts: memory.Facts, "fact": memory.Facts,
+	"patterns": "patterns", "pattern": "patterns",
+	memory.Procedural: memory.Procedural, "skill": memory.Procedural, "skills": memory.Procedural,
+	memory.Tasks: memory.Tasks, memory.Reflections: memory.Reflections,
+	"user": "user", feedback: feedback, "project": "project", "reference": "reference",
+}
+
+// modelCategory is the category that a model's name for one means; general for any other name.
+func modelCategory(name string) string {
+	return cmp.Or(categoriesOfModels[strings.ToLower(strings.TrimSpace(name))], memory.General)
 }
 
 // said is what the user said in this session: the only words that can give a known memory a new value.
@@ -199,8 +222,9 @@ func encodeWhy(why string) json.RawMessage {
 // addLesson adds a rule of the model. If it is about a failure of this session, counts and digests come from the
 // rules, not from the model.
 func (r *planner) addLesson(l lesson, f *failure, decide func(guard.Item) guard.Item) {
-	item := guard.Item{Action: guard.Add, Reason: guard.ReasonModel, Model: true,
-		Memory: r.candidate(memory.Procedural, l.Title, l.Content, l.Salience, l.Why)}
+	salience, why := clampSalience(l.Salience)
+	item := guard.Item{Action: guard.Add, Reason: why, Model: true, Said: r.said(),
+		Memory: r.candidate(memory.Procedural, l.Title, l.Content, salience, l.Why)}
 	item.Memory.Context = &memory.Context{LearnedFrom: learnedFrom(r.in.Session)}
 	if item.Refused = r.refusal(&item.Memory); item.Refused != "" {
 		r.plan.Items = append(r.plan.Items, item) // that of the rules stays

@@ -143,6 +143,10 @@ func (s *adminServer) imported(report *transfer.Report) *pb.AdminServiceImportRe
 			Redactions: redactionsToProto(k.Redactions)})
 	}
 	res.RedactedCount = report.RedactedCount
+	for _, k := range report.Adjusted {
+		res.Adjusted = append(res.Adjusted, &pb.AdjustedImport{Line: k.Line, Id: k.ID, Detail: k.Detail})
+	}
+	res.AdjustedCount = report.AdjustedCount
 	return res
 }
 

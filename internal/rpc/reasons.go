@@ -140,6 +140,7 @@ var Reasons = []Reason{
 	{"INVALID", KindOutcome, "The item breaks a limit.", "Fix it as the detail says."},
 	{"LOGGED", KindOutcome, "The text was written to the daily log.", ""},
 	{"MODEL", KindOutcome, "The language model proposed it.", ""},
+	{"MODEL_CLAMPED", KindOutcome, "The language model proposed it with a salience out of range; the nearest was taken.", ""},
 	{"NEAR_DUPLICATE", KindOutcome, "A memory says the same in equal or nearly equal words.", ""},
 	{"NEAR_IDENTICAL_KEPT_BOTH", KindOutcome, "A nearly identical text is about something else; both are kept.", ""},
 	{"NEAR_IDENTICAL_MERGED", KindOutcome, "The text was merged into a nearly identical one.", ""},

@@ -80,7 +80,7 @@ func TestGoldenParaphrases(t *testing.T) {
 			q := queries[i*len(queries)/asked]
 			n++
 			at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-			resp := find(t, e, search.Request{Spaces: []string{space}, Query: q.Text, Arm: search.Fusion, AsOf: at})
+			resp := find(t, e, search.Request{Spaces: []string{space}, Query: q.Text, K: 10, Arm: search.Fusion, AsOf: at})
 			one := rate(ids(resp.Hits), q.Relevant)
 			sum.add(one)
 			got[fmt.Sprintf("%s-%02d.txt", strings.TrimPrefix(set, "paraphrase-"), i+1)] = golden(q, resp) + "\n" + one.String() + "\n"

@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 	var sum quality
 	answerable, unanswerable, silent := 0, 0, 0
 	for i, q := range readJSONL[evalQuery](t, filepath.Join("testdata", "queries.jsonl")) {
-		resp := find(t, e, search.Request{Query: q.Text, AsOf: epoch, Explain: true})
+		resp := find(t, e, search.Request{Query: q.Text, K: 10, AsOf: epoch, Explain: true})
 		one := rate(ids(resp.Hits), q.Relevant)
 		foot := fmt.Sprintf("silent %v, should be true\n", resp.Abstained)
 		if len(q.Relevant) > 0 {

@@ -39,7 +39,8 @@ const (
 )
 
 const (
-	defaultK    = 10
+	defaultK    = 5
+	weightedK   = 10          // of the profile Weighted, whose source asks for so many
 	presentSpan = time.Minute // an AsOf that is no older is now
 	maxQuery    = 8000        // characters
 )
@@ -48,7 +49,7 @@ const (
 type Request struct {
 	Spaces  []string      // none is the default space; an unknown space is empty
 	Query   string        // at most 8,000 characters
-	K       int           // at most so many hits, 1 to 200; 0 is 10
+	K       int           // at most so many hits, 1 to 200; 0 is 5, of Weighted 10
 	Profile string        // one of the profile constants; "" is Balanced
 	Arm     string        // one of the arm constants; "" is Keyword
 	Filter  memory.Filter // what may be found; what has expired never is
@@ -115,7 +116,10 @@ type Part struct {
 func (r *Request) validate(now func() time.Time) error {
 	var c memory.Check
 	c.Text("query", r.Query, maxQuery, false)
-	if r.K == 0 {
+	switch {
+	case r.K == 0 && r.Profile == Weighted:
+		r.K = weightedK
+	case r.K == 0:
 		r.K = defaultK
 	}
 	if r.K < 1 || r.K > memory.MaxK {

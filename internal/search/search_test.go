@@ -193,7 +193,7 @@ func TestFilters(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ids(find(t, inDefault(memories...),
-				search.Request{Query: "deploy release", Filter: tt.filter, MinScore: tt.score, AsOf: tt.asOf}).Hits)
+				search.Request{Query: "deploy release", K: 50, Filter: tt.filter, MinScore: tt.score, AsOf: tt.asOf}).Hits)
 			slices.Sort(got)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

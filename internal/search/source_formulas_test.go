@@ -235,6 +235,22 @@ func TestSourcesShowAll(t *testing.T) {
 	}
 }
 
+// TestDefaultHits: a search that names no number of hits has the 5 of its source, and with Weighted the 10 of that one.
+func TestDefaultHits(t *testing.T) {
+	var memories []*memory.Memory
+	for i := range 30 {
+		memories = append(memories, mem(fmt.Sprint("m", i), fmt.Sprintf("The redis cache number %d of the fleet", i)))
+	}
+	e := inDefault(memories...)
+	for profile, want := range map[string]int{"": 5, search.Balanced: 5, search.Product: 5, search.Weighted: 10} {
+		// without decay all are equally good, so nothing ends the list early
+		got := find(t, e, search.Request{Query: "redis cache fleet", Profile: profile}).Hits
+		if len(got) != want {
+			t.Errorf("profile %q: %d hits, want %d", profile, len(got), want)
+		}
+	}
+}
+
 // TestOverlap holds the examples of the formula's source: tokens are runs of at least three ASCII letters or digits and
 // single Han characters, as sets, without stems; an underscore separates.
 func TestOverlap(t *testing.T) {

@@ -1937,6 +1937,70 @@ func (x *RedactedImport) GetRedactions() []*Redaction {
 	return nil
 }
 
+// AdjustedImport is one value that was out of its limits and was brought within them, as a salience above 1.
+type AdjustedImport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Line of the import, from 1; 0 in a memory.json.
+	Line int64 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	// Id of the item; empty in a memory.json, where detail has its position.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Which field, and what was done; for people, without memory text.
+	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustedImport) Reset() {
+	*x = AdjustedImport{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustedImport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustedImport) ProtoMessage() {}
+
+func (x *AdjustedImport) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustedImport.ProtoReflect.Descriptor instead.
+func (*AdjustedImport) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *AdjustedImport) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *AdjustedImport) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AdjustedImport) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 // AdminServiceImportResponse reports what was done.
 type AdminServiceImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1954,13 +2018,17 @@ type AdminServiceImportResponse struct {
 	Redacted []*RedactedImport `protobuf:"bytes,6,rep,name=redacted,proto3" json:"redacted,omitempty"`
 	// Number of such items.
 	RedactedCount int64 `protobuf:"varint,7,opt,name=redacted_count,json=redactedCount,proto3" json:"redacted_count,omitempty"`
+	// Values that were brought within their limits; at most the first 1,000.
+	Adjusted []*AdjustedImport `protobuf:"bytes,8,rep,name=adjusted,proto3" json:"adjusted,omitempty"`
+	// Number of such values.
+	AdjustedCount int64 `protobuf:"varint,9,opt,name=adjusted_count,json=adjustedCount,proto3" json:"adjusted_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdminServiceImportResponse) Reset() {
 	*x = AdminServiceImportResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2040,7 @@ func (x *AdminServiceImportResponse) String() string {
 func (*AdminServiceImportResponse) ProtoMessage() {}
 
 func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2053,7 @@ func (x *AdminServiceImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceImportResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceImportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{20}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AdminServiceImportResponse) GetResult() *WriteResult {
@@ -2037,6 +2105,20 @@ func (x *AdminServiceImportResponse) GetRedactedCount() int64 {
 	return 0
 }
 
+func (x *AdminServiceImportResponse) GetAdjusted() []*AdjustedImport {
+	if x != nil {
+		return x.Adjusted
+	}
+	return nil
+}
+
+func (x *AdminServiceImportResponse) GetAdjustedCount() int64 {
+	if x != nil {
+		return x.AdjustedCount
+	}
+	return 0
+}
+
 // AdminServiceBackupRequest has no fields.
 type AdminServiceBackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2046,7 +2128,7 @@ type AdminServiceBackupRequest struct {
 
 func (x *AdminServiceBackupRequest) Reset() {
 	*x = AdminServiceBackupRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2058,7 +2140,7 @@ func (x *AdminServiceBackupRequest) String() string {
 func (*AdminServiceBackupRequest) ProtoMessage() {}
 
 func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2071,7 +2153,7 @@ func (x *AdminServiceBackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceBackupRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceBackupRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{21}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
 }
 
 // AdminServiceBackupResponse is a piece of the archive.
@@ -2087,7 +2169,7 @@ type AdminServiceBackupResponse struct {
 
 func (x *AdminServiceBackupResponse) Reset() {
 	*x = AdminServiceBackupResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2099,7 +2181,7 @@ func (x *AdminServiceBackupResponse) String() string {
 func (*AdminServiceBackupResponse) ProtoMessage() {}
 
 func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2112,7 +2194,7 @@ func (x *AdminServiceBackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceBackupResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceBackupResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{22}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AdminServiceBackupResponse) GetChunk() []byte {
@@ -2138,7 +2220,7 @@ type AdminServiceCheckRequest struct {
 
 func (x *AdminServiceCheckRequest) Reset() {
 	*x = AdminServiceCheckRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2232,7 @@ func (x *AdminServiceCheckRequest) String() string {
 func (*AdminServiceCheckRequest) ProtoMessage() {}
 
 func (x *AdminServiceCheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2245,7 @@ func (x *AdminServiceCheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceCheckRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceCheckRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{23}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
 }
 
 // AdminServiceCheckResponse lists problems.
@@ -2181,7 +2263,7 @@ type AdminServiceCheckResponse struct {
 
 func (x *AdminServiceCheckResponse) Reset() {
 	*x = AdminServiceCheckResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2193,7 +2275,7 @@ func (x *AdminServiceCheckResponse) String() string {
 func (*AdminServiceCheckResponse) ProtoMessage() {}
 
 func (x *AdminServiceCheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2206,7 +2288,7 @@ func (x *AdminServiceCheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceCheckResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceCheckResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{24}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AdminServiceCheckResponse) GetProblems() []string {
@@ -2239,7 +2321,7 @@ type AdminServiceDoctorRequest struct {
 
 func (x *AdminServiceDoctorRequest) Reset() {
 	*x = AdminServiceDoctorRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2333,7 @@ func (x *AdminServiceDoctorRequest) String() string {
 func (*AdminServiceDoctorRequest) ProtoMessage() {}
 
 func (x *AdminServiceDoctorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2346,7 @@ func (x *AdminServiceDoctorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceDoctorRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceDoctorRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{25}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
 }
 
 // Finding is the result of one check of Doctor.
@@ -2284,7 +2366,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2378,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2391,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{26}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Finding) GetName() string {
@@ -2351,7 +2433,7 @@ type AdminServiceDoctorResponse struct {
 
 func (x *AdminServiceDoctorResponse) Reset() {
 	*x = AdminServiceDoctorResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2445,7 @@ func (x *AdminServiceDoctorResponse) String() string {
 func (*AdminServiceDoctorResponse) ProtoMessage() {}
 
 func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2458,7 @@ func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceDoctorResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceDoctorResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{27}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
@@ -2395,7 +2477,7 @@ type AdminServicePauseRequest struct {
 
 func (x *AdminServicePauseRequest) Reset() {
 	*x = AdminServicePauseRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2407,7 +2489,7 @@ func (x *AdminServicePauseRequest) String() string {
 func (*AdminServicePauseRequest) ProtoMessage() {}
 
 func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2420,7 +2502,7 @@ func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServicePauseRequest.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
 }
 
 // AdminServicePauseResponse has no fields.
@@ -2432,7 +2514,7 @@ type AdminServicePauseResponse struct {
 
 func (x *AdminServicePauseResponse) Reset() {
 	*x = AdminServicePauseResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2526,7 @@ func (x *AdminServicePauseResponse) String() string {
 func (*AdminServicePauseResponse) ProtoMessage() {}
 
 func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2539,7 @@ func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServicePauseResponse.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
 }
 
 // AdminServiceResumeRequest has no fields.
@@ -2469,7 +2551,7 @@ type AdminServiceResumeRequest struct {
 
 func (x *AdminServiceResumeRequest) Reset() {
 	*x = AdminServiceResumeRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2563,7 @@ func (x *AdminServiceResumeRequest) String() string {
 func (*AdminServiceResumeRequest) ProtoMessage() {}
 
 func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2576,7 @@ func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceResumeRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
 }
 
 // AdminServiceResumeResponse has no fields.
@@ -2506,7 +2588,7 @@ type AdminServiceResumeResponse struct {
 
 func (x *AdminServiceResumeResponse) Reset() {
 	*x = AdminServiceResumeResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2518,7 +2600,7 @@ func (x *AdminServiceResumeResponse) String() string {
 func (*AdminServiceResumeResponse) ProtoMessage() {}
 
 func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2531,7 +2613,7 @@ func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceResumeResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
 }
 
 // AdminServiceStopRequest has no fields.
@@ -2543,7 +2625,7 @@ type AdminServiceStopRequest struct {
 
 func (x *AdminServiceStopRequest) Reset() {
 	*x = AdminServiceStopRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2555,7 +2637,7 @@ func (x *AdminServiceStopRequest) String() string {
 func (*AdminServiceStopRequest) ProtoMessage() {}
 
 func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2568,7 +2650,7 @@ func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceStopRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceStopRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
 }
 
 // AdminServiceStopResponse has no fields.
@@ -2580,7 +2662,7 @@ type AdminServiceStopResponse struct {
 
 func (x *AdminServiceStopResponse) Reset() {
 	*x = AdminServiceStopResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2592,7 +2674,7 @@ func (x *AdminServiceStopResponse) String() string {
 func (*AdminServiceStopResponse) ProtoMessage() {}
 
 func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2605,7 +2687,7 @@ func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceStopResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceStopResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{34}
 }
 
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
@@ -2750,7 +2832,11 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x128\n" +
 	"\n" +
 	"redactions\x18\x04 \x03(\v2\x18.memsidecar.v1.RedactionR\n" +
-	"redactions\"\xf8\x02\n" +
+	"redactions\"L\n" +
+	"\x0eAdjustedImport\x12\x12\n" +
+	"\x04line\x18\x01 \x01(\x03R\x04line\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xda\x03\n" +
 	"\x1aAdminServiceImportResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
 	"\x06counts\x18\x02 \x03(\v2\x1a.memsidecar.v1.ImportCountR\x06counts\x126\n" +
@@ -2758,7 +2844,9 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\roperation_ids\x18\x04 \x03(\tR\foperationIds\x123\n" +
 	"\x06merged\x18\x05 \x03(\v2\x1b.memsidecar.v1.MergedImportR\x06merged\x129\n" +
 	"\bredacted\x18\x06 \x03(\v2\x1d.memsidecar.v1.RedactedImportR\bredacted\x12%\n" +
-	"\x0eredacted_count\x18\a \x01(\x03R\rredactedCount\"\x1b\n" +
+	"\x0eredacted_count\x18\a \x01(\x03R\rredactedCount\x129\n" +
+	"\badjusted\x18\b \x03(\v2\x1d.memsidecar.v1.AdjustedImportR\badjusted\x12%\n" +
+	"\x0eadjusted_count\x18\t \x01(\x03R\radjustedCount\"\x1b\n" +
 	"\x19AdminServiceBackupRequest\"N\n" +
 	"\x1aAdminServiceBackupResponse\x12\x14\n" +
 	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x1a\n" +
@@ -2834,7 +2922,7 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(ArchiveAction)(0),                   // 0: memsidecar.v1.ArchiveAction
 	(ExportFormat)(0),                    // 1: memsidecar.v1.ExportFormat
@@ -2860,78 +2948,80 @@ var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(*SkippedImport)(nil),                // 21: memsidecar.v1.SkippedImport
 	(*MergedImport)(nil),                 // 22: memsidecar.v1.MergedImport
 	(*RedactedImport)(nil),               // 23: memsidecar.v1.RedactedImport
-	(*AdminServiceImportResponse)(nil),   // 24: memsidecar.v1.AdminServiceImportResponse
-	(*AdminServiceBackupRequest)(nil),    // 25: memsidecar.v1.AdminServiceBackupRequest
-	(*AdminServiceBackupResponse)(nil),   // 26: memsidecar.v1.AdminServiceBackupResponse
-	(*AdminServiceCheckRequest)(nil),     // 27: memsidecar.v1.AdminServiceCheckRequest
-	(*AdminServiceCheckResponse)(nil),    // 28: memsidecar.v1.AdminServiceCheckResponse
-	(*AdminServiceDoctorRequest)(nil),    // 29: memsidecar.v1.AdminServiceDoctorRequest
-	(*Finding)(nil),                      // 30: memsidecar.v1.Finding
-	(*AdminServiceDoctorResponse)(nil),   // 31: memsidecar.v1.AdminServiceDoctorResponse
-	(*AdminServicePauseRequest)(nil),     // 32: memsidecar.v1.AdminServicePauseRequest
-	(*AdminServicePauseResponse)(nil),    // 33: memsidecar.v1.AdminServicePauseResponse
-	(*AdminServiceResumeRequest)(nil),    // 34: memsidecar.v1.AdminServiceResumeRequest
-	(*AdminServiceResumeResponse)(nil),   // 35: memsidecar.v1.AdminServiceResumeResponse
-	(*AdminServiceStopRequest)(nil),      // 36: memsidecar.v1.AdminServiceStopRequest
-	(*AdminServiceStopResponse)(nil),     // 37: memsidecar.v1.AdminServiceStopResponse
-	(*timestamppb.Timestamp)(nil),        // 38: google.protobuf.Timestamp
-	(*WriteResult)(nil),                  // 39: memsidecar.v1.WriteResult
-	(*Redaction)(nil),                    // 40: memsidecar.v1.Redaction
+	(*AdjustedImport)(nil),               // 24: memsidecar.v1.AdjustedImport
+	(*AdminServiceImportResponse)(nil),   // 25: memsidecar.v1.AdminServiceImportResponse
+	(*AdminServiceBackupRequest)(nil),    // 26: memsidecar.v1.AdminServiceBackupRequest
+	(*AdminServiceBackupResponse)(nil),   // 27: memsidecar.v1.AdminServiceBackupResponse
+	(*AdminServiceCheckRequest)(nil),     // 28: memsidecar.v1.AdminServiceCheckRequest
+	(*AdminServiceCheckResponse)(nil),    // 29: memsidecar.v1.AdminServiceCheckResponse
+	(*AdminServiceDoctorRequest)(nil),    // 30: memsidecar.v1.AdminServiceDoctorRequest
+	(*Finding)(nil),                      // 31: memsidecar.v1.Finding
+	(*AdminServiceDoctorResponse)(nil),   // 32: memsidecar.v1.AdminServiceDoctorResponse
+	(*AdminServicePauseRequest)(nil),     // 33: memsidecar.v1.AdminServicePauseRequest
+	(*AdminServicePauseResponse)(nil),    // 34: memsidecar.v1.AdminServicePauseResponse
+	(*AdminServiceResumeRequest)(nil),    // 35: memsidecar.v1.AdminServiceResumeRequest
+	(*AdminServiceResumeResponse)(nil),   // 36: memsidecar.v1.AdminServiceResumeResponse
+	(*AdminServiceStopRequest)(nil),      // 37: memsidecar.v1.AdminServiceStopRequest
+	(*AdminServiceStopResponse)(nil),     // 38: memsidecar.v1.AdminServiceStopResponse
+	(*timestamppb.Timestamp)(nil),        // 39: google.protobuf.Timestamp
+	(*WriteResult)(nil),                  // 40: memsidecar.v1.WriteResult
+	(*Redaction)(nil),                    // 41: memsidecar.v1.Redaction
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
-	38, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	39, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
 	6,  // 1: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
-	38, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
-	38, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
+	39, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
+	39, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
 	0,  // 4: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
 	9,  // 5: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
 	10, // 6: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
-	39, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
+	40, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
 	8,  // 8: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
 	11, // 9: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
 	15, // 10: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
-	39, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
+	40, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
 	14, // 12: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
 	1,  // 13: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
 	2,  // 14: memsidecar.v1.ImportCount.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 15: memsidecar.v1.SkippedImport.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 16: memsidecar.v1.MergedImport.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 17: memsidecar.v1.RedactedImport.kind:type_name -> memsidecar.v1.ImportKind
-	40, // 18: memsidecar.v1.RedactedImport.redactions:type_name -> memsidecar.v1.Redaction
-	39, // 19: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
+	41, // 18: memsidecar.v1.RedactedImport.redactions:type_name -> memsidecar.v1.Redaction
+	40, // 19: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
 	20, // 20: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
 	21, // 21: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
 	22, // 22: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
 	23, // 23: memsidecar.v1.AdminServiceImportResponse.redacted:type_name -> memsidecar.v1.RedactedImport
-	3,  // 24: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
-	30, // 25: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	4,  // 26: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	7,  // 27: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	13, // 28: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
-	17, // 29: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
-	19, // 30: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
-	25, // 31: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
-	27, // 32: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	29, // 33: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	32, // 34: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	34, // 35: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	36, // 36: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	5,  // 37: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	12, // 38: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	16, // 39: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
-	18, // 40: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
-	24, // 41: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
-	26, // 42: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
-	28, // 43: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	31, // 44: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	33, // 45: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	35, // 46: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	37, // 47: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	37, // [37:48] is the sub-list for method output_type
-	26, // [26:37] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	24, // 24: memsidecar.v1.AdminServiceImportResponse.adjusted:type_name -> memsidecar.v1.AdjustedImport
+	3,  // 25: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
+	31, // 26: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
+	4,  // 27: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	7,  // 28: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	13, // 29: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
+	17, // 30: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	19, // 31: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	26, // 32: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	28, // 33: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	30, // 34: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	33, // 35: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	35, // 36: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	37, // 37: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	5,  // 38: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	12, // 39: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	16, // 40: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
+	18, // 41: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	25, // 42: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	27, // 43: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	29, // 44: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	32, // 45: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	34, // 46: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	36, // 47: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	38, // 48: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	38, // [38:49] is the sub-list for method output_type
+	27, // [27:38] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_admin_service_proto_init() }
@@ -2946,7 +3036,7 @@ func file_memsidecar_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

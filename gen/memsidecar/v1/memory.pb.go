@@ -211,7 +211,8 @@ type Memory struct {
 	LastAccessed *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_accessed,json=lastAccessed,proto3" json:"last_accessed,omitempty"`
 	// How often a search or recall returned it.
 	AccessCount int64 `protobuf:"varint,7,opt,name=access_count,json=accessCount,proto3" json:"access_count,omitempty"`
-	// Origin: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug.
+	// Origin: user_explicit, auto_reflection, user_correction, archive, compression, skill, edit, migration, import, or
+	// another slug.
 	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
 	// Tool failure or workflow that a procedural memory was learnt from; absent when unknown.
 	Context *MemoryContext `protobuf:"bytes,9,opt,name=context,proto3" json:"context,omitempty"`

@@ -266,7 +266,7 @@ type SearchServiceSearchRequest struct {
 	Spaces []string `protobuf:"bytes,1,rep,name=spaces,proto3" json:"spaces,omitempty"`
 	// The query; at most 8,000 characters.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	// At most this many hits, 1 to 200; default 10.
+	// At most this many hits, 1 to 200; default 5, and 10 with the profile weighted.
 	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Default balanced.
 	Profile RankingProfile `protobuf:"varint,4,opt,name=profile,proto3,enum=memsidecar.v1.RankingProfile" json:"profile,omitempty"`

@@ -13,7 +13,7 @@ var categoryNames = map[string]string{
 	"user_preferences": memory.Preferences, "偏好": memory.Preferences, "用户偏好": memory.Preferences,
 	"fact": memory.Facts, "事实": memory.Facts, "知识": memory.Facts,
 	"task": memory.Tasks, "todo": memory.Tasks, "todos": memory.Tasks, "任务": memory.Tasks, "待办": memory.Tasks,
-	"reflection": memory.Reflections, "pattern": memory.Reflections, "patterns": memory.Reflections,
+	"reflection": memory.Reflections, "pattern": "patterns",
 	"lesson": memory.Reflections, "learning": memory.Reflections,
 	"反思": memory.Reflections, "教训": memory.Reflections, "经验": memory.Reflections,
 	"skill": memory.Procedural, "skills": memory.Procedural, "procedure": memory.Procedural,

@@ -27,7 +27,7 @@ type draft struct {
 	description      string
 	tags             []string
 	created, updated time.Time
-	salience         float64 // 0 when the source has none
+	salience         float64 // 0 to 1; 0 when the source has none
 	session          string  // that it was learnt in
 	tool             string
 	evidence         []memory.Evidence
@@ -99,9 +99,6 @@ func (d *draft) base(format string) *memory.Memory {
 	}
 	if m.UpdatedAt.After(m.CreatedAt) {
 		m.ContentAt = m.UpdatedAt // as far as another system tells, that is when the text was changed
-	}
-	if m.Salience < 0 || m.Salience > 1 {
-		m.Salience = memory.DefaultSalience
 	}
 	if session := idOf(d.session); session != "" {
 		m.Context = &memory.Context{LearnedFrom: "session_" + session}

@@ -56,9 +56,6 @@ type searchHit struct {
 	Components []any   `json:"components,omitempty"`
 }
 
-// defaultTopK is the number of results if the body names none.
-const defaultTopK = 5
-
 // searchEntries serves POST search. The components of a score are sent only with explain: they are most of the
 // response.
 func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
@@ -78,7 +75,7 @@ func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
 	}
 	req := &pb.SearchServiceSearchRequest{
 		// An empty query is allowed; only its absence is an error.
-		Query: *in.Query, Limit: defaultTopK, Spaces: in.Spaces, Profile: profile,
+		Query: *in.Query, Spaces: in.Spaces, Profile: profile,
 		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, WaitIndexed: in.Wait,
 		SessionId: in.Session, Filter: &pb.MemoryFilter{},
 		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,

@@ -81,7 +81,7 @@ func TestPublishedFormRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := codec.DecodeMemory(d, nil)
+	got, err := codec.DecodeMemory(d, nil, memory.SourceUser)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.String())
 	}

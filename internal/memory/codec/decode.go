@@ -10,12 +10,12 @@ import (
 )
 
 // DecodeMemory reads a memory in the published form. Times without a zone are times in loc; nil is UTC. A missing or
-// null field takes its default (salience 0.5, confidence 1, source user_explicit, category general, status active);
-// only content is required. Unknown fields are kept in Extra. Errors: a *strictjson.Error.
-func DecodeMemory(d *strictjson.Decoder, loc *time.Location) (*memory.Memory, error) {
+// null field takes its default (salience 0.5, confidence 1, category general, status active, the given source); only
+// content is required. Unknown fields are kept in Extra. Errors: a *strictjson.Error.
+func DecodeMemory(d *strictjson.Decoder, loc *time.Location, source string) (*memory.Memory, error) {
 	m := &memory.Memory{
 		Category:   memory.General,
-		Source:     memory.SourceUser,
+		Source:     source,
 		Salience:   memory.DefaultSalience,
 		Confidence: 1,
 		Status:     memory.Active,

@@ -328,7 +328,7 @@ func (s *Service) tryConsolidate(ctx context.Context, req *Request, meta store.M
 		}
 	}
 	p := guard.Plan{Space: req.Space, Session: req.Session, Items: []guard.Item{item},
-		Source: memory.SourceConsolidation}
+		Source: memory.SourceUser}
 	if err := s.attachReviews(&p, byRules.Target); err != nil {
 		return Decision{}, err
 	}
@@ -426,7 +426,7 @@ func (s *Service) attachReviews(p *guard.Plan, other string) (err error) {
 func candidateOf(req Request) guard.Item {
 	m := memory.Memory{
 		Category: cmp.Or(req.Category, memory.General), Content: req.Content, Salience: memory.DefaultSalience,
-		Source: memory.SourceConsolidation,
+		Source: memory.SourceUser,
 		Title:  req.Title, Tags: req.Tags, Confidence: 1,
 	}
 	if req.Salience != nil {

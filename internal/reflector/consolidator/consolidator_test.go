@@ -168,7 +168,7 @@ func TestKeyAndDryRun(t *testing.T) {
 		t.Errorf("another request under the key: %v", err)
 	}
 	m, err := st.Space("").Get(first.ID)
-	if err != nil || m.Source != memory.SourceConsolidation || m.Salience != 0 ||
+	if err != nil || m.Source != memory.SourceUser || m.Salience != 0 ||
 		!cmp.Equal(m.Evidence, []memory.Evidence{{Session: "s1"}}) {
 		t.Errorf("%+v %v", m, err)
 	}

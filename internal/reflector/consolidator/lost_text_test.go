@@ -64,7 +64,8 @@ func TestDeleteKeepsTheText(t *testing.T) {
 // TestDeleteOfOwnWaits: what a user or an agent saved is not retired by a model. The new text is saved beside it, and a
 // person who accepts the proposal links the two.
 func TestDeleteOfOwnWaits(t *testing.T) {
-	for _, source := range []string{memory.SourceUser, memory.SourceUserCorrection, memory.SourceConsolidation} {
+	for _, source := range []string{memory.SourceUser, memory.SourceUserCorrection, memory.SourceSkill,
+		memory.SourceEdit, memory.SourceConsolidation} {
 		t.Run(source, func(t *testing.T) {
 			st, s, _, _ := withModel(t, decision("DELETE", 1, ""))
 			put(t, st, source, oldFlat)

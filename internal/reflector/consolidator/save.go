@@ -229,7 +229,7 @@ func (s *Service) save(ctx context.Context, req SaveRequest, meta store.Meta) (S
 
 // planOf decides about all updates and lines of a request.
 func (s *Service) planOf(ctx context.Context, req SaveRequest) (guard.Plan, error) {
-	p := guard.Plan{Space: req.Space, Session: req.Session, Source: memory.SourceConsolidation}
+	p := guard.Plan{Space: req.Space, Session: req.Session, Source: memory.SourceUser}
 	said := map[string]bool{}
 	for _, u := range slices.Concat(req.Updates, Statements(req.Text)) {
 		item, err := s.itemOf(ctx, req, u)

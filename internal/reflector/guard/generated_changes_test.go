@@ -14,7 +14,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-var changes = flag.Int("changes", 3000, "generated replies for TestGeneratedChanges")
+var changes = flag.Int("changes", 3000, "generated replies for each of TestGeneratedChanges, …Additions and …Replacements")
 
 // slotted is a statement with places for values. Each place has the values that fit; the last value of a place is never
 // said. what said gives the changed value in the user's words.
@@ -155,6 +155,128 @@ func TestGeneratedChanges(t *testing.T) {
 	t.Logf("%d of %d applied", applied, *changes)
 }
 
+// TestGeneratedAdditions judges generated new memories: what is added is cut neither in a word nor before a value of its
+// clause, and holds no control character. What the user said as it stands is added.
+func TestGeneratedAdditions(t *testing.T) {
+	applied, cuts, right := 0, 0, 0
+	for n := range *changes {
+		rng := rand.New(rand.NewPCG(uint64(n), 11))
+		r := makeReply(rng)
+		said := "Hello. " + r.known + " That is all."
+		text, cut := r.known, 0
+		switch rng.IntN(4) {
+		case 0: // as it was said
+		case 1:
+			text = damage(rng, r.known, r.polar)
+		default:
+			runes := []rune(r.known)
+			cut = 1 + rng.IntN(len(runes)-1)
+			text = string(runes[:cut])
+		}
+		item := guard.Item{Action: guard.Add, Model: true, Said: said, Memory: memory.Memory{Content: text}}
+		plan := guard.Plan{Items: []guard.Item{item}}
+		outcome := guard.Preview(plan, fakeView{})[0]
+		if text == r.known {
+			if right++; outcome.Status != journal.Applied {
+				t.Errorf("seed %d: %q as it was said is %s", n, text, outcome.Reason)
+			}
+		}
+		if outcome.Status != journal.Applied {
+			continue
+		}
+		applied++
+		accepted, _ := guard.Guard(plan, fakeView{})
+		if got := accepted.Items[0].Memory.Content; strings.ContainsFunc(got, hidden) {
+			t.Errorf("seed %d: %q holds a control character", n, got)
+		}
+		if cut == 0 {
+			continue
+		}
+		cuts++
+		if wrong := wrongCut(r.known, cut); wrong != "" {
+			t.Errorf("seed %d: %q of %q is added: %s", n, text, r.known, wrong)
+		}
+	}
+	if right < *changes/8 || cuts == 0 {
+		t.Errorf("%d right, %d cut and applied: the test shows nothing", right, cuts)
+	}
+	t.Logf("%d of %d applied, %d of them cut where a clause may end", applied, *changes, cuts)
+}
+
+// wrongCut says why a text must not be cut before a rune, "" where it may be: at the end of a clause, or before words
+// that give it no value.
+func wrongCut(text string, at int) string {
+	runes := []rune(text)
+	isWord := func(r rune) bool { return r < 0x3000 && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	if at < len(runes) && isWord(runes[at-1]) && isWord(runes[at]) {
+		return "it ends in a word"
+	}
+	clause := string(runes[at:])
+	if end := strings.IndexAny(clause, ",;，。；"); end >= 0 {
+		clause = clause[:end]
+	}
+	head := strings.TrimRight(string(runes[:at]), " ")
+	if last := []rune(head)[len([]rune(head))-1]; strings.ContainsRune(",;.，。；", last) {
+		return ""
+	}
+	if strings.ContainsAny(clause, "0123456789") {
+		return "it lacks a number of its clause"
+	}
+	for _, w := range []string{"Mondays", "Fridays", "Sundays", "Hansen", "Olsen", "Berg", "Alice", "Priya", "Tomasz", "Jonas",
+		"Bergman", "not", "不能", "不要"} {
+		if strings.Contains(clause, w) {
+			return "it lacks " + w
+		}
+	}
+	return ""
+}
+
+// TestGeneratedReplacements judges generated texts that supersede a memory: the old one is superseded by one with the
+// whole text, or stays with the text beside it. Nothing that was handed in is lost, whatever it is.
+func TestGeneratedReplacements(t *testing.T) {
+	superseded, kept := 0, 0
+	for n := range *changes {
+		rng := rand.New(rand.NewPCG(uint64(n), 13))
+		r := makeReply(rng)
+		known := &memory.Memory{ID: "m1", Revision: 7, Category: memory.Facts, Content: r.known, Status: memory.Active,
+			Source: []string{memory.SourceReflection, memory.SourceUser}[rng.IntN(2)], Confidence: 1}
+		item := guard.Item{Action: guard.Delete, Target: "m1", TargetRevision: int64(7 - rng.IntN(8)/7), Model: true,
+			Said: r.reply, Memory: memory.Memory{Category: memory.Facts, Content: r.reply}}
+		view := fakeView{"m1": known}
+		plan := guard.Plan{Items: []guard.Item{item}}
+		outcome := guard.Preview(plan, view)[0]
+		accepted, rejected := guard.Guard(plan, view)
+		visible := strings.TrimSpace(strings.Map(func(c rune) rune {
+			if hidden(c) {
+				return -1
+			}
+			return c
+		}, strings.ReplaceAll(r.reply, "\x1b[2J", "")))
+		switch {
+		case strings.Contains(visible, "密码"): // a part is redacted
+		case visible == "" && len(rejected) == 1, memory.Normalize(visible) == memory.Normalize(r.known):
+		case len(rejected) > 0 || outcome.Status != journal.Applied || accepted.Items[0].Memory.Content != visible:
+			t.Errorf("seed %d: %q became %+v, %+v", n, r.reply, outcome, rejected)
+		case outcome.Reason == guard.ReasonSuperseded:
+			superseded++
+			if known.Source == memory.SourceUser || item.TargetRevision != 7 {
+				t.Errorf("seed %d: a memory of %s at revision %d is superseded", n, known.Source, item.TargetRevision)
+			}
+		default:
+			kept++
+		}
+	}
+	if superseded < *changes/8 || kept < *changes/8 {
+		t.Errorf("%d superseded, %d kept: the test shows nothing", superseded, kept)
+	}
+	t.Logf("%d superseded, %d added beside", superseded, kept)
+}
+
+// hidden reports whether a rune must not be in a memory.
+func hidden(c rune) bool {
+	return unicode.IsControl(c) && c != '\n' && c != '\t' || c == '\u202e' || c >= 0xE0000 && c <= 0xE007F
+}
+
 // wrongIn says what is wrong in an applied text, "" for nothing.
 func wrongIn(got string, r *madeReply) string {
 	name := strings.NewReplacer("Mr ", "", "Ms ", "").Replace // who drops a title loses nobody
@@ -173,9 +295,7 @@ func wrongIn(got string, r *madeReply) string {
 			return "holds " + bad
 		}
 	}
-	if strings.ContainsFunc(got, func(c rune) bool {
-		return unicode.IsControl(c) || c == '\u202e' || c >= 0xE0000 && c <= 0xE007F
-	}) {
+	if strings.ContainsFunc(got, hidden) {
 		return "holds a control character"
 	}
 	return ""

@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
@@ -167,6 +168,9 @@ func (b *guardRun) add(item Item) verdict {
 	if same := b.view.Equal(m.Category, m.Content); same != nil && !b.targets[same.ID] {
 		return noop(item, same.ID, ReasonExactDuplicate)
 	}
+	if item.Model && !b.byPerson && isCutAddition(visible(item.Said), m.Content) {
+		return verdict{item: item, reject: ReasonCut}
+	}
 	if id, ok := b.added[equalKey(m)]; ok {
 		return noop(item, id, ReasonExactDuplicate)
 	}
@@ -311,8 +315,8 @@ func merge(target, m *memory.Memory) *memory.Memory {
 	out.Salience = cmp.Or(m.Salience, out.Salience)
 	out.Title = cmp.Or(m.Title, out.Title)
 	out.Confidence = cmp.Or(m.Confidence, out.Confidence)
-	// an update of a memory that the user saved does not change its source
-	if out.Source != memory.SourceUser && out.Source != memory.SourceUserCorrection {
+	// an update of a memory that was saved on purpose does not change its source
+	if !memory.IsUsersOwn(out.Source) {
 		out.Source = cmp.Or(m.Source, out.Source)
 	}
 	if m.Context != nil {
@@ -374,9 +378,13 @@ func cleanEntries(entries []DatedEntry) (out []DatedEntry) {
 	return out
 }
 
-// visible drops control characters, those that turn the direction of writing, and invisible tags: a text from elsewhere
+// terminalSequence is what a terminal obeys; without its first character the rest would be text.
+var terminalSequence = lazyregexp.New("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+
+// visible drops control characters and sequences, those that turn the direction of writing, and invisible tags: a text from elsewhere
 // must not hide a part of itself from who reads it. Line feeds and tabs stay; other line ends become line feeds.
 func visible(s string) string {
+	s = terminalSequence.ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':

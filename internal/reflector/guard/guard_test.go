@@ -189,3 +189,38 @@ func FuzzGuard(f *testing.F) {
 		}
 	})
 }
+
+// TestCutAdditions: a model's new memory that stops in the middle of a word or clause is refused; what the user said as it
+// stands, other words for it and a part of it that keeps every value are not.
+func TestCutAdditions(t *testing.T) {
+	const said = "The backup server is Debian 12, never reboot it on Mondays. I like tea with milk.\n" +
+		"Our song is The Way It Is. 备份服务器在 7 号机柜，周一不要重启。他今天不在"
+	for text, cut := range map[string]bool{
+		"The backup server is Deb":                       true,
+		"The backup server is Debian":                    true, // 12 belongs to it
+		"The backup server is Debian 12":                 false,
+		"The backup server is Debian 12, never reboot":   true,
+		"The backup server is Debian 12, never reboot i": true,
+		"The user's server is a Debi":                    true,
+		"The user likes tea with":                        true,
+		"I like tea":                                     false,
+		"The user asks for every":                        true,
+		"The user keeps backups (on Debian":              true,
+		"The user's song is The Way It Is":               false,
+		"Our song is The Way It Is":                      false,
+		"The user reboots":                               false,
+		"The server may not be rebooted on a Monday":     false,
+		"备份服务器在":                                         true,
+		"备份服务器在 7 号机柜，周一不要":                              true,
+		"备份服务器在 7 号机柜":                                   false,
+		"他今天不在":                                          false,
+		"用户说得对":                                          false,
+		"机柜和":                                            true,
+	} {
+		plan := guard.Plan{Items: []guard.Item{{Action: guard.Add, Model: true, Said: said, Memory: memory.Memory{Content: text}}}}
+		o := guard.Preview(plan, fakeView{})[0]
+		if (o.Reason == guard.ReasonCut) != cut {
+			t.Errorf("%q: %s %s", text, o.Status, o.Reason)
+		}
+	}
+}

@@ -24,8 +24,12 @@ const (
 	ReasonRepetitive = "REPETITIVE" // the text repeats itself
 )
 
-// ReasonModel is the Item.Reason of a model's proposals.
-const ReasonModel = "MODEL"
+// The Item.Reason of a model's proposals.
+const (
+	ReasonModel = "MODEL"
+	// its salience was out of range and was brought to the nearest end of it
+	ReasonModelClamped = "MODEL_CLAMPED"
+)
 
 // maxModelRetired limits how many memories a model's plan may retire, so that a model cannot empty a space in one
 // operation.
@@ -49,8 +53,7 @@ func countModelRetired(p Plan) (n int) {
 func modelReviewReason(item Item, target *memory.Memory) string {
 	switch item.Action {
 	case Delete:
-		switch target.Source {
-		case memory.SourceUser, memory.SourceUserCorrection, memory.SourceConsolidation:
+		if memory.IsUsersOwn(target.Source) {
 			return ReasonUsersOwn
 		}
 	case Update:

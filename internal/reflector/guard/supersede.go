@@ -36,6 +36,7 @@ func (b *guardRun) supersede(item Item) verdict {
 		v.after = known.Clone()
 	}
 	if v.reject == "" {
+		item.Memory = v.item.Memory // cleaned
 		v.item = item
 		v.supersede(target)
 	}

@@ -33,7 +33,7 @@ func TestRecordSkill(t *testing.T) {
 		return m
 	}
 	first := record(release("Release a version", "make test", "make release"))
-	if first.Category != memory.Procedural || first.Title != "Release a version" ||
+	if first.Category != memory.Procedural || first.Source != memory.SourceSkill || first.Title != "Release a version" ||
 		first.Context.LearnedFrom != "session_s1" || first.Context.Occurrences != 1 ||
 		first.Content != "Release a version, steps that worked:\n1. terminal make test\n2. terminal make release" ||
 		len(memory.SkillOf(first).Steps) != 2 {

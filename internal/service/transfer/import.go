@@ -53,6 +53,9 @@ type Report struct {
 	Operations []int64
 
 	RedactedCount int64 // things from which something was taken out
+
+	Adjusted      []Adjusted // at most the first 1,000
+	AdjustedCount int64
 }
 
 // Taken is one thing from which something was taken out.
@@ -60,6 +63,13 @@ type Taken struct {
 	Line       int64 // 0 in a memory.json
 	Kind, ID   string
 	Redactions []memory.Redaction
+}
+
+// Adjusted is one value that was out of its limits and was brought within them. Detail is for people and holds no
+// memory text.
+type Adjusted struct {
+	Line       int64 // 0 in a memory.json
+	ID, Detail string
 }
 
 // Count is the result for the things of one kind in one space.
@@ -99,8 +109,13 @@ func (s *Service) Import(ctx context.Context, r io.Reader, opts Options) (Report
 		counts: map[countKey]*Count{}, seen: seenHashes{},
 		similar: map[string]func(string, int) []search.Hit{}, textOwners: map[[16]byte]string{}, latest: s.now().Add(maxAhead),
 	}
-	if l, ok := from.(*lines); ok {
-		im.external = l.from != ""
+	switch from := from.(type) {
+	case *lines:
+		im.external = from.from != ""
+	case *file:
+		for _, note := range from.notes {
+			im.adjusted(Adjusted{Detail: note})
+		}
 	}
 	if err := im.run(from); err != nil {
 		return im.result(), fmt.Errorf("import: %w", err)
@@ -322,6 +337,13 @@ func (im *importing) skip(it *item, reason, detail string) {
 			im.report.Skipped,
 			Skip{Line: it.line, Kind: it.kind, ID: it.id, Reason: reason, Detail: detail},
 		)
+	}
+}
+
+// adjusted reports a value that was brought within its limits.
+func (im *importing) adjusted(a Adjusted) {
+	if im.report.AdjustedCount++; len(im.report.Adjusted) < maxSkipped {
+		im.report.Adjusted = append(im.report.Adjusted, a)
 	}
 }
 

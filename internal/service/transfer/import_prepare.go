@@ -22,6 +22,7 @@ func (im *importing) prepare(it *item) string {
 	check.Slug("space", it.space)
 	switch it.kind {
 	case Memory:
+		im.clamp(it)
 		im.prepareMemory(&check, &taken, it.memory)
 	case Day:
 		check.Date("date", it.date)
@@ -67,6 +68,19 @@ func violations(check *memory.Check) string {
 		parts[i] = v.Field + " " + v.Detail
 	}
 	return strings.Join(parts, "; ")
+}
+
+// clamp brings what a memory weighs into its range and reports it: another program may count otherwise.
+func (im *importing) clamp(it *item) {
+	for _, f := range []struct {
+		name  string
+		value *float64
+	}{{"salience", &it.memory.Salience}, {"confidence", &it.memory.Confidence}} {
+		if v := min(max(*f.value, 0), 1); v != *f.value {
+			*f.value = v
+			im.adjusted(Adjusted{it.line, it.id, f.name + ": is not from 0 to 1; took the nearest"})
+		}
+	}
 }
 
 // prepareMemory redacts and validates a memory. The clock of another system is no reason to refuse a memory: a time

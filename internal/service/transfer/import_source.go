@@ -80,7 +80,10 @@ func invalid(reason, format string, args ...any) error {
 }
 
 // file is a memory.json, whose items are all in memory.
-type file struct{ items []*item }
+type file struct {
+	items []*item
+	notes []string // on what was brought within limits
+}
 
 // openFile reads a whole memory.json and brings it within the limits of memories.
 func openFile(r io.Reader, space string, loc *time.Location) (*file, error) {
@@ -104,8 +107,7 @@ func openFile(r io.Reader, space string, loc *time.Location) (*file, error) {
 		return nil, err
 	}
 	// A file of another program may exceed the limits of a memory; it is cut here and reported, not refused.
-	f.Sanitize()
-	s := &file{}
+	s := &file{notes: f.Sanitize()}
 	for _, m := range f.Memories {
 		s.items = append(s.items, &item{space: space, kind: Memory, id: m.ID, memory: m})
 	}
@@ -263,7 +265,7 @@ func (s *lines) member(it *item, d *strictjson.Decoder, key string) (err error) 
 		it.id, err = d.String()
 	case Memory:
 		if is(key); err == nil {
-			it.memory, err = codec.DecodeMemory(d, s.loc)
+			it.memory, err = codec.DecodeMemory(d, s.loc, memory.SourceUser)
 		}
 		if err == nil {
 			it.id = it.memory.ID

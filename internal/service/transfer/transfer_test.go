@@ -349,6 +349,34 @@ func TestMemoryFile(t *testing.T) {
 	}
 }
 
+// TestSalienceOutOfRange: what another program weighs otherwise is brought to the nearest value in range, which the
+// report says, from an export as from a memory.json.
+func TestSalienceOutOfRange(t *testing.T) {
+	for name, text := range map[string]string{
+		"memory.json": `{"version":2,"memories":[{"id":"a","content":"likes tea","salience":7},` +
+			`{"id":"b","content":"likes rye","salience":-1,"confidence":3}]}`,
+		"export": `{"memsidecar":"export","version":1}` + "\n" +
+			`{"space":"default","memory":{"id":"a","content":"likes tea","created_at":"2026-01-01T00:00:00Z","salience":7}}` + "\n" +
+			`{"space":"default","memory":{"id":"b","content":"likes rye","created_at":"2026-01-01T00:00:00Z","salience":-1,"confidence":3}}`,
+	} {
+		p := newPlace(t)
+		report := p.imported(t, text, transfer.Options{})
+		if report.AdjustedCount != 3 || len(report.Adjusted) != 3 || len(report.Skipped) > 0 {
+			t.Errorf("%s: %+v, skipped %+v", name, report.Adjusted, report.Skipped)
+		}
+		for _, a := range report.Adjusted {
+			if !strings.Contains(a.Detail, "is not from 0 to 1; took the nearest") || (name == "export") != (a.Line > 0 && a.ID != "") {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		for id, want := range map[string]float64{"a": 1, "b": 0} {
+			if m, err := p.st.Space("").Get(id); err != nil || m.Salience != want || m.Confidence != 1 {
+				t.Errorf("%s: %+v, %v", name, m, err)
+			}
+		}
+	}
+}
+
 func TestWhatIsNoImport(t *testing.T) {
 	p := newPlace(t)
 	for name, text := range map[string]string{

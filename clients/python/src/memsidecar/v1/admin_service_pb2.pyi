@@ -884,6 +884,32 @@ class RedactedImport(google.protobuf.message.Message):
 global___RedactedImport = RedactedImport
 
 @typing.final
+class AdjustedImport(google.protobuf.message.Message):
+    """AdjustedImport is one value that was out of its limits and was brought within them, as a salience above 1."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LINE_FIELD_NUMBER: builtins.int
+    ID_FIELD_NUMBER: builtins.int
+    DETAIL_FIELD_NUMBER: builtins.int
+    line: builtins.int
+    """Line of the import, from 1; 0 in a memory.json."""
+    id: builtins.str
+    """Id of the item; empty in a memory.json, where detail has its position."""
+    detail: builtins.str
+    """Which field, and what was done; for people, without memory text."""
+    def __init__(
+        self,
+        *,
+        line: builtins.int = ...,
+        id: builtins.str = ...,
+        detail: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["detail", b"detail", "id", b"id", "line", b"line"]) -> None: ...
+
+global___AdjustedImport = AdjustedImport
+
+@typing.final
 class AdminServiceImportResponse(google.protobuf.message.Message):
     """AdminServiceImportResponse reports what was done."""
 
@@ -896,8 +922,12 @@ class AdminServiceImportResponse(google.protobuf.message.Message):
     MERGED_FIELD_NUMBER: builtins.int
     REDACTED_FIELD_NUMBER: builtins.int
     REDACTED_COUNT_FIELD_NUMBER: builtins.int
+    ADJUSTED_FIELD_NUMBER: builtins.int
+    ADJUSTED_COUNT_FIELD_NUMBER: builtins.int
     redacted_count: builtins.int
     """Number of such items."""
+    adjusted_count: builtins.int
+    """Number of such values."""
     @property
     def result(self) -> memsidecar.v1.write_pb2.WriteResult:
         """The last operation; operation_ids has all."""
@@ -922,6 +952,10 @@ class AdminServiceImportResponse(google.protobuf.message.Message):
     def redacted(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RedactedImport]:
         """Items from which something was taken out; at most the first 1,000."""
 
+    @property
+    def adjusted(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___AdjustedImport]:
+        """Values that were brought within their limits; at most the first 1,000."""
+
     def __init__(
         self,
         *,
@@ -932,9 +966,11 @@ class AdminServiceImportResponse(google.protobuf.message.Message):
         merged: collections.abc.Iterable[global___MergedImport] | None = ...,
         redacted: collections.abc.Iterable[global___RedactedImport] | None = ...,
         redacted_count: builtins.int = ...,
+        adjusted: collections.abc.Iterable[global___AdjustedImport] | None = ...,
+        adjusted_count: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["result", b"result"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["counts", b"counts", "merged", b"merged", "operation_ids", b"operation_ids", "redacted", b"redacted", "redacted_count", b"redacted_count", "result", b"result", "skipped", b"skipped"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["adjusted", b"adjusted", "adjusted_count", b"adjusted_count", "counts", b"counts", "merged", b"merged", "operation_ids", b"operation_ids", "redacted", b"redacted", "redacted_count", b"redacted_count", "result", b"result", "skipped", b"skipped"]) -> None: ...
 
 global___AdminServiceImportResponse = AdminServiceImportResponse
 

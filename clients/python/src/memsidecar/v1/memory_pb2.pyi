@@ -146,7 +146,9 @@ class Memory(google.protobuf.message.Message):
     access_count: builtins.int
     """How often a search or recall returned it."""
     source: builtins.str
-    """Origin: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug."""
+    """Origin: user_explicit, auto_reflection, user_correction, archive, compression, skill, edit, migration, import, or
+    another slug.
+    """
     revision: builtins.int
     """Grows with every change; accesses do not count. Send it as expected_revision."""
     title: builtins.str

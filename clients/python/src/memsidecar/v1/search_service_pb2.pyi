@@ -180,7 +180,7 @@ class SearchServiceSearchRequest(google.protobuf.message.Message):
     query: builtins.str
     """The query; at most 8,000 characters."""
     limit: builtins.int
-    """At most this many hits, 1 to 200; default 10."""
+    """At most this many hits, 1 to 200; default 5, and 10 with the profile weighted."""
     profile: global___RankingProfile.ValueType
     """Default balanced."""
     explain: builtins.bool
@@ -445,7 +445,9 @@ class SearchServiceSimilarResponse(google.protobuf.message.Message):
     """Number of hits that the response leaves out, last ones first, because it would exceed 3 MiB."""
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SearchHit]:
-        """Most similar first; score is the similarity, 0 to 1."""
+        """Most similar first; half of them are the best by words, half the best by meaning. score is the similarity, 0 to 1:
+        1 for the same text, at most 0.85 by meaning.
+        """
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ class SearchServiceStub:
         memsidecar.v1.search_service_pb2.SearchServiceSimilarRequest,
         memsidecar.v1.search_service_pb2.SearchServiceSimilarResponse,
     ]
-    """Similar finds memories that are similar to a memory or a text."""
+    """Similar finds memories that are similar to a memory or a text, by words and by meaning."""
 
     Recall: grpc.UnaryUnaryMultiCallable[
         memsidecar.v1.search_service_pb2.SearchServiceRecallRequest,
@@ -76,7 +76,7 @@ class SearchServiceAsyncStub:
         memsidecar.v1.search_service_pb2.SearchServiceSimilarRequest,
         memsidecar.v1.search_service_pb2.SearchServiceSimilarResponse,
     ]
-    """Similar finds memories that are similar to a memory or a text."""
+    """Similar finds memories that are similar to a memory or a text, by words and by meaning."""
 
     Recall: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar.v1.search_service_pb2.SearchServiceRecallRequest,
@@ -125,7 +125,7 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar.v1.search_service_pb2.SearchServiceSimilarRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.search_service_pb2.SearchServiceSimilarResponse, collections.abc.Awaitable[memsidecar.v1.search_service_pb2.SearchServiceSimilarResponse]]:
-        """Similar finds memories that are similar to a memory or a text."""
+        """Similar finds memories that are similar to a memory or a text, by words and by meaning."""
 
     @abc.abstractmethod
     def Recall(

@@ -70,7 +70,8 @@ export type Memory = Message<"memsidecar.v1.Memory"> & {
   accessCount: bigint;
 
   /**
-   * Origin: user_explicit, auto_reflection, consolidation, user_correction, log_archive, import, or another slug.
+   * Origin: user_explicit, auto_reflection, user_correction, archive, compression, skill, edit, migration, import, or
+   * another slug.
    *
    * @generated from field: string source = 8;
    */

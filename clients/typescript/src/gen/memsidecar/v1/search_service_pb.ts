@@ -41,7 +41,7 @@ export type SearchServiceSearchRequest = Message<"memsidecar.v1.SearchServiceSea
   query: string;
 
   /**
-   * At most this many hits, 1 to 200; default 10.
+   * At most this many hits, 1 to 200; default 5, and 10 with the profile weighted.
    *
    * @generated from field: int32 limit = 3;
    */
