@@ -9,7 +9,7 @@ SOAK        ?= 1h
 KILL_ROUNDS ?= 500
 REFLECT_ROUNDS ?= 200
 
-.PHONY: build check ci test lint proto bench llm-test crash-short soak release clean
+.PHONY: build check ci test lint proto bench llm-test crash-short soak release packages packages-check clean
 
 # A static binary for this machine; GOOS and GOARCH choose another.
 build:
@@ -65,9 +65,14 @@ soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run GeneratedChanges -v ./internal/reflector/guard -changes=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
 
-# Archives for every system and their checksums, in dist. The version is the newest in CHANGELOG.md unless RELEASE names it.
-release:
+# Archives for every system, their packages and checksums, in dist. The version is the newest in CHANGELOG.md unless RELEASE names it.
+release packages:
 	@VERSION=$(RELEASE) .ci/release
+
+# Each package in dist, installed and used in a clean place, as root; then what each registry checks before it takes one.
+packages-check:
+	test/packages/check dist
+	test/packages/registries dist
 
 clean:
 	rm -rf memsidecar dist

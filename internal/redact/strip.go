@@ -35,12 +35,8 @@ func Fence(nonce string) (open, end string) {
 	return `<` + recallTag + ` id="` + nonce + `">`, `</` + recallTag + ` id="` + nonce + `">`
 }
 
-// hasTag reports whether a text can hold anything that strip removes.
-func hasTag(s string) bool {
-	if !strings.ContainsAny(s, `<&\`) {
-		return false // no bracket, however it is escaped
-	}
-	low := lower(s)
+// hasTag reports whether a text, in lower case, can hold anything that strip removes.
+func hasTag(low string) bool {
 	return strings.Contains(low, privateTag) || strings.Contains(low, blockTags[0].cut) ||
 		strings.Contains(low, blockTags[1].cut)
 }

@@ -5,6 +5,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 
 import { errorOf, MemsidecarError } from "./errors.js";
 import { Finder } from "./find.js";
+import { findProgram } from "./program.js";
 import { AdminService } from "./gen/memsidecar/v1/admin_service_pb.js";
 import { FileService } from "./gen/memsidecar/v1/file_service_pb.js";
 import { LogService } from "./gen/memsidecar/v1/log_service_pb.js";
@@ -20,7 +21,10 @@ import { Session } from "./session.js";
 export interface Options {
   /** Path of the daemon's socket. Default: MEMSIDECAR_SOCKET, then what the program prints. No daemon is started for it. */
   socket?: string;
-  /** The memsidecar program. Default: MEMSIDECAR_PROGRAM, then memsidecar in PATH. */
+  /**
+   * The memsidecar program. Default: MEMSIDECAR_PROGRAM, then memsidecar in PATH, then the one that npm installed with
+   * this package.
+   */
   program?: string;
   /** Start a daemon if none runs. Default: true. */
   start?: boolean;
@@ -54,7 +58,7 @@ export interface Saved {
 export async function connect(options: Options = {}): Promise<Client> {
   const finder = new Finder(
     options.socket ?? process.env["MEMSIDECAR_SOCKET"] ?? "",
-    options.program ?? (process.env["MEMSIDECAR_PROGRAM"] || "memsidecar"),
+    options.program ?? (process.env["MEMSIDECAR_PROGRAM"] || findProgram()),
     options.start ?? true,
   );
   const client = new Client(await finder.find(), finder, options);

@@ -49,13 +49,12 @@ func kindOf(name string) string {
 			return dir
 		case "index":
 			return indexKind(base)
-		case "proof":
-			return base // high-water.jsonl
 		}
 		return "other"
 	}
-	if strings.TrimSuffix(strings.TrimSuffix(name, ".bak"), ".next") == "memory.json" {
-		return "memory.json"
+	switch name = strings.TrimSuffix(strings.TrimSuffix(name, ".bak"), ".next"); name {
+	case "memory.json", "high-water.jsonl":
+		return name
 	}
 	return "other"
 }

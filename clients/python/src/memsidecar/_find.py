@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
+import sysconfig
 from dataclasses import dataclass, field
 
 from ._errors import MemsidecarError, ProgramNotFoundError
@@ -20,7 +22,7 @@ class Finder:
     """Finds the daemon. A given socket is used as it is; no daemon is started for it."""
 
     socket: str = field(default_factory=lambda: os.environ.get("MEMSIDECAR_SOCKET", ""))
-    program: str = field(default_factory=lambda: os.environ.get("MEMSIDECAR_PROGRAM") or "memsidecar")
+    program: str = field(default_factory=lambda: os.environ.get("MEMSIDECAR_PROGRAM") or find_program())
     start: bool = True
 
     def find(self) -> str:
@@ -56,6 +58,12 @@ class Finder:
             raise ProgramNotFoundError(
                 f"{self.program} did not print a socket; check that it has the same version"
             ) from err
+
+
+def find_program() -> str:
+    """Return the memsidecar program: the one in ``PATH``, else the one that was installed with this package."""
+    installed = shutil.which("memsidecar", path=sysconfig.get_path("scripts"))
+    return shutil.which("memsidecar") or installed or "memsidecar"
 
 
 def socket_path(address: str) -> str:

@@ -112,7 +112,10 @@ func (l *layer) feedForward(ctx context.Context, m *model, s *scratch, from, to 
 	}
 	inner := s.rows[:(to-from)*m.Inner]
 	s.apply(&l.inner, hidden, m.Width, inner)
-	geluTable().geluRow(inner)
+	table := geluTable()
+	for i, x := range inner {
+		inner[i] = table.gelu(x)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
