@@ -33,6 +33,7 @@ type queryTerm struct {
 	name     int     // number of the proper name it belongs to, from 1; 0 for none
 	optional bool    // adds when it matches, costs nothing when it does not
 	count    float32 // occurrences in the query
+	emphasis float64 // greatest of its occurrences, see embedding.Emphasis
 
 	// Of the index that is searched:
 	postings  postingList
@@ -60,7 +61,7 @@ func (x *invertedIndex) weighTerms(terms []queryTerm) (total float32) {
 		}
 		holding := float64(df) + priorDocs*prior
 		idf := math.Log(1 + (n-holding+0.5)/(holding+0.5))
-		t.weight = float32(idf) * factor * float32(1+math.Log(float64(t.count)))
+		t.weight = float32(idf) * factor * float32((1+math.Log(float64(t.count)))*t.emphasis)
 		if !t.optional || df > 0 {
 			total += t.weight
 		}

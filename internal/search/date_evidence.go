@@ -10,7 +10,7 @@ import (
 const (
 	toldLater    = 14 * 24 * time.Hour // after a day that is named, in which it is still talked about
 	nearShare    = 0.25                // of the evidence, for a memory of that time
-	relativeDate = 0.4                 // of the evidence, for "last week": mostly of what happened, not of when it was told
+	relativeDate = 0.3                 // of the evidence, for "last week": mostly of what happened, not of when it was told
 )
 
 // dateShare is how well the creation of a document matches the dates that the query names, 0 to 1.

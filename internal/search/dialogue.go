@@ -14,7 +14,7 @@ import (
 // What turns of a dialogue know of themselves. People answer in other words than they were asked in, a turn is short, and
 // a conversation stays with its subject for a while.
 const (
-	questionShare = 0.2 // share of the evidence of the question before a turn
+	questionShare = 0.5 // share of the evidence of the question before a turn, beyond that of the mean candidate
 	lengthWeight  = 0.1 // of the logarithm of its length over typicalLength
 	sessionShare  = 0.3 // share of the mean of the session's best turns
 	typicalLength = 80  // characters
@@ -65,7 +65,7 @@ func (c *evidenceCollector) addDialogue() {
 			continue
 		}
 		if previous := c.previousTurn(w.doc); previous != noDoc && c.index.features[previous].question {
-			w.context += questionShare * (float64(wordWeight*c.ownWords(previous)) + c.meaning(previous))
+			w.context += questionShare * c.beyondMean(previous)
 		}
 		w.context += c.lengthEvidence(w.doc)
 		key := sessionKeyOf(c.index.docs[w.doc])
@@ -77,6 +77,12 @@ func (c *evidenceCollector) addDialogue() {
 		w.context += sessionShare * mean
 		w.sum += w.context
 	}
+}
+
+// beyondMean is how much more than the mean candidate the words and the meaning of a document say; at least 0. Any question
+// is somewhat near to a query, and its answer need not be.
+func (c *evidenceCollector) beyondMean(doc uint32) float64 {
+	return max(0, float64(wordWeight*c.ownWords(doc))+c.meaning(doc)-c.meanMeaning)
 }
 
 // sessionEvidence is the mean evidence of the best turns of a session.

@@ -10,8 +10,8 @@ import (
 // The evidence that a memory bears on a query is one sum of absolute parts. No part depends on the size of the store, on
 // its other memories' scores or on other spaces: a store of three memories behaves as one of ten thousand.
 //
-//	first = 2 · words + cosines + .3 · named + .6 · date
-//	final = 2 · words + cosines / 2 + tokens + .3 · named + .6 · date        of the best by first
+//	first = 2 · words + cosines + .3 · named + .8 · date
+//	final = 2 · words + cosines / 2 + tokens + .3 · named + .8 · date        of the best by first
 //
 // words is BM25 as a share of its upper bound for the query. cosines and tokens are sums over the models. tokens is late
 // interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than a point.
@@ -19,7 +19,7 @@ const (
 	wordWeight    = 2.0
 	namedWeight   = 0.3 // the query names the subject of the memory
 	speakerWeight = 0.5 // the query names the speaker of the turn
-	dateWeight    = 0.6 // the memory is of the time that the query names
+	dateWeight    = 0.8 // the memory is of the time that the query names
 	sessionSpread = 0.3 // share of the words of the neighbours in a session
 	pooledShare   = 0.5 // weight of cosines beside tokens
 

@@ -118,7 +118,7 @@ func (a *analyzer) distinctTerms(text string) []queryTerm {
 	var terms []queryTerm
 	for _, t := range a.Tokenize(analysis.Normalize(text)) {
 		if kindCountsForDedup(t.Kind) {
-			terms = append(terms, queryTerm{term: t.Term, kind: t.Kind, weak: t.Weak, count: 1})
+			terms = append(terms, queryTerm{term: t.Term, kind: t.Kind, weak: t.Weak, count: 1, emphasis: 1})
 		}
 	}
 	slices.SortFunc(terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
@@ -157,7 +157,7 @@ func (x *invertedIndex) sharingTerms(
 	for _, t := range terms {
 		weights[t.term] = float64(t.weight)
 	}
-	unknown := []queryTerm{{count: 1}}
+	unknown := []queryTerm{{count: 1, emphasis: 1}}
 	x.weighTerms(unknown)
 	weights[""] = float64(unknown[0].weight)
 	return pool.items, weights

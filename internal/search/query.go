@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
 )
 
 // query is the analysed text of a request.
@@ -35,11 +36,12 @@ func (a *analyzer) parseQuery(req *Request) *query {
 	tokens := a.Tokenize(text)
 	q.identifiers = analysis.Identifiers(text, tokens)
 	capitals, name, nameEnd := analysis.CapitalsMeaningful(text), 0, 0
+	emphasis := embedding.EmphasisOf(text)
 	for _, t := range tokens {
 		if analysis.Overlaps(q.dates, t.Start, t.End) {
 			continue
 		}
-		term := queryTerm{term: t.Term, kind: t.Kind, weak: t.Weak, count: 1}
+		term := queryTerm{term: t.Term, kind: t.Kind, weak: t.Weak, count: 1, emphasis: emphasis.At(t.Start)}
 		if capitals && analysis.IsNameAt(text, t.Start) {
 			if name == 0 || t.Start > nameEnd+1 { // "Green Wheat Park" is one name
 				name++
@@ -61,7 +63,7 @@ func (a *analyzer) parseQuery(req *Request) *query {
 	}
 	for _, d := range q.dates {
 		if s := d.ISO(); s != "" {
-			a.addQueryTerm(queryTerm{term: s, kind: analysis.Compound, count: 1, optional: true})
+			a.addQueryTerm(queryTerm{term: s, kind: analysis.Compound, count: 1, emphasis: 1, optional: true})
 		}
 	}
 	return q
@@ -72,6 +74,7 @@ func (a *analyzer) addQueryTerm(t queryTerm) {
 	q := &a.query
 	if i, ok := a.queryTerms[t.term]; ok {
 		q.terms[i].count += t.count
+		q.terms[i].emphasis = max(q.terms[i].emphasis, t.emphasis)
 		q.terms[i].kind = min(q.terms[i].kind, t.kind)
 		return
 	}

@@ -464,3 +464,18 @@ func TestDescription(t *testing.T) {
 		t.Errorf("embedded %q, want %q", got, want)
 	}
 }
+
+// TestLastSentence asks in two sentences: what the last one is about comes first, whichever it is.
+func TestLastSentence(t *testing.T) {
+	e := inDefault(saidIn("a", "The stall with ceramics opens at nine.", "The ferry to Porto leaves at seven.")...)
+	for query, want := range map[string]string{
+		"I liked the ceramics. And the ferry?": "The ferry",
+		"I liked the ferry. And the ceramics?": "The stall",
+		"我喜欢 ceramics。那么 ferry 呢？":             "The ferry",
+	} {
+		hits := find(t, e, search.Request{Query: query, AsOf: epoch}).Hits
+		if len(hits) == 0 || !strings.HasPrefix(hits[0].Memory.Content, want) {
+			t.Errorf("%q: found %v, want %q first", query, ids(hits), want)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 )
 
 // tokenSetVersion grows when token sets are selected or packed differently.
-const tokenSetVersion = 1
+const tokenSetVersion = 2
 
 // tokenSetIdentity is the part of a model's identity on which only token sets depend.
 func tokenSetIdentity(weights string) string {
@@ -23,7 +23,7 @@ func tokenSetIdentity(weights string) string {
 
 const (
 	minTokenWeight = 0.5 // stored tokens of less weight are left out …
-	minTokens      = 3   // … unless a text would have fewer than this
+	minTokens      = 8   // … unless a text would have fewer than this
 	maxTokens      = 64  // stored tokens of a text: 6 KB
 )
 
@@ -114,7 +114,7 @@ func (e *Encoder) embedQuery(ctx context.Context, m *model, text string) (q embe
 	valid := false
 	err = e.encode(ctx, m, ids, func(_ int, rows []float32) {
 		q.Vector, valid = m.pool(rows)
-		q.Tokens = m.queryTokens(ids[0], rows)
+		q.Tokens = m.queryTokens(text, ids[0], rows)
 	})
 	if err == nil && !valid {
 		err = fmt.Errorf("%w: the query has no vector", errDamaged)
@@ -186,15 +186,31 @@ func (m *model) leastImportance(ids []int32) (least uint8, ties int) {
 }
 
 // queryTokens returns the token vectors of a query, each with its weight.
-func (m *model) queryTokens(ids []int32, rows []float32) *vector.TokenQuery {
+func (m *model) queryTokens(text string, ids []int32, rows []float32) *vector.TokenQuery {
 	first, last := m.contentTokens(ids)
+	emphasis := m.emphasis(text, len(ids))
 	vectors, weights := make([][]float32, 0, last-first), make([]float32, 0, last-first)
 	for i := first; i < last; i++ {
 		v := slices.Clone(rows[i*m.Width : (i+1)*m.Width])
 		m.token.apply(v)
-		vectors, weights = append(vectors, v), append(weights, float32(m.importance[ids[i]])/math.MaxUint8)
+		vectors, weights = append(vectors, v), append(weights, emphasis[i]*float32(m.importance[ids[i]])/math.MaxUint8)
 	}
 	return vector.NewTokenQuery(vectors, weights)
+}
+
+// emphasis is the factor of the weight of each of n tokens of a query. A token counts by the square of its weight, so the
+// factor is the root of what its sentence weighs.
+func (m *model) emphasis(text string, n int) []float32 {
+	factors := slices.Repeat([]float32{1}, n)
+	e := embedding.EmphasisOf(text)
+	for _, start := range e.Starts() {
+		before := len(m.tokenizer.tokenize(m.queryPrefix+text[:start], m.MaxTokens)) - 1 // without the end
+		factor := float32(math.Sqrt(e.At(start - 1)))
+		for i := range factors[:min(before, n)] {
+			factors[i] = factor
+		}
+	}
+	return factors
 }
 
 const (

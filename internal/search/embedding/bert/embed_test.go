@@ -51,7 +51,7 @@ func TestTokenSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range []struct{ least, most int }{{0, 0}, {2, 2}, {1, 1}, {3, 7}, {64, 64}} {
+		for i, want := range []struct{ least, most int }{{0, 0}, {2, 2}, {1, 1}, {8, 9}, {64, 64}} {
 			if n := len(made[i].Tokens); n%size != 0 || n/size < want.least || n/size > want.most {
 				t.Errorf("%s: %.20q has %d bytes of tokens, want %d to %d of %d", e.Name(), texts[i], n, want.least,
 					want.most, size)
@@ -63,8 +63,8 @@ func TestTokenSets(t *testing.T) {
 // TestTokenBits has the bits of quantised vectors and token sets, which must be the same on every machine.
 func TestTokenBits(t *testing.T) {
 	want := map[string]string{
-		"minilm": "4328b09c9a2291c06aedcb042945440857974d1f2b5e27fa678ae02cdb16f04d",
-		"e5":     "82e1081a5476704d0a34b245e010b532aa55e296f623ea55c2635164a7e4bdc6",
+		"minilm": "b6595693a208003ff77d93eb1d9299bb953a5c1031b6d74a924b6d296afc6f95",
+		"e5":     "2389a5f27ed3e91905b38b262413ebdb2f3bbba6d8a715bee555ca60d4a1fff2",
 	}
 	for _, e := range []*bert.Encoder{newMiniLM(t), newE5(t)} {
 		made, err := e.EmbedDocuments(t.Context(), []string{"Deploys happen on Fridays, at 17:00."})
