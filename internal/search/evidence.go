@@ -65,6 +65,10 @@ func (r *ranking) useEvidence() bool {
 	if r.req.Profile != Balanced || r.embedQueries == nil || r.req.Arm != Vector && !slices.ContainsFunc(r.models, embedding.Model.Calibrated) {
 		return false // a server's model is not asked before words found something
 	}
+	if r.wordsAreSure() {
+		r.queries = make([]embedding.Query, len(r.models))
+		return true
+	}
 	embedded := false
 	for i, q := range r.embedAll() {
 		embedded = embedded || q.Vector.Dim() > 0 && (r.models[i].Calibrated() || r.req.Arm == Vector)

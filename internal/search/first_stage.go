@@ -107,8 +107,7 @@ func (c *evidenceCollector) keepFirst(n int) float64 {
 	return c.pool[n-1].first
 }
 
-// admitsDoc reports whether the request admits a document. Most are decided by their features, without the memory.
+// admitsDoc reports whether the request admits a document.
 func (c *evidenceCollector) admitsDoc(doc uint32) bool {
-	m := c.index.docs[doc]
-	return m != nil && (c.admitsFeatures(&c.index.features[doc]) || c.req.admits(m))
+	return c.index.admits(c.ranking, doc)
 }

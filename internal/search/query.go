@@ -2,6 +2,7 @@ package search
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
@@ -14,6 +15,7 @@ type query struct {
 	phrase      string // the folded text, for literal comparison
 	identifiers []analysis.Identifier
 	topic       bool // it names something beside dates and words of general use
+	literal     bool // it is nothing but words that say something about its topic, so no sentence
 }
 
 const (
@@ -35,6 +37,7 @@ func (a *analyzer) parseQuery(req *Request) *query {
 	clear(a.queryTerms)
 	tokens := a.Tokenize(text)
 	q.identifiers = analysis.Identifiers(text, tokens)
+	q.literal = isLiteral(text, tokens)
 	capitals, name, nameEnd := analysis.CapitalsMeaningful(text), 0, 0
 	emphasis := embedding.EmphasisOf(text)
 	for _, t := range tokens {
@@ -67,6 +70,23 @@ func (a *analyzer) parseQuery(req *Request) *query {
 		}
 	}
 	return q
+}
+
+// isLiteral reports whether every letter of a text belongs to an informative token.
+func isLiteral(text string, tokens []analysis.Token) bool {
+	end := 0 // of the text covered so far
+	uncovered := func(from, to int) bool {
+		return from < to && strings.ContainsFunc(text[from:to], unicode.IsLetter)
+	}
+	for i := range tokens {
+		if t := &tokens[i]; t.Informative() {
+			if uncovered(end, t.Start) {
+				return false
+			}
+			end = max(end, t.End)
+		}
+	}
+	return end > 0 && !uncovered(end, len(text))
 }
 
 // addQueryTerm adds a term to the query, or counts it when the query has it.
