@@ -11,9 +11,9 @@ REFLECT_ROUNDS ?= 200
 
 .PHONY: build check ci test lint proto bench llm-test crash-short soak release packages packages-check clean
 
-# A static binary for this machine; GOOS and GOARCH choose another.
+# A static binary for this machine, with memsidecar-hook inside; GOOS and GOARCH choose another.
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o memsidecar ./cmd/memsidecar
+	.ci/build memsidecar -trimpath -ldflags "$(LDFLAGS)"
 
 # What a developer runs before every commit: the fast steps of CI.
 check:

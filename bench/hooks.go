@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,31 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
-
-// childAppend makes this program one that appends a message to a session and ends: the least that telling the daemon
-// of anything costs a program that is started for it.
-const childAppend = "child-append"
-
-// appendOnce makes the one call that a hook cannot avoid.
-func appendOnce(socket, session string) error {
-	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(process.Credentials()))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	_, err = memsidecarv1.NewSessionServiceClient(conn).Append(context.Background(),
-		&memsidecarv1.SessionServiceAppendRequest{
-			SessionId: session, Messages: []*memsidecarv1.SessionMessage{{
-				Role: memsidecarv1.Role_ROLE_USER, Content: "how do we deploy?",
-			}},
-		})
-	return err
-}
 
 // hookCalls is how many of each are timed.
 const hookCalls = 60
@@ -50,48 +31,130 @@ func (b *bench) hooks(ctx context.Context, d, _ *process.Server, size int, _ []s
 		calls = 5
 	}
 	h := &hookBench{bench: b, socket: d.Socket, home: home, size: max(size, 1)}
+	if err := h.build(ctx); err != nil {
+		return err
+	}
 	if err := h.hook(ctx, "session-start", `,"source":"startup"`); err != nil {
 		return err
 	}
-	var floor, failure, stop, prompt sample
+	took := map[string]*sample{}
 	for i := range calls {
-		for _, s := range []struct {
-			to  *sample
-			run func(context.Context, int) error
-		}{{&floor, h.floor}, {&failure, h.failure}, {&stop, h.stop}, {&prompt, h.prompt}} {
+		for _, s := range h.processes() {
 			began := time.Now()
 			if err := s.run(ctx, i); err != nil {
-				return err
+				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			s.to.merge(one(time.Since(began)))
+			if took[s.name] == nil {
+				took[s.name] = &sample{}
+			}
+			took[s.name].merge(one(time.Since(began)))
 		}
 	}
-	b.report.timed("floor: start a process, append a message", size, 1, floor)
-	for _, f := range []struct {
-		name string
-		sample
-		most float64
-	}{{"hook: the end of a turn", stop, 1.5}, {"hook: a tool that failed, with a recall", failure, 2},
-		{"hook: a prompt, with a recall", prompt, 2}} {
-		r := b.report.timed(f.name, size, 1, f.sample)
-		r.compare(us(f.at(.5)), us(floor.at(.5)), "p50 of the floor")
-		r.atMost(f.most)
+	for _, s := range h.processes() {
+		r := b.report.timed(s.name, size, 1, *took[s.name])
+		if s.to == "" {
+			continue
+		}
+		r.compare(us(took[s.name].at(.5)), us(took[s.to].at(.5)), "p50 of "+s.to)
+		if s.most > 0 {
+			r.atMost(s.most)
+		}
 	}
 	b.report.value("hooks that gave up after 40 ms", size, float64(h.gaveUp), "")
 	return nil
+}
+
+// timedProcess is a process that is timed in turn with the others.
+type timedProcess struct {
+	name string
+	run  func(ctx context.Context, i int) error
+	to   string // the process that it is compared with
+	most float64
+}
+
+// Names of the processes that others are compared with.
+const (
+	minimalName = "a process with one gRPC call"
+	nodeName    = "node -e 0"
+)
+
+// processes lists what is timed: the hooks as they are installed, and those of memsidecar itself.
+func (h *hookBench) processes() []timedProcess {
+	slim := func(f func(*hookBench, context.Context, int) error) func(context.Context, int) error {
+		return func(ctx context.Context, i int) error {
+			with := *h
+			with.slim = true
+			err := f(&with, ctx, i)
+			h.gaveUp = with.gaveUp
+			return err
+		}
+	}
+	out := []timedProcess{{name: minimalName, run: h.minimal}}
+	to, most := minimalName, 1.0
+	if h.node != "" {
+		out = append(out, timedProcess{name: nodeName, run: func(ctx context.Context, _ int) error {
+			return exec.CommandContext(ctx, h.node, "-e", "0").Run()
+		}})
+		to, most = nodeName, .15
+	}
+	return append(out,
+		timedProcess{"hook: the end of a turn", slim((*hookBench).stop), to, most},
+		timedProcess{"hook: a tool that failed, with a recall", slim((*hookBench).failure), to, most},
+		timedProcess{"hook: a prompt, with a recall", slim((*hookBench).prompt), to, most},
+		timedProcess{"hook: the start of a session", slim((*hookBench).start), to, most},
+		timedProcess{"memsidecar recall, by memsidecar-hook", h.recallProcess, to, most},
+		timedProcess{"memsidecar hook: the end of a turn", h.stop, minimalName, 0},
+		timedProcess{"memsidecar hook: a tool that failed, with a recall", h.failure, minimalName, 0},
+		timedProcess{"memsidecar hook: a prompt, with a recall", h.prompt, minimalName, 0})
 }
 
 // hookBench runs hook processes against a daemon.
 type hookBench struct {
 	*bench
 	socket, home string
+	small, least string // memsidecar-hook, and the process with one call
+	node         string // "" where there is none
+	slim         bool   // hooks are those of memsidecar-hook
 	size         int
 	gaveUp       int
 }
 
-// floor runs a process that appends one message.
-func (h *hookBench) floor(ctx context.Context, _ int) error {
-	return exec.CommandContext(ctx, h.self, childAppend, h.socket, "floor").Run()
+// build builds the programs that memsidecar is compared with.
+func (h *hookBench) build(ctx context.Context) (err error) {
+	h.node, _ = exec.LookPath("node")
+	if h.small, err = process.Build(ctx, h.dir, "cmd/memsidecar-hook", h.log); err != nil {
+		return err
+	}
+	h.least, err = process.Build(ctx, h.dir, "bench/minimal", h.log)
+	return err
+}
+
+// minimal appends a message to a session.
+func (h *hookBench) minimal(ctx context.Context, i int) error {
+	request, err := proto.Marshal(&memsidecarv1.SessionServiceAppendRequest{
+		SessionId: "floor", Messages: []*memsidecarv1.SessionMessage{{
+			Role: memsidecarv1.Role_ROLE_USER, Content: fmt.Sprintf("how do we deploy %d?", i),
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, h.least, h.socket, "/memsidecar.v1.SessionService/Append")
+	cmd.Stdin = bytes.NewReader(request)
+	return cmd.Run()
+}
+
+// recallProcess recalls for a prompt as a script of a host does.
+func (h *hookBench) recallProcess(ctx context.Context, i int) error {
+	cmd := exec.CommandContext(ctx, h.small, "recall", query((i*7+3)%h.size), "--or-nothing", "--socket", h.socket, "--no-start",
+		"--program", h.bin)
+	cmd.Env = []string{"HOME=" + h.home}
+	return cmd.Run()
+}
+
+// start is the hook of another session's start.
+func (h *hookBench) start(ctx context.Context, i int) error {
+	return h.hookOf(ctx, fmt.Sprintf("hooks-%d", i), "session-start", `,"source":"startup"`)
 }
 
 // failure runs the hook of a tool that failed.
@@ -123,18 +186,33 @@ func (h *hookBench) transcript() string { return filepath.Join(h.home, "t.jsonl"
 
 // hook runs a hook as a host does. One that did not do what it should fails the run: it would be measured too fast.
 func (h *hookBench) hook(ctx context.Context, event, fields string) error {
-	cmd := exec.CommandContext(ctx, h.bin, "hook", "--host", "claude-code", event, "--socket", h.socket, "--no-start")
+	return h.hookOf(ctx, "hooks", event, fields)
+}
+
+// hookOf is hook for a session.
+func (h *hookBench) hookOf(ctx context.Context, session, event, fields string) error {
+	args := []string{h.bin, "hook", "--host", "claude-code", event, "--socket", h.socket, "--no-start"}
+	if h.slim {
+		args = append(append([]string{h.small}, args[1:]...), "--program", h.bin)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = []string{"HOME=" + h.home}
-	cmd.Stdin = strings.NewReader(`{"session_id":"hooks","cwd":"/","transcript_path":"` + h.transcript() + `"` +
+	transcript := ""
+	if session == "hooks" { // the others would all read the same one
+		transcript = h.transcript()
+	}
+	cmd.Stdin = strings.NewReader(`{"session_id":"` + session + `","cwd":"/","transcript_path":"` + transcript + `"` +
 		fields + `}`)
 	if err := cmd.Run(); err != nil {
 		return err
 	}
 	mark, err := os.ReadFile(filepath.Join(h.home, ".local/state/memsidecar/hooks/fired/claude-code."+event))
 	switch {
+	case err == nil && len(mark) == 0: // another that gave up writes it just now
+		h.gaveUp++
 	case err != nil:
 		return err
-	case string(mark) == "gave up waiting\n":
+	case string(mark) == "timed out\n":
 		h.gaveUp++
 	case string(mark) != "ok\n":
 		return fmt.Errorf("the hook of %s: %s", event, mark)

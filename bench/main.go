@@ -67,9 +67,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 2 && args[0] == childCall {
 		return callOnce(args[1])
 	}
-	if len(args) == 3 && args[0] == childAppend {
-		return appendOnce(args[1], args[2])
-	}
 	if len(args) == 2 && args[0] == childDecode {
 		return decode(args[1], stdout)
 	}
@@ -79,7 +76,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	defer os.RemoveAll(b.dir) //nolint:errcheck // a leftover below the temporary directory harms nobody
 	if b.bin == "" {
-		if b.bin, err = process.Build(ctx, b.dir, stderr); err != nil {
+		if b.bin, err = process.Build(ctx, b.dir, "cmd/memsidecar", stderr); err != nil {
 			return err
 		}
 	}

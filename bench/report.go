@@ -33,10 +33,10 @@ func (r *row) compare(figure, floor float64, name string) {
 }
 
 // atMost sets an upper target for the ratio.
-func (r *row) atMost(ratio float64) { r.target(r.Ratio <= ratio, fmt.Sprintf("≤ %.1f ×", ratio)) }
+func (r *row) atMost(ratio float64) { r.target(r.Ratio <= ratio, fmt.Sprintf("≤ %.3g ×", ratio)) }
 
 // atLeast sets a lower target for the ratio.
-func (r *row) atLeast(ratio float64) { r.target(r.Ratio >= ratio, fmt.Sprintf("≥ %.1f ×", ratio)) }
+func (r *row) atLeast(ratio float64) { r.target(r.Ratio >= ratio, fmt.Sprintf("≥ %.3g ×", ratio)) }
 
 // limit sets a target that is not a ratio.
 func (r *row) limit(value, most float64, text string) { r.target(value <= most, text) }

@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := os.Mkdir(filepath.Join(dir, "home"), 0o700); err != nil {
 		return err
 	}
-	bin, err := process.Build(ctx, dir, stderr)
+	bin, err := process.Build(ctx, dir, "cmd/memsidecar", stderr)
 	if err != nil {
 		return err
 	}

@@ -48,14 +48,16 @@ type Server struct {
 	read   int64 // of the log
 }
 
-// Build builds the daemon into dir and returns its path. What the compiler says goes to stderr.
-func Build(ctx context.Context, dir string, stderr io.Writer) (string, error) {
-	bin := filepath.Join(dir, "memsidecar")
-	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/memsidecar/memsidecar/cmd/memsidecar")
+// Build builds a program of this module, such as cmd/memsidecar, into dir as it is released, and returns its path. What
+// the compiler says goes to stderr.
+func Build(ctx context.Context, dir, program string, stderr io.Writer) (string, error) {
+	bin := filepath.Join(dir, filepath.Base(program))
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin,
+		"github.com/memsidecar/memsidecar/"+program)
 	build.Stderr = stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if err := build.Run(); err != nil {
-		return "", fmt.Errorf("build the daemon: %w", err)
+		return "", fmt.Errorf("build %s: %w", program, err)
 	}
 	return bin, nil
 }

@@ -132,7 +132,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a leftover below the temporary directory harms nobody
 	if o.bin == "" {
-		if o.bin, err = process.Build(ctx, dir, stderr); err != nil {
+		if o.bin, err = process.Build(ctx, dir, "cmd/memsidecar", stderr); err != nil {
 			return err
 		}
 	}

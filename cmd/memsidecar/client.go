@@ -17,6 +17,7 @@ import (
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
 	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 )
 
@@ -33,6 +34,17 @@ type client struct {
 	files   pb.FileServiceClient
 	admin   pb.AdminServiceClient
 	view    pbalpha.ViewServiceClient
+
+	shared bool // close leaves it open for the next command
+}
+
+// dial returns a client for one command. Inside the daemon, all commands share one connection.
+func (a *app) dial(socket string) (*client, error) {
+	if a.inside != nil {
+		c := *a.inside.client
+		return &c, nil
+	}
+	return dial(socket)
 }
 
 // dial returns a client. The first call connects.
@@ -56,7 +68,11 @@ func dial(socket string) (*client, error) {
 }
 
 // close closes the connection; calls in progress fail.
-func (c *client) close() { _ = c.conn.Close() }
+func (c *client) close() {
+	if !c.shared {
+		_ = c.conn.Close()
+	}
+}
 
 // serving reports whether the daemon serves requests. The error is that of the health check; see unreachable.
 func (c *client) serving(ctx context.Context) (bool, error) {
@@ -140,6 +156,9 @@ func (a *app) connect(ctx context.Context, cfg daemon.Config) (*client, error) {
 	if err == nil || !unreachable(err) {
 		return c, err
 	}
+	if a.inside != nil { // it is about to stop
+		return nil, memory.ErrOwnProcess
+	}
 	in, err := a.instance(cfg)
 	if err != nil {
 		return nil, err
@@ -160,7 +179,7 @@ func (a *app) connect(ctx context.Context, cfg daemon.Config) (*client, error) {
 
 // find connects to a running daemon, and notes on standard error if that daemon is older than this program.
 func (a *app) find(ctx context.Context, cfg daemon.Config) (*client, error) {
-	c, err := dial(cfg.Socket)
+	c, err := a.dial(cfg.Socket)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
 )
 
 // Times of starting and stopping.
@@ -42,11 +43,11 @@ type instance struct {
 
 // instance finds the state files of the daemon that cfg describes.
 func (a *app) instance(cfg daemon.Config) (*instance, error) {
-	dir, err := daemon.StateDir(a.env)
+	dir, err := userdirs.State(a.env)
 	if err != nil {
 		return nil, &cliError{what: err.Error(), code: exitUsage}
 	}
-	name, err := daemon.InstanceOf(cfg.Data, a.env)
+	name, err := userdirs.Instance(cfg.Data, a.env)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,13 @@ ends it at once, without losing acknowledged data.`,
 			if err != nil {
 				return err
 			}
+			commands, err := newDelegate(cfg)
+			if err != nil {
+				return err
+			}
+			defer commands.close()
 			return daemon.Run(cmd.Context(), cfg, daemon.Options{
+				Command:  commands.run,
 				Logger:   log,
 				Version:  programVersion(),
 				Listener: listener,
@@ -53,6 +59,7 @@ ends it at once, without losing acknowledged data.`,
 					os.Exit(exitError)
 				},
 				Ready: func(socket string) {
+					a.refreshHookProgram(log)
 					if err := in.setStopped(false); err != nil {
 						log.Warn("the mark of an earlier stop could not be removed", "err", err)
 					}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
 // demoSession is a recorded session between a developer and an agent, in English and Chinese.
@@ -81,7 +81,7 @@ func (a *app) newDemo() (*demo, error) {
 	}
 	d := &demo{app: a, dir: dir, data: filepath.Join(dir, "data"), socket: filepath.Join(dir, "demo.sock"), exe: exe,
 		began: a.now(), session: "demo-session"}
-	if err := unixsock.CheckPath(d.socket); err != nil {
+	if err := socketpath.Check(d.socket); err != nil {
 		return nil, errors.Join(&cliError{what: err.Error(), hint: "Set TMPDIR to a shorter directory."},
 			os.RemoveAll(dir))
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/client/hook"
 	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // Time limits of a hook. The agent waits for it.
@@ -38,6 +40,9 @@ const (
 // lateFlag marks the process that handles an event when its host has written what it concerns.
 const lateFlag = "--late"
 
+// spentFlag shortens the time limits by what memsidecar-hook has waited for the daemon.
+const spentFlag = "--spent"
+
 const hookLong = `Handle one event of an agent's session. Host programs call this command after "memsidecar
 install". It reads the event as the host's JSON from standard input, and writes text for the agent in the host's
 format.
@@ -56,6 +61,7 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 	var host string
 	var late bool
 	var asked bool
+	var spent time.Duration
 	var names []string
 	for _, h := range hook.Hosts() {
 		names = append(names, h.Name)
@@ -83,12 +89,15 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 				c.timeLimit = a.flags.timeout
 				w.extend(c.timeLimit + hookSlack)
 			}
+			c.timeLimit -= spent
 			w.setAnswer(func(text string) { _, _ = a.stdout.Write(h.Encode(c.kind, text)) })
+			w.shorten(spent)
 			return c.run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&host, "host", "", "host program of the agent")
 	cmd.Flags().BoolVar(&late, strings.TrimPrefix(lateFlag, "--"), false, "wait for the end of the transcript")
+	cmd.Flags().DurationVar(&spent, strings.TrimPrefix(spentFlag, "--"), 0, "time that the caller has waited already")
 	cmd.Flags().BoolVar(&asked, strings.TrimPrefix(probeFlag, "--"), false, "only print which program this is")
 	return cmd
 }
@@ -96,24 +105,38 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 // runHook is the program for "memsidecar hook". Its exit code is always 0, because for some hosts another code blocks
 // the agent's action. It does not build the other commands, to start faster.
 func runHook(ctx context.Context, a *app, args []string) int {
-	w := a.watchHook(ctx, args)
+	w := a.watchHook(ctx, args, hookHardLimit, func() { os.Exit(exitOK) })
 	defer close(w.stop)
-	defer func() {
-		if p := recover(); p != nil {
-			a.hookLog("panic: %v", p)
-		}
-	}()
-	root := &cobra.Command{Use: "memsidecar", SilenceErrors: true, SilenceUsage: true}
+	defer a.logPanic()
+	root := a.hookRoot(w)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	a.addGlobals(root)
-	root.AddCommand(a.hookCommand(w))
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		a.hookLog("%s: %v", strings.Join(args, " "), err)
-		w.tell("")
+		a.hookFailed(w, args, err)
 	}
 	return exitOK
+}
+
+// hookRoot is a tree with no other command than "hook".
+func (a *app) hookRoot(w *hookWatchdog) *cobra.Command {
+	root := &cobra.Command{Use: "memsidecar", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(a.hookCommand(w))
+	return root
+}
+
+// hookFailed logs an error of a hook's command line or configuration, and answers nothing.
+func (a *app) hookFailed(w *hookWatchdog, args []string, err error) {
+	a.hookLog("%s: %v", strings.Join(args, " "), err)
+	w.tell("")
+}
+
+// logPanic is deferred: it ends a panic of a hook with a line in the log.
+func (a *app) logPanic() {
+	if p := recover(); p != nil {
+		a.hookLog("panic: %v", p)
+	}
 }
 
 // hookCall handles one event.
@@ -144,10 +167,15 @@ func (c *hookCall) run(ctx context.Context) error {
 	ev, err := c.host.Decode(c.kind, data)
 	switch {
 	case err != nil:
+	case c.kind == hook.SessionEnd && c.app.inside != nil: // it may read all of a transcript, or leave a process behind
+		return memory.ErrOwnProcess
 	case c.kind == hook.SessionEnd && c.host.WritesLate() && !c.late:
 		err = c.handOver(ctx, cfg, ev, data)
 	default:
 		text, err = c.handle(ctx, cfg, dir, ev)
+	}
+	if errors.Is(err, memory.ErrOwnProcess) {
+		return err
 	}
 	c.watchdog.tell(text)
 	c.recordCall(dir, err)
@@ -194,11 +222,11 @@ func (c *hookCall) handOver(ctx context.Context, cfg daemon.Config, ev hook.Even
 
 // hookDir is the directory for the state of hooks, one for each daemon, below the state directory.
 func hookDir(cfg daemon.Config, env func(string) string) (string, error) {
-	state, err := daemon.StateDir(env)
+	state, err := userdirs.State(env)
 	if err != nil {
 		return "", err
 	}
-	name, err := daemon.InstanceOf(cfg.Data, env)
+	name, err := userdirs.Instance(cfg.Data, env)
 	if err != nil {
 		return "", err
 	}
@@ -211,7 +239,7 @@ func hookDir(cfg daemon.Config, env func(string) string) (string, error) {
 // handle sends the event to the daemon and returns the text for the agent. If no daemon is running, it starts one
 // for the next event.
 func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev hook.Event) (string, error) {
-	conn, err := dial(cfg.Socket)
+	conn, err := c.app.dial(cfg.Socket)
 	if err != nil {
 		return "", err
 	}
@@ -220,7 +248,10 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space,
 			contextTokens: min(cfg.ContextTokens, hostContextTokens),
 			tools:         func(dir string) string { return c.app.hostTools(c.host, dir) }}, Dir: filepath.Join(dir, "sessions"),
-		Home: c.app.env("HOME"), PID: hostPID, Now: c.app.now, Nonce: hookNonce,
+		Home: c.app.env("HOME"), PID: func() int { return hostPID(c.app.parent) }, Now: c.app.now, Nonce: hookNonce,
+	}
+	if c.app.inside != nil {
+		r.Opens = c.app.inside.opens
 	}
 	if c.late {
 		waiting, stop := context.WithTimeout(ctx, hookLateLimit)
@@ -233,6 +264,9 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 	text, err = r.Run(ctx, ev)
 	err = errors.Join(lateErr, err)
 	if err != nil && unreachable(err) {
+		if c.app.inside != nil { // it is about to stop
+			return "", memory.ErrOwnProcess
+		}
 		return text, errors.Join(err, c.startDaemon(cfg, dir))
 	}
 	if err == nil && ev.Kind == hook.SessionStart {
@@ -350,7 +384,7 @@ func plainly(err error) string {
 
 // hookLog appends a line to the hook log, which never contains session text.
 func (a *app) hookLog(format string, args ...any) {
-	state, err := daemon.StateDir(a.env)
+	state, err := userdirs.State(a.env)
 	if err != nil {
 		return
 	}

@@ -154,11 +154,11 @@ func (d *hookDaemon) spaces() []string {
 }
 
 // shells are the programs that run hooks for hosts and end with them.
-var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ash", "busybox", "env", "timeout"}
+var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ash", "busybox", "env", "timeout",
+	"memsidecar-hook"}
 
-// hostPID is the process id of the host: the nearest ancestor that is not a shell, or 0 if unknown.
-func hostPID() int {
-	pid := os.Getppid()
+// hostPID is the process id of the host: of pid and its ancestors the nearest that is not a shell, or 0 if unknown.
+func hostPID(pid int) int {
 	for range 4 {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || pid <= 1 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -23,22 +22,24 @@ const (
 // hookWatchdog ends the process of a hook that takes too long or gets SIGTERM, with exit code 0 and an empty answer.
 // Blocking system calls cannot be interrupted otherwise.
 type hookWatchdog struct {
-	start time.Time
-	end   func() // ends the process
-	log   func(cause string)
-	stop  chan struct{}
+	end  func() // ends the process, or gives up on the hook inside the daemon
+	slow func() // called when the limit is extended; may be nil
+	log  func(cause string)
+	stop chan struct{}
 
 	mu     sync.Mutex
+	start  time.Time         // guarded by mu
 	limit  time.Duration     // since start; guarded by mu
 	answer func(text string) // writes the answer; guarded by mu
 	told   bool              // an answer was begun; guarded by mu
 	longer chan struct{}     // limit changed
 }
 
-// watchHook starts the watchdog of one hook. It writes an answer that every host accepts until setAnswer.
-func (a *app) watchHook(ctx context.Context, args []string) *hookWatchdog {
+// watchHook starts the watchdog of one hook, which calls end after limit. It writes an answer that every host accepts
+// until setAnswer.
+func (a *app) watchHook(ctx context.Context, args []string, limit time.Duration, end func()) *hookWatchdog {
 	w := &hookWatchdog{
-		start: time.Now(), end: func() { os.Exit(exitOK) }, stop: make(chan struct{}), limit: hookHardLimit,
+		start: time.Now(), end: end, stop: make(chan struct{}), limit: limit,
 		answer: func(string) { _, _ = a.stdout.Write([]byte("{}\n")) }, longer: make(chan struct{}, 1),
 		log: func(cause string) { a.hookLog("%s: ended, %s", strings.Join(args, " "), cause) },
 	}
@@ -97,6 +98,25 @@ func (w *hookWatchdog) extend(limit time.Duration) {
 	w.mu.Lock()
 	w.limit = max(w.limit, limit)
 	w.mu.Unlock()
+	w.changed()
+	if w.slow != nil {
+		w.slow()
+	}
+}
+
+// shorten counts time that passed before the watchdog was started.
+func (w *hookWatchdog) shorten(by time.Duration) {
+	if by <= 0 {
+		return
+	}
+	w.mu.Lock()
+	w.start = w.start.Add(-by)
+	w.mu.Unlock()
+	w.changed()
+}
+
+// changed has run look at the limit again.
+func (w *hookWatchdog) changed() {
 	select {
 	case w.longer <- struct{}{}:
 	default:

@@ -13,7 +13,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/client/hook"
 	"github.com/memsidecar/memsidecar/internal/client/install"
-	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
 )
 
 const installLong = `Connect host programs of agents to memsidecar. Without a HOST, the hosts that are found on this
@@ -35,6 +35,7 @@ the files can be shared. --data, --socket, --space and --config are passed on.`
 // installer holds the flags of install and uninstall.
 type installer struct {
 	app    *app
+	hook   string // program that hooks call; "" for this one
 	scope  string
 	only   string
 	dryRun bool
@@ -106,6 +107,11 @@ func (in *installer) run(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(parts, install.Hooks) && in.scope == string(install.User) && !in.remove {
+		if err := in.findHookProgram(); err != nil {
+			return err
+		}
+	}
 	var changes []*install.Change
 	var refused []error
 	for _, h := range hosts {
@@ -125,12 +131,28 @@ func (in *installer) run(_ *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if len(changes) > 0 || len(refused) == 0 {
+	if !in.dryRun {
+		refused = append(refused, in.app.removeHookProgram())
+	}
+	if len(changes) > 0 || errors.Join(refused...) == nil {
 		if err := in.report(hosts, parts, changes, backups); err != nil {
 			return err
 		}
 	}
 	return errors.Join(refused...)
+}
+
+// findHookProgram writes memsidecar-hook out, or only says where it would be.
+func (in *installer) findHookProgram() (err error) {
+	if in.dryRun && hookProgram != "" {
+		in.hook, err = in.app.hookProgramPath()
+		return err
+	}
+	program, err := programPath()
+	if err == nil {
+		in.hook = in.app.writeHookProgram(program)
+	}
+	return err
 }
 
 // parts are those of --only, or all.
@@ -190,7 +212,7 @@ func (in *installer) hosts(args []string) (out []*hook.Host, err error) {
 // plan returns the changes of one host's files that are not as they should be. A host that was named and has none of
 // the parts in this scope is an error.
 func (in *installer) plan(h *hook.Host, parts []install.Part, named bool) (out []*install.Change, err error) {
-	files, err := in.app.hostFiles(h, install.Scope(in.scope))
+	files, err := in.app.hostFiles(h, install.Scope(in.scope), in.hook)
 	if err != nil {
 		return nil, err
 	}
@@ -238,19 +260,20 @@ func (a *app) installEnv() (install.Env, error) {
 		return install.Env{}, &cliError{what: "cannot find the configuration: HOME is not set to an absolute path",
 			code: exitUsage}
 	}
-	state, err := daemon.StateDir(a.env)
+	state, err := userdirs.State(a.env)
 	if err != nil {
 		return install.Env{}, err
 	}
 	return install.Env{Home: home, Dir: dir, State: state, Getenv: a.env}, nil
 }
 
-// hostFiles finds the configuration of a host.
-func (a *app) hostFiles(h *hook.Host, scope install.Scope) ([]*install.File, error) {
+// hostFiles finds the configuration of a host. A user's hooks call hookProgram if it is not empty.
+func (a *app) hostFiles(h *hook.Host, scope install.Scope, hookProgram string) ([]*install.File, error) {
 	env, err := a.installEnv()
 	if err != nil {
 		return nil, err
 	}
+	env.Hook = hookProgram
 	program := "memsidecar"
 	if scope == install.User {
 		if program, err = programPath(); err != nil {

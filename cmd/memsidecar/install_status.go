@@ -91,7 +91,7 @@ func (a *app) hookStates() ([]*hookState, error) {
 		n := len(out)
 		var first *install.Target
 		for _, scope := range []install.Scope{install.User, install.Project} {
-			files, err := a.hostFiles(h, scope)
+			files, err := a.hostFiles(h, scope, "")
 			if err != nil {
 				return nil, err
 			}

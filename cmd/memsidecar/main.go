@@ -70,6 +70,9 @@ type app struct {
 	stdout io.Writer
 	stderr io.Writer
 	env    func(string) string
+	dir    func() (string, error) // working directory
+	parent int                    // process that called this one
+	inside *delegate              // the daemon in which the command runs; nil in a process of its own
 	now    func() time.Time
 	flags  globals
 	out    *output
@@ -78,7 +81,8 @@ type app struct {
 
 // newApp returns an app without parsed flags.
 func newApp(stdin io.Reader, stdout, stderr io.Writer, env func(string) string) *app {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, now: time.Now}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, dir: os.Getwd, parent: os.Getppid(),
+		now: time.Now}
 	a.out = newOutput(stdout, stderr, env, a.now)
 	return a
 }
@@ -112,10 +116,7 @@ func (a *app) rootCommand() *cobra.Command {
 			}
 			return a.groupRun(cmd, args)
 		},
-		PersistentPreRun: func(*cobra.Command, []string) {
-			a.ran = true
-			a.out.json = a.flags.json
-		},
+		PersistentPreRun: a.parsed,
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -150,6 +151,12 @@ func (a *app) rootCommand() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// parsed notes that the command line is right.
+func (a *app) parsed(*cobra.Command, []string) {
+	a.ran = true
+	a.out.json = a.flags.json
 }
 
 // addGlobals adds the flags that every command has.

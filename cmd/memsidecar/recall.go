@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -59,9 +58,9 @@ daemon that is not running is started in the background.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		switch {
 		case req.ProjectDirectory != "":
-			req.ProjectDirectory, err = filepath.Abs(req.ProjectDirectory)
+			req.ProjectDirectory, err = a.abs(req.ProjectDirectory)
 		case project:
-			req.ProjectDirectory, err = os.Getwd()
+			req.ProjectDirectory, err = a.dir()
 		}
 		if err != nil && !orNothing {
 			return err
@@ -77,6 +76,15 @@ daemon that is not running is started in the background.`,
 	}
 	cmd.AddCommand(a.hintCommand(), a.recallTraces())
 	return cmd
+}
+
+// abs makes a path absolute, from the working directory of the command.
+func (a *app) abs(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	dir, err := a.dir()
+	return filepath.Join(dir, path), err
 }
 
 // recallTraces is "recall traces": SearchService.ListRecalls.

@@ -14,7 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // promptWait limits how long a prompt waits for its memories. The process itself takes about 10 ms more.
@@ -34,6 +35,9 @@ func (a *app) recallOrNothing(ctx context.Context, req *pb.SearchServiceRecallRe
 	limit time.Duration) error {
 	began := a.now()
 	resp, in, err := a.recallWithin(ctx, req, arg, limit)
+	if a.inside != nil && unreachable(err) {
+		return memory.ErrOwnProcess
+	}
 	if err != nil {
 		resp = &pb.SearchServiceRecallResponse{Reason: emptyFailed}
 		switch {
@@ -64,7 +68,7 @@ func (a *app) recallWithin(ctx context.Context, req *pb.SearchServiceRecallReque
 		return nil, in, err
 	}
 	req.Spaces = a.spaces()
-	c, err := dial(cfg.Socket)
+	c, err := a.dial(cfg.Socket)
 	if err != nil {
 		return nil, in, err
 	}
@@ -95,7 +99,7 @@ func (a *app) promptLog(in *instance) io.WriteCloser {
 	path := ""
 	if in != nil {
 		path = in.logFile()
-	} else if dir, err := daemon.StateDir(a.env); err == nil {
+	} else if dir, err := userdirs.State(a.env); err == nil {
 		path = filepath.Join(dir, "daemon.log")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); path != "" && err == nil {

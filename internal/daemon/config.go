@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +9,8 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 	"github.com/memsidecar/memsidecar/internal/service/recall"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -125,7 +124,7 @@ func (c Config) WithDefaults(env func(string) string) (Config, error) {
 func (c Config) fillDefaults(env func(string) string) (Config, error) {
 	var err error
 	if c.Data == "" {
-		if c.Data, err = DefaultData(env); err != nil {
+		if c.Data, err = userdirs.Data(env); err != nil {
 			return c, err
 		}
 	}
@@ -133,7 +132,7 @@ func (c Config) fillDefaults(env func(string) string) (Config, error) {
 		return c, fmt.Errorf("data directory: %w", err)
 	}
 	if c.Socket == "" {
-		if c.Socket, err = SocketFor(c.Data, env); err != nil {
+		if c.Socket, err = userdirs.Socket(c.Data, env); err != nil {
 			return c, err
 		}
 	}
@@ -197,7 +196,7 @@ func (c Config) validate() error {
 	if !(c.DecayLambda > 0 && c.DecayLambda <= 10) {
 		add("memory_decay_lambda", "is %v; it must be more than 0 and at most 10", c.DecayLambda)
 	}
-	if err := unixsock.CheckPath(c.Socket); err != nil {
+	if err := socketpath.Check(c.Socket); err != nil {
 		errs = append(errs, fmt.Errorf("socket (%s): %w", c.origin("socket"), err))
 	}
 	errs = append(errs, c.validateLLM()...)
@@ -221,83 +220,4 @@ func (c Config) location() (*time.Location, error) {
 		return time.Local, nil
 	}
 	return time.LoadLocation(c.Timezone)
-}
-
-// DefaultData is the data directory used when none is named.
-func DefaultData(env func(string) string) (string, error) {
-	return userDir(env, "XDG_DATA_HOME", ".local/share")
-}
-
-// StateDir is the directory for what belongs to the machine rather than to the memories: the log of a daemon that
-// runs in the background, and the mark that it was stopped on purpose.
-func StateDir(env func(string) string) (string, error) {
-	return userDir(env, "XDG_STATE_HOME", ".local/state")
-}
-
-// DefaultFile is the configuration file that is read, when it exists, if none is named.
-func DefaultFile(env func(string) string) (string, error) {
-	dir, err := userDir(env, "XDG_CONFIG_HOME", ".config")
-	return filepath.Join(dir, "config.yaml"), err
-}
-
-// userDir ignores a relative path in the variable, as the XDG specification demands.
-func userDir(env func(string) string, variable, fallback string) (string, error) {
-	if dir := env(variable); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "memsidecar"), nil
-	}
-	home := env("HOME")
-	if !filepath.IsAbs(home) {
-		return "", fmt.Errorf("cannot find your directories: neither HOME nor %s is set to an absolute path", variable)
-	}
-	return filepath.Join(home, fallback, "memsidecar"), nil
-}
-
-// SocketFor is the path of the socket that belongs to a data directory, the same for the daemon and its clients: the
-// default one for the default directory, and one named after a hash of the path for any other, so that several
-// daemons can run side by side. A directory is the same whatever symbolic links lead to it.
-func SocketFor(data string, env func(string) string) (string, error) {
-	path, err := unixsock.DefaultPath(env)
-	if err != nil {
-		return "", err
-	}
-	name, err := InstanceOf(data, env)
-	if err != nil || name == "" {
-		return path, err
-	}
-	path = filepath.Join(filepath.Dir(path), "memsidecar-"+name+".sock")
-	return path, unixsock.CheckPath(path)
-}
-
-// InstanceOf names the daemon of a data directory among those of the user: empty for the default directory, else a
-// short hash of its path.
-func InstanceOf(data string, env func(string) string) (string, error) {
-	dir, err := realPath(data)
-	if err != nil {
-		return "", err
-	}
-	if def, err := DefaultData(env); err == nil {
-		if def, err = realPath(def); err == nil && def == dir {
-			return "", nil
-		}
-	}
-	sum := sha256.Sum256([]byte(dir))
-	return hex.EncodeToString(sum[:6]), nil
-}
-
-// realPath resolves symbolic links in the part of the path that exists.
-func realPath(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("data directory: %w", err)
-	}
-	rest := ""
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if dir == filepath.Dir(dir) {
-			return path, nil
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
 }

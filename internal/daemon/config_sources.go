@@ -16,7 +16,8 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/client/web"
 	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
 // Setting is one setting as it is in effect.
@@ -130,7 +131,7 @@ func setPath(field func(*Config) *string) func(*Config, string) error {
 
 // setSocket sets the socket from a path or an address with unix: before it.
 func setSocket(c *Config, v string) error {
-	path, err := unixsock.PathOf(v)
+	path, err := socketpath.Of(v)
 	if err != nil {
 		return errors.New("must be the path of a file; abstract sockets are not supported")
 	}
@@ -297,7 +298,7 @@ func (c *Config) readFile(env func(string) string, file string) error {
 	named := file != ""
 	if !named {
 		var err error
-		if file, err = DefaultFile(env); err != nil {
+		if file, err = userdirs.ConfigFile(env); err != nil {
 			return nil //nolint:nilerr // without a home there is no default file; a needed directory reports it
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
+	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
 )
 
 // lookup is an environment with a home and what is given.
@@ -300,7 +301,7 @@ func TestSocketFor(t *testing.T) {
 	env := lookup(home, nil)
 	socket := func(data string) string {
 		t.Helper()
-		s, err := daemon.SocketFor(data, env)
+		s, err := userdirs.Socket(data, env)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,6 +66,8 @@ type Options struct {
 
 	// Listener is an inherited socket, such as one of a service manager; nil creates Config.Socket. Run closes it.
 	Listener *net.UnixListener
+	// Command runs the commands of memsidecar-hook; nil refuses them.
+	Command rpc.RunCommand
 	// Abort ends the process; it is called when a stop takes longer than StopLimit. nil waits. What a stop still does
 	// then is repeated by the next start: everything acknowledged is in the journal.
 	Abort func()
@@ -103,6 +105,7 @@ type daemon struct {
 	now     func() time.Time
 	elapsed func() time.Duration // nil with a test clock
 	version string
+	command rpc.RunCommand
 	started time.Time
 	stop    context.CancelFunc // ends Run
 
@@ -156,7 +159,8 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer opts.limitStop(ctx)()
-	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, stop: stop,
+	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, command: opts.Command,
+		stop:     stop,
 		stopping: make(chan struct{})}
 	if d.now == nil {
 		d.now, d.elapsed = time.Now, elapsed //nolint:forbidigo // the only use of the real clock

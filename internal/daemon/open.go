@@ -137,6 +137,7 @@ func (d *daemon) openServer() {
 		Consolidator: d.learner, Reviews: d.reviews, Summaries: d.summaries,
 		Backups: &backup.Source{Store: d.store, FS: d.fs, Published: PublishedFiles(), Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, d.local),
 		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Usage: usage.New(d.store, d.cfg.Location()), Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Command: d.command,
 	})
 }
 

@@ -28,6 +28,7 @@ var (
 	ErrIncomplete    = errors.New("data directory holds an unfinished restore")
 	ErrRefused       = errors.New("edit cannot be adopted as it is")
 	ErrUnauthorized  = errors.New("caller is not allowed")
+	ErrOwnProcess    = errors.New("the command needs a process of its own")
 )
 
 // Violation is one thing wrong with a request.

@@ -33,6 +33,7 @@ var table = []struct {
 }{
 	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},
 	{memory.ErrUnauthorized, codes.PermissionDenied, "UNAUTHORIZED"},
+	{memory.ErrOwnProcess, codes.FailedPrecondition, "OWN_PROCESS"},
 	{memory.ErrShuttingDown, codes.Unavailable, "SHUTTING_DOWN"},
 	{memory.ErrDiskFull, codes.ResourceExhausted, "DISK_FULL"},
 	{memory.ErrReadOnly, codes.FailedPrecondition, "READ_ONLY"},

@@ -29,6 +29,7 @@ var sentinels = map[string]struct {
 	code codes.Code
 }{
 	"ErrNotFound":      {memory.ErrNotFound, codes.NotFound},
+	"ErrOwnProcess":    {memory.ErrOwnProcess, codes.FailedPrecondition},
 	"ErrExists":        {memory.ErrExists, codes.AlreadyExists},
 	"ErrStale":         {memory.ErrStale, codes.FailedPrecondition},
 	"ErrKeyReused":     {memory.ErrKeyReused, codes.FailedPrecondition},

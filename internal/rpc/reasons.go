@@ -67,6 +67,8 @@ var Reasons = []Reason{
 	{"NOT_FOUND", KindError, "The named item does not exist in the space. Also an outcome.",
 		"Check the id and the space."},
 	{"NOT_UNDOABLE", KindError, "The operation cannot be undone: it is a purge, or has nothing to undo.", ""},
+	{"OWN_PROCESS", KindError, "The command cannot run inside the daemon, for instance because it is for another one. " +
+		"Nothing was done.", "Run the program itself; memsidecar-hook does."},
 	{"PAUSED", KindError, "Capture is paused.", "Run `memsidecar daemon resume`."},
 	{"PURGE_UNFINISHED", KindError, "A purge was interrupted and is not complete yet.",
 		"Start the daemon; it completes the purge."},

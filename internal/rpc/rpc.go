@@ -29,7 +29,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
-// Deps is what is served. All fields are required.
+// Deps is what is served. All fields but Command are required.
 type Deps struct {
 	Store        *store.Store
 	Memories     *memorysvc.Service
@@ -50,6 +50,7 @@ type Deps struct {
 	Transfer     *transfer.Service
 	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
 	Monitor      *Monitor        // the one whose Options the server was made with
+	Command      RunCommand      // nil: callers run commands themselves
 }
 
 // Register adds all services to a server. The health server returned says SERVING for "" and for each service; the
@@ -87,6 +88,7 @@ func Register(to *grpc.Server, deps Deps) *health.Server {
 	pbalpha.RegisterTitleServiceServer(server, &titleServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterViewServiceServer(server, &viewServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterUsageServiceServer(server, &usageServer{usage: deps.Usage})
+	pbalpha.RegisterCommandServiceServer(server, &commandServer{run: deps.Command})
 	// Registered last, because it reports every service that is registered by now.
 	status := health.NewServer()
 	for name := range server.GetServiceInfo() {

@@ -39,44 +39,46 @@ func TestHookAlwaysEnds(t *testing.T) {
 		{name: "a bad configuration before it", args: []string{"--config", "/nowhere.yaml", "hook", "--host", "codex", "stop"}, in: event("")},
 		{name: "a bad value before it", args: []string{"--timeout", "soon", "hook", "--host", "codex", "stop"}, in: event("")},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			cmd := p.Command(tt.args...)
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out strings.Builder
-			cmd.Stdout, cmd.Stderr = &out, &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = cmd.Process.Kill() }()
-			if _, err := io.WriteString(in, tt.in); err != nil && !tt.open {
-				t.Log("the event was not read:", err) // the hook may have ended before
-			}
-			if !tt.open {
-				_ = in.Close()
-			}
-			ended := wait(cmd)
-			if tt.signal {
-				select {
-				case err := <-ended:
-					t.Fatalf("it ended before the signal: %v %s", err, out.String())
-				case <-time.After(300 * time.Millisecond): // longer than a hook without --timeout takes
-				}
-				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		for _, slim := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, " slim=", slim), func(t *testing.T) {
+				cmd := p.hookCommand(slim, tt.args...)
+				in, err := cmd.StdinPipe()
+				if err != nil {
 					t.Fatal(err)
 				}
-			}
-			select {
-			case err := <-ended:
-				if err != nil || strings.TrimSpace(out.String()) != "{}" {
-					t.Errorf("%v, answer %q", err, out.String())
+				var out strings.Builder
+				cmd.Stdout, cmd.Stderr = &out, &out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
 				}
-			case <-time.After(time.Minute):
-				t.Error("it does not end")
-			}
-		})
+				defer func() { _ = cmd.Process.Kill() }()
+				if _, err := io.WriteString(in, tt.in); err != nil && !tt.open {
+					t.Log("the event was not read:", err) // the hook may have ended before
+				}
+				if !tt.open {
+					_ = in.Close()
+				}
+				ended := wait(cmd)
+				if tt.signal {
+					select {
+					case err := <-ended:
+						t.Fatalf("it ended before the signal: %v %s", err, out.String())
+					case <-time.After(300 * time.Millisecond): // longer than a hook without --timeout takes
+					}
+					if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+						t.Fatal(err)
+					}
+				}
+				select {
+				case err := <-ended:
+					if err != nil || strings.TrimSpace(out.String()) != "{}" {
+						t.Errorf("%v, answer %q", err, out.String())
+					}
+				case <-time.After(time.Minute):
+					t.Error("it does not end")
+				}
+			})
+		}
 	}
 }
 

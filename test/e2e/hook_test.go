@@ -28,6 +28,7 @@ import (
 type agentHost struct {
 	place
 	name       string
+	slim       bool // it calls memsidecar-hook
 	dir        string
 	transcript string
 	cmd        *exec.Cmd
@@ -122,9 +123,13 @@ func (h *agentHost) begin(t *testing.T, kind hook.Kind, session string, change m
 	if err := os.WriteFile(file, in, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = fmt.Fprintf(h.in, "%s hook --host %s %s --data %s --socket %s --no-start --timeout 20s < %s > %s 2> "+
+	before, behind := program, ""
+	if h.slim {
+		before, behind = hookProgram(), "--program "+program
+	}
+	_, err = fmt.Fprintf(h.in, "%s hook --host %s %s --data %s --socket %s --no-start --timeout 20s %s < %s > %s 2> "+
 		"%s.err; echo $?\n",
-		program, h.name, kind, h.Data, h.Socket, file, answer, answer)
+		before, h.name, kind, h.Data, h.Socket, behind, file, answer, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +249,7 @@ func TestHooks(t *testing.T) {
 			p := newPlace(t)
 			p.serve(t)
 			h := p.host(t, host.Name)
+			h.slim = true // as it is installed; TestHookProgramsAgree has the other
 			h.replay(t, "first")
 			want := []string{"user " + lesson, "tool", "assistant Understood.", "user " + rule, "tool",
 				"assistant Understood."}
@@ -258,6 +264,7 @@ func TestHooks(t *testing.T) {
 			} else {
 				h.kill() // the daemon sees it
 				h = p.host(t, host.Name)
+				h.slim = true
 			}
 			p.await(t, "8443", "list", "--json")
 			p.await(t, "main 分支", "list", "--json")
@@ -394,32 +401,47 @@ func TestHookFailsOpen(t *testing.T) {
 		{name: "a bad setting", args: []string{"--host", "codex", "stop", "--config", "/nowhere.yaml"}, in: prompt,
 			log: "nowhere"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			if tt.setup != nil {
-				tt.setup(t, p)
-			}
-			cmd := p.Command(append([]string{"hook"}, tt.args...)...)
-			var stdout, stderr bytes.Buffer
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(tt.in), &stdout, &stderr
-			if err := cmd.Run(); err != nil {
-				t.Errorf("the hook ended with %v", err)
-			}
-			want := tt.want
-			if want == "" {
-				want = "{}"
-			}
-			if strings.TrimSpace(stdout.String()) != want || stderr.Len() > 0 {
-				t.Errorf("answered %q and printed %q, want %q", stdout.String(), stderr.String(), want)
-			}
-			log, err := os.ReadFile(filepath.Join(p.Home(), "state", "memsidecar", "hooks", "hook.log"))
-			if err != nil || !strings.Contains(strings.ToLower(string(log)), strings.ToLower(tt.log)) ||
-				bytes.Contains(log, []byte("private")) {
-				t.Errorf("the log: %q, %v; want %q and nothing of the prompt", log, err, tt.log)
-			}
-		})
+		for _, slim := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, " slim=", slim), func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t)
+				if tt.setup != nil {
+					tt.setup(t, p)
+				}
+				cmd := p.hookCommand(slim, append([]string{"hook"}, tt.args...)...)
+				var stdout, stderr bytes.Buffer
+				cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(tt.in), &stdout, &stderr
+				if err := cmd.Run(); err != nil {
+					t.Errorf("the hook ended with %v", err)
+				}
+				want := tt.want
+				if want == "" {
+					want = "{}"
+				}
+				if strings.TrimSpace(stdout.String()) != want || stderr.Len() > 0 {
+					t.Errorf("answered %q and printed %q, want %q", stdout.String(), stderr.String(), want)
+				}
+				log, err := os.ReadFile(filepath.Join(p.Home(), "state", "memsidecar", "hooks", "hook.log"))
+				if err != nil || !strings.Contains(strings.ToLower(string(log)), strings.ToLower(tt.log)) ||
+					bytes.Contains(log, []byte("private")) {
+					t.Errorf("the log: %q, %v; want %q and nothing of the prompt", log, err, tt.log)
+				}
+			})
+		}
 	}
+}
+
+// hookProgram is memsidecar-hook.
+func hookProgram() string { return filepath.Join(filepath.Dir(program), "memsidecar-hook") }
+
+// hookCommand is Command with one of the two programs that handle hooks.
+func (p place) hookCommand(slim bool, args ...string) *exec.Cmd {
+	cmd := p.Command(args...)
+	if slim {
+		cmd.Path = hookProgram()
+		cmd.Args = append(append([]string{cmd.Path}, cmd.Args[1:]...), "--program", p.Program)
+	}
+	return cmd
 }
 
 // deaf listens in the place of a daemon and says nothing.

@@ -65,7 +65,7 @@ func trustCodex(t *testing.T, w *world) {
 	state := map[string]any{}
 	for _, d := range list.Data {
 		for _, h := range d.Hooks {
-			if strings.Contains(h.Command, "memsidecar hook --host codex") {
+			if strings.Contains(h.Command, "memsidecar-hook hook --host codex") {
 				state[h.Key] = map[string]any{"trusted_hash": h.CurrentHash, "enabled": true}
 			}
 		}

@@ -153,7 +153,7 @@ func newWorld(t *testing.T, bin string) *world {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(home, "cellar/1.0/memsidecar"), "../../cmd/memsidecar")
+	build := exec.Command("../../.ci/build", filepath.Join(home, "cellar/1.0/memsidecar"))
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -224,7 +224,7 @@ func (w *world) install(t *testing.T, h host) {
 
 // Where the commands of hooks and the arguments of the plugin end.
 var (
-	hookCommand = regexp.MustCompile(`(memsidecar hook --host [\w-]+ [\w-]+)`)
+	hookCommand = regexp.MustCompile(`(memsidecar-hook hook --host [\w-]+ [\w-]+)`)
 	pluginArgs  = regexp.MustCompile(`(const \[program, \.\.\.args\] = \[[^\]]*)`)
 )
 
@@ -316,7 +316,7 @@ func (w *world) uninstall(t *testing.T, h host) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(got, []byte("memsidecar hook")) {
+	if bytes.Contains(got, []byte("memsidecar-hook hook")) {
 		t.Errorf("%s: hooks are left in %s:\n%s", h.name, h.config, got)
 	}
 }

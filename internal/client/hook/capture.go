@@ -100,10 +100,10 @@ func (r *Runner) readNew(s *state, limit int64) ([]entry, int64, error) {
 	if r.Host.parse == nil || s.Transcript == "" {
 		return nil, s.Offset, nil
 	}
-	entries, end, err := readTranscript(r.Host, s.Transcript, s.Offset, limit)
+	entries, end, err := readTranscript(r.Opens, r.Host, s.Transcript, s.Offset, limit)
 	if errors.Is(err, errTranscriptShrunk) {
 		s.Unsure, s.Offset, s.NextSeq = true, 0, 1
-		return readTranscript(r.Host, s.Transcript, 0, readAll)
+		return readTranscript(r.Opens, r.Host, s.Transcript, 0, readAll)
 	}
 	return entries, end, err
 }

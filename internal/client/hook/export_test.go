@@ -4,7 +4,7 @@ import "github.com/memsidecar/memsidecar/internal/memory"
 
 // ReadTranscript reads the messages of a transcript from an offset on.
 func ReadTranscript(h *Host, path string, offset int64) (messages []memory.Message, end int64, err error) {
-	entries, end, err := readTranscript(h, path, offset, readAll)
+	entries, end, err := readTranscript(nil, h, path, offset, readAll)
 	return messagesOf(entries), end, err
 }
 

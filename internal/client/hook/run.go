@@ -57,6 +57,7 @@ type Runner struct {
 	PID    func() int // of the host's process, 0 if unknown; may be nil
 	Now    func() time.Time
 	Nonce  func() string // nonce of a fence
+	Opens  *Opens        // shared by runners of one process; nil bounds nothing
 }
 
 // Run handles an event and returns the text for the agent, which is valid even beside an error. Running the same event

@@ -73,8 +73,8 @@ func (t *transcript) addResult(id, text string, failed bool) {
 
 // readTranscript reads whole lines from offset on, about limit bytes at most, and returns their messages and the
 // offset behind them. A file that is shorter than offset was written anew: the error is errShrunk.
-func readTranscript(h *Host, path string, offset, limit int64) (entries []entry, end int64, err error) {
-	f, err := openTranscript(path)
+func readTranscript(opens *Opens, h *Host, path string, offset, limit int64) (entries []entry, end int64, err error) {
+	f, err := openTranscript(opens, path)
 	if errors.Is(err, os.ErrNotExist) { // hosts begin it with the first turn
 		return nil, offset, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -19,10 +20,29 @@ var (
 	errTranscriptHung = errors.New("the file system of the transcript does not answer")
 )
 
+// Opens bounds what hangs in a process that handles many events: a file system that does not answer holds a thread for
+// each file that is opened in it. It is safe for concurrent use.
+type Opens struct{ hung atomic.Int32 }
+
+// maxHung is how many files may hang while they are opened.
+const maxHung = 4
+
+// begin reports whether another file may be opened.
+func (o *Opens) begin() bool { return o == nil || o.hung.Load() < maxHung }
+
+// hang counts a file that takes too long, until the function that it returns is called.
+func (o *Opens) hang() (over func()) {
+	if o == nil {
+		return func() {}
+	}
+	o.hung.Add(1)
+	return func() { o.hung.Add(-1) }
+}
+
 // openTranscript opens a regular file within openLimit. A pipe or a device is refused without being opened, because that
 // may block for ever, or do something.
-func openTranscript(path string) (*os.File, error) {
-	return within(openLimit, func() (*os.File, error) {
+func openTranscript(opens *Opens, path string) (*os.File, error) {
+	return within(opens, openLimit, func() (*os.File, error) {
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, err
@@ -54,9 +74,12 @@ func requireRegular(info fs.FileInfo) error {
 	return nil
 }
 
-// within returns the result of open, or errTranscriptHung after limit. A call that hangs is left behind, with the file
-// that it may yet open: the process of a hook ends soon.
-func within(limit time.Duration, open func() (*os.File, error)) (*os.File, error) {
+// within returns the result of open, or errTranscriptHung after limit. A call that hangs is left behind; what it opens
+// later is closed.
+func within(opens *Opens, limit time.Duration, open func() (*os.File, error)) (*os.File, error) {
+	if !opens.begin() {
+		return nil, errTranscriptHung
+	}
 	type opened struct {
 		file *os.File
 		err  error
@@ -72,6 +95,13 @@ func within(limit time.Duration, open func() (*os.File, error)) (*os.File, error
 	case o := <-result:
 		return o.file, o.err
 	case <-timer.C:
+		over := opens.hang()
+		go func() {
+			defer over()
+			if o := <-result; o.file != nil {
+				_ = o.file.Close()
+			}
+		}()
 		return nil, errTranscriptHung
 	}
 }

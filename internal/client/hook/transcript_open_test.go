@@ -20,7 +20,7 @@ func TestOpenTranscript(t *testing.T) {
 	}
 	for path, want := range map[string]error{file: nil, link: nil, fifo: errNotRegular, "/dev/zero": errNotRegular,
 		dir: errNotRegular, filepath.Join(dir, "none"): fs.ErrNotExist} {
-		f, err := openTranscript(path)
+		f, err := openTranscript(nil, path)
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
@@ -34,7 +34,7 @@ func TestOpenTranscript(t *testing.T) {
 func TestWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := within(openLimit, func() (*os.File, error) {
+		_, err := within(nil, openLimit, func() (*os.File, error) {
 			time.Sleep(time.Minute)
 			return nil, nil
 		})
@@ -42,5 +42,29 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 		time.Sleep(time.Minute) // the call that was left behind
+	})
+}
+
+// TestOpensAreBounded: in a process that handles many events, only so many files hang at a time.
+func TestOpensAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opens, begun := new(Opens), 0
+		hang := func() (*os.File, error) {
+			begun++
+			time.Sleep(time.Minute)
+			return nil, nil
+		}
+		for range 2 * maxHung {
+			if _, err := within(opens, openLimit, hang); !errors.Is(err, errTranscriptHung) {
+				t.Error(err)
+			}
+		}
+		if begun != maxHung {
+			t.Errorf("%d were begun, want %d", begun, maxHung)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := within(opens, openLimit, func() (*os.File, error) { return nil, nil }); err != nil {
+			t.Errorf("when they have ended: %v", err)
+		}
 	})
 }

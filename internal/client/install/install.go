@@ -40,6 +40,7 @@ type Env struct {
 	Home   string                   // of the user
 	Dir    string                   // of the project
 	State  string                   // where the directories that were made are remembered; "" remembers none
+	Hook   string                   // program that a user's hooks call instead; it is given the other with --program
 	Getenv func(name string) string // variables that move a configuration
 }
 
@@ -69,6 +70,9 @@ type editor interface {
 // NewTarget finds the file of a part of a host. Error: ErrNoScope.
 func NewTarget(h *hook.Host, part Part, scope Scope, env Env, program string, args []string) (*Target, error) {
 	p := placeOf(h, part, env)
+	if part == Hooks && scope == User && env.Hook != "" {
+		program, args = env.Hook, append(slices.Clone(args), "--program", program)
+	}
 	t := &Target{Host: h, Part: part, Scope: scope, Program: program, Args: args, Path: p.user, editor: p.editor}
 	if scope == Project {
 		t.Path = p.project
@@ -100,11 +104,11 @@ func (t *Target) Registered() (map[hook.Kind][]string, error) {
 
 // command is what the host is to run for an event.
 func (t *Target) command(kind hook.Kind) string {
-	return shellCommand(append([]string{t.Program, "hook", "--host", t.Host.Name, string(kind)}, t.Args...))
+	return ShellCommand(append([]string{t.Program, "hook", "--host", t.Host.Name, string(kind)}, t.Args...))
 }
 
-// shellCommand quotes words for a shell where they need it.
-func shellCommand(words []string) string {
+// ShellCommand quotes words for a shell where they need it.
+func ShellCommand(words []string) string {
 	words = slices.Clone(words)
 	for i, w := range words {
 		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {

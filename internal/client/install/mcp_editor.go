@@ -184,5 +184,5 @@ func (e mcpEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, err
 	if err != nil || entry == nil || !t.isServer(wordsOf(entry)) {
 		return nil, err
 	}
-	return map[hook.Kind][]string{"": {shellCommand(wordsOf(entry))}}, nil
+	return map[hook.Kind][]string{"": {ShellCommand(wordsOf(entry))}}, nil
 }

@@ -60,7 +60,7 @@ func (pluginEditor) commands(t *Target, text []byte) (map[hook.Kind][]string, er
 	for _, b := range t.Host.Bindings {
 		for range strings.Count(string(text), `call("`+string(b.Kind)+`"`) {
 			command := append([]string{words[0], "hook", "--host", t.Host.Name, string(b.Kind)}, words[1:]...)
-			out[b.Kind] = append(out[b.Kind], shellCommand(command))
+			out[b.Kind] = append(out[b.Kind], ShellCommand(command))
 		}
 	}
 	return out, nil

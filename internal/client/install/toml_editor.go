@@ -221,7 +221,7 @@ func (codexServer) commands(_ *Target, text []byte) map[hook.Kind][]string {
 				words = append(words, it.value.text)
 			}
 		}
-		return map[hook.Kind][]string{"": {shellCommand(words)}}
+		return map[hook.Kind][]string{"": {ShellCommand(words)}}
 	}
 	return nil
 }

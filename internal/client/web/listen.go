@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
 // CheckAddress returns an error unless addr can be reached from this machine only: the absolute path of a Unix
@@ -20,7 +20,7 @@ import (
 // resolver decides what they mean. Port 0 lets the system choose.
 func CheckAddress(addr string) error {
 	if filepath.IsAbs(addr) {
-		return unixsock.CheckPath(addr)
+		return socketpath.Check(addr)
 	}
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {

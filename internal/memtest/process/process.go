@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Main builds the program once, sets path to it, runs a package's tests and exits. Call it from TestMain.
+// Main builds the program once, with memsidecar-hook beside it, sets path to it, runs a package's tests and exits. Call it from TestMain.
 func Main(m *testing.M, path *string) {
 	flag.Parse()
 	dir, err := os.MkdirTemp("/tmp", "msproc")
@@ -31,7 +31,8 @@ func Main(m *testing.M, path *string) {
 		os.Exit(1)
 	}
 	*path = filepath.Join(dir, "memsidecar")
-	build := exec.Command("go", "build", "-o", *path, "github.com/memsidecar/memsidecar/cmd/memsidecar")
+	build := exec.Command("go", "build", "-o", dir+"/", "github.com/memsidecar/memsidecar/cmd/memsidecar",
+		"github.com/memsidecar/memsidecar/cmd/memsidecar-hook")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	build.Stderr = os.Stderr
 	code := 1

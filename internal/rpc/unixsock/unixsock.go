@@ -1,5 +1,5 @@
-// Package unixsock creates, protects and finds the Unix socket that memsidecar serves on. It does not interpret the
-// bytes on it.
+// Package unixsock asks the kernel who is at the other end of a Unix socket, for the daemon and its clients. It does not
+// interpret the bytes on it.
 //
 // Four layers protect the socket. Its directory and mode keep other users from opening it. The kernel reports the uid
 // of the peer of every connection before a byte is read. A client asks the same of the server. A lock file beside the
@@ -7,113 +7,119 @@
 package unixsock
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"hash/crc32"
-	"io/fs"
+	"log/slog"
+	"net"
 	"os"
-	"path/filepath"
-	"strings"
-	"syscall"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
-// Errors of this package.
-var (
-	ErrPathTooLong = errors.New("socket path is too long for the operating system")
-	ErrUnsafeDir   = errors.New("socket directory could be changed by other users")
-	ErrInvalidPath = errors.New("socket path must be absolute")
-	// An abstract socket has no owner, no mode and no lock beside it, so anybody could take its place.
-	ErrAbstract = errors.New("abstract sockets are not supported; use the path of a file")
+// Largest messages of a client made by Dial, in bytes. Answers may be larger than requests: a thousand memories at
+// their longest are.
+const (
+	maxRequest  = 17 << 20
+	maxResponse = 64 << 20
 )
 
-// MaxPath is the longest path of a socket in bytes: 107 on Linux, 103 on macOS.
-const MaxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
-
-const socketName = "memsidecar.sock"
-
-// DefaultPath returns the path used when none is configured: $XDG_RUNTIME_DIR/memsidecar/memsidecar.sock or, where
-// that variable is not set, memsidecar.sock in a directory of the user's own below the temporary directory. That
-// directory may be missing, but when it exists it must belong to the user, to nobody else and not be a symbolic link:
-// else the error is ErrUnsafeDir, for clients too, which could otherwise be lured to a stranger's server.
-func DefaultPath(getenv func(string) string) (string, error) {
-	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		path := filepath.Join(dir, "memsidecar", socketName)
-		return path, CheckPath(path)
-	}
-	dir := filepath.Join("/tmp", fmt.Sprintf("memsidecar-%d", os.Getuid()))
-	if err := checkPrivate(dir); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, socketName), nil
+// Peer is the process at the other end of a connection, as the kernel saw it when the connection was made.
+type Peer struct {
+	UID uint32
+	PID int32 // in the reader's namespace; for the log only, never to decide what is allowed
 }
 
-// PathOf returns the path in an address: a path itself, or one behind unix: or unix://, as gRPC and systemd write it.
-// Error: ErrAbstract.
-func PathOf(address string) (string, error) {
-	if strings.HasPrefix(address, "@") || strings.HasPrefix(address, "\x00") ||
-		strings.HasPrefix(address, "unix-abstract:") || strings.HasPrefix(address, "unix:@") {
-		return "", fmt.Errorf("%w: %q", ErrAbstract, address)
-	}
-	if path, ok := strings.CutPrefix(address, "unix://"); ok {
-		return path, nil
-	}
-	return strings.TrimPrefix(address, "unix:"), nil
+// AuthInfo is what gRPC knows of a connection's other end.
+type AuthInfo struct {
+	credentials.CommonAuthInfo
+	Peer Peer
 }
 
-// CheckPath reports whether a socket can have this path. Errors: ErrInvalidPath, ErrPathTooLong.
-func CheckPath(path string) error {
-	if !filepath.IsAbs(path) {
-		return fmt.Errorf("%w: %q", ErrInvalidPath, path)
+// AuthType names the mechanism.
+func (AuthInfo) AuthType() string { return "unix-peer" }
+
+// FromContext returns the caller of the gRPC request that ctx belongs to. False when the request did not come over a
+// socket of this package.
+func FromContext(ctx context.Context) (Peer, bool) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return Peer{}, false
 	}
-	if len(path) > MaxPath {
-		return fmt.Errorf("%w: %q has %d bytes, the limit is %d; use a shorter one, such as %q", ErrPathTooLong, path,
-			len(path), MaxPath, shorter(path))
-	}
-	return nil
+	info, ok := p.AuthInfo.(AuthInfo)
+	return info.Peer, ok
 }
 
-// shorter proposes a path that is short, the same for the same path, and in a directory of the user's own.
-func shorter(path string) string {
-	return fmt.Sprintf("/tmp/memsidecar-%d/%08x.sock", os.Getuid(), crc32.ChecksumIEEE([]byte(path)))
+// Credentials asks the kernel who is at the other end of every connection, and closes those of strangers before any
+// message is read. It is safe for concurrent use.
+type Credentials struct {
+	allowed []uint32
+	lookup  func(net.Conn) (Peer, error)
+	logger  *slog.Logger
 }
 
-// checkPrivate accepts a directory that is missing, or is the user's own and nobody else's.
-func checkPrivate(dir string) error {
-	info, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look at socket directory: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("%w: %q is not a directory", ErrUnsafeDir, dir)
-	case owner(info) != uint32(os.Getuid()):
-		return fmt.Errorf("%w: %q belongs to uid %d", ErrUnsafeDir, dir, owner(info))
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%w: %q has mode %04o, it must be 0700", ErrUnsafeDir, dir, info.Mode().Perm())
-	}
-	return nil
+// NewCredentials returns credentials that accept the uids in allowed. Lookup is PeerOf, but for tests.
+func NewCredentials(allowed []uint32, lookup func(net.Conn) (Peer, error), logger *slog.Logger) *Credentials {
+	return &Credentials{allowed: slices.Clone(allowed), lookup: lookup, logger: logger}
 }
 
-// CheckDir refuses a directory in which somebody else could put another socket in the place of ours.
-func CheckDir(dir string) error {
-	link, err := os.Lstat(dir)
+// handshake asks the kernel who is at the other end before a byte of the request is read. PrivacyAndIntegrity
+// is true of a socket between two processes of one machine, and lets gRPC send per-call credentials over it.
+func (c *Credentials) handshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	p, err := c.lookup(conn)
 	if err != nil {
-		return fmt.Errorf("look at socket directory: %w", err)
+		return nil, nil, fmt.Errorf("look up peer: %w", err)
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at socket directory: %w", err)
+	if !slices.Contains(c.allowed, p.UID) {
+		c.logger.Warn("connection refused", "peer_uid", p.UID, "peer_pid", p.PID)
+		return nil, nil, fmt.Errorf("%w: uid %d", memory.ErrUnauthorized, p.UID)
 	}
-	for _, i := range []fs.FileInfo{link, info} {
-		if uid := owner(i); uid != uint32(os.Getuid()) && uid != 0 {
-			return fmt.Errorf("%w: %q belongs to uid %d", ErrUnsafeDir, dir, uid)
-		}
-	}
-	if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		return fmt.Errorf("%w: %q has mode %04o", ErrUnsafeDir, dir, info.Mode().Perm())
-	}
-	return nil
+	return conn, AuthInfo{
+		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+		Peer:           p,
+	}, nil
 }
 
-func owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
+// ServerHandshake checks the uid of a client.
+func (c *Credentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.handshake(conn)
+}
+
+// ClientHandshake checks the uid of a server.
+func (c *Credentials) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo,
+	error) {
+	return c.handshake(conn)
+}
+
+// Info describes the mechanism.
+func (c *Credentials) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "unix-peer"}
+}
+
+// Clone returns credentials that are the same.
+func (c *Credentials) Clone() credentials.TransportCredentials { return c }
+
+// OverrideServerName does nothing: a socket has no server name.
+func (c *Credentials) OverrideServerName(string) error { return nil }
+
+// Dial returns a client of the server that listens on path. It connects with the first call. A server that runs
+// neither as the caller, nor as root, nor as one of the uids in trusted is refused, before anything is sent to it.
+func Dial(path string, trusted ...uint32) (*grpc.ClientConn, error) {
+	if err := socketpath.Check(path); err != nil {
+		return nil, err
+	}
+	allowed := append([]uint32{uint32(os.Getuid()), 0}, trusted...)
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+	// The path goes to the dialer and not into the target, so that no character of it needs escaping.
+	return grpc.NewClient("passthrough:///memsidecar",
+		grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(NewCredentials(allowed, PeerOf, slog.New(slog.DiscardHandler))),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(maxRequest), grpc.MaxCallRecvMsgSize(maxResponse)))
+}

@@ -20,7 +20,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
 // checkEvery is how often Watch compares the socket file, in addition to file system events.
@@ -71,9 +71,9 @@ type Listener struct {
 // replaced; a socket whose lock is held, or on which a process answers, is not. owner describes this process to others,
 // such as "the daemon of data directory /x".
 //
-// Errors: *InUseError, ErrNotSocket, unixsock.ErrPathTooLong, unixsock.ErrInvalidPath, unixsock.ErrUnsafeDir.
+// Errors: *InUseError, ErrNotSocket, socketpath.ErrTooLong, socketpath.ErrNotAbsolute, socketpath.ErrUnsafeDir.
 func Listen(ctx context.Context, path, owner string) (*Listener, error) {
-	if err := unixsock.CheckPath(path); err != nil {
+	if err := socketpath.Check(path); err != nil {
 		return nil, err
 	}
 	l := &Listener{path: path, owner: owner}
@@ -89,7 +89,7 @@ func (l *Listener) bind(ctx context.Context) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make socket directory: %w", err)
 	}
-	if err := unixsock.CheckDir(dir); err != nil {
+	if err := socketpath.CheckDir(dir); err != nil {
 		return err
 	}
 	lock, err := lockPath(l.path, l.owner)

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
 // shortDir is short whatever the test is called: a socket's path has few bytes.
@@ -79,10 +79,10 @@ func TestListenRefuses(t *testing.T) {
 		name, path string
 		want       error
 	}{
-		{"too long", "/tmp/" + strings.Repeat("x", unixsock.MaxPath-4), unixsock.ErrPathTooLong},
-		{"relative", "s", unixsock.ErrInvalidPath},
-		{"abstract", "@s", unixsock.ErrInvalidPath},
-		{"writable by all", filepath.Join(open, "s"), unixsock.ErrUnsafeDir},
+		{"too long", "/tmp/" + strings.Repeat("x", socketpath.Max-4), socketpath.ErrTooLong},
+		{"relative", "s", socketpath.ErrNotAbsolute},
+		{"abstract", "@s", socketpath.ErrNotAbsolute},
+		{"writable by all", filepath.Join(open, "s"), socketpath.ErrUnsafeDir},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestListenRefuses(t *testing.T) {
 
 func TestLongestPathWorks(t *testing.T) {
 	dir := shortDir(t)
-	path := filepath.Join(dir, strings.Repeat("x", unixsock.MaxPath-len(dir)-1))
+	path := filepath.Join(dir, strings.Repeat("x", socketpath.Max-len(dir)-1))
 	socket, err := listener.Listen(t.Context(), path, "the test")
 	if err != nil {
 		t.Fatalf("path of %d bytes: %v", len(path), err)

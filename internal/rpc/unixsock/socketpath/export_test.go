@@ -1,4 +1,4 @@
-package unixsock
+package socketpath
 
 // CheckPrivate is the check of the fallback directory.
 var CheckPrivate = checkPrivate
