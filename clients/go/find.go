@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -38,7 +38,7 @@ func (f *finder) find(ctx context.Context) (string, error) {
 	if f.socket != "" {
 		return socketPath(f.socket)
 	}
-	args := []string{"daemon", "socket", "--json"}
+	args := []string{"daemon", "socket"}
 	if !f.start {
 		args = append(args, "--no-start")
 	}
@@ -53,13 +53,13 @@ func (f *finder) find(ctx context.Context) (string, error) {
 		}
 		return "", unavailable(strings.TrimSpace(cmp.Or(stderr.String(), err.Error())))
 	}
-	var answer struct{ Socket string }
-	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || answer.Socket == "" {
+	path := strings.TrimSuffix(stdout.String(), "\n")
+	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf(
 			"%w: %s did not print a socket; check that it has the same version", ErrNoProgram, f.program,
 		)
 	}
-	return answer.Socket, nil
+	return path, nil
 }
 
 // socketPath returns the path of a socket that is given as a path, or with unix: or unix:// before it. An abstract

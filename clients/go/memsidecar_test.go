@@ -169,7 +169,9 @@ func TestStopped(t *testing.T) {
 	c := connect(t)
 	run(t, "daemon", "stop")
 	_, err := memsidecar.Connect(t.Context(), memsidecar.Options{})
-	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "memsidecar daemon start") {
+	// A sentence, not the JSON that programs get.
+	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "memsidecar daemon start") ||
+		strings.Contains(err.Error(), "{") {
 		t.Errorf("error is %v, want one that says how to start it", err)
 	}
 	if err := c.Close(); err != nil {

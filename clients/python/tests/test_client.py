@@ -77,6 +77,7 @@ def test_stopped(home, program):
     with pytest.raises(memsidecar.MemsidecarError, match="memsidecar daemon start") as caught:
         memsidecar.Client()
     assert caught.value.code == "UNAVAILABLE"
+    assert "{" not in str(caught.value)  # a sentence, not the JSON that programs get
 
 
 def test_no_program(home, monkeypatch):

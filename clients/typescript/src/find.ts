@@ -32,7 +32,7 @@ export class Finder {
   }
 
   private async ask(): Promise<string> {
-    const args = ["daemon", "socket", "--json", ...(this.start ? [] : ["--no-start"])];
+    const args = ["daemon", "socket", ...(this.start ? [] : ["--no-start"])];
     let stdout: string;
     try {
       ({ stdout } = await run(this.program, args));
@@ -46,13 +46,11 @@ export class Finder {
         { cause: err },
       );
     }
-    try {
-      return (JSON.parse(stdout) as { socket: string }).socket;
-    } catch (err) {
-      throw new ProgramNotFoundError(`${this.program} did not print a socket; check that it has the same version`, {
-        cause: err,
-      });
+    const path = stdout.replace(/\n$/, "");
+    if (!path.startsWith("/")) {
+      throw new ProgramNotFoundError(`${this.program} did not print a socket; check that it has the same version`);
     }
+    return path;
   }
 }
 

@@ -6,7 +6,6 @@ of several clients start the daemon.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
@@ -41,7 +40,7 @@ class Finder:
             pass
 
     def _ask(self) -> str:
-        command = [self.program, "daemon", "socket", "--json"]
+        command = [self.program, "daemon", "socket"]
         if not self.start:
             command.append("--no-start")
         try:
@@ -52,12 +51,10 @@ class Finder:
             ) from err
         if done.returncode != 0:
             raise MemsidecarError("UNAVAILABLE", done.stderr.strip() or f"{self.program} ended with {done.returncode}")
-        try:
-            return str(json.loads(done.stdout)["socket"])
-        except (ValueError, KeyError, TypeError) as err:
-            raise ProgramNotFoundError(
-                f"{self.program} did not print a socket; check that it has the same version"
-            ) from err
+        path = done.stdout.removesuffix("\n")
+        if not os.path.isabs(path):
+            raise ProgramNotFoundError(f"{self.program} did not print a socket; check that it has the same version")
+        return path
 
 
 def find_program() -> str:
