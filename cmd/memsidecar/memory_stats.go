@@ -57,7 +57,9 @@ func (a *app) printStats(r *pb.MemoryServiceStatsResponse) {
 		{"journal", "position " + r.GetPosition()},
 	}
 	if v := vectors(r); v != "" {
-		fields = append(fields, [2]string{"vectors", v})
+		fields = append(fields, [2]string{"vectors", v}, [2]string{"queries", fmt.Sprintf(
+			"%d sure by words; %d of %d query vectors from the cache", r.GetSearchesSureByWords(), r.GetQueryVectorHits(),
+			r.GetQueryVectorLookups())})
 	}
 	a.out.fields(fields)
 	if len(r.GetSpaces()) > 1 {

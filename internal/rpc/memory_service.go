@@ -304,6 +304,9 @@ func (s *memoryServer) Stats(_ context.Context, req *pb.MemoryServiceStatsReques
 	}
 	figures := s.reads.store.JournalStats()
 	res.JournalSyncs, res.JournalBytes = figures.Syncs, figures.Bytes
+	use := s.search.QueryUse()
+	res.QueryVectorLookups, res.QueryVectorHits = use.Cache.Lookups, use.Cache.Hits
+	res.SearchesSureByWords = use.ByWords
 	name := func(one memorysvc.SpaceStats) string { return one.Name }
 	res.Spaces, res.NextPageToken = pageOf(paging, stats.Spaces, name, func(one memorysvc.SpaceStats) *pb.SpaceStats {
 		c := s.search.EmbeddingCoverage(one.Name)

@@ -57,6 +57,8 @@ func (f *fake) Supports(string) bool { return true }
 
 func (f *fake) ClearCache() {}
 
+func (f *fake) CacheUse() vector.CacheUse { return vector.CacheUse{} }
+
 func (f *fake) EmbedDocuments(_ context.Context, texts []string) ([]embedding.Document, error) {
 	f.mu.Lock()
 	hold := f.hold

@@ -52,6 +52,7 @@ type Engine struct {
 	models        []embedding.Model // none without vectors
 	tokens        tokenStores
 	typical       typicalMemories
+	sureQueries   atomic.Int64  // searches that words alone answered, although models are there
 	wakeEmbedder  chan struct{} // wakes RunEmbedding
 	savingVectors sync.Mutex    // held by SaveVectors
 	embedErrMu    sync.Mutex

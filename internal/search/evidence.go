@@ -66,6 +66,7 @@ func (r *ranking) useEvidence() bool {
 		return false // a server's model is not asked before words found something
 	}
 	if r.wordsAreSure() {
+		r.sureQueries.Add(1)
 		r.queries = make([]embedding.Query, len(r.models))
 		return true
 	}

@@ -26,6 +26,8 @@ func (anywhere) Supports(string) bool { return true }
 
 func (anywhere) ClearCache() {}
 
+func (anywhere) CacheUse() vector.CacheUse { return vector.CacheUse{} }
+
 func (anywhere) EmbedQuery(_ context.Context, text string) (embedding.Query, error) {
 	sum := fnv.New64a()
 	sum.Write([]byte(text))

@@ -50,6 +50,23 @@ func (e *Engine) embedQuery(
 	return queries
 }
 
+// QueryUse counts searches and recalls since the start by what the vector of their query cost.
+type QueryUse struct {
+	Cache   vector.CacheUse // of all models: a query in a cache costs nothing
+	ByWords int64           // for which words were sure, so that no vector was needed
+}
+
+// QueryUse of all spaces.
+func (e *Engine) QueryUse() QueryUse {
+	use := QueryUse{ByWords: e.sureQueries.Load()}
+	for _, m := range e.models {
+		one := m.CacheUse()
+		use.Cache.Lookups += one.Lookups
+		use.Cache.Hits += one.Hits
+	}
+	return use
+}
+
 // usesVectors reports whether the profile of the request has a part by meaning.
 func (r *Request) usesVectors() bool {
 	return r.Profile == Balanced || r.Profile == Product || r.Profile == Weighted

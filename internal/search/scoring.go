@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
@@ -46,11 +47,13 @@ type ranking struct {
 	vectorsUsed     bool
 	gate            gateFeatures // best features of the candidates
 	typical         *typicalMemories
+	sureQueries     *atomic.Int64 // of the engine
 }
 
 func newRanking(req *Request, q *query, e *Engine, s *scratch) *ranking {
 	return &ranking{
-		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, indexOf: e.sourceIndexes(req),
+		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical,
+		sureQueries: &e.sureQueries, indexOf: e.sourceIndexes(req),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  topK{limit: 2*req.K + poolExtra, items: s.pool[:0], heap: s.heap},
 	}

@@ -48,6 +48,9 @@ func TestWordsFirst(t *testing.T) {
 				t.Errorf("%q: no strength", c.query)
 			}
 		}
+		if use := e.QueryUse(); use.ByWords != 5 {
+			t.Errorf("%d queries were sure by words, want 5", use.ByWords)
+		}
 		before := f.queries
 		find(t, e, search.Request{Query: "blue drawer", Arm: search.Fusion, AsOf: epoch, Filter: memory.Filter{Tags: []string{"none"}}})
 		if f.queries == before {

@@ -3505,8 +3505,15 @@ type MemoryServiceStatsResponse struct {
 	JournalBytes int64 `protobuf:"varint,16,opt,name=journal_bytes,json=journalBytes,proto3" json:"journal_bytes,omitempty"`
 	// Token of the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,17,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Look-ups of a query's vector among those of the newest queries since the daemon started, one for each model that
+	// embeds the query; 0 when embeddings are off.
+	QueryVectorLookups int64 `protobuf:"varint,18,opt,name=query_vector_lookups,json=queryVectorLookups,proto3" json:"query_vector_lookups,omitempty"`
+	// How many of these look-ups found it, so that nothing was computed.
+	QueryVectorHits int64 `protobuf:"varint,19,opt,name=query_vector_hits,json=queryVectorHits,proto3" json:"query_vector_hits,omitempty"`
+	// Searches since the daemon started for which words were sure, so that no vector was looked for.
+	SearchesSureByWords int64 `protobuf:"varint,20,opt,name=searches_sure_by_words,json=searchesSureByWords,proto3" json:"searches_sure_by_words,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *MemoryServiceStatsResponse) Reset() {
@@ -3656,6 +3663,27 @@ func (x *MemoryServiceStatsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *MemoryServiceStatsResponse) GetQueryVectorLookups() int64 {
+	if x != nil {
+		return x.QueryVectorLookups
+	}
+	return 0
+}
+
+func (x *MemoryServiceStatsResponse) GetQueryVectorHits() int64 {
+	if x != nil {
+		return x.QueryVectorHits
+	}
+	return 0
+}
+
+func (x *MemoryServiceStatsResponse) GetSearchesSureByWords() int64 {
+	if x != nil {
+		return x.SearchesSureByWords
+	}
+	return 0
 }
 
 // SpaceStats counts one space.
@@ -4116,7 +4144,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x06spaces\x18\x01 \x03(\tR\x06spaces\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xc7\x06\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xda\a\n" +
 	"\x1aMemoryServiceStatsResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x16\n" +
 	"\x06active\x18\x02 \x01(\x03R\x06active\x12\x1e\n" +
@@ -4139,7 +4167,10 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x06spaces\x18\x0e \x03(\v2\x19.memsidecar.v1.SpaceStatsR\x06spaces\x12#\n" +
 	"\rjournal_syncs\x18\x0f \x01(\x03R\fjournalSyncs\x12#\n" +
 	"\rjournal_bytes\x18\x10 \x01(\x03R\fjournalBytes\x12&\n" +
-	"\x0fnext_page_token\x18\x11 \x01(\tR\rnextPageToken\x1a=\n" +
+	"\x0fnext_page_token\x18\x11 \x01(\tR\rnextPageToken\x120\n" +
+	"\x14query_vector_lookups\x18\x12 \x01(\x03R\x12queryVectorLookups\x12*\n" +
+	"\x11query_vector_hits\x18\x13 \x01(\x03R\x0fqueryVectorHits\x123\n" +
+	"\x16searches_sure_by_words\x18\x14 \x01(\x03R\x13searchesSureByWords\x1a=\n" +
 	"\x0fByCategoryEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +

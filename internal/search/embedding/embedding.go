@@ -188,6 +188,9 @@ func (c *Client) LastQueryError() error {
 	return c.lastErr
 }
 
+// CacheUse counts the queries that were looked for in the cache.
+func (c *Client) CacheUse() vector.CacheUse { return c.cache.Use() }
+
 // ClearCache drops the vectors of queries.
 func (c *Client) ClearCache() { c.cache.Clear() }
 

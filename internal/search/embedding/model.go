@@ -23,6 +23,8 @@ type Model interface {
 	// EmbedQuery embeds a query, within a bound of the model or the deadline of ctx. Errors: ErrRefused,
 	// ErrUnavailable, ErrTooSlow, that of ctx. The newest answers are cached.
 	EmbedQuery(ctx context.Context, text string) (Query, error)
+	// CacheUse counts the queries that were looked for in the cache since the start.
+	CacheUse() vector.CacheUse
 	// ClearCache drops the cached answers, so that a purged text leaves nothing.
 	ClearCache()
 }

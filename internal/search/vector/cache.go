@@ -9,6 +9,14 @@ type Cache[V any] struct {
 	mu      sync.Mutex
 	clock   uint64                 // number of uses so far; guarded by mu
 	entries map[Key]*cacheEntry[V] // guarded by mu
+
+	use CacheUse // guarded by mu
+}
+
+// CacheUse counts the look-ups of a cache.
+type CacheUse struct {
+	Lookups int64
+	Hits    int64 // look-ups that found the text
 }
 
 type cacheEntry[V any] struct {
@@ -25,10 +33,12 @@ func NewCache[V any](limit int) *Cache[V] {
 func (c *Cache[V]) Get(key Key) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.use.Lookups++
 	entry := c.entries[key]
 	if entry == nil {
 		return value, false
 	}
+	c.use.Hits++
 	c.clock++
 	entry.lastUsed = c.clock
 	return entry.value, true
@@ -51,6 +61,13 @@ func (c *Cache[V]) Put(key Key, value V) {
 		delete(c.entries, oldest)
 	}
 	c.entries[key] = &cacheEntry[V]{value, c.clock}
+}
+
+// Use counts the look-ups since the cache was made.
+func (c *Cache[V]) Use() CacheUse {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.use
 }
 
 // Clear drops all entries.

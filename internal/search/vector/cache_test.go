@@ -19,6 +19,9 @@ func TestCache(t *testing.T) {
 			t.Errorf("%x: %d, %v, want %d", key, got, ok, want)
 		}
 	}
+	if use := c.Use(); use != (vector.CacheUse{Lookups: 4, Hits: 3}) {
+		t.Errorf("%+v", use)
+	}
 	c.Clear()
 	if _, ok := c.Get(one); ok {
 		t.Error("cached after Clear")

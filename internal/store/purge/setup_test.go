@@ -46,6 +46,8 @@ func (embedder) Supports(string) bool { return true }
 
 func (embedder) ClearCache() {}
 
+func (embedder) CacheUse() vector.CacheUse { return vector.CacheUse{} }
+
 func (embedder) EmbedDocuments(_ context.Context, texts []string) ([]embedding.Document, error) {
 	out := make([]embedding.Document, len(texts))
 	for i, t := range texts {

@@ -80,6 +80,9 @@ func (e *Encoder) Identity() string { return e.identity }
 // Calibrated is true: the cosines of both models were measured.
 func (e *Encoder) Calibrated() bool { return true }
 
+// CacheUse counts the queries that were looked for in the cache.
+func (e *Encoder) CacheUse() vector.CacheUse { return e.cache.Use() }
+
 // ClearCache drops the cached queries.
 func (e *Encoder) ClearCache() { e.cache.Clear() }
 

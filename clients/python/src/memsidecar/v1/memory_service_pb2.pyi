@@ -1709,6 +1709,9 @@ class MemoryServiceStatsResponse(google.protobuf.message.Message):
     JOURNAL_SYNCS_FIELD_NUMBER: builtins.int
     JOURNAL_BYTES_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    QUERY_VECTOR_LOOKUPS_FIELD_NUMBER: builtins.int
+    QUERY_VECTOR_HITS_FIELD_NUMBER: builtins.int
+    SEARCHES_SURE_BY_WORDS_FIELD_NUMBER: builtins.int
     total: builtins.int
     """Memories in any state."""
     active: builtins.int
@@ -1735,6 +1738,14 @@ class MemoryServiceStatsResponse(google.protobuf.message.Message):
     """Bytes of the journal that were read when the daemon started, and those written since."""
     next_page_token: builtins.str
     """Token of the next page; empty on the last one."""
+    query_vector_lookups: builtins.int
+    """Look-ups of a query's vector among those of the newest queries since the daemon started, one for each model that
+    embeds the query; 0 when embeddings are off.
+    """
+    query_vector_hits: builtins.int
+    """How many of these look-ups found it, so that nothing was computed."""
+    searches_sure_by_words: builtins.int
+    """Searches since the daemon started for which words were sure, so that no vector was looked for."""
     @property
     def by_category(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.int]:
         """Active memories by category; the 1,000 largest categories."""
@@ -1771,8 +1782,11 @@ class MemoryServiceStatsResponse(google.protobuf.message.Message):
         journal_syncs: builtins.int = ...,
         journal_bytes: builtins.int = ...,
         next_page_token: builtins.str = ...,
+        query_vector_lookups: builtins.int = ...,
+        query_vector_hits: builtins.int = ...,
+        searches_sure_by_words: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["accesses", b"accesses", "active", b"active", "average_salience", b"average_salience", "by_category", b"by_category", "by_source", b"by_source", "days", b"days", "journal_bytes", b"journal_bytes", "journal_syncs", b"journal_syncs", "latencies", b"latencies", "log_entries", b"log_entries", "next_page_token", b"next_page_token", "position", b"position", "retired", b"retired", "sessions", b"sessions", "spaces", b"spaces", "superseded", b"superseded", "total", b"total"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["accesses", b"accesses", "active", b"active", "average_salience", b"average_salience", "by_category", b"by_category", "by_source", b"by_source", "days", b"days", "journal_bytes", b"journal_bytes", "journal_syncs", b"journal_syncs", "latencies", b"latencies", "log_entries", b"log_entries", "next_page_token", b"next_page_token", "position", b"position", "query_vector_hits", b"query_vector_hits", "query_vector_lookups", b"query_vector_lookups", "retired", b"retired", "searches_sure_by_words", b"searches_sure_by_words", "sessions", b"sessions", "spaces", b"spaces", "superseded", b"superseded", "total", b"total"]) -> None: ...
 
 global___MemoryServiceStatsResponse = MemoryServiceStatsResponse
 
