@@ -53,16 +53,18 @@ type anthropicRequest struct {
 	MaxTokens int    `json:"max_tokens"`
 	System    string `json:"system"`
 	// same JSON form in both APIs
-	Messages []openAIMessage  `json:"messages"`
-	Stream   bool             `json:"stream"`
-	Output   *anthropicConfig `json:"output_config,omitempty"`
-	Tools    []anthropicTool  `json:"tools,omitempty"`
-	Choice   *anthropicChoice `json:"tool_choice,omitempty"`
+	Messages    []openAIMessage  `json:"messages"`
+	Stream      bool             `json:"stream"`
+	Temperature *float64         `json:"temperature,omitempty"`
+	Output      *anthropicConfig `json:"output_config,omitempty"`
+	Tools       []anthropicTool  `json:"tools,omitempty"`
+	Choice      *anthropicChoice `json:"tool_choice,omitempty"`
 }
 
 // anthropicBody encodes a request.
 func anthropicBody(q query) []byte {
 	r := anthropicRequest{Model: q.model, MaxTokens: q.maxOutput, System: q.system, Stream: !q.dialect.noStream}
+	r.Temperature = q.dialect.temperature()
 	for _, t := range q.messages {
 		r.Messages = append(r.Messages, openAIMessage{t.role, t.text})
 	}

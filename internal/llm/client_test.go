@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -380,6 +381,27 @@ func TestOutputModeIsRemembered(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"json_schema", "json_object", "json_object"}, formats); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTemperature: it is 0.3, and left out after the server has refused it.
+func TestTemperature(t *testing.T) {
+	for _, provider := range []string{llm.OpenAI, llm.Anthropic} {
+		answer := fakellm.Reply(good, 1, 1)
+		srv := fakellm.Start(t, answer, fakellm.Step{Refuse: []string{"temperature"}}, answer)
+		c, _ := open(t, provider, srv.URL, nil)
+		for range 3 {
+			if _, err := ask(t.Context(), c, new(note)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var sent []string
+		for _, r := range srv.Requests() {
+			sent = append(sent, fmt.Sprint(r.Body["temperature"]))
+		}
+		if diff := cmp.Diff([]string{"0.3", "0.3", "<nil>", "<nil>"}, sent); diff != "" {
+			t.Errorf("%s: %s", provider, diff)
+		}
 	}
 }
 

@@ -38,6 +38,18 @@ type dialect struct {
 	completionTokens bool
 	noStreamOptions  bool
 	noStream         bool
+	noTemperature    bool
+}
+
+// sentTemperature is low, because a decision about memories should not depend on chance.
+const sentTemperature = 0.3
+
+// temperature returns what a request says of it, nil for nothing.
+func (d *dialect) temperature() *float64 {
+	if d.noTemperature {
+		return nil
+	}
+	return new(sentTemperature)
 }
 
 // message is one message of a conversation; role is "user" or "assistant".
@@ -175,6 +187,8 @@ func (x *exchange) adapt(said string) bool {
 	switch {
 	case !m.completionTokens && strings.Contains(said, "max_completion_tokens"):
 		m.completionTokens = true
+	case !m.noTemperature && strings.Contains(said, "temperature"):
+		m.noTemperature = true
 	case !m.noStream && !m.noStreamOptions && strings.Contains(said, "stream_options"):
 		m.noStreamOptions = true
 	case !m.noStream && strings.Contains(said, "stream") && !strings.Contains(said, "stream_options"):

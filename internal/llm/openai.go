@@ -7,7 +7,7 @@ import (
 )
 
 // openAIProvider is the codec of POST {base}/chat/completions: https://platform.openai.com/docs/api-reference/chat.
-// Parameters that some servers or models reject, such as temperature, are not sent.
+// A parameter that the server or the model rejects is left out from then on; see dialect.
 var openAIProvider = provider{
 	path:        "/chat/completions",
 	outputModes: []OutputMode{OutputSchema, OutputJSON, OutputPlain},
@@ -46,6 +46,7 @@ type openAIRequest struct {
 	Messages            []openAIMessage `json:"messages"`
 	MaxTokens           int             `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64        `json:"temperature,omitempty"`
 	Format              *openAIFormat   `json:"response_format,omitempty"`
 	Stream              bool            `json:"stream"`
 	StreamOptions       *struct {
@@ -59,6 +60,7 @@ func openAIBody(q query) []byte {
 	for _, t := range q.messages {
 		r.Messages = append(r.Messages, openAIMessage{t.role, t.text})
 	}
+	r.Temperature = q.dialect.temperature()
 	if q.dialect.completionTokens {
 		r.MaxCompletionTokens = q.maxOutput
 	} else {

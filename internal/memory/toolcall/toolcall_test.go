@@ -142,3 +142,22 @@ func TestStable(t *testing.T) {
 		}
 	}
 }
+
+// TestExitFailed: only a line of its own at the edge of a shell's output counts.
+func TestExitFailed(t *testing.T) {
+	for _, tt := range []struct {
+		tool, output string
+		want         bool
+	}{
+		{"bash", "make: *** no rule\nexit code: 1", true}, {"Bash", "Exit code 127\nfoo: not found", true},
+		{"terminal", "boom\nCommand exited with exit code 2.\n", true}, {"run_shell_command", "退出码：3", true},
+		{"exec_command", "[exit code: -9]", true}, {"shell", "exit status 1", true},
+		{"bash", "done\nexit code: 0", false}, {"bash", "exit code: 00", false}, {"bash", "", false},
+		{"bash", "grep found: exit code: 1 means no match", false}, {"bash", "a\nexit code: 1\nb", false},
+		{"read_file", "exit code: 1", false}, {"fetch_url", "exit code: 1", false},
+	} {
+		if got := toolcall.ExitFailed(tt.tool, tt.output); got != tt.want {
+			t.Errorf("%s %q: %v", tt.tool, tt.output, got)
+		}
+	}
+}

@@ -24,7 +24,7 @@ type parsedClaim struct {
 }
 
 // slotPattern recognises a statement that assigns the value of a slot (slot filling as in dialogue systems). In its
-// slot, $1 stands for the first group that is not the value, and $unit for the unit of the value, so that an age does
+// slot, $1 stands for the first group that is not the value, and $unit for what the value measures, so that an age does
 // not replace a height; the value is the group "v".
 type slotPattern struct {
 	slot string
@@ -113,7 +113,9 @@ const (
 func unitOf(value string) string {
 	words := strings.FieldsFunc(value, func(r rune) bool { return !unicode.IsLetter(r) && r != '%' })
 	for i, w := range words {
-		words[i] = strings.TrimSuffix(w, "s")
+		if len(w) > 2 {
+			words[i] = strings.TrimSuffix(w, "s")
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -198,7 +200,7 @@ func parseClaim(content string) parsedClaim {
 			continue // a transient state replaces no lasting value
 		}
 		// below, the place of $1 is filled
-		r.slot = strings.ReplaceAll(p.slot, "$unit", unitOf(r.value))
+		r.slot = strings.ReplaceAll(p.slot, "$unit", dimensionOf(unitOf(r.value)))
 		for i := 1; i < len(m)/2; i++ { // the first group that is not the value
 			if 2*i != v && m[2*i] >= 0 {
 				r.slot = strings.ReplaceAll(r.slot, "$1", slotName.Replace(strings.TrimSpace(s[m[2*i]:m[2*i+1]])))

@@ -138,7 +138,7 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 		case mine.value == "", mine.slot != "user.name" && other.value != "" && containsWord(other.value, mine.value):
 			return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true // the known text says more
 		case other.value != "" && strings.HasPrefix(mine.slot, "project.") &&
-			valueKind(mine.value) != valueKind(other.value):
+			(valueKind(mine.value) != valueKind(other.value) || unlike(mine.value, other.value)):
 			return c, false // "runs on Fly.io" and "runs on Tuesday" do not contradict each other
 		case strings.ContainsAny(other.value, ";；。"): // the known text says more, which the new one must not drop
 			item := decideOn(c, target, Delete, ReasonChangedValue, nil)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/toolcall"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -121,6 +122,7 @@ func (s *Service) prepare(messages []memory.Message) []redactedMessage {
 		m := messages[i]
 		if m.Tool != nil {
 			t := *m.Tool
+			t.Failed = t.Failed || t.Error == "" && toolcall.ExitFailed(t.Name, t.Result) // agents may not say so
 			m.Tool = &t
 		}
 		if m.At.IsZero() {

@@ -329,6 +329,30 @@ func TestAppendRedactsAndCuts(t *testing.T) {
 	}
 }
 
+// TestExitCodeIsAFailure: a shell command that says itself that it failed did, also when its agent does not say so.
+func TestExitCodeIsAFailure(t *testing.T) {
+	b := newBench(t)
+	tool := func(name, result string) memory.Message {
+		return memory.Message{Role: "tool", Tool: &memory.ToolCall{Name: name, Arguments: "make x", Result: result}}
+	}
+	_, err := b.svc.Append(t.Context(), session.AppendRequest{ID: "s", Messages: []memory.Message{
+		tool("bash", "no rule to make target\nexit code: 1"), tool("bash", "done\nexit code: 0"), tool("read_file", "exit code: 1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := b.svc.Messages("", "s", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed []bool
+	for _, m := range messages {
+		failed = append(failed, m.Tool.Failed)
+	}
+	if diff := cmp.Diff([]bool{true, false, false}, failed); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAppendDoesNotTouchTheCallersMessages(t *testing.T) {
 	b := newBench(t)
 	mine := []memory.Message{{Role: "tool", Content: strings.Repeat("x", session.MaxText+1),
