@@ -31,7 +31,7 @@ func fakes() map[string][]fakellm.Step {
 		"lesson":   {lesson},
 		"merged": {fakellm.Reply(`{"action":"UPDATE","target":1,"content":"The user flies with China Eastern and `+
 			`prefers morning flights","why":"More is known."}`, 300, 30)},
-		"outdated":  {fakellm.Reply(`{"action":"DELETE","target":1,"content":"","why":"It moved."}`, 300, 30)},
+		"outdated": {fakellm.Reply(`{"action":"DELETE","target":1,"content":"","why":"It moved."}`, 300, 30)},
 		"archivist": {fakellm.Reply(`{"days":[{"day":1,"summary":"The pump of the old harbour was repaired."},{"day":2,"summary":"用户要求下次不要直接改生产库。"},`+
 			`{"day":3,"summary":"It was decided to use PostgreSQL for the bookings."},{"day":4,"summary":"The `+
 			`timetable service moved to the new machine."}]}`, 700, 90)},
