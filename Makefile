@@ -62,7 +62,7 @@ soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run RepairRecovers -v ./internal/daemon -repair.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
-	CGO_ENABLED=0 go test -count=1 -timeout 0 -run GeneratedChanges -v ./internal/reflector/guard -changes=100000
+	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Generated -v ./internal/reflector/guard -changes=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
 
 # Archives for every system, their packages and checksums, in dist. The version is the newest in CHANGELOG.md unless RELEASE names it.

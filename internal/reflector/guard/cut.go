@@ -41,7 +41,7 @@ func opensMore(before, after string) bool {
 
 // danglingAlone matches further ends of a clause that is not complete, which a known text may have but no new one.
 var danglingAlone = lazyregexp.New(`(?i)\b(?:into|onto|between|every|each|per|these|those|my|very|without|whose|would|` +
-	`should|must|nor)$`)
+	`should|must|nor)$|[由将让使比]$`)
 
 // auxiliaryZh matches words that stand before a verb.
 var auxiliaryZh = lazyregexp.New(`(?:不要|不能|不会|没有|必须|应该|需要|可以)$`)

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 type knownReplies struct {
 	known, said    string
 	right, hostile []string
+	whole, cut     []string // of ADD
 }
 
 // readReplies reads testdata/replies.txt; its head describes the format.
@@ -30,7 +32,14 @@ func readReplies(t testing.TB) (out []knownReplies) {
 		case "known:":
 			out = append(out, knownReplies{known: text})
 		case "said:":
+			if k := len(out) - 1; k < 0 || out[k].said != "" {
+				out = append(out, knownReplies{})
+			}
 			out[len(out)-1].said = text
+		case "*":
+			out[len(out)-1].whole = append(out[len(out)-1].whole, text)
+		case "x":
+			out[len(out)-1].cut = append(out[len(out)-1].cut, text)
 		case "+":
 			out[len(out)-1].right = append(out[len(out)-1].right, text)
 		case "-":
@@ -65,8 +74,19 @@ func TestReplies(t *testing.T) {
 			}
 		}
 	}
-	if right+hostile < 200 {
-		t.Errorf("only %d replies", right+hostile)
+	added, cut := 0, 0
+	for _, k := range readReplies(t) {
+		for _, text := range append(k.whole, k.cut...) {
+			o := guard.Preview(guard.Plan{Items: []guard.Item{{Action: guard.Add, Model: true, Said: k.said,
+				Memory: memory.Memory{Content: text}}}}, fakeView{})[0]
+			if want := slices.Contains(k.whole, text); want != (o.Status == journal.Applied) {
+				t.Errorf("said %q: %q is %s %s", k.said, text, o.Status, o.Reason)
+			}
+		}
+		added, cut = added+len(k.whole), cut+len(k.cut)
 	}
-	t.Logf("%d right, %d hostile", right, hostile)
+	if right+hostile < 200 || added+cut < 50 {
+		t.Errorf("only %d and %d replies", right+hostile, added+cut)
+	}
+	t.Logf("UPDATE: %d right, %d hostile; ADD: %d whole, %d cut", right, hostile, added, cut)
 }
