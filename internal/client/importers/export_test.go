@@ -14,3 +14,6 @@ func Values(text string, lines bool, limit int) (out []string) {
 	})
 	return out
 }
+
+// CategoryOf is the category for a name of another system.
+func CategoryOf(name string) string { return categoryOf(name, "") }

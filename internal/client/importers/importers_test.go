@@ -116,3 +116,16 @@ func TestSamples(t *testing.T) {
 		})
 	}
 }
+
+// TestCategories: the categories of one source are named in the singular; those of the others stay as they are.
+func TestCategories(t *testing.T) {
+	for name, want := range map[string]string{
+		"preference": "preferences", "fact": "facts", "pattern": "patterns", "skill": "procedural", "Patterns": "patterns",
+		"user": "user", "feedback": "feedback", "project": "project", "reference": "reference",
+		"preferences": "preferences", "facts": "facts", "procedural": "procedural", "recipes": "recipes",
+	} {
+		if got := importers.CategoryOf(name); got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+}
