@@ -224,6 +224,23 @@ func TestFirstProgram(t *testing.T) {
 	if !slices.ContainsFunc(got.Notes, func(n markdownv1.Note) bool { return strings.Contains(n.Detail, "in brackets") }) {
 		t.Errorf("notes %v", got.Notes)
 	}
+	for text, line := range map[string]int{
+		"# 长期记忆\n## 用户偏好\n- [2026-02-20] 早班机\n没有符号的一行\n":   4,
+		"# 长期记忆\n## 用户偏好\n- [2026-13-77] 早班机\n":            3,
+		"# 长期记忆\n## 用户偏好\n- [2026-02-20] 早班机\n\n一段话\n":     5,
+		"# 长期记忆\n## Odds\n- [2026-02-20] 早班机\n  - 靠窗的座位\n": 4,
+	} {
+		got := markdownv1.ReadMemories([]byte(text), time.Time{}, time.UTC)
+		if !slices.ContainsFunc(got.Notes, func(n markdownv1.Note) bool { return n.First == line && n.Guess }) {
+			t.Errorf("of %q: notes %v", text, got.Notes)
+		}
+	}
+	for text, line := range map[string]int{"- [16:00] 开会\n随手一行\n": 2, "- [16:00] 开会\n- [25:99] 散会\n": 2} {
+		got := markdownv1.ReadLog([]byte(text), "2026-02-21", time.UTC)
+		if !slices.ContainsFunc(got.Notes, func(n markdownv1.Note) bool { return n.First == line && n.Guess }) {
+			t.Errorf("of %q: notes %v", text, got.Notes)
+		}
+	}
 	log := markdownv1.ReadLog([]byte("# 2026-02-21\n\n- [15:45] [auto] [preferences] 喜欢东方航空\n- [16:00] 开会\n"),
 		"2026-02-21", time.UTC)
 	if len(log.Notes) != 0 || len(log.Entries) != 2 {

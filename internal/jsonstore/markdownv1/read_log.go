@@ -205,6 +205,7 @@ func (r *logReader) block(b *block) {
 	default:
 		r.grow(b.first, b.text)
 	}
+	inItem := b.kind == item && !grows && !b.code
 	fence := b.code
 	for i, line := range b.rest {
 		if fenceForm.MatchString(strings.TrimSpace(line)) {
@@ -212,6 +213,10 @@ func (r *logReader) block(b *block) {
 		}
 		if fence || b.kind != paragraph || !r.begin(b.lines[i], line, false, false) {
 			r.grow(b.lines[i], line)
+			if inItem && !blank(line) {
+				r.notes = append(r.notes, Note{First: b.lines[i], Last: b.lines[i],
+					Detail: "has no time of its own; it was kept with the entry above", Guess: true})
+			}
 		}
 	}
 }

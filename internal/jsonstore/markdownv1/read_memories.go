@@ -275,6 +275,13 @@ func (r *memoryReader) memory(b *block) bool {
 	case len(r.sections) == 0 || r.sections[len(r.sections)-1].category == "":
 		r.guess(b, "is below no heading that names a category; it became a memory of the category "+m.Category)
 	}
+	if own.IsZero() && b.kind == item && noDate.MatchString(b.text) {
+		r.guess(b, "has no date of the past in its brackets; they were kept in the text")
+	}
+	if n := len(b.rest); n > 0 && b.kind == item && !b.code {
+		r.notes = append(r.notes, Note{First: b.first + 1, Last: b.last,
+			Detail: "is more than a list item of one line; it was kept with it", Guess: true})
+	}
 	m.CreatedAt = earliest(m.CreatedAt, own, at, r.front, r.written)
 	m.UpdatedAt = m.CreatedAt
 	r.add(b, m, content)
@@ -330,6 +337,7 @@ func (r *memoryReader) ownID(b *block) string {
 }
 
 var (
+	noDate       = lazyregexp.New(`^\s*\[[\d./: -]*\d[\d./: -]*\]`)
 	idInBrackets = lazyregexp.New(`^\s*\[([A-Za-z0-9_-]{1,64})\]\s*`)
 	hexadecimal  = lazyregexp.New(`^[0-9a-f]{4,64}$`)
 )
