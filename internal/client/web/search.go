@@ -16,7 +16,7 @@ var rankingProfiles = map[string]pb.RankingProfile{
 	"recent":   pb.RankingProfile_RANKING_PROFILE_RECENT,
 }
 
-// searchBody is the body of a search. Absent fields have the defaults of the gRPC API, but top_k defaults to 5.
+// searchBody is the body of a search. Absent fields have the defaults of the gRPC API.
 //
 // The names are those of the MCP tool memory_search. Space and Spaces add up; without both, the default space
 // is searched. NoTouch keeps the search from counting as a use of its results: the panel sets it. With Session a memory
