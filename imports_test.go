@@ -162,7 +162,7 @@ var thirdParty = []struct {
 	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},
 	{"golang.org/x/sys", []string{
 		"internal/store/durable/...", "internal/rpc/unixsock/...", "internal/daemon/...", "internal/service/session/...",
-		"internal/search/vector/dot/...", "cmd/...", "bench/...",
+		"internal/search/vector/dot/...", "internal/search/embedding/bert/...", "cmd/...", "bench/...",
 	}},
 }
 

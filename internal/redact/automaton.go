@@ -8,6 +8,7 @@ type automaton struct {
 	width int        // number of classes
 	next  []uint16   // state*width + class → state
 	ends  [][]uint16 // state → ids of the keywords that end there
+	some  []bool     // state → whether there are any: in a list of its own, most of which stays in the cache
 }
 
 // newAutomaton builds the automaton of lower-case keywords; an id is the index of a keyword.
@@ -37,6 +38,10 @@ func newAutomaton(keywords []string) *automaton {
 		a.ends[state] = append(a.ends[state], uint16(id))
 	}
 	a.complete()
+	a.some = make([]bool, len(a.ends))
+	for state, ids := range a.ends {
+		a.some[state] = len(ids) > 0
+	}
 	return a
 }
 
@@ -79,8 +84,10 @@ func (a *automaton) scan(s string, found func(id uint16, end int)) {
 	state := 0
 	for i := range len(s) {
 		state = int(a.next[state*a.width+int(a.class[s[i]])])
-		for _, id := range a.ends[state] {
-			found(id, i+1)
+		if a.some[state] {
+			for _, id := range a.ends[state] {
+				found(id, i+1)
+			}
 		}
 	}
 }

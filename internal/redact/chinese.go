@@ -18,27 +18,27 @@ var chinese = []shape{
 	newShape("password", chineseHints, chineseNames+chineseFill+`(?:`+chineseVerb+gapMark+`|(?:了)?\s*[:：=＝`+
 		`|→]\s*[*_`+"`"+`]*["'“‘「『]?)`+
 		`(?P<v>[!-~]{4,}?)["'`+"`"+`*]*`+spokenEnd, chinesePassword),
-	newShape("password", chineseHints, chineseNames+chineseFill+weakVerb+`?`+gapMark+``+
+	newMixedShape("password", chineseHints, chineseNames+chineseFill+weakVerb+`?`+gapMark+``+
 		`(?P<v>[!-~]{4,}?)["'`+"`"+`*]*`+spokenEnd, chineseMixed),
-	newShape("password", chineseHints, chineseNames+`(?:的)?(?:值|内容|原文`+
+	newMixedShape("password", chineseHints, chineseNames+`(?:的)?(?:值|内容|原文`+
 		`|明文)?`+chineseFill+`[^\n。；;!-~]{0,8}?`+chineseVerb+gapMark+
 		`(?P<v>[!-~]{4,}?)["'`+"`"+`*]*`+spokenEnd, chineseMixed),
-	newShape("password", chineseHints, `(?:用|以|拿|把|将|输入|填)\s*["'“「`+"`"+`]?(?P<v>[!-~]{4,}?)["'”」`+"`"+`]?\s*`+
+	newMixedShape("password", chineseHints, `(?:用|以|拿|把|将|输入|填)\s*["'“「`+"`"+`]?(?P<v>[!-~]{4,}?)["'”」`+"`"+`]?\s*`+
 		`(?:来)?(?:作为|当作|当成|当|做|设为|设成|设置为|作)[^\n。，]{0,12}?`+chineseNames, chineseMixed),
-	newShape("password", chineseHints, `(?:^|[^!-~])["“「`+"`"+`]?(?P<v>[!-~]{4,}?)["”」`+"`"+`]?\s*(?:就|才`+
+	newMixedShape("password", chineseHints, `(?:^|[^!-~])["“「`+"`"+`]?(?P<v>[!-~]{4,}?)["”」`+"`"+`]?\s*(?:就|才`+
 		`|便)?是[^\n。，]{0,16}?(?:的)?`+chineseNames, chineseMixed),
-	newShape("password", "账号 帐号 帐户 账户 用户名 登录名 账密 登录 登陆 账户名 賬號",
+	newMixedShape("password", "账号 帐号 帐户 账户 用户名 登录名 账密 登录 登陆 账户名 賬號",
 		`(?:账号|帐号|帐户|账户|賬號|用户名|登录名|账密|登录|登陆)[^\n。!-~]{0,10}[:：=]?\s*["'“「`+"`"+`]?[\w.@+-]{2,40}["'”」`+"`"+`]?`+
 			`\s*(?:[/|、,，:：]|\s)\s*(?:密码|口令|pw|pass)?\s*[:：]?\s*`+
 			`["'“「`+"`"+`]?(?P<v>[!-~]{4,}?)["'”」`+"`"+`]?`+spokenEnd, chinesePair),
-	newShape("password", "账号 帐号 账户 用户名 登录名 账密", `(?:账号|帐号|账户|用户名|登录名|用户|账)(?:名)?\s*(?:和|/|、|与|及|跟)?\s*`+
+	newMixedShape("password", "账号 帐号 账户 用户名 登录名 账密", `(?:账号|帐号|账户|用户名|登录名|用户|账)(?:名)?\s*(?:和|/|、|与|及|跟)?\s*`+
 		`(?:登录)?(?:密码|口令|密)[^\n。!-~]{0,8}[:：]?\s*`+
 		`["'“「`+"`"+`]?[\w.@+-]{2,40}["'”」`+"`"+`]?\s*(?:和|与|跟|[/|、,，:：]`+
 		`|\s)\s*["'“「`+"`"+`]?(?P<v>[!-~]{4,}?)["'”」`+"`"+`]?`+spokenEnd, chinesePair),
-	newShape("password", "登录 登陆 连接 进入 访问", `(?:登录|登陆|连接|进入|访问)[^\n。!-~]{0,12}(?:用|使用|以`+
+	newMixedShape("password", "登录 登陆 连接 进入 访问", `(?:登录|登陆|连接|进入|访问)[^\n。!-~]{0,12}(?:用|使用|以`+
 		`|是)\s*["'“`+"`"+`]?[A-Za-z][\w.@+-]{1,39}["'”`+"`"+`]?\s*(?:[/|、,，:：]|和`+
 		`|加)\s*["'“`+"`"+`]?(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePair),
-	newShape("password", "登录 登陆 连接 登进", `(?:用|使用|以|拿)\s*["'“`+"`"+`]?[\w.@+-]{2,40}["'”`+"`"+`]?\s*(?:[/|、,，:：]`+
+	newMixedShape("password", "登录 登陆 连接 登进", `(?:用|使用|以|拿)\s*["'“`+"`"+`]?[\w.@+-]{2,40}["'”`+"`"+`]?\s*(?:[/|、,，:：]`+
 		`|和|加)\s*["'“`+"`"+`]?(?P<v>[!-~]{4,}?)["'”`+"`"+`]?\s*(?:来|去)?(?:登录|登陆|连接|登进)`, chinesePair),
 	newShape("password", "wi wlan 无线 热点", `(?i:wi-?fi|wlan|无线|热点)[^\n。]{0,16}?(?:密码`+
 		`|口令)[^\n。!-~]{0,6}[:：]?\s*["'“]?(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePassword),
@@ -50,7 +50,7 @@ var chinese = []shape{
 		`|secret)[ _-]?key)`+chineseFill+chineseVerb+gapMark+`(?P<v>[!-~]{8,}?)["'`+"`"+`*]*`+spokenEnd, bareSecret),
 	newShape("pin", "密码 验证码 提取码 口令 取件码 门禁", `(?:密码|验证码|提取码|口令|动态码|安全码|门禁码|门禁密码|锁屏密码`+
 		`|支付密码)[^\n。；\d!-~]{0,8}[:：]?\s*(?P<v>\d{4,8})(?:[^\d.%元个位次年月日天分秒小]|$)`, nil),
-	newShape("seed-phrase", "助记词 恢复词", `(?:助记词|恢复词)[^\n]{0,12}?[:：是]?\s*(?P<v>[a-z]{3,8}`+
+	newSeedPhrase("助记词 恢复词", `(?:助记词|恢复词)[^\n]{0,12}?[:：是]?\s*(?P<v>[a-z]{3,8}`+
 		`(?:[ ,，]+[a-z]{3,8}){11,23})`, nil),
 	newShape("hex-key", "密钥 秘钥 私钥 密匙", `(?:密钥|秘钥|私钥|密匙)[^\n。；]{0,16}?(?P<v>(?:0x)?[0-9a-fA-F]{32,128})(?:[^\w]`+
 		`|$)`, nil),

@@ -150,10 +150,10 @@ func isRandom(s string) bool {
 		return false
 	}
 	var digits, lower, upper, letters int
-	seen := map[byte]bool{}
+	var seen byteSet
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		seen[c] = true
+		seen.add(c)
 		switch class(c) {
 		case 'd':
 			digits++
@@ -166,7 +166,7 @@ func isRandom(s string) bool {
 			letters++ // not a hexadecimal digit
 		}
 	}
-	if letters < 3 || digits < 2 || len(seen) < 16 {
+	if letters < 3 || digits < 2 || seen.len() < 16 {
 		return false
 	}
 	mixed := lower >= 4 && upper >= 4

@@ -2,6 +2,8 @@ package redact
 
 import (
 	"cmp"
+	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -20,23 +22,58 @@ const (
 // ruleSet is every shape with the automaton of their keywords.
 type ruleSet struct {
 	shapes []shape
-	owners [][]uint16 // keyword → indices of the shapes that have it
-	words  *automaton
+	hints  []hint
+	words  *automaton // its ids are indices of hints
 }
+
+// hint is a keyword, whether a word must begin or end there, and the shapes that look around it.
+type hint struct {
+	keyword     string
+	begins, end bool
+	assigned    bool // a sign of assignment must follow, see maxName
+	owners      []uint16
+}
+
+// maxName is how many bytes may stand between a keyword and the sign of assignment: the rest of the name, quotes and
+// spaces.
+const maxName = 40
+
+// hintOf reads a hint of a shape: "~" is a space, and "|" before or behind a keyword says that it is no part of a
+// longer word there.
+func hintOf(s string) (h hint) {
+	s, h.begins = strings.CutPrefix(strings.ReplaceAll(s, "~", " "), "|")
+	s, h.end = strings.CutSuffix(s, "|")
+	h.keyword = s
+	return h
+}
+
+// at reports whether the hint's keyword, which ends at an offset of s, begins and ends a word where it must.
+func (h *hint) at(s string, end int) bool {
+	from := end - len(h.keyword)
+	return !(h.begins && from > 0 && isWordByte(s[from-1])) && !(h.end && end < len(s) && isWordByte(s[end])) &&
+		(!h.assigned || strings.ContainsAny(s[end:min(len(s), end+maxName)], "=:>|：＝→"))
+}
+
+// isWordByte is what \b calls part of a word.
+func isWordByte(c byte) bool { return class(c) != 0 || c == '_' }
 
 // rules are built when they are first used: many commands look at no text.
 var rules = sync.OnceValue(func() *ruleSet {
 	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms)}
-	var keywords []string
 	ids := map[string]int{}
-	for i, s := range r.shapes {
-		for _, k := range s.hints {
-			id, known := ids[k]
+	var keywords []string
+	for i := range r.shapes {
+		for _, text := range r.shapes[i].hints {
+			h := hintOf(text)
+			h.assigned = r.shapes[i].assigned
+			key := fmt.Sprint(text, h.assigned)
+			id, known := ids[key]
 			if !known {
-				id = len(keywords)
-				ids[k], keywords, r.owners = id, append(keywords, k), append(r.owners, nil)
+				id = len(r.hints)
+				ids[key], r.hints = id, append(r.hints, h)
+				keywords = append(keywords, r.hints[id].keyword)
 			}
-			r.owners[id] = append(r.owners[id], uint16(i))
+			r.hints[id].owners = append(r.hints[id].owners, uint16(i))
 		}
 	}
 	r.words = newAutomaton(keywords)
@@ -71,29 +108,79 @@ type window struct{ from, to int }
 // find looks for every shape whose keyword occurs. A part of the text that two shapes claim is of the kind of the one
 // that comes first in the list: it knows the form of the value, others only its surroundings.
 func (r *ruleSet) find(s string) []Finding {
-	windows := r.windows(s)
+	t := traitsOf(s)
 	var list []Finding
-	for i := range r.shapes {
-		for _, w := range windows[i] {
-			list = r.shapes[i].find(list, s, w)
+	if len(s) <= smallText {
+		list = r.findInSmall(s, &t)
+	} else {
+		list = r.findInWindows(s, &t)
+	}
+	if t.bytes.has('|') {
+		list = append(list, tableSecrets(s)...)
+	}
+	if t.digits >= minCard {
+		list = append(list, cardNumbers(s)...)
+	}
+	if t.token >= minRandom {
+		list = append(list, highEntropy(s)...)
+	}
+	return union(list)
+}
+
+// findInSmall lets each shape whose keyword occurs see the whole text.
+func (r *ruleSet) findInSmall(s string, t *traits) (list []Finding) {
+	var wanted shapeSet
+	r.words.scan(s, func(id uint16, end int) {
+		if h := &r.hints[id]; h.at(s, end) {
+			for _, owner := range h.owners {
+				wanted[owner>>6] |= 1 << (owner & 63)
+			}
+		}
+	})
+	for i, set := range wanted {
+		for ; set != 0; set &= set - 1 {
+			if p := &r.shapes[i<<6+bits.TrailingZeros64(set)]; p.canMatch(t) && (p.worth == nil || p.worth(s)) {
+				list = p.find(list, s, window{0, len(s)})
+			}
 		}
 	}
-	list = append(list, tableSecrets(s)...)
-	list = append(list, cardNumbers(s)...)
-	list = append(list, highEntropy(s)...)
-	return union(list)
+	return list
+}
+
+// shapeSet is a set of indices of shapes; there is room for 512.
+type shapeSet [8]uint64
+
+// findInWindows shows each shape the parts of the text around its keywords.
+func (r *ruleSet) findInWindows(s string, t *traits) (list []Finding) {
+	windows := r.windows(s)
+	for i := range r.shapes {
+		p := &r.shapes[i]
+		if len(windows[i]) == 0 || !p.canMatch(t) {
+			continue
+		}
+		for _, w := range windows[i] {
+			text := s[w.from:w.to]
+			part := traitsOf(text)
+			if p.canMatch(&part) && (p.worth == nil || p.worth(text)) {
+				list = p.find(list, s, w)
+			}
+		}
+	}
+	return list
 }
 
 // windows returns the parts of s that each shape must see.
 func (r *ruleSet) windows(s string) [][]window {
 	out := make([][]window, len(r.shapes))
 	r.words.scan(s, func(id uint16, end int) {
-		for _, owner := range r.owners[id] {
+		h := &r.hints[id]
+		if !h.at(s, end) {
+			return
+		}
+		for _, owner := range h.owners {
 			list := out[owner]
 			switch n := len(list); {
 			case n > 0 && (list[n-1].to >= end+reach || list[n-1].to == len(s)):
-			case len(s) <= smallText || r.shapes[owner].whole:
-				out[owner] = []window{{0, len(s)}}
 			case n > 0 && list[n-1].to >= end-before:
 				list[n-1].to = wordBreak(s, end+reach)
 			default:
@@ -160,7 +247,7 @@ func (p *shape) find(list []Finding, s string, w window) []Finding {
 
 // value returns where the value of a match is, -1 for none.
 func (p *shape) value(m []int) (from, to int) {
-	if g := p.re.SubexpIndex("v"); g > 0 {
+	if g := p.derived().group; g > 0 {
 		return m[2*g], m[2*g+1]
 	}
 	for g := 2; g+1 < len(m); g += 2 {

@@ -39,13 +39,11 @@ func readGitleaks() []shape {
 	for _, r := range file.Rules {
 		allow := patterns(append(r.Allow, file.Allow...))
 		entropy := r.Entropy
-		out = append(out, shape{
-			kind: kindOf(r.ID), hints: r.Keywords,
-			re: lazyregexp.New(strings.ReplaceAll(r.Regex, gitleaksEnd, proseEnd)),
-			accepts: func(value, _ string) bool {
-				return shannon(value) > entropy && !matchesAny(allow, value) && !isPlaceholder(value)
-			},
+		s := newShape(kindOf(r.ID), "", strings.ReplaceAll(r.Regex, gitleaksEnd, proseEnd), func(value, _ string) bool {
+			return shannon(value) > entropy && !matchesAny(allow, value) && !isPlaceholder(value)
 		})
+		s.hints = r.Keywords
+		out = append(out, s)
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func Clean(s string) (clean string, found []Finding) { return cleanText(s, false
 
 // WithoutPrivate is Clean for a text whose secrets somebody insists on: they stay, and the rest goes.
 func WithoutPrivate(s string) (clean string, found []Finding) {
-	if !hasTag(lower(s)) {
+	if !hasTag(s) {
 		return s, nil
 	}
 	clean, found, _ = strip(s, false)
@@ -63,7 +63,7 @@ func countSecrets(list []Finding) (n int) {
 func cleanText(s string, message bool) (string, []Finding) {
 	var found []Finding
 	var back origins
-	if hasTag(lower(s)) {
+	if hasTag(s) {
 		s, found, back = strip(s, message)
 	}
 	// A replacement shortens the text, which can bring a value near a word that makes it suspect.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 )
@@ -9,22 +10,46 @@ import (
 // shape describes one kind of secret. Group "v" of the expression is the value to replace, else the first group that
 // matched, else the whole match.
 type shape struct {
-	kind    string
-	hints   []string // lower case; the expression looks only around them, see reach
-	re      *lazyregexp.Pattern
-	accepts func(value, match string) bool // rejects false positives; nil accepts every match
-	whole   bool                           // the expression must see the whole text
+	kind     string
+	hints    []string // lower case; the expression looks only around them, see reach and hintOf
+	re       *lazyregexp.Pattern
+	accepts  func(value, match string) bool // rejects false positives; nil accepts every match
+	assigned bool                           // a sign of assignment follows the keyword, see hint
+	worth    func(text string) bool         // whether a text is worth a look; nil for every text
+	derived  func() derived                 // computed when it is first needed
 }
 
 // newShape makes a shape from hints separated by spaces.
 func newShape(kind, hints, re string, is func(value, match string) bool) shape {
-	return shape{kind: kind, hints: strings.Fields(hints), re: lazyregexp.New(re), accepts: is}
+	return shape{kind: kind, hints: strings.Fields(hints), re: lazyregexp.New(re), accepts: is,
+		derived: sync.OnceValue(func() derived { return derive(re, false) })}
+}
+
+// newSeedPhrase makes a shape of seed phrases, whose expressions are slow.
+func newSeedPhrase(hints, re string, is func(value, match string) bool) shape {
+	s := newShape("seed-phrase", hints, re, is)
+	s.worth = hasPhrase
+	return s
+}
+
+// newAssigned makes a shape whose keyword is a name with a sign of assignment behind it.
+func newAssigned(kind, hints, re string, is func(value, match string) bool) shape {
+	s := newShape(kind, hints, re, is)
+	s.assigned = true
+	return s
+}
+
+// newMixedShape makes a shape whose check implies looksMixed, so that texts without such a word need no look.
+func newMixedShape(kind, hints, re string, is func(value, match string) bool) shape {
+	s := newShape(kind, hints, re, is)
+	s.derived = sync.OnceValue(func() derived { return derive(re, true) })
+	return s
 }
 
 // shapes are values with a recognisable form that gitleaks does not know, or knows too narrowly for prose. Values that
 // only their surroundings identify are in prose.go and chinese.go.
 var shapes = []shape{
-	newShape("private-key", "private key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]`+
+	newShape("private-key", "private~key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]`+
 		`|-[^-]){16,}(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?`, keyMaterial),
 	newShape("private-key", "age-secret-key-1", `AGE-SECRET-KEY-1[0-9A-Z]{40,}`, nil),
 	newShape("jwt", "eyj", `\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){1,3}`, nil),

@@ -35,8 +35,12 @@ func Fence(nonce string) (open, end string) {
 	return `<` + recallTag + ` id="` + nonce + `">`, `</` + recallTag + ` id="` + nonce + `">`
 }
 
-// hasTag reports whether a text, in lower case, can hold anything that strip removes.
-func hasTag(low string) bool {
+// hasTag reports whether a text can hold anything that strip removes.
+func hasTag(s string) bool {
+	if !strings.ContainsAny(s, `<&\`) {
+		return false // no bracket, however it is escaped
+	}
+	low := lower(s)
 	return strings.Contains(low, privateTag) || strings.Contains(low, blockTags[0].cut) ||
 		strings.Contains(low, blockTags[1].cut)
 }

@@ -175,9 +175,12 @@ func spokenSecret(v, _ string) bool {
 	return isValue(v) && looksMixed(v)
 }
 
+// maxQuoted is the length in bytes of the longest quoted value in a sentence; longer ones are quotations.
+const maxQuoted = 64
+
 // quotedSentence accepts a quoted value in a sentence: a word that describes nothing, or a few words with a digit.
 func quotedSentence(v, _ string) bool {
-	if isPlaceholder(v) || isCode(v) || algorithm.MatchString(v) || notValue(v) {
+	if len(v) > maxQuoted || isPlaceholder(v) || isCode(v) || algorithm.MatchString(v) || notValue(v) {
 		return false
 	}
 	if words := strings.Count(v, " "); words > 0 {
@@ -281,10 +284,40 @@ func hexKey(v, match string) bool {
 	return !publicKeyName.MatchString(low) && strings.ContainsFunc(v, isDigit)
 }
 
+// minPhrase is the number of words of the shortest seed phrase.
+const minPhrase = 12
+
+// hasPhrase reports whether s has as many words of lower-case letters in a row as a seed phrase. Numbers and
+// punctuation between them do not count.
+func hasPhrase(s string) bool {
+	words, length := 0, 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'a' && c <= 'z' {
+			length++
+			continue
+		}
+		if length > 0 {
+			words++
+			if length < 3 || length > 8 {
+				words = 0
+			}
+			length = 0
+		}
+		if words == minPhrase {
+			return true
+		}
+		if !isDigitByte(c) && !strings.ContainsRune(" ,.)，\n", rune(c)) {
+			words = 0
+		}
+	}
+	return words == minPhrase-1 && length >= 3 && length <= 8
+}
+
 // seedPhrase accepts 12, 15, 18, 21 or 24 words (BIP 39) without those that sentences cannot do without.
 func seedPhrase(v, _ string) bool {
 	words := strings.FieldsFunc(v, func(r rune) bool { return r < 'a' || r > 'z' })
-	if n := len(words); n < 12 || n%3 != 0 {
+	if n := len(words); n < minPhrase || n%3 != 0 {
 		return false
 	}
 	for _, w := range words {

@@ -44,6 +44,9 @@ func appendForms(list []Finding, s string, at, end int) []Finding {
 	return list
 }
 
+// minCard is the length of the shortest number of a card in digits.
+const minCard = 15
+
 // cards are the first digits and the lengths of the numbers of payment cards (ISO/IEC 7812; ranges of the networks).
 var cards = lazyregexp.New(`^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|6(?:011|5\d\d|2\d\d)\d{12,15}|35\d{14}` +
 	`|3[47]\d{13})$`)
@@ -56,7 +59,7 @@ func cardNumbers(s string) (list []Finding) {
 			continue
 		}
 		end, digits := digitGroups(s, at)
-		if len(digits) >= 15 && len(digits) <= 19 && startsNumber(s, at) && endsNumber(s, end) &&
+		if len(digits) >= minCard && len(digits) <= 19 && startsNumber(s, at) && endsNumber(s, end) &&
 			cards.MatchString(digits) && luhn(digits) {
 			list = append(list, Finding{"card-number", at, end})
 		}

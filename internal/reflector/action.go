@@ -84,7 +84,7 @@ var (
 	fileExtension = lazyregexp.New(`^\.[a-z][a-z0-9]{0,4}$`)
 	// The extension of files that are not plain text.
 	binaryFile = lazyregexp.New(`^\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|epub|png|jpe?g|gif|webp|bmp|tiff?|heic` +
-		`|mp[34]|wav|mov|zip|t?gz|tar|7z|rar|parquet|feather|avro|orc|npy|npz|pkl|pickle` +
+		`|avif|heif|psd|svgz|mp[34]|wav|mov|opus|ogg|flac|aac|m4a|webm|mkv|avi|zip|t?gz|tar|7z|rar|parquet|feather|avro|orc|npy|npz|pkl|pickle` +
 		`|sqlite|db|exe|dll|so|bin|wasm|class|jar)$`)
 	// The name of a subcommand.
 	subcommand = lazyregexp.New(`^[a-z][a-z-]+$`)
@@ -121,6 +121,11 @@ func shapeOf(named map[string]any, plain string) string {
 // Of texts each is its own.
 func fileShape(named map[string]any) string {
 	ext := strings.ToLower(path.Ext(toolcall.FilePath(named)))
+	for _, k := range slices.Sorted(maps.Keys(named)) { // a converter calls it input or source
+		if v, ok := named[k].(string); ok && ext == "" && !strings.ContainsAny(v, " \n") {
+			ext = strings.ToLower(path.Ext(v))
+		}
+	}
 	if !binaryFile.MatchString(ext) {
 		return ""
 	}

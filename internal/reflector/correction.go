@@ -79,6 +79,17 @@ var correctionRules = []rule{
 	newRule("REMINDED", memory.Procedural, 0.9,
 		`^(you (?:keep|kept|always|again|forgot|forget|never|should have`+
 			`|did it again).{0,60}?[,;:] ?(?:please )?(?:always|never|don't|do not|use|next time) .+)$`, nil),
+	// "I told you already: don't touch the vendor folder"
+	newRule("REMINDED", memory.Procedural, 0.9,
+		`^(?:i(?:'ve| have)? (?:already )?(?:told|asked|said)(?: you)?(?: (?:already|before|that|this`+
+			`|it|twice|a hundred times|many times|again and again|last time|so|yesterday)){0,3}|as i (?:said|told you)(?: before)?)`+
+			`\s?[,:;–—-]+\s*(?:please )?((?:don't|do not|never|always|use|stop|leave|keep|only|no) .+)$`, nil),
+	// "I told you not to touch the vendor folder"
+	newRule("REMINDED", memory.Procedural, 0.9,
+		`^i(?:'ve| have)? (?:already )?(?:told|asked) you (?:already |before |twice )?(not to (?:`+verbs+`|\p{L}+)\b .+)$`, nil),
+	// "我说过了，不要动 legacy 目录"
+	newRule("REMINDED", memory.Procedural, 0.9, `^(?:我|跟你|都)(?:早就|已经|都|跟你|和你)*(?:说过|讲过|提醒过|强调过)(?:你|了|好几次|很多次|多少次|多少遍|几遍|好多遍)*[，,：:\s]+`+
+		`((?:不要|别|不能|不准|必须|一定要|要先|要用|先|只用|都用|统一).+)$`, nil),
 	// "Use pnpm instead of npm"
 	newRule("INSTEAD", memory.Procedural, 0.9, `^(?:please )?(use .+? instead of .+)$`, nil),
 	// "No, use pnpm"
@@ -88,22 +99,25 @@ var correctionRules = []rule{
 			verbs+`)|the correct)\b.+)$`, nil),
 	// "以后提交前先跑测试"
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
-		`^(?:请|麻烦)?你?(?:下次|以后|今后|从现在起|从现在开始|从今以后|往后|之后)(?:再)?(?:(?:遇到|碰到|看到|出现|发现)[^，,]{1,12}?)?(?:[^，,]{0,12}(?:的时候`+
+		`^(?:请|麻烦)?你?(?:下次|下回|下一次|以后|今后|从现在起|从现在开始|从今以后|往后|之后)(?:再)?(?:(?:遇到|碰到|看到|出现|发现)[^，,]{1,12}?)?(?:[^，,]{0,12}(?:的时候`+
 			`|时|前|之前)[，,]?)?[，,\s]*(?:你|请你|麻烦你?|也|就|都)*((?:`+verbsZh+`).+)$`, nil),
 	// "以后回答请用中文"
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
-		`^(?:请)?(?:下次|以后|今后|从现在起|从现在开始|往后)[，,\s]*((?:你的?)?(?:回答|回复|解释|说明|输出|代码|注释|提交|文档|测试|日志|命名|变量名|函数|commit|PR|改动`+
+		`^(?:请)?(?:下次|下回|下一次|以后|今后|从现在起|从现在开始|往后)[，,\s]*((?:你的?)?(?:回答|回复|解释|说明|输出|代码|注释|提交|文档|测试|日志|命名|变量名|函数|commit|PR|改动`+
 			`|修改)[^，,]{0,8}?(?:`+verbsZh+`).+)$`, nil),
 	// "以后写接口文档都要带上示例"
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
-		`^(?:请|麻烦)?(?:下次|以后|今后|从今以后|从现在起|从现在开始|往后|之后)(?:的)?[，,\s]*([^，,我]{1,16}?(?:都要|都用|都得|都请|请都|必须|一定要|务必|不要|别|不能|一律`+
+		`^(?:请|麻烦)?(?:下次|下回|下一次|以后|今后|从今以后|从现在起|从现在开始|往后|之后)(?:的)?[，,\s]*([^，,我]{1,16}?(?:都要|都用|都得|都请|请都|必须|一定要|务必|不要|别|不能|一律`+
 			`|统一|只用|只能|尽量|要先).+)$`, nil),
+	// "以后报告里的金额都保留两位小数"
+	newRule("NEXT_TIME", memory.Procedural, 0.9,
+		`^(?:请|麻烦)?(?:以后|今后|从今以后|从现在起|从现在开始|往后)(?:的)?[，,\s]*([^，,我他她它]{1,16}?都[^，,会是能可没有很不行好]{1}.{1,30})$`, nil),
 	// "以后生成报表用 LibreOffice，别用 Excel"
-	newRule("NEXT_TIME", memory.Procedural, 0.9, `^(?:请|麻烦)?(?:下次|以后|今后|从今以后|从现在起|从现在开始|往后)[，,\s]*`+
+	newRule("NEXT_TIME", memory.Procedural, 0.9, `^(?:请|麻烦)?(?:下次|下回|下一次|以后|今后|从今以后|从现在起|从现在开始|往后)[，,\s]*`+
 		`([^，,我你可能会]{1,12}?(?:用|使用)[^，,]{1,30}[，,]\s*(?:别|不要|不准|不)(?:再)?(?:用|使用).+)$`, nil),
 	// "记得下次用 uv 而不是 pip"
 	newRule("NEXT_TIME", memory.Procedural, 0.9,
-		`^(?:请|你要)?(?:记得|记住|别忘了)[，,\s]*(?:下次|以后|今后|每次)[，,\s]*(?:都|也|就)?((?:`+verbsZh+`).+)$`, nil),
+		`^(?:请|你要)?(?:记得|记住|别忘了)[，,\s]*(?:下次|下回|下一次|以后|今后|每次)[，,\s]*(?:都|也|就)?((?:`+verbsZh+`).+)$`, nil),
 	// "I want you to always explain the SQL you run"
 	newRule("STANDING_RULE", memory.Procedural, 0.9,
 		`^i(?: want|'d like| would like| need) you to ((?:always|never|stop|avoid|only) .+)$`, nil),

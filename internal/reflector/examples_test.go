@@ -12,7 +12,8 @@ import (
 func TestRuleExamples(t *testing.T) {
 	quoted := regexp.MustCompile(`(?m)^\t// "(.*)"\n\tnewRule\(`)
 	var examples []string
-	for _, name := range []string{"userrules.go", "taskrules.go", "project.go", "correction.go"} {
+	for _, name := range []string{"userrules.go", "experience.go", "taskrules.go", "project.go", "correction.go",
+		"background.go"} {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -21,7 +22,7 @@ func TestRuleExamples(t *testing.T) {
 			examples = append(examples, m[1])
 		}
 	}
-	rules := slices.Concat(statementRules, projectRules, correctionRules, insteadRules)
+	rules := slices.Concat(statementRules, projectRules, correctionRules, insteadRules, backgroundRules)
 	if len(examples) != len(rules) {
 		t.Fatalf("%d examples of %d rules", len(examples), len(rules))
 	}

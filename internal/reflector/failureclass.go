@@ -28,13 +28,14 @@ var errorClasses = []struct {
 	{classDynamic, lazyregexp.New(`(?i)without javascript|enable javascript|(?:requires?|needs?) javascript` +
 		`|client-side render`)},
 	{classBinary, lazyregexp.New(`(?i)can(?:no|')t decode byte|\bbinary (?:file|data|content)|not a (?:plain )?text` +
-		` file|invalid utf-?8|unsupported (?:file |image |document )?(?:format|type)|二进制文件|不是文本文件|不支持的?(?:文件)?(?:格式|类型)|无法解码`)},
+		` file|invalid utf-?8|unsupported (?:[a-z]+ ){0,2}(?:format|type|codec|encoding)|(?:cannot|could not|can't|unable to|failed to) decode` +
+		`|unknown (?:file|image|audio|video) (?:format|type)|no decoder|二进制文件|不是文本文件|不支持的?(?:文件)?(?:格式|类型)|无法解码`)},
 	{"command_not_found", lazyregexp.New(`(?i)command not found|is not recognized as|executable file not found` +
 		`|no such command|不是内部或外部命令|找不到命令`)},
 	{"missing_dependency", lazyregexp.New(`(?i)ModuleNotFoundError|No module named|Cannot find (?:module|package)` +
 		`|no required module provides|could not resolve dependenc|shared object file`)},
 	{classTests, lazyregexp.New(`(?m)--- FAIL|^FAIL\b|\bFAILED\b|(?i)AssertionError|tests? failed|failing tests?` +
-		`|expected .* (?:got|received|but)`)},
+		`|expected .* (?:got|received|but)|\b[1-9]\d* failed\b.*\b\d+ pass|\b\d+ pass(?:ed|ing)\b.*\b[1-9]\d* fail`)},
 	{"rate_limit", lazyregexp.New(`(?i)rate.?limit|too many requests|\b429\b|quota exceeded|限流|请求过于频繁`)},
 	{"auth", lazyregexp.New(`(?i)unauthori[sz]ed|\b401\b|authentication failed|invalid (?:api key|token|credentials)` +
 		`|not logged in|未授权|认证失败`)},
@@ -61,6 +62,9 @@ var errorClasses = []struct {
 }
 
 var (
+	// A call that found nothing to do has not failed.
+	nothingToDo = lazyregexp.New(`(?i)nothing to (?:commit|do|push|build|install|update)|already up[ -]to[ -]date|everything up-to-date` +
+		`|no changes (?:added|detected|to commit)|没有(?:需要|可)提交|无需提交|已经是最新`)
 	// The user stopped the call.
 	stopped = lazyregexp.New(`(?i)(?:rejected|denied|cancell?ed|interrupted|aborted|declined) by (?:the )?user` +
 		`|user (?:rejected|denied|cancell?ed|declined|doesn't want|interrupted)|request interrupted|用户(?:取消|拒绝|中断)`)
@@ -130,7 +134,7 @@ func failureClass(tc *memory.ToolCall) string {
 		return emptyClass(tc)
 	}
 	text := errorText(tc)
-	if stopped.MatchString(text) {
+	if stopped.MatchString(text) || nothingToDo.MatchString(text) {
 		return ""
 	}
 	switch {
@@ -147,6 +151,9 @@ func failureClass(tc *memory.ToolCall) string {
 		}
 	}
 	if m := exitCode.FindStringSubmatch(truncate(text, 4000)); m != nil {
+		if m[1] == "1" && toolcall.Canonical(tc.Name) == toolcall.Grep {
+			return "" // there is no match
+		}
 		return "exit_" + m[1]
 	}
 	return classOther

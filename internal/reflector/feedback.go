@@ -18,6 +18,12 @@ var (
 	reasonAfter = lazyregexp.New(`(?i)^(.{6,}?)(?:,|;| -| –| —)?\s+(because|since|otherwise` +
 		`|or else)(?: of)?,?\s+(.{6,})$` +
 		`|^(.{3,}?)[，,；;、]?\s*(因为|由于|毕竟|不然|否则|要不然|要不|免得|以免)(?:的话)?[，,]?\s*(.{3,})$`)
+	// An instruction, and behind a comma a statement of why: groups 1 and 2.
+	reasonJuxtaposed = lazyregexp.New(`(?i)^(?:please )?((?:don't|do not|never|always|avoid|stop) [^,;–—:]{6,})\s*(?:,|;| -| –| —)\s+` +
+		`((?:the|our|my|their|they|we|some|most|many|half of|people|users|customers|auditors|reviewers|nobody|everyone|somebody` +
+		`|each|every|it) [^,;]{8,})$` +
+		`|^((?:请)?[^，,我你]{0,10}(?:不要|别|禁止|必须|一定要|务必)[^，,；;]{3,})[，,；;]\s*((?:他们|大家|客户|用户|同事|审计|评审|前端|后端|运维|老板|法务|新人|测试|线上` +
+		`|生产)[^，,；;]{4,}|[^我你，,；;]{4,}(?:过了?|次了|了))$`)
 	// The reason before its instruction: groups 1 and 2 in English, 3 and 4 in Chinese.
 	reasonBefore = lazyregexp.New(`(?i)^(?:because|since|as) (.{6,}?),\s*(?:so )?(.{6,})$` +
 		`|^(?:因为|由于)(.{3,}?)[，,]\s*(?:所以|因此)?[，,]?\s*(.{3,})$`)
@@ -36,10 +42,15 @@ var (
 		`|keep|use|write|run|make sure|only|stop|put|name|prefer|test|log|document|pin|commit|squash|rebase|tag|split` +
 		`|mock` +
 		`|stub|ask|check|format|answer|reply)\b.+)$`)
-	practiceZh = lazyregexp.New(`^(?:请)?([^我你]{0,14}?(?:不要|别|不能|不得|禁止|必须|一定要|务必|都要|要|应该|尽量|统一|只用|只能).+` +
+	practiceZh = lazyregexp.New(`^(?:请)?([^我你]{0,14}?(?:不要|别|不能|不得|禁止|必须|一定要|务必|都要|要|应该|尽量|统一|一律|只用|只能).+` +
 		`|我们的?[^你]{0,14}?(?:不要|别|不能|禁止|必须|一定要|务必|都要|统一|只用|只能).+)$`)
 	// What holds without a topic.
-	always = lazyregexp.New(`(?i)^(?:always|never)\b|总是|永远|每次|一律|务必`)
+	always = lazyregexp.New(`(?i)^(?:always|never)\b|\b(?:everywhere|throughout|in (?:all|every|each|any))\b|总是|永远|每次|一律|务必|所有|每个|到处`)
+	// What is to be left alone, or kept within a measure, whatever it is.
+	generally = lazyregexp.New(`(?i)^(?:don't|do not|avoid)\b|^(?:keep|limit) .+ (?:under|below|within|to|at most) (?:\d|two|three|four` +
+		`|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty|a hundred)`)
+	// One thing at hand.
+	definiteThing = lazyregexp.New(`(?i)\b(?:the|this|that|these|those|it|them|him|her)\b`)
 	// What is so for the moment, or about one thing at hand.
 	forNow = lazyregexp.New(`(?i)\b(?:i'm|i am|we're|we are) (?:still |just |not |currently )?\p{L}+ing\b` +
 		`|\bi'm still\b` +
@@ -58,7 +69,7 @@ var topics = []struct {
 		"when writing or changing tests", "写测试或改测试时"},
 	{lazyregexp.New(`(?i)\bdeploy|\breleas(?:e|ing)|\bship\b|\bproduction\b|\brollout|部署|上线|发布|发版|生产环境`),
 		"before each deployment", "部署或发布之前"},
-	{lazyregexp.New(`(?i)\bmigration|\bschema|\bdatabase|\bsql\b|迁移|数据库|表结构`),
+	{lazyregexp.New(`(?i)\bmigration|\bschema|\bdatabase|\bsql\b|迁移|数据库|表结构|表名|字段|索引`),
 		"when changing the database or its migrations", "改数据库或迁移脚本时"},
 	{lazyregexp.New(`(?i)\breview|\bpull request|\bPRs?\b|\bmerge request|评审|审查|合并请求`),
 		"when preparing or reviewing a change", "准备或评审改动时"},
@@ -96,11 +107,14 @@ func topicOf(rule string) (when string, known bool) {
 
 // reasoned recognises an instruction for the future with the reason that is given for it.
 func reasoned(s *sentence, text string) (finding, bool) {
-	if !reasonWord.MatchString(text) {
-		return finding{}, false
-	}
 	what, why := "", ""
-	if m := reasonBefore.FindStringSubmatch(text); m != nil {
+	if !reasonWord.MatchString(text) {
+		m := reasonJuxtaposed.FindStringSubmatch(text)
+		if m == nil || transient.MatchString(m[2]) || transientZh.MatchString(m[4]) {
+			return finding{}, false
+		}
+		what, why = m[1]+m[3], m[2]+m[4]
+	} else if m := reasonBefore.FindStringSubmatch(text); m != nil {
 		what, why = m[2]+m[4], m[1]+m[3]
 	} else if m := reasonAfter.FindStringSubmatch(text); m != nil {
 		what, why = m[1]+m[4], m[3]+m[6]
@@ -116,6 +130,7 @@ func reasoned(s *sentence, text string) (finding, bool) {
 		}
 	}
 	what, why = withoutCourtesy(strings.Trim(what, " ,，;；")), withoutCourtesy(why)
+	what = strings.TrimSpace(what)
 	if what == "" || why == "" || forNow.MatchString(what) || forNow.MatchString(why) {
 		return finding{}, false
 	}
@@ -128,7 +143,7 @@ func reasoned(s *sentence, text string) (finding, bool) {
 		if m == nil {
 			return finding{}, false
 		}
-		if _, known := topicOf(m[1]); !known && !always.MatchString(m[1]) {
+		if _, known := topicOf(m[1]); !known && !always.MatchString(m[1]) && !(generally.MatchString(m[1]) && !definiteThing.MatchString(m[1])) {
 			return finding{}, false
 		}
 		f = finding{rule: "STANDING_RULE", salience: 0.9, source: memory.SourceUserCorrection, content: ruleOf(m[1])}

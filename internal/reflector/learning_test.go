@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
 // lesson is a case of testdata/learning.txt, whose head describes the form.
@@ -126,7 +127,7 @@ func learnLessons(t *testing.T, file string, report func(format string, args ...
 	cases := lessons(t, file)
 	kept, right, want, found, traps := 0, 0, 0, 0, 0
 	for _, l := range cases {
-		b := open(t, t.TempDir())
+		b := openOn(t, crashfs.New())
 		for i, messages := range l.sessions {
 			id := fmt.Sprintf("s%d", i+1)
 			b.say(id, messages...)
@@ -158,17 +159,24 @@ func learnLessons(t *testing.T, file string, report func(format string, args ...
 	return precision, recall
 }
 
-// TestLearning: what the rules were written against.
-func TestLearning(t *testing.T) {
-	if precision, recall := learnLessons(t, "testdata/learning.txt", t.Errorf); precision < 0.95 || recall < 0.8 {
-		t.Errorf("precision %.3f, want at least 0.95; recall %.3f, want at least 0.8", precision, recall)
+// checkLearning holds the rules to a table.
+func checkLearning(t *testing.T, file string, report func(format string, args ...any)) {
+	t.Helper()
+	if precision, recall := learnLessons(t, "testdata/"+file, report); precision < 0.95 || recall < 0.8 {
+		t.Errorf("%s: precision %.3f, want at least 0.95; recall %.3f, want at least 0.8", file, precision, recall)
 	}
+}
+
+// TestLearning: what the rules were written against. The third table was written before they were looked at; precision
+// and recall on it were .854 and .583 then. The fourth came after what the third had brought: .854 and .745.
+func TestLearning(t *testing.T) {
+	checkLearning(t, "learning.txt", t.Errorf)
+	checkLearning(t, "learning-third.txt", t.Logf)
+	checkLearning(t, "learning-fourth.txt", t.Logf)
 }
 
 // TestLearningApart: what they were not written against. It tells of no single case, so that nothing is tuned on it.
 func TestLearningApart(t *testing.T) {
-	precision, recall := learnLessons(t, "testdata/learning-apart.txt", func(string, ...any) {})
-	if precision < 0.95 || recall < 0.8 {
-		t.Errorf("precision %.3f, want at least 0.95; recall %.3f, want at least 0.8", precision, recall)
-	}
+	checkLearning(t, "learning-apart.txt", func(string, ...any) {})
+	checkLearning(t, "learning-fifth.txt", func(string, ...any) {})
 }

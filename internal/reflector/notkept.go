@@ -27,4 +27,7 @@ var (
 		`|^(?:the|our|this) (?:function|method|class|variable|struct|interface|constant|enum|component|column|macro)s?\b` +
 		`|(?-i:^[a-z]+[A-Z]\w*\b)|[上前](?:一|几)?[个次]?提交|当前分支|这个分支|合并请求|[个条] ?PR|函数|方法在|变量|这个类` +
 		`|(?:README|package\.json|CLAUDE\.md|go\.mod|Makefile) ?(?:里|中|写|说)`)
+	// What a statement is taken from.
+	fromTheProject = lazyregexp.New(`(?i)\b(?:according to|as per|as stated in|judging by) (?:the |our )?(?:[\w-]+\.\w+|code` +
+		`|source|README|git|log|diff|history)\b|(?:根据|按照?|从)(?:代码|源码|提交记录|git|README)`)
 )

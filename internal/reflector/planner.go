@@ -160,7 +160,8 @@ func (r *planner) addFinding(m *memory.Message, s said, about deed) {
 	switch f.category {
 	case memory.Preferences, memory.Procedural, feedback: // "on Friday" is any
 	default:
-		content = absoluteDates(content, day, f.category != memory.Tasks)
+		recurring := f.category != memory.Tasks && (!occasion.MatchString(content) || recurs.MatchString(content))
+		content = absoluteDates(content, day, recurring)
 	}
 	content = s.sentence.unmask(content)
 	item := guard.Item{Reason: f.rule, SourceSentence: s.sentence.unmask(s.sentence.text), Memory: memory.Memory{

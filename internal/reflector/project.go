@@ -18,7 +18,7 @@ const (
 		`team|deploys?|deployments?|releases?|rollout|maintenance window|standup|stand-up|sprint|retro|timeout` +
 		`|rate limit|limit|quota|budget|deadline|schema|migrations?|dataset|model|tests|unit tests` +
 		`|integration tests|end-to-end tests|version|license|certificate|contract|project|product|library|cli` +
-		`|sdk|client|daemon|stack|compiler|toolchain|runtime|docs|documentation)`
+		`|sdk|client|daemon|stack|compiler|toolchain|runtime|docs|documentation|sla|slo)`
 	// Up to three words before a part.
 	modifiers = `(?:[\p{L}\p{N}\x{E000}-\x{F8FF}_-]+ ){0,3}?`
 	// Deployment environments.

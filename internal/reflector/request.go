@@ -13,7 +13,7 @@ var (
 	rememberComma = lazyregexp.New(`(?i)^remember, ((?:the|our|we|my|all|every|each)\b.+)$`)
 	// A refusal before the correction.
 	saidNo = lazyregexp.New(`(?i)^(?:no|nope|wrong|incorrect)[,.!;:\s-]+(?:(?:that's|that is` +
-		`|this is) (?:wrong|not right|incorrect|not what i meant)[,.!;:\s-]+)?`)
+		`|this is) (?:wrong|not right|incorrect|not what i meant)[,.!;:\s-]+)?|^(?:不对|错了|不是这样的?|不行)[，,。!！、\s]+`)
 	// A "would" that expresses a wish, not a hypothesis.
 	wishes = lazyregexp.New(`(?i)^i(?:'d| would) (?:much |really |generally )?(?:prefer|rather)\b`)
 	// A request to remember; group 2 is the content.
@@ -27,7 +27,7 @@ var (
 	// "Note that …", which often only explains.
 	noteThat = lazyregexp.New(`(?i)^note\b`)
 	// A Chinese request to remember; group 1 is the content.
-	rememberZh = lazyregexp.New(`^(?:请|请你|麻烦你?|帮我|你要|你得|一定要|务必|千万要|要|都?给我)*(?:记住|记一下|记下来|记下|牢记|备注一下|请注意` +
+	rememberZh = lazyregexp.New(`^(?:请|请你|麻烦你?|帮我|你要|你得|一定要|务必|千万要|要|都?给我)*(?:记住|记一下|记下来|记下|记着|记好|牢记|备注一下|请注意` +
 		`|记录一下)(?:以下|这一点|这点|一下)?[：:，,、\s]*(.+)$`)
 	// 别忘了 with a statement; group 1 is the statement.
 	remindedZh = lazyregexp.New(`^(?:别忘了|不要忘了|别忘记|要知道)[，,：:]\s*(.+)$`)

@@ -97,6 +97,9 @@ func findStatements(s *sentence) (out []finding) {
 	if f, ok := correction(s, text); ok {
 		return []finding{f}
 	}
+	if fromTheProject.MatchString(text) {
+		return nil
+	}
 	if s.hypothetical && !wishes.MatchString(text) {
 		return nil
 	}
@@ -105,6 +108,9 @@ func findStatements(s *sentence) (out []finding) {
 		if f, ok := statement(c); ok && !(f.category == memory.Facts && derivable.MatchString(s.unmask(c))) {
 			out = append(out, f)
 		}
+	}
+	if f, ok := background(text); ok && len(out) == 0 {
+		out = append(out, f)
 	}
 	return out
 }

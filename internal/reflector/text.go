@@ -252,7 +252,7 @@ var (
 		`|additionally|plus|oh and|i think|as i said|as i(?:'ve)? mentioned|as mentioned|like i said|as said` +
 		`|again|to be clear|just to be clear|to be precise|now|` +
 		`你好|您好|大家好|嗨|哦|嗯|好的|好|对了|另外|顺便说一下|顺便说一句|顺便提一下|顺便一提|顺便|还有|其实|谢谢|总之|一般来说|而且|但是|不过|是的|说明一下|补充一下|补充一点|补充|多说一句` +
-		`|再说一点|再说一下|说一下|背景|背景是|如前所述|我说过|前面说过|之前说过|再说一遍)(?:[,，!！:：、\s]+)` +
+		`|再说一点|再说一下|说一下|背景|背景是|如前所述|前面说过|之前说过|再说一遍)(?:[,，!！:：、\s]+)` +
 		`|(?:(?:and|also|just|here's|here is|a|an|one|some|another|quick|little|small|bit of|my|more` +
 		`|general)\s+)*(?:preference|context|background|note|thing|info|information|fact|detail|point|reminder` +
 		`|heads[- ]up|correction|update)s?\s*[:：]\s*)`)

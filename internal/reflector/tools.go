@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -29,15 +30,28 @@ type failure struct {
 var fixable = map[string]bool{"command_not_found": true, "not_found": true, "syntax": true, "invalid_argument": true,
 	"no_match": false}
 
+// maxRemark is how much of a message is read for a remark on the call before it, in characters.
+const maxRemark = 160
+
+// asMeant is what a user says of an outcome that only looks like a failure.
+var asMeant = lazyregexp.New(`(?i)\b(?:on purpose|intentional(?:ly)?|by design|as (?:expected|intended|designed)|(?:is|was|that's)` +
+	` (?:expected|supposed to (?:be|fail)|deliberate)|meant to (?:be|fail)|should (?:be empty|fail))\b|故意|本来就|就是空的|就该|预期(?:之内|的|内)|是正常的|应该失败`)
+
 // fixWithin is the number of calls after a failure that are searched for its fix.
 const fixWithin = 4
 
 // failures returns the failures in messages, in order of their first occurrence.
 func failures(messages []*memory.Message) (out []*failure) {
 	var calls []*memory.Message
+	var last *memory.Message
+	meant := map[*memory.Message]bool{} // what the user called right
 	for _, m := range messages {
-		if m.Tool != nil {
-			calls = append(calls, m)
+		switch {
+		case m.Tool != nil:
+			last, calls = m, append(calls, m)
+		case m.Role == "user":
+			meant[last] = asMeant.MatchString(truncate(m.Content, maxRemark))
+			last = nil
 		}
 	}
 	// A failure comes by a hook at once and an earlier success by the transcript, so they may be recorded in the other
@@ -46,7 +60,7 @@ func failures(messages []*memory.Message) (out []*failure) {
 	byName := map[string]*failure{}
 	for i, m := range calls {
 		signature := Signature(m.Tool)
-		if signature == "" {
+		if signature == "" || meant[m] {
 			continue
 		}
 		f := byName[signature]

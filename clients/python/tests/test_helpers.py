@@ -41,6 +41,12 @@ def test_memories(home):
         assert [m.id for m in client.list()] == [other.id]
         client.restore(saved.id)
         assert [m.id for m in client.list(ascending=True)] == [saved.id, other.id]
+        client.forget(other.id)
+        client.remember("Ada is the office dog", category="facts")
+        client.update(other.id, category="facts")
+        with pytest.raises(memsidecar.MemsidecarError) as caught:
+            client.restore(other.id)
+        assert caught.value.reason == "EXACT_DUPLICATE"
 
 
 def test_list_pages(home):

@@ -41,7 +41,8 @@ var pathKeys = []string{"path", "file_path", "filepath", "absolute_path", "targe
 var kinds = []kind{
 	{Shell, []string{"bash", "exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec",
 		"run_shell_command", "run_terminal_cmd", "run_terminal_command", "run_in_terminal", "runinterminal", "runterminalcommand",
-		"terminal", "execute_command", "powershell", "exec"},
+		"terminal", "execute_command", "powershell", "pwsh", "cmd",
+		"console", "exec"},
 		map[string][]string{"command": {"command", "cmd", "argv", "script"}}, "command"},
 	{Fetch, []string{"webfetch", "web_fetch", "fetch", "fetch_url", "fetch_webpage", "fetchwebpage", "read_url",
 		"open_url", "url_fetch", "read_page", "get_page"},

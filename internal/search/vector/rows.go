@@ -1,13 +1,19 @@
 package vector
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/memsidecar/memsidecar/internal/search/vector/dot"
 )
 
-// rowsPerBlock rows are allocated together. Blocks never move, so that growing copies nothing.
-const rowsPerBlock = 512
+const (
+	// rowsPerBlock rows are allocated together, outside of the heap. Whole blocks never move, so that growing copies
+	// nothing.
+	rowsPerBlock = 512
+	// firstRows is the room of a new block, which doubles: thousands of spaces have a few rows each.
+	firstRows = 16
+)
 
 // Rows is a matrix of quantised vectors of one dimension, addressed by small numbers. The zero value is empty and
 // takes the dimension of the first vector set. Set and Clear need exclusive access; the other methods may run
@@ -15,8 +21,8 @@ const rowsPerBlock = 512
 type Rows struct {
 	dim          int
 	count        int
-	blocks       [][]int8  // rowsPerBlock padded rows each; nil when no row of the block was ever set
-	inverseNorms []float64 // by row; 0 where there is no row
+	blocks       []rowBlock // rowsPerBlock padded rows each, or less; empty when no row of the block was ever set
+	inverseNorms []float64  // by row; 0 where there is no row
 }
 
 // Dim is the dimension of the rows, 0 before the first.
@@ -38,11 +44,9 @@ func (r *Rows) Set(n int, q Quantized) bool {
 		r.inverseNorms = append(r.inverseNorms, 0)
 	}
 	for len(r.blocks) <= n/rowsPerBlock {
-		r.blocks = append(r.blocks, nil)
+		r.blocks = append(r.blocks, rowBlock{})
 	}
-	if r.blocks[n/rowsPerBlock] == nil {
-		r.blocks[n/rowsPerBlock] = make([]int8, rowsPerBlock*paddedDim(r.dim))
-	}
+	r.blocks[n/rowsPerBlock].grow(n%rowsPerBlock+1, paddedDim(r.dim))
 	copy(r.row(n), q.codes)
 	if r.inverseNorms[n] == 0 {
 		r.count++
@@ -64,10 +68,11 @@ func (r *Rows) Clear(n int) {
 func (r *Rows) row(n int) []int8 {
 	width := paddedDim(r.dim)
 	at := n % rowsPerBlock * width
-	return r.blocks[n/rowsPerBlock][at : at+width]
+	return r.blocks[n/rowsPerBlock].codes[at : at+width]
 }
 
-// Codes returns the codes of row n, which must exist, without padding. They must not be modified.
+// Codes returns the codes of row n, which must exist, without padding. They must not be modified, and are valid as long as
+// r is in use and the row is not changed.
 func (r *Rows) Codes(n int) []int8 { return r.row(n)[:r.dim] }
 
 // At returns a copy of row n; false when there is none.
@@ -75,7 +80,9 @@ func (r *Rows) At(n int) (Quantized, bool) {
 	if !r.Has(n) {
 		return Quantized{}, false
 	}
-	return newQuantized(r.dim, slices.Clone(r.row(n)))
+	codes := slices.Clone(r.row(n))
+	runtime.KeepAlive(r)
+	return newQuantized(r.dim, codes)
 }
 
 // Cosines calls yield with the number of every row, ascending, and its cosine with q. It calls nothing when the
@@ -85,17 +92,18 @@ func (r *Rows) Cosines(q Quantized, yield func(n int, cosine float64)) {
 		return
 	}
 	var sums [rowsPerBlock]int32
-	for b, block := range r.blocks {
-		first := b * rowsPerBlock
-		if block == nil || first >= len(r.inverseNorms) {
-			continue
+	for b := range r.blocks {
+		first, codes := b*rowsPerBlock, r.blocks[b].codes
+		if first >= len(r.inverseNorms) {
+			break
 		}
-		norms := r.inverseNorms[first:min(first+rowsPerBlock, len(r.inverseNorms))]
-		dot.Dots(sums[:len(norms)], q.codes, block[:len(norms)*len(q.codes)])
+		norms := r.inverseNorms[first:min(first+len(codes)/len(q.codes), len(r.inverseNorms))]
+		dot.Dots(sums[:len(norms)], q.codes, codes[:len(norms)*len(q.codes)])
 		for i, norm := range norms {
 			if norm != 0 {
 				yield(first+i, cosine(sums[i], q.inverseNorm, norm))
 			}
 		}
 	}
+	runtime.KeepAlive(r) // the codes are not the collector's
 }

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -253,5 +254,58 @@ func BenchmarkLoad(b *testing.B) {
 			d, _ := s.Get(key)
 			rows.Set(i, d)
 		}
+	}
+}
+
+// TestRowsGrow sets rows in any order, over several blocks, and reads all of them again after each growth.
+func TestRowsGrow(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 18))
+	var rows vector.Rows
+	want := map[int]vector.Quantized{}
+	query, _ := vector.Quantize(random(r, 48))
+	for _, n := range []int{3, 0, 15, 16, 40, 700, 200, 511, 512, 1500, 1023} {
+		q, _ := vector.Quantize(random(r, 48))
+		want[n] = q
+		if !rows.Set(n, q) {
+			t.Fatal(n)
+		}
+		seen := 0
+		rows.Cosines(query, func(n int, cosine float64) {
+			seen++
+			if got, ok := rows.At(n); !ok || got.Cosine(query) != want[n].Cosine(query) ||
+				math.Abs(cosine-got.Cosine(query)) > 1e-12 {
+				t.Errorf("row %d: %v", n, cosine)
+			}
+		})
+		if seen != len(want) || rows.Len() != len(want) {
+			t.Errorf("%d rows of %d", seen, len(want))
+		}
+	}
+}
+
+// TestRowsOutsideOfTheHeap fills many rows: the collector has nothing to do with them, and gives them back.
+func TestRowsOutsideOfTheHeap(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("vectors are in the heap on Windows")
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	r := rand.New(rand.NewPCG(19, 20))
+	q, _ := vector.Quantize(random(r, 384))
+	before := heap()
+	rows := &vector.Rows{}
+	const n = 20_000
+	for i := range n {
+		rows.Set(i, q)
+	}
+	if grown := int64(heap()) - int64(before); grown > n*50 { // of 384 bytes a row
+		t.Errorf("the heap grew by %d bytes for %d rows", grown, n)
+	}
+	if got, ok := rows.At(n - 1); !ok || got.Cosine(q) < 0.999 {
+		t.Error("the last row is lost")
 	}
 }

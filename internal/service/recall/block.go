@@ -28,10 +28,11 @@ func (s *Service) block(req *Request, chosen []candidate, lang string, now time.
 		}
 		item.Age = Age(c.memory.KnownAt(), now, lang)
 		item.Caveat = Caveat(c.memory.KnownAt(), now, lang)
-		full := removeNonce(indentContinuation(sanitize(c.memory.Content)), nonce)
+		title := singleLine(s.cleanTexts.sanitize(c.memory.Title))
+		full := removeNonce(indentContinuation(s.cleanTexts.sanitize(c.memory.Content)), nonce)
 		for limit := req.maxCharsPerMemory(); limit >= minChars; limit = limit * 2 / 3 {
 			item.Text, item.Clipped = truncate(full, limit)
-			line := removeNonce(item.line(w, len(req.Spaces) > 1), nonce)
+			line := removeNonce(item.line(w, title, len(req.Spaces) > 1), nonce)
 			if more := tokenCost(line); ceilTokens(spent+more+ends) <= req.Tokens {
 				text, spent = text+line, spent+more
 				res.Items = append(res.Items, item)
@@ -61,9 +62,9 @@ func isFromTool(m *memory.Memory) bool {
 	return m.Source == memory.SourceReflection && m.Context != nil && m.Context.Signature != "" && m.Context.ErrorType != ""
 }
 
-// line formats one memory of a block: "- title (category, age): text", and "- (category, age) text" without a title.
+// line formats one memory of a block, whose title is safe inside a fence: "- title (category, age): text", and "- (category, age) text" without a title.
 // Marks follow the text: one for a memory of more than a day, and one for what a tool said.
-func (it *Item) line(w phrases, spaces bool) string {
+func (it *Item) line(w phrases, title string, spaces bool) string {
 	about := it.Memory.Category
 	if spaces {
 		about += "/" + it.Space
@@ -73,7 +74,7 @@ func (it *Item) line(w phrases, spaces bool) string {
 		about += " · " + name
 	}
 	about = "(" + about + ", " + it.Age + ")"
-	if title := onOneLine(it.Memory.Title); title != "" {
+	if title != "" {
 		about = title + " " + about + ":"
 	}
 	line := "- " + about + " " + it.Text
@@ -87,4 +88,7 @@ func (it *Item) line(w phrases, spaces bool) string {
 }
 
 // onOneLine is a stored text without line breaks, safe inside a fence.
-func onOneLine(s string) string { return strings.Join(strings.Fields(sanitize(s)), " ") }
+func onOneLine(s string) string { return singleLine(sanitize(s)) }
+
+// singleLine is s without line breaks and repeated spaces.
+func singleLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -122,7 +122,7 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 		req.Language = s.languageFor(req, top)
 	}
 	if req.Index {
-		return indexEntries(top, now, req.Language), 0, ctx.Err()
+		return s.indexEntries(top, now, req.Language), 0, ctx.Err()
 	}
 	tokens := 0
 	for _, c := range top {
@@ -132,7 +132,7 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 		if tokens > req.Tokens {
 			break // the budget cannot hold more, so further memories are only counted
 		}
-		text, _ := truncate(contextText(c.memory), contextChars)
+		text, _ := truncate(s.contextText(c.memory), contextChars)
 		rank, heading := headingOf(c.memory.Category, req.Language)
 		age := Age(c.memory.KnownAt(), now, req.Language)
 		line := "- " + text + " (" + age + ")" + toolMark(c.memory, req.Language)
@@ -143,8 +143,8 @@ func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now ti
 }
 
 // contextText is a memory as a context writes it, on one line.
-func contextText(m *memory.Memory) string {
-	return strings.Join(strings.Fields(sanitize(displayText(m))), " ")
+func (s *Service) contextText(m *memory.Memory) string {
+	return singleLine(s.cleanTexts.sanitize(displayText(m)))
 }
 
 // toolMark is what follows a memory that holds what a tool said, "" for others.
@@ -180,9 +180,9 @@ func (s *Service) ContextShown(session string, spaces []string, text string) {
 	}
 	for _, c := range top {
 		// The age behind a memory may have grown since the context was frozen.
-		plain := strings.Join(strings.Fields(sanitize(c.memory.Content)), " ")
+		plain := singleLine(s.cleanTexts.sanitize(c.memory.Content))
 		line := "): " + plain + toolMark(c.memory, languageIn) + "\n"
-		if strings.Contains(text, "\n- "+contextText(c.memory)+" (") || strings.Contains(text, line) {
+		if strings.Contains(text, "\n- "+s.contextText(c.memory)+" (") || strings.Contains(text, line) {
 			seen.markShown(c.space, c.memory)
 		}
 	}
@@ -251,15 +251,15 @@ func (s *Service) languageFor(req *ContextRequest, all []candidate) string {
 }
 
 // indexEntries returns one line per memory, within MaxIndexLines and MaxIndexBytes.
-func indexEntries(all []candidate, now time.Time, language string) (out []entry) {
+func (s *Service) indexEntries(all []candidate, now time.Time, language string) (out []entry) {
 	size := 0
 	for _, c := range all {
 		if len(out) == MaxIndexLines {
 			break
 		}
-		text := strings.Join(strings.Fields(sanitize(c.memory.Content)), " ")
+		text := singleLine(s.cleanTexts.sanitize(c.memory.Content))
 		text, _ = truncate(text, indexChars)
-		name := strings.Join(strings.Fields(sanitize(c.memory.Title)), " ")
+		name := singleLine(s.cleanTexts.sanitize(c.memory.Title))
 		if name == "" {
 			name = c.memory.ID
 		}

@@ -78,6 +78,7 @@ type Service struct {
 	workingMemory func(space, session string) (*memory.Working, error)
 	selector      *selector // nil without a model
 
+	cleanTexts   *cleanTexts
 	seenSessions seenSessions
 	traces       traces
 	hints        *Hints
@@ -86,7 +87,8 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service {
 	s := &Service{store: c.Store, search: c.Search, now: c.Now, nonce: c.Nonce, zone: c.Zone, topK: c.TopK,
-		disabled: c.Disabled, index: c.Index, workingMemory: c.Working, hints: cmp.Or(c.Hints, &Hints{})}
+		disabled: c.Disabled, index: c.Index, workingMemory: c.Working, hints: cmp.Or(c.Hints, &Hints{}),
+		cleanTexts: newCleanTexts()}
 	s.arm = map[bool]string{false: c.Arm, true: c.ExplicitArm}
 	if s.nonce == nil {
 		s.nonce = randomNonce

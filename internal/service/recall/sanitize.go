@@ -13,6 +13,11 @@ import (
 // a hand edit is stored as it is, and no model is shown it.
 func sanitize(s string) string {
 	s, _ = redact.Text(removeInvisible(s))
+	return tidy(s)
+}
+
+// tidy drops empty lines and escapes what could open or close a tag or a code block.
+func tidy(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {
 		if line = strings.TrimRight(line, " \t"); strings.TrimSpace(line) != "" {

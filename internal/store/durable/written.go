@@ -49,12 +49,13 @@ func kindOf(name string) string {
 			return dir
 		case "index":
 			return indexKind(base)
+		case "proof":
+			return base // high-water.jsonl
 		}
 		return "other"
 	}
-	switch name = strings.TrimSuffix(strings.TrimSuffix(name, ".bak"), ".next"); name {
-	case "memory.json", "high-water.jsonl":
-		return name
+	if strings.TrimSuffix(strings.TrimSuffix(name, ".bak"), ".next") == "memory.json" {
+		return "memory.json"
 	}
 	return "other"
 }

@@ -32,7 +32,10 @@ func TestCountWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"memory.json.bak", "memory.json.next", "high-water.jsonl"} {
+	if err := fsys.MkdirAll("proof"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"memory.json.bak", "memory.json.next", "proof/high-water.jsonl"} {
 		f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			t.Fatal(err)

@@ -17,8 +17,15 @@ type Proof struct {
 	LSN  int64
 }
 
-// HighWaterFile is beside the directory journal, so that it survives the loss of that directory.
-const HighWaterFile = "high-water.jsonl"
+// HighWaterFile is not in the directory journal, so that it survives the loss of that directory, and in one of its own,
+// because each group changes it and the data directory is watched for edits.
+const (
+	HighWaterFile = proofDir + "/high-water.jsonl"
+	proofDir      = "proof"
+)
+
+// formerHighWaterFile is where earlier versions kept the mark. It counts until Open has made the new one durable.
+const formerHighWaterFile = "high-water.jsonl"
 
 const (
 	// highWaterSlot is the size of a slot in bytes: one sector, so a torn write spoils one slot at most.
@@ -33,14 +40,30 @@ type highWater struct {
 	LSN   int64  `json:"lsn"`
 }
 
-// readHighWater returns the newest valid slot, the zero value when there is none. A damaged slot proves nothing.
-func readHighWater(fsys durable.FS) (newest highWater, err error) {
-	data, err := durable.ReadFile(fsys, HighWaterFile)
+// readHighWater returns the newest valid slot and its file, the zero value when there is none. A damaged slot proves
+// nothing.
+func readHighWater(fsys durable.FS) (newest highWater, file string, err error) {
+	file = HighWaterFile
+	for _, name := range []string{HighWaterFile, formerHighWaterFile} {
+		slot, err := readSlots(fsys, name)
+		if err != nil {
+			return newest, name, err
+		}
+		if slot.LSN > newest.LSN {
+			newest, file = slot, name
+		}
+	}
+	return newest, file, nil
+}
+
+// readSlots returns the newest valid slot of one file.
+func readSlots(fsys durable.FS, name string) (newest highWater, err error) {
+	data, err := durable.ReadFile(fsys, name)
 	if errors.Is(err, errNotExist) {
 		return newest, nil
 	}
 	if err != nil {
-		return newest, fmt.Errorf("read %s: %w", HighWaterFile, err)
+		return newest, fmt.Errorf("read %s: %w", name, err)
 	}
 	for at := 0; at < len(data); at += highWaterSlot {
 		line, _, _ := bytes.Cut(data[at:min(at+highWaterSlot, len(data))], []byte{'\n'})
@@ -49,7 +72,7 @@ func readHighWater(fsys durable.FS) (newest highWater, err error) {
 		if !durable.ValidLine(line) || json.Unmarshal(line, &slot) != nil {
 			continue
 		}
-		if err := knownLine(HighWaterFile, line, slot.Format, new(highWater)); err != nil {
+		if err := knownLine(name, line, slot.Format, new(highWater)); err != nil {
 			return newest, err
 		}
 		if slot.LSN > newest.LSN {
@@ -69,7 +92,7 @@ func collectProofs(fsys durable.FS, store string, after int64, segments []segmen
 	if len(segments) > 0 || after > 0 {
 		all = append([]Proof{{File: "the snapshot", LSN: after}}, given...)
 	}
-	mark, err := readHighWater(fsys)
+	mark, file, err := readHighWater(fsys)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -77,7 +100,7 @@ func collectProofs(fsys durable.FS, store string, after int64, segments []segmen
 		store, _ = findStoreID(fsys, segments) // "" without a segment that says so
 	}
 	if store == "" || mark.Store == store {
-		all = append(all, Proof{File: HighWaterFile, LSN: mark.LSN})
+		all = append(all, Proof{File: file, LSN: mark.LSN})
 	}
 	reached, err = readCleanStop(fsys)
 	return append(all, Proof{File: cleanStopFile, LSN: reached}), reached, err
@@ -117,7 +140,11 @@ func noSegment(proof Proof) *CorruptError {
 // openHighWater opens the high-water file for advanceHighWater and records the present end in it. Durable on return.
 // Without the file the journal works as well, so an error, that of a full disk for example, is only logged.
 func (j *Journal) openHighWater() {
-	f, err := j.fs.OpenFile(HighWaterFile, os.O_RDWR|os.O_CREATE, 0o600)
+	var f durable.File
+	err := makeDir(j.fs, proofDir)
+	if err == nil {
+		f, err = j.fs.OpenFile(HighWaterFile, os.O_RDWR|os.O_CREATE, 0o600)
+	}
 	if err == nil {
 		err = f.Allocate(highWaterSlot * highWaterSlots)
 	}
@@ -127,12 +154,27 @@ func (j *Journal) openHighWater() {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = j.fs.SyncDir(".")
+		err = j.fs.SyncDir(proofDir)
+	}
+	if err == nil {
+		err = j.removeFormerHighWater()
 	}
 	if err != nil {
 		j.log.Warn("cannot keep the journal's high-water mark; a lost end of the journal may go unnoticed", "file",
 			HighWaterFile, "err", err)
 	}
+}
+
+// removeFormerHighWater removes the mark of earlier versions, whose place HighWaterFile has taken.
+func (j *Journal) removeFormerHighWater() error {
+	err := j.fs.Remove(formerHighWaterFile)
+	if errors.Is(err, errNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return j.fs.SyncDir(".")
 }
 
 // advanceHighWater records that operation lsn is durable. It does not sync: after the end of the process the mark is

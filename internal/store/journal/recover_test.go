@@ -93,7 +93,7 @@ var damages = []damaged{
 	{name: "flip in the very last group of a killed process", damage: both(noCleanStop, flipAt(2, -1)), file: "2",
 		detail: "high-water.jsonl proves that operation 30 was acknowledged", kept: 29, lost: 1},
 	{name: "last segment truncated after a kill", damage: both(noCleanStop, cut(2)), file: "2",
-		detail: "it ends at operation 26, but high-water.jsonl proves that operation 30 was acknowledged", kept: 26,
+		detail: "it ends at operation 26, but proof/high-water.jsonl proves that operation 30 was acknowledged", kept: 26,
 		lost: 4},
 	{name: "flip in a header", damage: flipAt(1, 1), file: "1", line: 1, detail: "header", kept: 30},
 	{name: "flip in the only readable header", damage: both(flipAt(0, 1), both(flipAt(1, 1), flipAt(2, 1))), file: "0",

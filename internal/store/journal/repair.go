@@ -124,7 +124,8 @@ func (r *repairer) beginAnew(segments []segment) ([]string, error) {
 			return r.report, fmt.Errorf("repair: %w", err)
 		}
 	}
-	return r.report, errors.Join(r.setAside(cleanStopFile, dir), r.setAside(HighWaterFile, "."))
+	return r.report, errors.Join(r.setAside(cleanStopFile, dir), r.setAside(HighWaterFile, proofDir),
+		r.setAside(formerHighWaterFile, "."))
 }
 
 // setAside moves a file that proves how far the journal reached to the quarantine. in is its directory. A missing file

@@ -131,10 +131,15 @@ def add(
     return memory_service_pb2.MemoryServiceAddRequest(space=space, items=items, allow_sensitive=allow_sensitive)
 
 
-def saved(response: memory_service_pb2.MemoryServiceAddResponse) -> Saved:
-    outcome = response.result.outcomes[0]
+def _accepted(result: write_pb2.WriteResult) -> write_pb2.Outcome:
+    outcome = result.outcomes[0]
     if outcome.status == write_pb2.OUTCOME_STATUS_REJECTED:
         raise MemsidecarError("FAILED_PRECONDITION", f"rejected: {outcome.id}", outcome.reason)
+    return outcome
+
+
+def saved(response: memory_service_pb2.MemoryServiceAddResponse) -> Saved:
+    outcome = _accepted(response.result)
     duplicate = outcome.status == write_pb2.OUTCOME_STATUS_DUPLICATE
     return Saved(outcome.id, response.result.operation_id, duplicate, outcome.reason)
 
@@ -216,6 +221,11 @@ def delete(space: str, ids: Iterable[str], learnable: bool = False) -> memory_se
 
 def restore(space: str, ids: Iterable[str]) -> memory_service_pb2.MemoryServiceRestoreRequest:
     return memory_service_pb2.MemoryServiceRestoreRequest(space=space, ids=ids)
+
+
+def restored(response: memory_service_pb2.MemoryServiceRestoreResponse) -> str:
+    _accepted(response.result)
+    return response.result.operation_id
 
 
 def undo(operation: str) -> operation_service_pb2.OperationServiceUndoRequest:

@@ -235,8 +235,11 @@ class AsyncClient:
         return (await self.call(self.memory.Delete, _requests.delete(self.space, [id]))).result.operation_id
 
     async def restore(self, id: str) -> str:
-        """Make a retired or superseded memory active again; return the id of the operation, for undo."""
-        return (await self.call(self.memory.Restore, _requests.restore(self.space, [id]))).result.operation_id
+        """Make a retired or superseded memory active again; return the id of the operation, for undo.
+
+        The reason of the error is EXACT_DUPLICATE if another memory says the same.
+        """
+        return _requests.restored(await self.call(self.memory.Restore, _requests.restore(self.space, [id])))
 
     async def undo(self, operation: str) -> str:
         """Undo an operation by its id; return the id of the operation that did."""

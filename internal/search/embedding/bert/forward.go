@@ -112,10 +112,7 @@ func (l *layer) feedForward(ctx context.Context, m *model, s *scratch, from, to 
 	}
 	inner := s.rows[:(to-from)*m.Inner]
 	s.apply(&l.inner, hidden, m.Width, inner)
-	table := geluTable()
-	for i, x := range inner {
-		inner[i] = table.gelu(x)
-	}
+	geluTable().geluRow(inner)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -59,11 +59,7 @@ func (s *scratch) apply(l *linear, in []float32, stride int, out []float32) {
 	sums := s.sums[:len(out)]
 	dot.Products(sums, l.codes, l.columns, s.codes)
 	for t, scale := range s.scales {
-		row, sums := out[t*n:(t+1)*n], sums[t*n:(t+1)*n]
-		scales, bias := l.scales[:len(row)], l.bias[:len(row)]
-		for i, sum := range sums[:len(row)] {
-			row[i] = float32(float32(sum)*scale*scales[i]) + bias[i]
-		}
+		dequantizeRow(out[t*n:(t+1)*n], sums[t*n:(t+1)*n], l.scales[:n], l.bias, scale)
 	}
 }
 
@@ -85,15 +81,12 @@ func (s *scratch) quantizeRows(rows []float32, first, stride int, factors []floa
 
 // quantizeRow sets codes to row times factors. scale is the value of code 1 and inverse is 1/scale.
 func quantizeRow(codes []int16, row, factors []float32) (inverse, scale float32) {
-	greatest := uint32(0)
-	row, codes = row[:len(factors)], codes[:len(factors)]
-	for i, f := range factors {
-		greatest = max(greatest, magnitude(row[i]*f))
+	inverse, scale = scaleOf(math.Float32frombits(greatestMagnitude(row[:len(factors)], factors)))
+	if inverse == 0 { // zeros, or numbers that are not finite
+		clear(codes[:len(factors)])
+		return inverse, scale
 	}
-	inverse, scale = scaleOf(math.Float32frombits(greatest))
-	for i, f := range factors {
-		codes[i] = int16(nearest(float32(row[i] * f * inverse)))
-	}
+	quantizeCodes(codes[:len(factors)], row[:len(factors)], factors, inverse)
 	return inverse, scale
 }
 

@@ -1,0 +1,58 @@
+package bert
+
+import "golang.org/x/sys/cpu"
+
+// hasAVX2 reports whether this machine can run the row operations in assembly.
+func hasAVX2() bool { return cpu.X86.HasAVX2 }
+
+func dequantizeRow(out []float32, sums []int32, scales, bias []float32, scale float32) {
+	n := len(out) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		dequantizeAVX2(&out[0], &sums[0], &scales[0], &bias[0], n, scale)
+	}
+	dequantizePortable(out[n:], sums[n:], scales[n:], bias[n:], scale)
+}
+
+func greatestMagnitude(row, factors []float32) uint32 {
+	n := len(factors) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		return greatestPortable(row, factors)
+	}
+	return max(greatestAVX2(&row[0], &factors[0], n), greatestPortable(row[n:], factors[n:]))
+}
+
+func quantizeCodes(codes []int16, row, factors []float32, inverse float32) {
+	n := len(factors) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		codesAVX2(&codes[0], &row[0], &factors[0], n, inverse)
+	}
+	codesPortable(codes[n:], row[n:], factors[n:], inverse)
+}
+
+func (t *gaussianCDF) geluRow(row []float32) {
+	n := len(row) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		geluAVX2(&row[0], &t[0], n)
+	}
+	t.geluPortable(row[n:])
+}
+
+// The functions in assembly compute n numbers, a positive multiple of rowStep.
+
+//go:noescape
+func dequantizeAVX2(out *float32, sums *int32, scales, bias *float32, n int, scale float32)
+
+//go:noescape
+func greatestAVX2(row, factors *float32, n int) uint32
+
+//go:noescape
+func codesAVX2(codes *int16, row, factors *float32, n int, inverse float32)
+
+//go:noescape
+func geluAVX2(row *float32, table *[3]float32, n int)

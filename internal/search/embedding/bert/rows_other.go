@@ -1,0 +1,15 @@
+//go:build !amd64
+
+package bert
+
+func dequantizeRow(out []float32, sums []int32, scales, bias []float32, scale float32) {
+	dequantizePortable(out, sums, scales, bias, scale)
+}
+
+func greatestMagnitude(row, factors []float32) uint32 { return greatestPortable(row, factors) }
+
+func quantizeCodes(codes []int16, row, factors []float32, inverse float32) {
+	codesPortable(codes, row, factors, inverse)
+}
+
+func (t *gaussianCDF) geluRow(row []float32) { t.geluPortable(row) }
