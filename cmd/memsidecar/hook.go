@@ -91,6 +91,9 @@ func (a *app) hookCommand(w *hookWatchdog) *cobra.Command {
 			}
 			c.timeLimit -= spent
 			w.setAnswer(func(text string) { _, _ = a.stdout.Write(h.Encode(c.kind, text)) })
+			if spent > hookEdgeLimit { // more than any event has
+				return c.giveUp()
+			}
 			w.shorten(spent)
 			return c.run(cmd.Context())
 		},
@@ -183,6 +186,22 @@ func (c *hookCall) run(ctx context.Context) error {
 		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, plainly(err))
 	}
 	return nil
+}
+
+// giveUp answers nothing, because the time of the event is over, and records that.
+func (c *hookCall) giveUp() error {
+	c.watchdog.tell("")
+	err := fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
+	c.app.hookLog("%s %s: %v", c.host.Name, c.kind, err)
+	cfg, loadErr := c.app.load()
+	if loadErr != nil {
+		return loadErr
+	}
+	dir, dirErr := hookDir(cfg, c.app.env)
+	if dirErr == nil {
+		c.recordCall(dir, err)
+	}
+	return dirErr
 }
 
 // handOver lets a process of its own handle the end of a session, for a host that writes its transcript when its hooks
@@ -363,7 +382,7 @@ func outcomeOf(err error) string {
 		return hookOK
 	case unreachable(err):
 		return hookNoDaemon
-	case strings.Contains(err.Error(), "DeadlineExceeded"), strings.Contains(err.Error(), "context canceled"):
+	case errors.Is(err, context.DeadlineExceeded), strings.Contains(err.Error(), "DeadlineExceeded"), strings.Contains(err.Error(), "context canceled"):
 		return hookTimeout
 	}
 	return plainly(err)

@@ -243,3 +243,27 @@ func TestHookProgramInstalled(t *testing.T) {
 		t.Error("not removed with the last host")
 	}
 }
+
+// TestHookProgramGivesUp: a host that does not close the input gets the answer that its hook has for nothing, and the
+// call counts as one that gave up.
+func TestHookProgramGivesUp(t *testing.T) {
+	p := newPlace(t)
+	p.serve(t)
+	cmd := p.hookCommand(true, "hook", "--host", "cursor", "prompt")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	if _, err := in.Write([]byte(`{"conversation_id":"s","pro`)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.Output()
+	if err != nil || string(out) != `{"continue":true}`+"\n" {
+		t.Errorf("%v, %q", err, out)
+	}
+	mark, err := os.ReadFile(filepath.Join(p.hookState(t), "timeouts/cursor.prompt"))
+	if err != nil || len(mark) != 1 {
+		t.Errorf("%v, counted %d times", err, len(mark))
+	}
+}
