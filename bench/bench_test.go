@@ -46,18 +46,56 @@ func TestSample(t *testing.T) {
 	}
 }
 
+func TestQueriesAreNew(t *testing.T) {
+	for _, size := range []int{0, 7, 1000} {
+		seen := map[string]bool{}
+		for n := range 5000 {
+			q := newQuery(n, size)
+			if seen[q] {
+				t.Fatalf("size %d: query %d was asked before: %q", size, n, q)
+			}
+			seen[q] = true
+		}
+	}
+}
+
+// TestCompare: a ratio is of the whole samples, its noise of their rounds.
+func TestCompare(t *testing.T) {
+	of := func(d ...time.Duration) sample {
+		s := sample{}
+		for _, d := range d {
+			s.merge(one(d))
+			s.rounds = append(s.rounds, one(d))
+		}
+		return s
+	}
+	r := &row{}
+	r.compare("f", p50s, of(10, 30, 20), of(10, 10, 10))
+	if diff := cmp.Diff([]float64{1, 3, 2}, r.rounds); r.Ratio != 2 || diff != "" {
+		t.Errorf("ratio %v, rounds (-want +got):\n%s", r.Ratio, diff)
+	}
+}
+
 func TestTargets(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		set  func(*row)
 		want string
 	}{
-		{"at most, met", func(r *row) { r.compare(15, 10, "f"); r.atMost(1.5) }, "≤ 1.5 × met"},
-		{"at most, missed", func(r *row) { r.compare(16, 10, "f"); r.atMost(1.5) }, "≤ 1.5 × MISSED"},
-		{"at least, met", func(r *row) { r.compare(4, 10, "f"); r.atLeast(0.4) }, "≥ 0.4 × met"},
-		{"at least, missed", func(r *row) { r.compare(3, 10, "f"); r.atLeast(0.4) }, "≥ 0.4 × MISSED"},
+		{"at most, met", func(r *row) { r.relate(15, 10, "f"); r.atMost(1.5) }, "≤ 1.5 × met"},
+		{"at most, missed", func(r *row) { r.relate(16, 10, "f"); r.atMost(1.5) }, "≤ 1.5 × MISSED"},
+		{"at least, met", func(r *row) { r.relate(4, 10, "f"); r.atLeast(0.4) }, "≥ 0.4 × met"},
+		{"at least, missed", func(r *row) { r.relate(3, 10, "f"); r.atLeast(0.4) }, "≥ 0.4 × MISSED"},
 		{"limit, missed", func(r *row) { r.limit(26, 25, "≤ 25 MB") }, "≤ 25 MB MISSED"},
-		{"none", func(r *row) { r.compare(3, 10, "f") }, ""},
+		{"at most, missed in one round only", func(r *row) {
+			r.Ratio, r.rounds = 1.6, []float64{1.4, 1.6, 1.7}
+			r.atMost(1.5)
+		}, "≤ 1.5 × missed within the noise"},
+		{"at least, missed in all rounds", func(r *row) {
+			r.Ratio, r.rounds = .3, []float64{.2, .3, .39}
+			r.atLeast(.4)
+		}, "≥ 0.4 × MISSED"},
+		{"none", func(r *row) { r.relate(3, 10, "f") }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r row

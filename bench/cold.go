@@ -60,16 +60,16 @@ func (b *bench) coldStarts(ctx context.Context, data string, size int, id string
 	b.report.timed("floor: start a process, decode memory.json", size, 1, process)
 	r := b.report.timed("start to first answer, "+how, size, 1, answer)
 	if size >= 100_000 {
-		r.compare(us(answer.at(.5)), us(decoding.at(.5)), "p50 of decoding")
+		r.compare("p50 of decoding", p50s, answer, decoding)
 		r.atMost(1.5)
 	} else {
-		r.compare(us(answer.at(.5)), us(process.at(.5)), "p50 of start and decode")
+		r.compare("p50 of start and decode", p50s, answer, process)
 		if size == 10_000 {
 			r.atMost(2)
 		}
 	}
 	r = b.report.timed("start to first search, "+how, size, 1, search)
-	r.compare(us(search.at(.5)), us(process.at(.5)), "p50 of start and decode")
+	r.compare("p50 of start and decode", p50s, search, process)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (b *bench) resident(ctx context.Context, data string, size int) (err error)
 		return err
 	}
 	r := b.report.value("peak during a checkpoint", size, peak, "MB")
-	r.compare(peak, rss, "resident before")
+	r.relate(peak, rss, "resident before")
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (b *bench) acrossSizes() {
 	if small != nil && large != nil {
 		p50 := large.P50
 		r := b.report.value("Add p50 at 100,000 against 1,000", 100_000, p50, "µs")
-		r.compare(p50, small.P50, "p50 at 1,000")
+		r.relate(p50, small.P50, "p50 at 1,000")
 		r.atMost(1.2)
 	}
 	small, large = b.report.find(residentFigure, 10_000, 0), b.report.find(residentFigure, 100_000, 0)

@@ -66,6 +66,21 @@ func query(i int) string {
 	return name(i) + " commits and migrations"
 }
 
+// fillers are words that a question may have or not.
+var fillers = strings.Fields("please now again today exactly really just first then here there maybe quickly also ever")
+
+// newQuery is the n-th question about a store of some size. No two are the same text, so that nothing can remember the
+// answer or the vector of the one before.
+func newQuery(n, size int) string {
+	size = max(1, size)
+	var q strings.Builder
+	q.WriteString(query(n * 7919 % size))
+	for round := n / size; round > 0; round /= len(fillers) {
+		q.WriteString(" " + fillers[round%len(fillers)])
+	}
+	return q.String()
+}
+
 // newMemory returns the i-th memory of the corpus, the same in every run.
 func newMemory(i int) *memsidecarv1.NewMemory {
 	salience := float64(i%10) / 10

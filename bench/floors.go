@@ -25,7 +25,6 @@ import (
 const (
 	childEcho   = "child-echo"
 	childDecode = "child-decode"
-	childCall   = "child-call"
 )
 
 // echo answers with messages as large as the daemon's, and does nothing else.
@@ -167,8 +166,9 @@ func (b *bench) newAppender() (*appender, error) {
 	return &appender{f, &b.next}, err
 }
 
-// append writes n records, one call each, and syncs once.
+// append writes n records with one call and syncs once.
 func (a *appender) append(n int) error {
+	var group []byte
 	for range n {
 		m := newMemory(a.next.take())
 		rec, err := json.Marshal(&memory.Memory{
@@ -180,9 +180,10 @@ func (a *appender) append(n int) error {
 		if err != nil {
 			return err
 		}
-		if _, err := a.f.Write(append(rec, '\n')); err != nil {
-			return err
-		}
+		group = append(append(group, rec...), '\n')
+	}
+	if _, err := a.f.Write(group); err != nil {
+		return err
 	}
 	return a.f.Sync()
 }

@@ -45,9 +45,11 @@ func (b *bench) hooks(ctx context.Context, d, _ *process.Server, size int, _ []s
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
 			if took[s.name] == nil {
-				took[s.name] = &sample{}
+				took[s.name] = &sample{rounds: make([]sample, b.rounds)}
 			}
-			took[s.name].merge(one(time.Since(began)))
+			call := one(time.Since(began))
+			took[s.name].merge(call)
+			took[s.name].rounds[i*b.rounds/calls].merge(call)
 		}
 	}
 	for _, s := range h.processes() {
@@ -55,7 +57,7 @@ func (b *bench) hooks(ctx context.Context, d, _ *process.Server, size int, _ []s
 		if s.to == "" {
 			continue
 		}
-		r.compare(us(took[s.name].at(.5)), us(took[s.to].at(.5)), "p50 of "+s.to)
+		r.compare("p50 of "+s.to, p50s, *took[s.name], *took[s.to])
 		if s.most > 0 {
 			r.atMost(s.most)
 		}
@@ -112,7 +114,7 @@ func (h *hookBench) processes() []timedProcess {
 type hookBench struct {
 	*bench
 	socket, home string
-	small, least string // memsidecar-hook, and the process with one call
+	small        string // memsidecar-hook
 	node         string // "" where there is none
 	slim         bool   // hooks are those of memsidecar-hook
 	size         int
@@ -122,10 +124,7 @@ type hookBench struct {
 // build builds the programs that memsidecar is compared with.
 func (h *hookBench) build(ctx context.Context) (err error) {
 	h.node, _ = exec.LookPath("node")
-	if h.small, err = process.Build(ctx, h.dir, "cmd/memsidecar-hook", h.log); err != nil {
-		return err
-	}
-	h.least, err = process.Build(ctx, h.dir, "bench/minimal", h.log)
+	h.small, err = process.Build(ctx, h.dir, "cmd/memsidecar-hook", h.log)
 	return err
 }
 
@@ -146,7 +145,7 @@ func (h *hookBench) minimal(ctx context.Context, i int) error {
 
 // recallProcess recalls for a prompt as a script of a host does.
 func (h *hookBench) recallProcess(ctx context.Context, i int) error {
-	cmd := exec.CommandContext(ctx, h.small, "recall", query((i*7+3)%h.size), "--or-nothing", "--socket", h.socket, "--no-start",
+	cmd := exec.CommandContext(ctx, h.small, "recall", newQuery(h.next.take(), h.size), "--or-nothing", "--socket", h.socket, "--no-start",
 		"--program", h.bin)
 	cmd.Env = []string{"HOME=" + h.home}
 	return cmd.Run()
@@ -178,7 +177,7 @@ func (h *hookBench) stop(ctx context.Context, i int) error {
 
 // prompt runs the hook of a prompt.
 func (h *hookBench) prompt(ctx context.Context, i int) error {
-	return h.hook(ctx, "prompt", fmt.Sprintf(`,"prompt":%q`, query(i%h.size)))
+	return h.hook(ctx, "prompt", fmt.Sprintf(`,"prompt":%q`, newQuery(h.next.take(), h.size)))
 }
 
 // transcript returns the path of the host's transcript.

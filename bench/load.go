@@ -10,6 +10,7 @@ import (
 
 // sample is the time that calls took.
 type sample struct {
+	rounds  []sample        // that it was merged from; none within a round
 	calls   []time.Duration // sorted once closed by merge
 	elapsed time.Duration   // wall time of all of them together
 }
@@ -71,6 +72,7 @@ func load(ctx context.Context, clients int, d time.Duration, most int, f call) (
 	for _, calls := range each {
 		s.calls = append(s.calls, calls...)
 	}
+	slices.Sort(s.calls)
 	return s, err
 }
 
@@ -84,6 +86,7 @@ func (b *bench) turns(take ...func() (sample, error)) ([]sample, error) {
 				return nil, err
 			}
 			all[i].merge(s)
+			all[i].rounds = append(all[i].rounds, s)
 		}
 	}
 	return all, nil

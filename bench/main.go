@@ -2,10 +2,11 @@
 // the same kind of socket with messages of the same size, an append and fsync of the same bytes, the decoding of the
 // same file. Floors and figures are taken in turn in one run, so that their ratio means something on any machine.
 //
-//	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--spaces 10000] [--dir DIR] [--bin FILE] [--json]
+//	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--words] [--dir DIR] [--bin FILE] [--json]
 //
-// It starts daemons of its own on temporary directories and touches no other. Recalls are measured a second time with
-// half of the processors for the servers and half for the clients, where there are two.
+// It starts daemons of its own on temporary directories, with the default settings, and touches no other. With --words,
+// recalls are measured a second time with half of the processors for the servers and half for the clients, where there
+// are two. At its end it lists the targets, and ends with code 1 when one was missed in all rounds.
 package main
 
 import (
@@ -38,34 +39,32 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start",
-	"memory", "hook", "spaces"}
+	"memory", "context", "reflect", "hook", "disk", "spaces"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
 type bench struct {
-	dir     string // of this run, removed at its end
-	bin     string // the daemon
-	self    string // this program, for the child processes of the floors
-	only    []string
-	meaning bool          // searches and recalls go by what texts mean, too
-	sizes   []int         // memories in the store before the measurement
-	spaces  int           // how many spaces the scenario of that name fills
-	rounds  int           // how often floor and figure are taken in turn
-	slice   time.Duration // how long one of them runs
-	starts  int           // how often a cold start is timed
-	settle  time.Duration // wait before resident memory is read
-	log     io.Writer     // progress, for people
-	report  report
-	next    serial // makes every memory another one
+	dir    string // of this run, removed at its end
+	bin    string // the daemon
+	self   string // this program, for the child processes of the floors
+	least  string // bench/minimal
+	only   []string
+	words  bool          // without the models inside, which are the default
+	sizes  []int         // memories in the store before the measurement
+	spaces int           // how many spaces the scenario of that name fills
+	rounds int           // how often floor and figure are taken in turn
+	slice  time.Duration // how long one of them runs
+	starts int           // how often a cold start is timed
+	settle time.Duration // wait before resident memory is read
+	log    io.Writer     // progress, for people
+	report report
+	next   serial // makes every memory another one
 }
 
 // run measures the scenarios that the flags name and prints a report.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 2 && args[0] == childEcho {
 		return serveEcho(args[1], stdin)
-	}
-	if len(args) == 2 && args[0] == childCall {
-		return callOnce(args[1])
 	}
 	if len(args) == 2 && args[0] == childDecode {
 		return decode(args[1], stdout)
@@ -79,6 +78,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		if b.bin, err = process.Build(ctx, b.dir, "cmd/memsidecar", stderr); err != nil {
 			return err
 		}
+	}
+	if b.least, err = process.Build(ctx, b.dir, "bench/minimal", stderr); err != nil {
+		return err
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
@@ -95,10 +97,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return fmt.Errorf("%d spaces: %w", b.spaces, err)
 		}
 	}
+	write := b.report.writeTable
 	if asJSON {
-		return b.report.writeJSON(stdout)
+		write = b.report.writeJSON
 	}
-	return b.report.writeTable(stdout)
+	if err := write(stdout); err != nil {
+		return err
+	}
+	if b.rounds == 1 { // of one round nothing can be said
+		return nil
+	}
+	return b.report.verdict()
 }
 
 // configure parses the flags. asJSON selects the output.
@@ -108,18 +117,17 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 	fs.SetOutput(stderr)
 	quick := fs.Bool("quick", false, "small stores and short runs: shows that everything works, not how fast it is")
 	only := fs.String("only", "", "comma-separated scenarios: "+strings.Join(scenarios, ", "))
-	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000,100000)")
+	sizes := fs.String("sizes", "", "comma-separated numbers of memories (default 0,1000,10000)")
 	fs.IntVar(&b.spaces, "spaces", 10_000, "spaces of the scenario spaces")
 	dir := fs.String("dir", "", "where to put the data; must be on the kind of disk you want to know about (default "+
 		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
-	fs.BoolVar(&b.meaning, "meaning", false,
-		"have the model inside make vectors, wait for them, and let searches and recalls go by them")
+	fs.BoolVar(&b.words, "words", false, "without the models inside: searches and recalls by words alone")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if err := fs.Parse(args); err != nil {
 		return nil, false, err
 	}
-	list := "0,1000,10000,100000"
+	list := "0,1000,10000"
 	if *quick {
 		list, b.rounds, b.slice, b.starts, b.settle = "0,1000", 1, 200*time.Millisecond, 2, time.Second
 		b.spaces = min(b.spaces, 200)
@@ -156,9 +164,9 @@ func (b *bench) wants(scenario string) bool {
 	return len(b.only) == 0 || slices.Contains(b.only, scenario)
 }
 
-// wantsApart says whether recalls are measured with processors apart, too. With meaning, half of the processors would
-// be half of the model's time.
-func (b *bench) wantsApart() bool { return b.wants("recall") && !b.meaning }
+// wantsApart says whether recalls are measured with processors apart, too. With the models, half of the processors
+// would be half of the models' time.
+func (b *bench) wantsApart() bool { return b.wants("recall") && b.words }
 
 // measure fills a store with size memories and runs all scenarios wanted on it.
 func (b *bench) measure(ctx context.Context, size int) (err error) {
@@ -180,14 +188,14 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	if err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	if b.meaning {
+	if !b.words {
 		fmt.Fprintf(b.log, "%7d memories: waiting for their vectors\n", size)
 		if err := b.embedded(ctx, d); err != nil {
 			return err
 		}
 	}
 	// What needs the store at its exact size comes first; adding changes it.
-	if size > 0 && (b.wants("start") || b.wants("memory") || b.wantsApart()) {
+	if size > 0 && (b.wants("start") || b.wants("memory") || b.wants("disk") || b.wantsApart()) {
 		if err := d.Stop(); err != nil {
 			return err
 		}
@@ -209,7 +217,8 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	}{
 		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"recall", b.recalls}, {"add", b.adds},
 		{"batch", b.batches},
-		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs}, {"hook", b.hooks},
+		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs}, {"context", b.contexts},
+		{"hook", b.hooks}, {"reflect", b.reflections},
 	} {
 		if !b.wants(s.name) {
 			continue
@@ -224,6 +233,11 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 
 // restarted measures daemons of its own on data, which no other has open.
 func (b *bench) restarted(ctx context.Context, data string, size int, id string) error {
+	if b.wants("disk") {
+		if err := b.disk(data, size); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(b.log, "%7d memories: daemons started anew\n", size)
 	if err := b.cold(ctx, data, size, id); err != nil {
 		return err
@@ -234,15 +248,15 @@ func (b *bench) restarted(ctx context.Context, data string, size int, id string)
 	return nil
 }
 
-// settings writes the configuration of the daemon on data. Without meaning nothing is embedded beside what is measured.
+// settings writes the configuration of the daemon on data: the defaults, or without the models inside.
 func (b *bench) settings(data string) error {
 	dir := filepath.Join(data+".config", "memsidecar")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	text := "embeddings_inside: false\n"
-	if b.meaning {
-		text = "memory_implicit_recall_meaning: true\n"
+	text := ""
+	if b.words {
+		text = "embeddings_inside: false\n"
 	}
 	return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
 }

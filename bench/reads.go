@@ -25,7 +25,7 @@ func (b *bench) reading(ctx context.Context, figure string, d, e *process.Server
 		return nil, err
 	}
 	r := b.report.timed(figure, size, clients, s[1])
-	r.compare(us(s[1].at(.5)), us(s[0].at(.5)), "p50 of echo")
+	r.compare("p50 of echo", p50s, s[1], s[0])
 	return r, nil
 }
 
@@ -75,7 +75,7 @@ func (b *bench) searches(ctx context.Context, d, e *process.Server, size int, _ 
 				cs[i] = memsidecarv1.NewSearchServiceClient(conn)
 			}
 			return func(ctx context.Context, c int) error {
-				q := query(b.next.take() * 7919 % max(1, size))
+				q := newQuery(b.next.take(), size)
 				res, err := cs[c].Search(ctx, &memsidecarv1.SearchServiceSearchRequest{Query: q, Limit: 10})
 				calls.take()
 				hits.n.Add(int64(len(res.GetHits())))
@@ -123,6 +123,6 @@ func (b *bench) inServer(ctx context.Context, d, e *process.Server, name, method
 	}
 	b.report.timed(fmt.Sprintf("computing %.0f µs, in a server", us(s.at(.5))), size, clients, floor)
 	r := b.report.timed(name+", in the server", size, clients, s)
-	r.compare(us(s.at(.99)), us(floor.at(.99)), "p99 of computing")
+	r.compare("p99 of computing", p99s, s, floor)
 	return r, nil
 }

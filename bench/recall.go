@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/memsidecar/memsidecar/bench/process"
 	memsidecarv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -47,7 +48,7 @@ func (b *bench) recalls(ctx context.Context, d, e *process.Server, size int, _ [
 		if err != nil {
 			return err
 		}
-		if r != nil && clients == 8 && b.meaning {
+		if r != nil && clients == 8 && !b.words {
 			b.limitRecall(r)
 		}
 	}
@@ -83,7 +84,7 @@ func (b *bench) recalling(ctx context.Context, name string, d, e *process.Server
 func (b *bench) limitRecall(r *row) {
 	switch {
 	case r.Memories != 100_000:
-	case b.meaning:
+	case !b.words:
 		r.limit(r.P99, 25_000, "p99 ≤ 25 ms")
 	default:
 		r.limit(r.P99, 2000, "p99 ≤ 2 ms")
@@ -137,7 +138,7 @@ func (b *bench) recaller(s *process.Server, size, clients int,
 	return func(ctx context.Context, c int) error {
 		n := b.next.take()
 		res, err := cs[c].Recall(ctx, &memsidecarv1.SearchServiceRecallRequest{
-			Text: query(n * 7919 % max(1, size)), SessionId: fmt.Sprintf("s%d-%d", c, n/promptsPerSession/clients),
+			Text: newQuery(n, size), SessionId: fmt.Sprintf("s%d-%d", c, n/promptsPerSession/clients),
 		})
 		then(res)
 		return err
@@ -196,7 +197,7 @@ func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size 
 	recall := func(socket string, more ...string) func() (sample, error) {
 		return run(func() *exec.Cmd {
 			n := b.next.take()
-			args := append([]string{"recall", query(n * 7919 % max(1, size)), "--session",
+			args := append([]string{"recall", newQuery(n, size), "--session",
 				fmt.Sprint("h", n/promptsPerSession)}, more...)
 			cmd := exec.Command(b.bin, append(args, "--data", b.dataDir(size), "--socket", socket, "--no-start")...)
 			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dataDir(size)+".state", "XDG_CONFIG_HOME="+
@@ -210,7 +211,7 @@ func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size 
 	}
 	defer silent.Close()
 	s, err := b.turns(
-		run(func() *exec.Cmd { return exec.Command(b.self, childCall, e.Socket) }),
+		run(func() *exec.Cmd { return b.minimalCall(e.Socket) }),
 		recall(d.Socket), recall(d.Socket, "--or-nothing", "--timeout", "10s"),
 		recall(b.socket(), "--or-nothing"), recall(silent.Addr().String(), "--or-nothing"))
 	if err != nil {
@@ -219,15 +220,25 @@ func (b *bench) recallProcesses(ctx context.Context, d, e *process.Server, size 
 	b.report.timed("floor: a process that makes one gRPC call", size, 1, s[0])
 	for i, name := range []string{"memsidecar recall", "memsidecar recall --or-nothing"} {
 		r := b.report.timed(name, size, 1, s[i+1])
-		r.compare(us(s[i+1].at(.5)), us(s[0].at(.5)), "p50 of the process")
+		r.compare("p50 of the process", p50s, s[i+1], s[0])
 		r.atMost(2)
 	}
 	for i, name := range []string{"the same, no daemon", "the same, a daemon that does not answer"} {
 		r := b.report.timed(name, size, 1, s[i+3])
-		r.compare(us(s[i+3].at(.5)), us(s[0].at(.5)), "p50 of the process")
+		r.compare("p50 of the process", p50s, s[i+3], s[0])
 		r.limit(r.P50, 50_000, "p50 ≤ 50 ms")
 	}
 	return nil
+}
+
+// minimalCall is a process that makes one call with a prompt.
+func (b *bench) minimalCall(socket string) *exec.Cmd {
+	cmd := exec.Command(b.least, socket, memsidecarv1.SearchService_Recall_FullMethodName)
+	request, err := proto.Marshal(&memsidecarv1.SearchServiceRecallRequest{Text: query(1)})
+	if err == nil {
+		cmd.Stdin = bytes.NewReader(request)
+	}
+	return cmd
 }
 
 // silence is a socket behind which nobody answers.
@@ -237,16 +248,4 @@ func (b *bench) silence() (net.Listener, error) {
 		return nil, err
 	}
 	return net.Listen("unix", socket)
-}
-
-// callOnce is the least that a hook costs: a process, a connection, one call.
-func callOnce(socket string) (err error) {
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(process.Credentials()))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	_, err = memsidecarv1.NewSearchServiceClient(conn).Recall(context.Background(),
-		&memsidecarv1.SearchServiceRecallRequest{Text: query(1)})
-	return err
 }

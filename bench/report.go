@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -22,21 +25,57 @@ type row struct {
 	Ratio     float64 `json:"ratio,omitempty"`
 	Target    string  `json:"target,omitempty"`
 	Met       *bool   `json:"met,omitempty"`
+	Noise     bool    `json:"noise,omitempty"` // missed, but not in every round
+
+	rounds []float64 // the ratios of single rounds
 }
 
-// compare relates a figure to its floor.
-func (r *row) compare(figure, floor float64, name string) {
+// compare relates a figure to its floor. of returns both, of the samples as a whole or of one round of each; the ratios
+// of the rounds say how much a ratio varies.
+func (r *row) compare(name string, of func(s []sample) (figure, floor float64), samples ...sample) {
+	figure, floor := of(samples)
+	r.relate(figure, floor, name)
+	for i := range samples[0].rounds {
+		round := make([]sample, len(samples))
+		for k, s := range samples {
+			round[k] = s.rounds[i]
+		}
+		if figure, floor := of(round); floor > 0 {
+			r.rounds = append(r.rounds, figure/floor)
+		}
+	}
+}
+
+// relate sets the ratio of a figure that was taken once to its floor.
+func (r *row) relate(figure, floor float64, name string) {
 	r.Floor = name
 	if floor > 0 {
 		r.Ratio = figure / floor
 	}
 }
 
-// atMost sets an upper target for the ratio.
-func (r *row) atMost(ratio float64) { r.target(r.Ratio <= ratio, fmt.Sprintf("≤ %.3g ×", ratio)) }
+// p50s compares the medians of the first sample with the sum of those of the others.
+func p50s(s []sample) (figure, floor float64) {
+	for _, f := range s[1:] {
+		floor += us(f.at(.5))
+	}
+	return us(s[0].at(.5)), floor
+}
+
+// p99s is p50s for the 99th percentile.
+func p99s(s []sample) (figure, floor float64) { return us(s[0].at(.99)), us(s[1].at(.99)) }
+
+// atMost sets an upper target for the ratio. A miss counts if the best round misses, too.
+func (r *row) atMost(ratio float64) {
+	r.target(r.Ratio <= ratio, fmt.Sprintf("≤ %.3g ×", ratio))
+	r.Noise = !*r.Met && len(r.rounds) > 1 && slices.Min(r.rounds) <= ratio
+}
 
 // atLeast sets a lower target for the ratio.
-func (r *row) atLeast(ratio float64) { r.target(r.Ratio >= ratio, fmt.Sprintf("≥ %.3g ×", ratio)) }
+func (r *row) atLeast(ratio float64) {
+	r.target(r.Ratio >= ratio, fmt.Sprintf("≥ %.3g ×", ratio))
+	r.Noise = !*r.Met && len(r.rounds) > 1 && slices.Max(r.rounds) >= ratio
+}
 
 // limit sets a target that is not a ratio.
 func (r *row) limit(value, most float64, text string) { r.target(value <= most, text) }
@@ -92,20 +131,54 @@ func (rep *report) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%s\n\n", rep.Machine)
 	fmt.Fprintln(t, "MEMORIES\tFIGURE\tCLIENTS\tP50 µs\tP99 µs\tPER SECOND\tRATIO\tTO\tTARGET\t")
-	missed, targets := 0, 0
 	for _, r := range rep.Rows {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Memories, r.Figure,
 			blank(float64(r.Clients), "%.0f"), blank(r.P50, "%.0f"), blank(r.P99, "%.0f"), r.rate(),
 			blank(r.Ratio, "%.2f"), r.Floor, r.verdict())
+	}
+	fmt.Fprint(t, "\nMEMORIES\tFIGURE\tCLIENTS\tTARGET\tMEASURED\t\n")
+	for _, r := range rep.Rows {
+		if r.Met != nil {
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t\n", r.Memories, r.Figure, blank(float64(r.Clients), "%.0f"), r.verdict(),
+				r.measured())
+		}
+	}
+	return t.Flush()
+}
+
+// errMissed is a target that was missed in every round.
+var errMissed = errors.New("targets were missed")
+
+// verdict returns errMissed, with the number of misses, if there are any that the noise of the rounds does not explain.
+func (rep *report) verdict() error {
+	missed, targets := 0, 0
+	for _, r := range rep.Rows {
 		if r.Met != nil {
 			targets++
-			if !*r.Met {
+			if !*r.Met && !r.Noise {
 				missed++
 			}
 		}
 	}
-	fmt.Fprintf(t, "\n%d of %d targets missed\n", missed, targets)
-	return t.Flush()
+	if missed > 0 {
+		return fmt.Errorf("%d of %d %w", missed, targets, errMissed)
+	}
+	return nil
+}
+
+// measured is what a target is about: the ratio with those of its rounds, or the value.
+func (r *row) measured() string {
+	switch {
+	case r.Ratio > 0 && strings.Contains(r.Target, "×"):
+		text := fmt.Sprintf("%.2f ×", r.Ratio)
+		if len(r.rounds) > 1 {
+			text += fmt.Sprintf(" (%.2f to %.2f)", slices.Min(r.rounds), slices.Max(r.rounds))
+		}
+		return text
+	case r.P50 > 0:
+		return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs", r.P50, r.P99)
+	}
+	return fmt.Sprintf("%.3g %s", r.Value, r.Unit)
 }
 
 // rate is the throughput, or the value of a figure that is not a time.
@@ -123,6 +196,8 @@ func (r *row) verdict() string {
 		return ""
 	case *r.Met:
 		return r.Target + " met"
+	case r.Noise:
+		return r.Target + " missed within the noise"
 	default:
 		return r.Target + " MISSED"
 	}

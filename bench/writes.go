@@ -95,12 +95,13 @@ func (b *bench) adds(ctx context.Context, d, e *process.Server, size int, _ []st
 		b.report.timed(fmt.Sprintf("append %d, fsync", clients), size, 1, s[1])
 		r := b.report.timed("Add", size, clients, s[2])
 		if clients == 1 {
-			r.compare(us(s[2].at(.5)), us(s[0].at(.5)+s[1].at(.5)), "p50 of echo + append-fsync")
+			r.compare("p50 of echo + append-fsync", p50s, s[2], s[0], s[1])
 			r.atMost(1.5)
 			continue
 		}
-		r.compare(s[2].perSecond(), min(s[0].perSecond(), s[1].perSecond()*float64(clients)),
-			"rate of min(echo, group append)")
+		r.compare("rate of min(echo, group append)", func(s []sample) (figure, floor float64) {
+			return s[2].perSecond(), min(s[0].perSecond(), s[1].perSecond()*float64(clients))
+		}, s...)
 		if clients == 64 {
 			r.atLeast(0.4)
 		}
@@ -125,7 +126,9 @@ func (b *bench) batches(ctx context.Context, d, e *process.Server, size int, _ [
 	}
 	r := b.report.timed(fmt.Sprintf("Add of %d", batchSize), size, 1, s[2])
 	// Rates of one client: the floor does the echo and the append one after the other.
-	r.compare(1/s[2].at(.5).Seconds(), 1/(s[0].at(.5)+s[1].at(.5)).Seconds(), "rate of echo + append-fsync")
+	r.compare("rate of echo + append-fsync", func(s []sample) (figure, floor float64) {
+		return 1 / s[2].at(.5).Seconds(), 1 / (s[0].at(.5) + s[1].at(.5)).Seconds()
+	}, s...)
 	r.atLeast(0.4)
 	return nil
 }
@@ -168,7 +171,7 @@ func (b *bench) checkpoints(ctx context.Context, d, _ *process.Server, size int,
 	}
 	b.report.timed("Add, quiet", size, 8, quiet)
 	r := b.report.timed(fmt.Sprintf("Add, during %d checkpoints", count), size, 8, busy)
-	r.compare(us(busy.at(.99)), us(quiet.at(.99)), "p99 while quiet")
+	r.compare("p99 while quiet", p99s, busy, quiet)
 	return nil
 }
 
