@@ -257,6 +257,11 @@ func TestPromotion(t *testing.T) {
 		}, []string{"procedural: 下次不要直接改生产库", "preferences: 用户偏好东方航空", "facts: 团队决定采用 PostgreSQL"}},
 		{"a failure once is chance", []memory.Entry{{Type: "tool_failure", Content: "fetch_url returned nothing",
 			Tool: "fetch_url", Error: "empty_content"}}, nil},
+		{"what somebody thought", []memory.Entry{
+			{Type: "reflection", Content: "先量再切"}, {Type: "reflection", Content: "Learned 1 thing", Session: "s1"},
+			{Type: "reflection", Content: "fetch_url 对 https://example.com 失败，该站点是 React SPA", Tool: "fetch_url",
+				Error: "empty_content"},
+		}, []string{"procedural: fetch_url 对 https://example.com 失败，该站点是 React SPA", "reflections: 先量再切"}},
 		{"a failure twice is a rule", []memory.Entry{
 			{Type: "tool_failure", Content: "page 1 is empty", Tool: "fetch_url", Error: "timeout after 30 s"},
 			{Type: "reflection", Content: "page 2 is empty", Tool: "fetch_url", Error: "timeout after 45 s"},

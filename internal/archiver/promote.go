@@ -67,6 +67,9 @@ var categoryWeights = map[string]float64{
 	memory.General:     0,
 }
 
+// importantWeight is the salience of what is worth a memory for the type of its entry alone.
+const importantWeight = 0.6
+
 // findCandidates returns the entries of a log that are worth a memory, most important first.
 func findCandidates(date string, entries []*memory.Entry) []candidate {
 	out := findRepeatedFailures(date, entries)
@@ -111,6 +114,9 @@ func isAccount(e *memory.Entry) bool {
 	return e.Type == memory.EntrySessionSummary || e.Type == memory.EntryReview || e.Type == memory.EntrySkillRun
 }
 
+// isThought reports whether an entry is what somebody thought about their work, which no session was reflected for.
+func isThought(e *memory.Entry) bool { return e.Type == memory.EntryReflection && e.Session == "" }
+
 // classifyEntry returns the category and salience of the memory that an entry is worth; 0 if none. sure is false if
 // the words are ambiguous.
 func classifyEntry(e *memory.Entry) (category string, weight float64, sure bool) {
@@ -135,8 +141,11 @@ func classifyEntry(e *memory.Entry) (category string, weight float64, sure bool)
 		return c.category, c.weight, c.category == memory.Facts || e.Type == memory.EntryAutoExtract ||
 			aboutUser.MatchString(e.Content)
 	}
-	if e.Type == memory.EntryAutoExtract {
-		return cmp.Or(category, memory.General), 0.5, true
+	switch {
+	case e.Type == memory.EntryAutoExtract:
+		return cmp.Or(category, memory.General), importantWeight, true
+	case isThought(e):
+		return memory.Reflections, importantWeight, true
 	}
 	return "", 0, false
 }
@@ -186,8 +195,8 @@ func isFailure(e *memory.Entry) bool {
 	return e.Tool != "" && (e.Type == memory.EntryToolFailure || e.Error != "" && e.Type != memory.EntryCorrection)
 }
 
-// findRepeatedFailures returns a candidate for each failure that occurred at least twice. A single failure may be
-// accidental.
+// findRepeatedFailures returns a candidate for each failure that occurred at least twice, or that somebody thought
+// about. Any other single failure may be accidental.
 func findRepeatedFailures(date string, entries []*memory.Entry) []candidate {
 	type kind struct{ tool, class string }
 	groups := map[kind][]*memory.Entry{}
@@ -206,10 +215,15 @@ func findRepeatedFailures(date string, entries []*memory.Entry) []candidate {
 	var out []candidate
 	for _, k := range order {
 		g := groups[k]
+		first := g[0]
 		if len(g) < 2 {
+			if isThought(first) {
+				out = append(out, candidate{entry: first, category: memory.Procedural, weight: importantWeight,
+					content: clip(strings.TrimSpace(first.Content), memory.MaxContent),
+					context: &memory.Context{Tool: clip(k.tool, memory.MaxTitle), ErrorType: k.class}})
+			}
 			continue
 		}
-		first := g[0]
 		text := fmt.Sprintf("%s failed %d times on %s: %s", k.tool, len(g), date, strings.TrimSpace(first.Content))
 		if mostlyChinese(g[:1]) {
 			text = fmt.Sprintf("%s 在 %s 失败 %d 次：%s", k.tool, date, len(g), strings.TrimSpace(first.Content))

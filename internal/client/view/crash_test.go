@@ -130,6 +130,21 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// TestHistoryOfDatedEntry: an entry whose writer has said when it happened has one date in the history.
+func TestHistoryOfDatedEntry(t *testing.T) {
+	w := open(t, view.Nanobot)
+	w.log("[2026-02-20 18:05] Chose the mast")
+	w.settled()
+	got := w.read("HISTORY.md")
+	if !strings.Contains(got, "\n[2026-02-20 18:05] Chose the mast\n") {
+		t.Errorf("the history is\n%s", got)
+	}
+	w.settled()
+	if again := w.read("HISTORY.md"); again != got {
+		t.Errorf("the next sync changed it to\n%s", again)
+	}
+}
+
 // TestHistoryOnlyGrows writes into the files of logs.
 func TestHistoryOnlyGrows(t *testing.T) {
 	for format, name := range map[view.Format]string{view.Nanobot: "HISTORY.md",

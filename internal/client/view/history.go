@@ -40,6 +40,9 @@ func logLine(l *layout, date string, e *memory.Entry) string {
 	if l.daily != "" {
 		return "- " + clock + " " + text
 	}
+	if stampForm.MatchString(text) {
+		return text // its writer has said when it happened
+	}
 	return "[" + date + " " + clock + "] " + text
 }
 
