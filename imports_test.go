@@ -81,7 +81,7 @@ var arrows = []struct {
 	{from: []string{"internal/lazyregexp/..."}, not: []string{"..."},
 		why: "it knows expressions and not what they mean"},
 	{from: []string{"internal/client/hook/..."}, not: []string{"..."},
-		but: []string{"internal/memory", "internal/memory/toolcall", "internal/redact"},
+		but: []string{"internal/memory", "internal/memory/agentstate", "internal/memory/toolcall", "internal/redact"},
 		why: "it runs in a process that an agent waits for, and knows the daemon only as an interface"},
 	{from: []string{"internal/client/install/..."}, not: []string{"..."}, but: []string{"internal/client/hook", "internal/store/durable"},
 		why: "it edits the files of others and touches none of ours"},

@@ -55,7 +55,8 @@ Failed lately:
 		t.Errorf("of nothing: %q", got)
 	}
 	if got := hook.Working("", []memory.Message{say("user", strings.Repeat("长", 1000))},
-		now, nonce); len([]rune(got)) > 600 || !strings.Contains(got, "最初的请求：") {
+		now, nonce); len([]rune(got)) > 600 || !strings.Contains(got, "最初的请求：") ||
+		!strings.Contains(got, "2026年2月21日 星期六 09:05") {
 		t.Errorf("of a long request: %q", got)
 	}
 }

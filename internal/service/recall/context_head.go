@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory/agentstate"
 )
 
 const smallBudget = 250 // tokens; below that the guidance is one sentence
@@ -27,7 +29,7 @@ func toolSets() string { return strings.Join(slices.Sorted(maps.Keys(toolNames))
 // and the date. Without sections there is nothing to rely on or to use.
 func contextHead(req *ContextRequest, now time.Time, empty bool) string {
 	w := phrasesByLanguage[req.Language]
-	date := fmt.Sprintf(w.now, DateTime(now, req.Language))
+	date := fmt.Sprintf(w.now, agentstate.DateTime(now, req.Language == Chinese))
 	if req.Tokens < smallBudget {
 		return w.short + "\n" + date + "\n"
 	}
@@ -41,14 +43,4 @@ func contextHead(req *ContextRequest, now time.Time, empty bool) string {
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-// DateTime is a date with its weekday and a time of day, such as "Monday, February 23, 2026 09:05". A model has neither
-// a clock nor a calendar.
-func DateTime(t time.Time, language string) string {
-	if language == Chinese {
-		return fmt.Sprintf("%d年%d月%d日 星期%s %s", t.Year(), t.Month(), t.Day(),
-			string([]rune("日一二三四五六")[t.Weekday()]), t.Format("15:04"))
-	}
-	return t.Format("Monday, January 2, 2006 15:04")
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/agentstate"
 	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/search"
 )
@@ -96,8 +97,8 @@ func (s *Service) fenceState(state *memory.Working, tokens int) string {
 	w, nonce := phrasesByLanguage[lang], s.nonce()
 	open, end := redact.Fence(nonce)
 	// Tokens are counted over the whole block each time: a token may span two lines, so costs do not add up.
-	head, tail := open+"\n"+w.working+"\n", end+"\n"
-	lines := stateLines(state, w, DateTime(s.now().In(s.zone), lang))
+	head, tail := open+"\n"+agentstate.Intro(lang == Chinese)+"\n", end+"\n"
+	lines := stateLines(state, w, agentstate.DateTime(s.now().In(s.zone), lang == Chinese))
 	body := ""
 	for i, line := range lines {
 		line = "  " + removeNonce(line, nonce) + "\n"
