@@ -13,8 +13,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// skillSalience is what a skill begins with: somebody thought it worth recording.
-const skillSalience = 0.8
+// skillSalience is what a skill begins with.
+const skillSalience = 0.7
 
 // RecordSkill keeps a workflow that worked as a procedural memory, in one operation. A skill with the same steps is
 // counted once more, one of the same name gets the new steps; what it said before is in its history. Secrets are
