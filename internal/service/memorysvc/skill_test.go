@@ -34,7 +34,7 @@ func TestRecordSkill(t *testing.T) {
 	}
 	first := record(release("Release a version", "make test", "make release"))
 	if first.Category != memory.Procedural || first.Source != memory.SourceSkill || first.Title != "Release a version" ||
-		first.Context.LearnedFrom != "session_s1" || first.Context.Occurrences != 1 ||
+		first.Context.LearnedFrom != "session_s1" || first.Context.Occurrences != 1 || first.Salience != 0.7 ||
 		first.Content != "Release a version, steps that worked:\n1. terminal make test\n2. terminal make release" ||
 		len(memory.SkillOf(first).Steps) != 2 {
 		t.Errorf("%+v", first)
