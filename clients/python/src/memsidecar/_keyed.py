@@ -78,6 +78,17 @@ class Keyed:
         for start in range(0, len(entries), MAX_BATCH):
             self._add(entries[start : start + MAX_BATCH])
 
+    def create(self, entry: Entry) -> bool:
+        """Store a value unless its key has one; return whether it was stored."""
+        request = _requests.add(self.client.space, [self._new(entry)], self.allow_sensitive)
+        outcome = self.client.call(self.client.memory.Add, request).result.outcomes[0]
+        self._tell(entry, outcome)
+        if outcome.status == write_pb2.OUTCOME_STATUS_APPLIED:
+            return outcome.reason != "REVIVED" or self._set(entry)
+        if outcome.id != self.id(entry.key):
+            return self.create(entry.distinct())
+        return entry.key not in self.get([entry.key]) and self._set(entry)
+
     def delete(self, keys: Iterable[str]) -> None:
         """Retire the values of keys, durably; undo brings them back. Keys without a value are skipped."""
         ids = [self.id(key) for key in keys]
@@ -96,7 +107,9 @@ class Keyed:
         except MemsidecarError as err:
             if err.reason == "STALE_REVISION":
                 return False
-            raise
+            if not _is_duplicate(err):
+                raise
+            return self.replace(memory, entry.distinct())
 
     def _add(self, entries: Sequence[Entry]) -> None:
         items = [self._new(entry) for entry in entries]
@@ -121,7 +134,7 @@ class Keyed:
         except MemsidecarError as err:
             if err.reason == "NOT_FOUND":
                 return False
-            if err.code != "ALREADY_EXISTS" and err.reason != "EXACT_DUPLICATE":
+            if not _is_duplicate(err):
                 raise
             return self._set(entry.distinct())  # another key has this text
         return True
@@ -163,6 +176,19 @@ class Keyed:
         if outcome.redactions:
             kinds = ", ".join(sorted({redaction.kind for redaction in outcome.redactions}))
             log.warning("%s was stored without what looks like a secret (%s)", outcome.id, kinds)
+
+
+def _is_duplicate(err: MemsidecarError) -> bool:
+    """Report whether another memory has the text."""
+    return err.code == "ALREADY_EXISTS" or err.reason == "EXACT_DUPLICATE"
+
+
+def retire(client: Client, chosen: Filter) -> None:
+    """Retire the memories that a filter selects, so that undo can bring them back."""
+    ids = [memory.id for memory in client.list(chosen)]
+    for start in range(0, len(ids), MAX_BATCH):
+        request = _requests.delete(client.space, ids[start : start + MAX_BATCH], learnable=True)
+        client.call(client.memory.Delete, request)
 
 
 def current(memory: memory_pb2.Memory) -> bool:
