@@ -2,8 +2,10 @@ package bert
 
 import (
 	"math"
+	"runtime"
 
 	"github.com/memsidecar/memsidecar/internal/search/vector/dot"
+	"github.com/memsidecar/memsidecar/internal/search/vector/offheap"
 )
 
 const (
@@ -14,8 +16,9 @@ const (
 // matrix has 8-bit weights with a scale for each row; there is a row for each output, or for each token.
 type matrix struct {
 	columns int
-	codes   []int8    // may lie in the program file: read only
-	scales  []float32 // by row: the value of code 1
+	codes   []int8          // may lie in the program file: read only
+	memory  *offheap.Memory // of the codes; nil where they lie in the program file
+	scales  []float32       // by row: the value of code 1
 }
 
 // linear is a linear layer. Each input is multiplied by its factor before it is quantised, and its column of weights
@@ -58,6 +61,7 @@ func (s *scratch) apply(l *linear, in []float32, stride int, out []float32) {
 	n := len(l.bias)
 	sums := s.sums[:len(out)]
 	dot.Products(sums, l.codes, l.columns, s.codes)
+	runtime.KeepAlive(l.memory)
 	for t, scale := range s.scales {
 		dequantizeRow(out[t*n:(t+1)*n], sums[t*n:(t+1)*n], l.scales[:n], l.bias, scale)
 	}

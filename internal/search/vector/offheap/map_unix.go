@@ -1,6 +1,6 @@
 //go:build unix
 
-package vector
+package offheap
 
 import (
 	"syscall"

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package vector
+package offheap
 
-// mapMemory maps nothing here: vectors stay in the heap.
+// mapMemory maps nothing here: memory is in the heap.
 func mapMemory(int) (codes []int8, release func([]int8)) { return nil, nil }
