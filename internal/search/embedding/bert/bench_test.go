@@ -103,3 +103,33 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkTokenSets reports how large the token sets of memories of 22 to 24 words are, on the mean.
+func BenchmarkTokenSets(b *testing.B) {
+	texts := []string{
+		"The user's daughter started violin lessons with Mr Okafor on Thursdays and needs a ride home at half past five " +
+			"every week.",
+		"Deploys of the billing service go through the staging cluster first, and two people from the platform team must " +
+			"approve the release.",
+		"The weekly report is sent to the finance department as a spreadsheet before noon on Monday, never as a scanned " +
+			"document or a picture.",
+		"Booking-api listens on port 7420 behind the proxy, and its health check is answered at the path healthz within " +
+			"two hundred milliseconds always.",
+	}
+	for _, e := range []*bert.Encoder{newMiniLM(b), newE5(b)} {
+		b.Run(e.Name(), func(b *testing.B) {
+			size := 0
+			for b.Loop() {
+				docs, err := e.EmbedDocuments(b.Context(), texts)
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = 0
+				for i := range docs {
+					size += len(docs[i].Tokens)
+				}
+			}
+			b.ReportMetric(float64(size)/float64(len(texts)), "B/memory")
+		})
+	}
+}
