@@ -16,12 +16,13 @@ import (
 // words is BM25 as a share of its upper bound for the query. cosines and tokens are sums over the models. tokens is late
 // interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than a point.
 const (
-	wordWeight    = 2.0
-	namedWeight   = 0.3 // the query names the subject of the memory
-	speakerWeight = 0.5 // the query names the speaker of the turn
-	dateWeight    = 0.8 // the memory is of the time that the query names
-	sessionSpread = 0.3 // share of the words of the neighbours in a session
-	pooledShare   = 0.5 // weight of cosines beside tokens
+	wordWeight     = 2.0
+	namedWeight    = 0.3 // the query names the subject of the memory
+	speakerWeight  = 0.5 // the query names the speaker of the turn
+	relativeWeight = 0.5 // the memory names the relative of the user whom the query names
+	dateWeight     = 0.8 // the memory is of the time that the query names
+	sessionSpread  = 0.3 // share of the words of the neighbours in a session
+	pooledShare    = 0.5 // weight of cosines beside tokens
 
 	identifierEvidence = 4.0 // of a memory that holds an identifier of the query: more than all else together
 )

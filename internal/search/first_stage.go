@@ -78,6 +78,7 @@ func (c *evidenceCollector) selectFirst() {
 	}
 	c.keepFirst(wide)
 	c.addNames() // before the cut, because a name can lift a memory into the pool
+	c.addRelations()
 	c.keepFirst(limit)
 	for i := range c.pool {
 		c.byDoc[c.pool[i].doc] = i

@@ -163,21 +163,26 @@ func (g *gateFeatures) observe(w *docEvidence) {
 	g.identifiers = max(g.identifiers, w.identifiers)
 }
 
-// The coefficients of the gate. They are fitted on the three paraphrase sets: paraphrases, overlap and multi against
-// unrelated prompts and, with a quarter of the negatives' weight, against questions that belong to another store. The
-// typical memories of the store that is asked are left out.
+// The coefficients of the gate: one regression for English prompts about memories with MiniLM vectors, one by e5 for all
+// others. They are fitted on the three paraphrase sets: paraphrases, overlap and multi against unrelated prompts and, with
+// half of the negatives' weight (.55 in English), questions that belong to another store. Each case is in the fit twice,
+// with the typical memories of the two stores and without: people differ from the typical ones as much. Silent on nine
+// of ten unrelated prompts.
 const (
-	gateE5           = 6.19
-	gateMiniLM       = 10.67
-	gateE5Tokens     = 12.83
-	gateMiniLMTokens = -8.78 // tokens that match where the whole does not are about something else
-	gateE5Likeness   = -34.13
-	gateE5Nearest    = 25.59
-	gateMiniLMNear   = 17.17
-	gateWords        = -6.66
-	gateEnglish      = -3.69
-	gateIntercept    = -8.37
-	gateThreshold    = 0.7 // silent on nine of ten unrelated prompts
+	gateIntercept    = -5.03
+	gateE5           = 2.6
+	gateMiniLM       = 9.37
+	gateE5Tokens     = 4.09
+	gateMiniLMTokens = -3.41 // tokens that match where the whole does not are about something else
+	gateWords        = -2.36
+	gateE5Likeness   = -8.28
+	gateE5Nearest    = 1.53
+	gateMiniLMNear   = 8.17
+
+	gateOtherIntercept = -5.88
+	gateOtherE5        = 16.56
+	gateOtherLikeness  = -26.06
+	gateOtherNearest   = 13.56
 )
 
 // modelIndex is the position of a model by name, -1 when the engine does not have it.
@@ -209,11 +214,11 @@ func (r *ranking) passesGate() bool {
 	}
 	e5, minilm := r.modelIndex("e5"), r.modelIndex("minilm")
 	likeness, nearest := r.typical.likeness(e5, r.queries[e5].Vector)
-	logit := gateIntercept + gateE5*g.cosines[e5] + gateE5Tokens*g.tokens[e5] + gateWords*g.words +
-		gateE5Likeness*likeness + gateE5Nearest*nearest
-	if r.minilmVector() {
-		_, nearest := r.typical.likeness(minilm, r.queries[minilm].Vector)
-		logit += gateEnglish + gateMiniLM*g.cosines[minilm] + gateMiniLMTokens*g.tokens[minilm] + gateMiniLMNear*nearest
+	if !r.minilmVector() {
+		return gateOtherIntercept+gateOtherE5*g.cosines[e5]+gateOtherLikeness*likeness+gateOtherNearest*nearest > 0
 	}
-	return logit > gateThreshold
+	_, miniLMNearest := r.typical.likeness(minilm, r.queries[minilm].Vector)
+	return gateIntercept+gateE5*g.cosines[e5]+gateMiniLM*g.cosines[minilm]+gateE5Tokens*g.tokens[e5]+
+		gateMiniLMTokens*g.tokens[minilm]+gateWords*g.words+gateE5Likeness*likeness+gateE5Nearest*nearest+
+		gateMiniLMNear*miniLMNearest > 0
 }

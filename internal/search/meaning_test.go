@@ -161,3 +161,18 @@ func TestDatesOfATurn(t *testing.T) {
 		}
 	}
 }
+
+// TestRelative asks for a relative, whose name another memory tells.
+func TestRelative(t *testing.T) {
+	for _, c := range []struct{ sister, query, want string }{
+		{"The user's sister Ines lives in Lisbon.", "What is my sister allergic to?", "Ines is"},
+		{"用户的妹妹叫林小雨。", "我妹妹在哪里上班", "林小雨在"},
+	} {
+		e := embedded(t, saidIn("r", c.sister, "Ruth is allergic to strawberries.", "Ines is allergic to shellfish.",
+			"陈一帆在医院上班。", "林小雨在银行上班。", "The project uses PostgreSQL 17.")...)
+		resp := find(t, e, search.Request{Query: c.query, Arm: search.Fusion, AsOf: epoch})
+		if len(resp.Hits) == 0 || !strings.HasPrefix(resp.Hits[0].Memory.Content, c.want) {
+			t.Errorf("%q: found %v, want %q first", c.query, ids(resp.Hits), c.want)
+		}
+	}
+}

@@ -14,8 +14,9 @@ type query struct {
 	dates       []analysis.DateRange
 	phrase      string // the folded text, for literal comparison
 	identifiers []analysis.Identifier
-	topic       bool // it names something beside dates and words of general use
-	literal     bool // it is nothing but words that say something about its topic, so no sentence
+	relations   []string // words for the relatives that it names, see analysis.OwnRelations
+	topic       bool     // it names something beside dates and words of general use
+	literal     bool     // it is nothing but words that say something about its topic, so no sentence
 }
 
 const (
@@ -29,6 +30,7 @@ func (a *analyzer) parseQuery(req *Request) *query {
 	q := &a.query
 	*q = query{phrase: analysis.FoldPhrase(text), terms: q.terms[:0]}
 	if !req.bySource() {
+		q.relations = analysis.OwnRelations(text)
 		q.dates = analysis.ParseDates(text, req.AsOf)
 	}
 	if a.queryTerms == nil {

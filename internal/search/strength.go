@@ -34,11 +34,11 @@ const (
 // go run ./bench/retrieval --reliability prints how reliable it is, and fits slope and intercept anew.
 const (
 	nullE5        = 0.9
-	nullMiniLM    = 1.3
-	shareSpread   = 0.3
+	nullMiniLM    = 1.2
+	shareSpread   = 0.25
 	shareOf       = 10 // candidates in the sum, whatever the limit of the request
-	strengthSlope = 1.61
-	strengthBias  = 2.14
+	strengthSlope = 1.33
+	strengthBias  = 1.81
 )
 
 // The least evidence of a best hit. Below it nothing is near by any witness, and the search is empty: of the answerable

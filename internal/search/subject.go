@@ -37,6 +37,44 @@ func (c *evidenceCollector) addNames() {
 	}
 }
 
+// addRelations adds the evidence of a name to the memories about a relative of the user whom the query names as "my wife":
+// those that name the relation and, more, those with the name that they give to the person, when it is one.
+func (c *evidenceCollector) addRelations() {
+	if len(c.q.relations) == 0 {
+		return
+	}
+	name := ""
+	for i := range c.pool {
+		text := c.index.docs[c.pool[i].doc].Content
+		if !analysis.HoldsRelation(text, c.q.relations) {
+			continue
+		}
+		c.addNamed(i, namedWeight)
+		switch given := strings.ToLower(analysis.NameOfRelation(text)); {
+		case given == "" || given == name:
+		case name == "":
+			name = given
+		default:
+			return // two sons: who is meant is not known
+		}
+	}
+	for i := range c.pool {
+		text := c.index.docs[c.pool[i].doc].Content
+		if name != "" && analysis.ContainsPhrase(text, name) && !analysis.HoldsRelation(text, c.q.relations) {
+			c.addNamed(i, relativeWeight)
+		}
+	}
+}
+
+// addNamed gives a candidate at least this evidence of a name.
+func (c *evidenceCollector) addNamed(i int, evidence float64) {
+	w := &c.pool[i]
+	if gain := evidence - w.named; gain > 0 {
+		w.named += gain
+		w.first += gain
+	}
+}
+
 // subjectNamed is the speaker of a memory, or its first word when it is a name, if the query contains it or a variant of
 // it; "" otherwise.
 func (r *ranking) subjectNamed(m *memory.Memory) string {
