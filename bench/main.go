@@ -3,6 +3,7 @@
 // same file. Floors and figures are taken in turn in one run, so that their ratio means something on any machine.
 //
 //	go run ./bench [--quick] [--only add,search] [--sizes 0,10000] [--words] [--dir DIR] [--bin FILE] [--json]
+//	go run ./bench --against FILE
 //
 // It starts daemons of its own on temporary directories, with the default settings, and touches no other. With --words,
 // recalls are measured a second time with half of the processors for the servers and half for the clients, where there
@@ -48,6 +49,7 @@ type bench struct {
 	bin    string // the daemon
 	self   string // this program, for the child processes of the floors
 	least  string // bench/minimal
+	other  string // another daemon, to compare this one with; "" for none
 	only   []string
 	words  bool          // without the models inside, which are the default
 	sizes  []int         // memories in the store before the measurement
@@ -81,6 +83,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	if b.least, err = process.Build(ctx, b.dir, "bench/minimal", stderr); err != nil {
 		return err
+	}
+	if b.other != "" {
+		return b.against(ctx, b.other, stdout)
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
@@ -123,6 +128,7 @@ func configure(args []string, stderr io.Writer) (*bench, bool, error) {
 		"the temporary directory)")
 	fs.StringVar(&b.bin, "bin", "", "measure this binary instead of building one")
 	fs.BoolVar(&b.words, "words", false, "without the models inside: searches and recalls by words alone")
+	fs.StringVar(&b.other, "against", "", "compare with this other binary, for half a minute, and do nothing else")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if err := fs.Parse(args); err != nil {
 		return nil, false, err
