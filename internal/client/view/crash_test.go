@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -130,13 +131,15 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestHistoryOfDatedEntry: an entry whose writer has said when it happened has one date in the history.
+// TestHistoryOfDatedEntry: an entry of the history begins with its date and time, which its writer may have given.
 func TestHistoryOfDatedEntry(t *testing.T) {
 	w := open(t, view.Nanobot)
 	w.log("[2026-02-20 18:05] Chose the mast")
+	w.log("Set it up")
 	w.settled()
 	got := w.read("HISTORY.md")
-	if !strings.Contains(got, "\n[2026-02-20 18:05] Chose the mast\n") {
+	plain := regexp.MustCompile(`\n\[2026-02-21 \d\d:\d\d\] Set it up\n`)
+	if !strings.Contains(got, "\n[2026-02-20 18:05] Chose the mast\n") || !plain.MatchString(got) {
 		t.Errorf("the history is\n%s", got)
 	}
 	w.settled()

@@ -327,7 +327,11 @@ func TestContextKeepsItsBudget(t *testing.T) {
 }
 
 func TestContextIndexCaps(t *testing.T) {
-	for _, tt := range []struct{ name, content string }{{"lines", "short"}, {"bytes", strings.Repeat("港口的起重机", 40)}} {
+	const mostLines, mostBytes = 200, 25_000 // of the sources
+	for _, tt := range []struct {
+		name, content string
+		least         int // lines
+	}{{"lines", "short", mostLines}, {"bytes", strings.Repeat("港口的起重机", 40), 50}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var all []*memory.Memory
 			for i := range 500 {
@@ -344,7 +348,7 @@ func TestContextIndexCaps(t *testing.T) {
 					}
 				}
 			}
-			if n > recall.MaxIndexLines || size > recall.MaxIndexBytes || n < 50 {
+			if n > mostLines || size > mostBytes || n < tt.least {
 				t.Errorf("%d lines, %d bytes", n, size)
 			}
 		})
