@@ -88,8 +88,9 @@ func (s *scratch) softmax(sums []int32, tokens int, scoreScale float32) {
 			}
 		}
 		row, sum := s.codes[padded*i:][:padded], int32(0)
-		for j, score := range scores {
-			code := nearest(float32(exp(score-greatest) * maxActivation))
+		expRow(scores, greatest)
+		for j, share := range scores {
+			code := nearest(float32(share * maxActivation))
 			row[j] = int16(code)
 			sum += code
 		}

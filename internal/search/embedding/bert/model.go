@@ -102,10 +102,7 @@ func (n *layerNorm) normalize(row []float32, epsilon float32) {
 		row[i] -= mean
 	}
 	factor := 1 / float32(math.Sqrt(float64(dotFloat(row, row)/count+epsilon)))
-	weight, bias := n.weight[:len(row)], n.bias[:len(row)]
-	for i, x := range row {
-		row[i] = float32(x*factor*weight[i]) + bias[i]
-	}
+	normalizeRow(row, n.weight, n.bias, factor)
 }
 
 // centering moves the vectors of a model apart whose cosines are all high (anisotropy): it subtracts their mean and

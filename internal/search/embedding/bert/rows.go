@@ -37,3 +37,18 @@ func (t *gaussianCDF) geluPortable(row []float32) {
 		row[i] = t.gelu(x)
 	}
 }
+
+// normalizePortable multiplies each number of a row by factor and its weight, and adds its bias.
+func normalizePortable(row, weight, bias []float32, factor float32) {
+	weight, bias = weight[:len(row)], bias[:len(row)]
+	for i, x := range row {
+		row[i] = float32(x*factor*weight[i]) + bias[i]
+	}
+}
+
+// expPortable replaces each number of a row by e to the power of its distance from the greatest, which is not positive.
+func expPortable(row []float32, greatest float32) {
+	for i, x := range row {
+		row[i] = exp(x - greatest)
+	}
+}

@@ -43,6 +43,26 @@ func (t *gaussianCDF) geluRow(row []float32) {
 	t.geluPortable(row[n:])
 }
 
+func normalizeRow(row, weight, bias []float32, factor float32) {
+	n := len(row) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		normalizeAVX2(&row[0], &weight[0], &bias[0], n, factor)
+	}
+	normalizePortable(row[n:], weight[n:], bias[n:], factor)
+}
+
+func expRow(row []float32, greatest float32) {
+	n := len(row) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		expAVX2(&row[0], n, greatest)
+	}
+	expPortable(row[n:], greatest)
+}
+
 // The functions in assembly compute n numbers, a positive multiple of rowStep.
 
 //go:noescape
@@ -56,3 +76,9 @@ func codesAVX2(codes *int16, row, factors *float32, n int, inverse float32)
 
 //go:noescape
 func geluAVX2(row *float32, table *[3]float32, n int)
+
+//go:noescape
+func normalizeAVX2(row, weight, bias *float32, n int, factor float32)
+
+//go:noescape
+func expAVX2(row *float32, n int, greatest float32)

@@ -146,3 +146,102 @@ numbers:
 	JLT          numbers
 	VZEROUPPER
 	RET
+
+// func normalizeAVX2(row, weight, bias *float32, n int, factor float32)
+TEXT ·normalizeAVX2(SB), NOSPLIT, $0-36
+	MOVQ         row+0(FP), DI
+	MOVQ         weight+8(FP), SI
+	MOVQ         bias+16(FP), DX
+	MOVQ         n+24(FP), R8
+	VBROADCASTSS factor+32(FP), Y0
+	XORQ         AX, AX
+
+numbers:
+	VMULPS       (DI)(AX*4), Y0, Y1
+	VMULPS       32(DI)(AX*4), Y0, Y2
+	VMULPS       (SI)(AX*4), Y1, Y1
+	VMULPS       32(SI)(AX*4), Y2, Y2
+	VADDPS       (DX)(AX*4), Y1, Y1
+	VADDPS       32(DX)(AX*4), Y2, Y2
+	VMOVUPS      Y1, (DI)(AX*4)
+	VMOVUPS      Y2, 32(DI)(AX*4)
+	ADDQ         $16, AX
+	CMPQ         AX, R8
+	JLT          numbers
+	VZEROUPPER
+	RET
+
+DATA expNumbers<>+0(SB)/4, $1.44269504088896340736
+DATA expNumbers<>+4(SB)/4, $0.693359375
+DATA expNumbers<>+8(SB)/4, $-2.12194440054690583e-4
+DATA expNumbers<>+12(SB)/4, $-87.0
+DATA expNumbers<>+16(SB)/4, $0.00019841269841269841
+DATA expNumbers<>+20(SB)/4, $0.0013888888888888889
+DATA expNumbers<>+24(SB)/4, $0.0083333333333333333
+DATA expNumbers<>+28(SB)/4, $0.041666666666666667
+DATA expNumbers<>+32(SB)/4, $0.16666666666666667
+DATA expNumbers<>+36(SB)/4, $0.5
+DATA expNumbers<>+40(SB)/4, $1.0
+GLOBL expNumbers<>(SB), RODATA|NOPTR, $44
+
+// func expAVX2(row *float32, n int, greatest float32)
+TEXT ·expAVX2(SB), NOSPLIT, $0-20
+	MOVQ         row+0(FP), DI
+	MOVQ         n+8(FP), R8
+	VBROADCASTSS greatest+16(FP), Y0
+	LEAQ         expNumbers<>(SB), DX
+	VBROADCASTSS 0(DX), Y5
+	VBROADCASTSS 4(DX), Y6
+	VBROADCASTSS 8(DX), Y7
+	VBROADCASTSS 12(DX), Y8
+	VBROADCASTSS 16(DX), Y9
+	VBROADCASTSS 20(DX), Y10
+	VBROADCASTSS 24(DX), Y11
+	VBROADCASTSS 28(DX), Y12
+	VBROADCASTSS 32(DX), Y13
+	VBROADCASTSS 36(DX), Y14
+	VBROADCASTSS 40(DX), Y15
+	XORQ         AX, AX
+
+numbers:
+	VMOVUPS      (DI)(AX*4), Y1
+	VSUBPS       Y0, Y1, Y1
+	VCMPPS       $17, Y8, Y1, Y4
+	VMAXPS       Y8, Y1, Y1
+	VMULPS       Y5, Y1, Y2
+	VCVTPS2DQ    Y2, Y2
+	VCVTDQ2PS    Y2, Y3
+	VPSLLD       $23, Y2, Y2
+	VPADDD       expOne<>(SB), Y2, Y2
+	VANDNPS      Y2, Y4, Y2
+	VMULPS       Y6, Y3, Y4
+	VSUBPS       Y4, Y1, Y1
+	VMULPS       Y7, Y3, Y4
+	VSUBPS       Y4, Y1, Y1
+	VMULPS       Y9, Y1, Y3
+	VADDPS       Y10, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y11, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y12, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y13, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y14, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y15, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VADDPS       Y15, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (DI)(AX*4)
+	ADDQ         $8, AX
+	CMPQ         AX, R8
+	JLT          numbers
+	VZEROUPPER
+	RET
+
+DATA expOne<>+0(SB)/8, $0x3F8000003F800000
+DATA expOne<>+8(SB)/8, $0x3F8000003F800000
+DATA expOne<>+16(SB)/8, $0x3F8000003F800000
+DATA expOne<>+24(SB)/8, $0x3F8000003F800000
+GLOBL expOne<>(SB), RODATA|NOPTR, $32

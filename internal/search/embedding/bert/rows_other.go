@@ -13,3 +13,9 @@ func quantizeCodes(codes []int16, row, factors []float32, inverse float32) {
 }
 
 func (t *gaussianCDF) geluRow(row []float32) { t.geluPortable(row) }
+
+func normalizeRow(row, weight, bias []float32, factor float32) {
+	normalizePortable(row, weight, bias, factor)
+}
+
+func expRow(row []float32, greatest float32) { expPortable(row, greatest) }

@@ -46,6 +46,22 @@ func TestRowOperations(t *testing.T) {
 		}
 
 		got, want = slices.Clone(row), slices.Clone(row)
+		normalizeRow(got, factors, bias, 0.77)
+		normalizePortable(want, factors, bias, 0.77)
+		equalBits(t, "normalize", got, want)
+
+		got, want = slices.Clone(row), slices.Clone(row)
+		greatest := float32(100)
+		if n > 0 {
+			greatest = max(slices.Max(row), 0)
+			got[0], want[0] = -1e30, -1e30
+			got[n/2], want[n/2] = greatest-87, greatest-87
+		}
+		expRow(got, greatest)
+		expPortable(want, greatest)
+		equalBits(t, "exp", got, want)
+
+		got, want = slices.Clone(row), slices.Clone(row)
 		if n > 20 {
 			for i, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e20, -1e20} {
 				got[i], want[i] = x, x
