@@ -40,7 +40,7 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start",
-	"memory", "context", "reflect", "hook", "disk", "spaces"}
+	"memory", "context", "reflect", "hook", "disk", "sqlite", "spaces"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -224,7 +224,7 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 		{"get", b.gets}, {"list", b.lists}, {"search", b.searches}, {"recall", b.recalls}, {"add", b.adds},
 		{"batch", b.batches},
 		{"checkpoint", b.checkpoints}, {"journal", b.journal}, {"sync", b.syncs}, {"context", b.contexts},
-		{"hook", b.hooks}, {"reflect", b.reflections},
+		{"sqlite", b.sqlite}, {"hook", b.hooks}, {"reflect", b.reflections},
 	} {
 		if !b.wants(s.name) {
 			continue
