@@ -188,7 +188,7 @@ def add_many(worker):
 
 def test_processes(home):
     memsidecar.Client().close()
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        pool.map(add_many, range(4))
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        pool.map(add_many, range(2))
     with Memory() as memory:
-        assert len(memory.get_all(filters=ADA, top_k=1000)["results"]) == 200
+        assert len(memory.get_all(filters=ADA, top_k=1000)["results"]) == 100

@@ -124,8 +124,8 @@ def add_many(worker):
 def test_processes(home):
     """Turns that several processes write at once are all there, each pair together."""
     memsidecar.Client().close()
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        pool.map(add_many, range(4))
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        pool.map(add_many, range(2))
     turns = [i["content"] for i in asyncio.run(MemsidecarSession("shared").get_items())]
-    assert sorted(turns) == sorted(f"{w}-{n} {part}" for w in range(4) for n in range(50) for part in "ab")
+    assert sorted(turns) == sorted(f"{w}-{n} {part}" for w in range(2) for n in range(50) for part in "ab")
     assert all(a[:-1] == b[:-1] for a, b in zip(turns[::2], turns[1::2]))
