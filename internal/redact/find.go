@@ -59,7 +59,7 @@ func isWordByte(c byte) bool { return class(c) != 0 || c == '_' }
 
 // rules are built when they are first used: many commands look at no text.
 var rules = sync.OnceValue(func() *ruleSet {
-	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms)}
+	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms, numbers)}
 	ids := map[string]int{}
 	var keywords []string
 	for i := range r.shapes {
@@ -117,6 +117,9 @@ func (r *ruleSet) find(s string) []Finding {
 	}
 	if t.bytes.has('|') {
 		list = append(list, tableSecrets(s)...)
+	}
+	if t.bytes.has(',') && t.bytes.has('\n') {
+		list = append(list, csvSecrets(s)...)
 	}
 	if t.digits >= minCard {
 		list = append(list, cardNumbers(s)...)

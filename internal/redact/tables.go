@@ -64,3 +64,57 @@ func appendCells(list []Finding, row string, at int, columns []bool) []Finding {
 	}
 	return list
 }
+
+// csvSecrets finds the values below a heading like "password" in lines of values with commas between them. A line with
+// another number of commas ends the table.
+func csvSecrets(s string) (list []Finding) {
+	var columns []bool
+	at := 0
+	for line := range strings.SplitAfterSeq(s, "\n") {
+		cells := strings.Split(line, ",")
+		switch {
+		case len(cells) < 2 || len(line) > maxCSVLine:
+			columns = nil
+		case columns != nil && len(cells) == len(columns):
+			list = appendCSV(list, cells, at, columns)
+		default:
+			columns = csvColumns(cells)
+		}
+		at += len(line)
+	}
+	return list
+}
+
+// maxCSVLine is the length of the longest line that is read as values, in bytes.
+const maxCSVLine = 4 << 10
+
+// csvColumns says which columns hold secrets, nil for none. A heading has no spaces at the ends of its cells, which
+// tells it from a sentence that lists words.
+func csvColumns(cells []string) []bool {
+	out, found := make([]bool, len(cells)), false
+	for i, cell := range cells {
+		cell = strings.Trim(cell, "\r\n\"")
+		if cell == "" || strings.Contains(cell, " ") || len(cell) > 40 {
+			return nil
+		}
+		out[i] = secretColumn.MatchString(cell)
+		found = found || out[i]
+	}
+	if !found {
+		return nil
+	}
+	return out
+}
+
+// appendCSV appends the values of a line, which begins at offset at, in the columns with secrets.
+func appendCSV(list []Finding, cells []string, at int, columns []bool) []Finding {
+	for i, cell := range cells {
+		value := strings.Trim(cell, " \t\r\n\"'")
+		if columns[i] && len(value) >= 3 && isASCII(value) && !isPlaceholder(value) {
+			from := at + strings.Index(cell, value)
+			list = append(list, Finding{"password", from, from + len(value)})
+		}
+		at += len(cell) + 1
+	}
+	return list
+}

@@ -1,0 +1,37 @@
+package redact
+
+import "github.com/memsidecar/memsidecar/internal/lazyregexp"
+
+// numberEnd is what follows a number that is a value of its own, not a count of things.
+const numberEnd = `(?:[.,;!)](?:[\s"\\]|$)|\\*["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z])`
+
+// numbers are values without a letter, and values in places that no other rule looks at.
+var numbers = []shape{
+	newShape("pin", spokenPasswordHints, `(?i)\b`+spokenPasswords+`\b[^.\n;:=|@/\[\]\d]{0,60}?`+
+		`(?:\s(?:is|was)\s(?:now\s|still\s)?|:\s+)`+opening+`(?P<v>\d{4,12})(?-i:`+numberEnd+`)`, noMeasure),
+	newShape("pin", "|type| |enter| |press| |dial| |key~in| |punch~in|", `(?i)\b(?:type|enter|press|dial|key in`+
+		`|punch in)\s+`+opening+`(?P<v>\d{4,8})["'”`+"`"+`]?\s+(?:on|at|into|in)\s+(?:the\s+)?(?:\w+\s+){0,2}?`+
+		`(?:pad|keypad|door|gate|panel|lock|alarm|safe|intercom)\b`, nil),
+	newShape("recovery-code", "|recovery~code |backup~code |rescue~code |scratch~code |recovery-code |backup-code",
+		`(?i)\b(?:recovery|backup|rescue|scratch)[ -]codes?\b[^\n\d]{0,40}?(?::|\sis|\sare)\s*`+opening+
+			`(?P<v>\d{4,10}(?:[ ,]+\d{4,10})*)`, nil),
+	newShape("answer", "security~question", `(?i)\bsecurity question\b[^\n]{0,60}?(?:\s(?:is|was)|:)\s+`+opening+
+		`(?P<v>[!-~]{3,}?)`+spokenEnd, spokenPassword),
+	newShape("password", "passwd", `\bopenssl\s+passwd\s+(?:-\w+\s+)*["']?(?P<v>[^\s"'$)-][^\s"')]{2,})`, notPlaceholder),
+	newShape("password", "|unrar |rar", `\b(?:un)?rar\b[^\n|;]*?\s-h?p["']?(?P<v>[^\s"'-][^\s"']{2,})`, optionPassword),
+	newShape("backblaze-key", "k00", `\bK00\d[A-Za-z0-9+/]{27}\b`, nil),
+	// A variable of Terraform: its name, and its default in the block.
+	newShape("password", "|variable|", `(?i)\bvariable\s+\\*"[\w-]*(?:pass(?:word|wd)?|pwd|secret|token|key)\\*"\s*\{`+
+		`[^{}]{0,200}?\bdefault\s*=\s*\\*"(?P<v>[^"\\\n]{3,})\\*"`, quotedPassword),
+	newMixedShape("password", "admin/ root/ administrator/", `(?i)[:：]\s+["'`+"`"+`]?(?:admin|root|administrator)/`+
+		`(?P<v>[!-~]{6,}?)`+spokenEnd, pairPassword),
+	newMixedShape("password", "登录 登陆", `(?:用|使用|拿)\s*["'“`+"`"+`]?(?P<v>[!-~]{4,}?)["'”`+"`"+`]?\s*(?:来|去)?`+
+		`(?:登录|登陆)[^\n。!-~]{0,12}[，,]\s*(?:用户名|账号|帐号)`, chinesePair),
+}
+
+// measureWord names a property of passwords that has a number.
+var measureWord = lazyregexp.New(`(?i)\b(?:length|minimum|maximum|max|min|expir|ttl|timeout|lifetime|port|attempts?` +
+	`|count|limit|rounds|iterations|cost|size|age|since|until|year|policy|issue|ticket|version)`)
+
+// noMeasure rejects a number that measures something.
+func noMeasure(_, match string) bool { return !measureWord.MatchString(match) }
