@@ -69,9 +69,9 @@ class Keyed:
                     found[ids[memory.id]] = memory
         return found
 
-    def list(self, tags: Sequence[str] = ()) -> Iterator[memory_pb2.Memory]:
-        """Yield the memories that have any of the tags, oldest first."""
-        return self.client.list(Filter(sources=[self.source], tags=tags), ascending=True)
+    def list(self, tags: Sequence[str] = (), limit: int | None = None) -> Iterator[memory_pb2.Memory]:
+        """Yield the memories that have any of the tags, oldest first, at most limit."""
+        return self.client.list(Filter(sources=[self.source], tags=tags), ascending=True, limit=limit)
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Store values, durably. A key that has a value gets the new one."""

@@ -101,7 +101,7 @@ class MemsidecarStore(BaseStore):
         end = op.offset + op.limit
         if not op.query:
             chosen: list[tuple[memory_pb2.Memory, float | None]] = []
-            for memory in self._items.list(tags):
+            for memory in self._items.list(tags, None if op.filter else end):
                 if len(chosen) >= end:
                     break
                 if _selected(data_of(memory), op):
