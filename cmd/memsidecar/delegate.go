@@ -87,9 +87,11 @@ func (d *delegate) runHook(ctx context.Context, a *app, c rpc.Command, free func
 	w.slow = c.Slow
 	go func() {
 		defer free()
-		defer close(w.stop)
 		err := memory.ErrOwnProcess
-		defer func() { ended <- err }()
+		defer func() {
+			close(w.stop) // before the call ends, and its context with it
+			ended <- err
+		}()
 		defer a.logPanic()
 		root := a.hookRoot(w)
 		if err = d.execute(ctx, a, root, c.Args); err != nil && !errors.Is(err, memory.ErrOwnProcess) {
