@@ -201,3 +201,10 @@ func TestSixthKinds(t *testing.T) { kinds(t, "secrets_sixth.txt", 120) }
 
 // TestSixthHarmlessTextsStay is the same for harmless texts; none of 104 changed.
 func TestSixthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixth.txt", 100) }
+
+// TestSeventhKinds is a corpus of other kinds, written after the rules had learnt the sixth. At first 106 of its 120 kinds
+// were taken out.
+func TestSeventhKinds(t *testing.T) { kinds(t, "secrets_seventh.txt", 110) }
+
+// TestSeventhHarmlessTextsStay is the same for harmless texts.
+func TestSeventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventh.txt", 95) }

@@ -25,6 +25,28 @@ var numbers = []shape{
 		`[^{}]{0,200}?\bdefault\s*=\s*\\*"(?P<v>[^"\\\n]{3,})\\*"`, quotedPassword),
 	newMixedShape("password", "admin/ root/ administrator/", `(?i)[:：]\s+["'`+"`"+`]?(?:admin|root|administrator)/`+
 		`(?P<v>[!-~]{6,}?)`+spokenEnd, pairPassword),
+	// Names that end in "pass", and "the password's x".
+	newShape("password", "pass", `(?im)(?:^|[\s,;{])[a-z]{3,}pass\s*[=:]\s*["']?(?P<v>[!-~]{4,}?)["']?(?:[\s,;]|$)`,
+		mixedPassword),
+	newMixedShape("password", "password's passphrase's", `(?i)\b(?:password|passphrase)'s\s+`+opening+`(?P<v>[!-~]{4,}?)`+
+		spokenEnd, mixedPassword),
+	newMixedShape("password", "|unlock |decrypt", `(?i)\b(?:unlock|decrypt)(?:s|ed)?\s+(?:with|by|using)\s+`+
+		opening+`(?P<v>[!-~]{6,}?)`+spokenEnd, mixedPassword),
+	newShape("pin", "|press| |type| |enter| |dial|", `(?i)\b(?:disarm|unlock|open|alarm|door|gate)\b[^.\n\d]{0,30}\b`+
+		`(?:press|type|enter|dial)\s+`+opening+`(?P<v>\d{4,8})\b(?: and|[,.;!]|\s*$|\\*")`, nil),
+	newShape("pin", "|code~for |code~of |code~to", `(?i)\b(?P<n>[\w-]+)\s+code\s+(?:for|of|to)\s+[^.\n\d:]{1,40}?`+
+		`(?:\s(?:is|was)|:)\s+`+opening+`(?P<v>\d{4,8})(?-i:`+numberEnd+`)`, secretCode),
+	newShape("pin", "|locker |lockbox |padlock |safe| |gate| |garage|", `(?i)\b(?:locker|lockbox|padlock|safe|gate`+
+		`|garage)\b[^.\n\d:]{0,30}:\s+`+opening+`(?P<v>\d{4,8})(?-i:`+numberEnd+`)`, nil),
+	// Commands that read a password, or set one.
+	newShape("password", "|echo| |printf|", `\b(?:echo|printf)\s+(?:-\w+\s+)?["']?(?P<v>[^\s"'|$]{4,})["']?\s*\|\s*`+
+		`(?:sudo\s+)?(?:cryptsetup|gpg|openssl|veracrypt|kinit|smbpasswd|docker\s+login)\b`, optionPassword),
+	newShape("password", "|secret", `(?i)\bsecrets?\s[^\n|;]{0,80}?--value[ =]+`+argument, optionPassword),
+	newShape("password", "|bw~unlock |add_user |wepkey", `(?i)\b(?:bw\s+unlock|add_user\s+[\w.@-]+|wepkey)\s+`+argument,
+		optionPassword),
+	newShape("password", "password-value", `(?i)password-value\s+`+argument, notPlaceholder),
+	newMixedShape("password", "连接 登录 登陆 账号", `(?:连接|登录|登陆|账号)[^\n。:：!-~]{0,12}[:：]\s*[A-Za-z][\w.@+-]{1,39}\s*/\s*`+
+		`(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePair),
 	newMixedShape("password", "登录 登陆", `(?:用|使用|拿)\s*["'“`+"`"+`]?(?P<v>[!-~]{4,}?)["'”`+"`"+`]?\s*(?:来|去)?`+
 		`(?:登录|登陆)[^\n。!-~]{0,12}[，,]\s*(?:用户名|账号|帐号)`, chinesePair),
 }
