@@ -26,7 +26,7 @@ var numbers = []shape{
 	newMixedShape("password", "admin/ root/ administrator/", `(?i)[:：]\s+["'`+"`"+`]?(?:admin|root|administrator)/`+
 		`(?P<v>[!-~]{6,}?)`+spokenEnd, pairPassword),
 	// Names that end in "pass", and "the password's x".
-	newShape("password", "pass", `(?im)(?:^|[\s,;{])[a-z]{3,}pass\s*[=:]\s*["']?(?P<v>[!-~]{4,}?)["']?(?:[\s,;]|$)`,
+	newAssigned("password", "pass|", `(?im)(?:^|[\s,;{])[a-z]{3,}pass\s*[=:]\s*["']?(?P<v>[!-~]{4,}?)["']?(?:[\s,;]|$)`,
 		mixedPassword),
 	newMixedShape("password", "password's passphrase's", `(?i)\b(?:password|passphrase)'s\s+`+opening+`(?P<v>[!-~]{4,}?)`+
 		spokenEnd, mixedPassword),
