@@ -67,6 +67,13 @@ var publicBlock = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY
 // publicName is the name of a public key and what stands between it and the key.
 var publicName = lazyregexp.New(`(?i)pub(?:lic)?[ _-]?key["']?\s*[:=]\s*["']?$`)
 
+// prefixedUUID is the id of a thing that is named before it, such as session_ and a UUID; keyPrefix is one that names a
+// key instead.
+var (
+	prefixedUUID = lazyregexp.New(`^[a-z][a-z_-]{1,24}[_-][0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+	keyPrefix    = lazyregexp.New(`^(?:[a-z]+[_-])*(?:sk|pk|key|apikey|api|token|secret|pat|auth|pass|password|pwd)[_-]`)
+)
+
 // publicBlocks returns the offsets of public PEM blocks.
 func publicBlocks(s string) [][]int {
 	if !strings.Contains(s, "-----BEGIN ") {
@@ -87,6 +94,9 @@ func isHarmless(s string, at, end int) bool {
 		if strings.HasPrefix(word, prefix) {
 			return true
 		}
+	}
+	if prefixedUUID.MatchString(word) && !keyPrefix.MatchString(word) {
+		return true
 	}
 	before := s[max(0, at-512):at]
 	for _, suffix := range []string{"h1:", "SHA256:", "sha256:", "base64,", "sha512:"} {

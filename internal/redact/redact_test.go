@@ -28,6 +28,7 @@ func TestSecretsAreReplaced(t *testing.T) {
 		{"slack webhook", "https://hooks.slack.com/services/" + "T00000000/B00000000/" + fill(24),
 			"https://hooks.slack.com/services/[redacted:webhook]"},
 		{"stripe", "sk_live_" + fill(24), "[redacted:stripe-key]"},
+		{"uuid as a key", "secret_aaec6f8d-9e54-5d45-" + "bbae-32f440fec876", "[redacted:high-entropy]"},
 		{"openai", "sk-" + fill(48), "[redacted:openai-key]"},
 		{"openai project", "sk-proj-" + fill(60), "[redacted:openai-key]"},
 		{"anthropic", "sk-ant-api03-" + fill(90), "[redacted:anthropic-key]"},
@@ -120,6 +121,7 @@ func TestOrdinaryTextStays(t *testing.T) {
 		"Authorization: required for every request", "the bearer of this letter",
 		"my-deployment-7d4b9c6f5d-x2k9p", "risk-assessment and task-oriented", "what does the curl -u flag do?",
 		"import { token } from './auth'",
+		"learned from session_aaec6f8d-9e54-5d45-bbae-32f440fec876", "session_0190c2a4-7f3b-7c1e-9d2a-5b6c7d8e9f01",
 		"primary_key=user_id_2024_v2", "Cookie: a small sweet thing",
 	} {
 		if got, n := redact.Text(s); got != s || n != 0 {
