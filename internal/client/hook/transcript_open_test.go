@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -48,9 +49,10 @@ func TestWithin(t *testing.T) {
 // TestOpensAreBounded: in a process that handles many events, only so many files hang at a time.
 func TestOpensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opens, begun := new(Opens), 0
+		opens := new(Opens)
+		var begun atomic.Int32 // what hangs is never waited for
 		hang := func() (*os.File, error) {
-			begun++
+			begun.Add(1)
 			time.Sleep(time.Minute)
 			return nil, nil
 		}
@@ -59,8 +61,8 @@ func TestOpensAreBounded(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if begun != maxHung {
-			t.Errorf("%d were begun, want %d", begun, maxHung)
+		if n := begun.Load(); n != maxHung {
+			t.Errorf("%d were begun, want %d", n, maxHung)
 		}
 		time.Sleep(2 * time.Minute)
 		if _, err := within(opens, openLimit, func() (*os.File, error) { return nil, nil }); err != nil {
