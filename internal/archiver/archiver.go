@@ -113,7 +113,7 @@ func (a *Archiver) Run(ctx context.Context, opts Options) (Report, error) {
 	}
 	now = now.In(a.loc)
 	run := &run{a: a, opts: opts, today: dateOf(now), changesLeft: opts.MaxDays, postponeReason: doubt,
-		imports: imports{}}
+		imports: imports{}, undone: map[int64]int64{}}
 	// Ages are counted in calendar days of the logs' time zone.
 	run.report = Report{Today: now.Format(memory.DateLayout), DryRun: opts.DryRun}
 	if at := a.store.Restored(); !at.IsZero() {
@@ -156,6 +156,8 @@ type run struct {
 	// day on which a backup was restored; zero if none was
 	restored time.Time
 	imports  imports // cache of this run
+	// operation that undid the one with this number, 0 for none; cache of this run
+	undone map[int64]int64
 	// of the current space; built when needed
 	index *spaceIndex
 	// plans of logs to archive, by date
@@ -230,7 +232,7 @@ func (r *run) nextBatch(ctx context.Context, coming []Day) (dates []string, err 
 		if len(dates) == min(maxBatchDays, r.changesLeft) {
 			break
 		}
-		undone, err := r.a.undoneBy(ctx, d.revision)
+		undone, err := r.undoneBy(ctx, d.revision)
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,20 @@ func (a *Archiver) graceEnd(came time.Time, archiveDays, deleteDays int) time.Ti
 }
 
 // undoneBy returns the operation that undid the archiving or deletion of a log at a revision, 0 if its last change
-// was another one. An undone step is not repeated until the log changes or the journal is trimmed.
+// was another one. An undone step is not repeated until the log changes or the journal is trimmed. Logs that came
+// together, by adoption or an import, have one revision, whose record is long and read once.
+func (r *run) undoneBy(ctx context.Context, revision int64) (int64, error) {
+	if op, known := r.undone[revision]; known {
+		return op, nil
+	}
+	op, err := r.a.undoneBy(ctx, revision)
+	if err == nil {
+		r.undone[revision] = op
+	}
+	return op, err
+}
+
+// undoneBy reads from the journal what run.undoneBy returns.
 func (a *Archiver) undoneBy(ctx context.Context, revision int64) (int64, error) {
 	if revision == 0 {
 		return 0, nil
