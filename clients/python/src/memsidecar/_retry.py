@@ -41,8 +41,14 @@ def retryable(method: str, request: Message) -> tuple[Message, bool]:
     if not _takes_key[method]:
         return request, method.rpartition("/")[2] in _READ_ONLY
     if not getattr(request, "idempotency_key"):
-        keyed: Message = type(request)()  # a tenth of the time of copy.deepcopy
-        keyed.CopyFrom(request)
+        keyed = _copy(request)
         setattr(keyed, "idempotency_key", os.urandom(16).hex())
         return keyed, True
     return request, True
+
+
+def _copy(request: Message) -> Message:
+    """Return a copy, in a tenth of the time of copy.deepcopy."""
+    copied = type(request)()
+    copied.CopyFrom(request)
+    return copied
