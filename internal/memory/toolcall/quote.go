@@ -12,7 +12,7 @@ import (
 const maxQuoted = 160
 
 var (
-	// instructs matches text that tells its reader what to do. Whoever writes the output of a tool could otherwise write
+	// instructs matches text that tells its reader what to do. The author of a tool's output could otherwise write
 	// the rules of the agent that reads them later.
 	instructs = lazyregexp.New(`(?i)\b(?:remember|always|never|from now on|you (?:must|should|need to|have to)|make sure` +
 		`|ignore (?:all|any|previous|the above)|disregard|do not (?:tell|ask|mention)|don't (?:tell|ask)|instead,? (?:run|use|call)` +
