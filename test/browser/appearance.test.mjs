@@ -17,9 +17,9 @@ after(async () => {
 // What tells that a view has drawn its own content, in any language.
 const seen = {
   memories: 'Prefers small commits',
-  changes: 'session reflection',
+  changes: /Invoices are sent on Tuesdays/,
   logs: 'timetable service',
-  sessions: 'lesson',
+  sessions: 'Please remember',
   summary: null,
   review: /It would lose a number|会丢失数字/,
   files: null,
@@ -32,8 +32,7 @@ async function settle(panel, name) {
   if (name === 'review') await panel.see(`logs/${day(3)}.json`);
   if (name === 'sessions')
     await panel.page
-      .getByText('lesson')
-      .first()
+      .locator('button[data-session=lesson]')
       .click()
       .then(() => panel.see('I will.'));
   if (name === 'summary') await panel.until((text) => document.querySelector('textarea')?.value === text, summary);

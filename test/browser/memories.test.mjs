@@ -33,7 +33,8 @@ panelTest('the list shows stars, pins, access counts and categories', async (pan
   assert.equal(await panel.row('The office closes at six').getByRole('img', { name: 'Pinned' }).count(), 1);
   assert.equal(await panel.row('Prefers small commits').getByRole('img', { name: 'Pinned' }).count(), 0);
   assert.match(await panel.row('The office closes at six').innerText(), /Used 1 time\b/);
-  assert.match(await panel.row('Prefers small commits').innerText(), /Preferences[^]*Used 0 times[^]*today[^]*#git/);
+  assert.match(await panel.row('Prefers small commits').innerText(), /Preferences[^]*today[^]*saved on request[^]*#git/);
+  assert.doesNotMatch(await panel.row('Prefers small commits').innerText(), /Used/);
   assert.match(await panel.row('用户偏好东方航空，尤其是早班机').innerText(), /#出行/);
   assert.equal(await panel.row('Uses vim').count(), 0);
 

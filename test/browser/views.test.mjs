@@ -22,15 +22,16 @@ panelTest('operations say what they changed, and can be taken back', async (pane
   const { operations } = await daemon.json('ops', '--limit', '100');
   const change = (await daemon.json('history', 'api')).operations[0];
   await panel.view('changes', numberOf(change.id));
-  const card = (id) =>
-    panel.page.locator('details.card', {
-      has: panel.page.locator('strong', { hasText: new RegExp(`^${numberOf(id)}$`) }),
-    });
+  const card = (id) => panel.page.locator(`article[data-operation="${id}"]`);
   const known = operations.filter((o) => o.space === 'default');
-  assert.equal(await panel.page.locator('details.card').count(), known.length);
-  await card(change.id).locator('summary').click();
-  await card(change.id).locator('ins').first().waitFor();
+  assert.equal(await panel.page.locator('article.operation').count(), known.length);
+  // Nothing is unfolded: each card says what happened, to what, and the text before and after.
+  assert.match(await card(change.id).innerText(), /^Changed memory\n/);
   assert.match(await card(change.id).innerHTML(), /port <del>8080<\/del><ins>8443<\/ins>/);
+  const forgot = (await daemon.json('history', 'vim')).operations[0];
+  assert.match(await card(forgot.id).innerText(), /Forgot memory[^]*saved by a client[^]*Uses vim for everything/);
+  await card(change.id).locator('summary').click();
+  await card(change.id).locator('.change ins').first().waitFor();
   await panel.press('Undo', card(change.id));
   await panel.answer('Undo');
   await panel.see('Undone.', '#says');
@@ -45,6 +46,28 @@ panelTest('operations say what they changed, and can be taken back', async (pane
   await card(undo.id)
     .getByText(`Undo ${numberOf(change.id)}`)
     .waitFor();
+});
+
+panelTest('changes are searched and filtered', async (panel) => {
+  await panel.view('changes', 'Changed memory');
+  const heads = () => panel.texts('article.operation strong');
+  const all = (await heads()).length;
+  const shown = (n) => panel.until((k) => document.querySelectorAll('article.operation').length === k, n);
+  await panel.page.getByRole('searchbox').fill('port 8443');
+  await panel.until(() => document.querySelectorAll('article.operation').length < 5);
+  assert.ok((await panel.texts('article.operation')).every((text) => text.includes('8443') && text.includes('port')));
+  await panel.page.getByRole('searchbox').fill('no such words anywhere');
+  await panel.see('No match.', '.changes');
+  await panel.page.getByRole('searchbox').fill('');
+  await shown(all);
+  await panel.page.getByLabel('Made by').selectOption('learned');
+  await panel.until(() => document.querySelectorAll('article.operation').length < 4);
+  assert.ok((await panel.texts('article.operation')).every((text) => text.includes('learned from a session')));
+  assert.match((await panel.texts('article.operation')).join(), /Invoices are sent on Tuesdays/);
+  await panel.page.getByLabel('Made by').selectOption('');
+  await panel.page.getByLabel('What changed').selectOption('summary');
+  await shown(1);
+  assert.match((await panel.texts('article.operation')).join(), /Added rolling summary[^]*Python 开发者/);
 });
 
 panelTest('proposed changes and refused edits are decided', async (panel) => {
@@ -76,22 +99,24 @@ panelTest('proposed changes and refused edits are decided', async (panel) => {
 });
 
 panelTest('sessions show what was said and what they taught', async (panel) => {
-  await panel.view('sessions', 'lesson');
+  await panel.view('sessions', 'Please remember');
+  const session = (id) => panel.page.locator(`button[data-session="${id}"]`);
+  await session('doubt').getByText('The staging database, you know').waitFor();
   const [chat, lesson, doubt] = await panel.texts('button.card');
-  assert.match(chat, /chat[^]*open[^]*1 messages/);
-  assert.match(lesson, /lesson[^]*learned[^]*2 messages[^]*tester/);
-  assert.match(doubt, /doubt[^]*learned[^]*They spoke of the staging database/);
-  await panel.page.locator('button.card', { hasText: 'lesson' }).click();
+  assert.match(chat, /^Where were we\?[^]*open[^]*1 message\b/);
+  assert.match(lesson, /^Please remember that invoices[^]*learned[^]*2 messages[^]*tester/);
+  assert.match(doubt, /^The staging database, you know[^]*learned[^]*They spoke of the staging database/);
+  await session('lesson').click();
   await panel.see('I will.', '.detail');
   await panel.detail.getByRole('button', { name: /^memory / }).waitFor();
   assert.match(
     await panel.detail.innerText(),
-    /tester · \/srv\/app[^]*Learned from it[^]*Invoices are sent on Tuesdays[^]*Please remember that invoices are sent on Tuesdays/,
+    /Please remember that invoices[^]*tester · \/srv\/app · [^·]*· lesson[^]*Learned from it[^]*Invoices are sent on Tuesdays[^]*Please remember that invoices are sent on Tuesdays/,
   );
   await panel.detail.getByRole('button', { name: /^memory / }).click();
   await panel.see('Invoices are sent on Tuesdays', '.detail .content');
-  await panel.view('sessions', 'lesson');
-  await panel.page.locator('button.card', { hasText: 'lesson' }).click();
+  await panel.view('sessions', 'Please remember');
+  await session('lesson').click();
   await panel.see('I will.', '.detail');
   await daemon.run('session', 'append', 'lesson', 'One more thing.');
   await daemon.run('session', 'end', 'lesson');

@@ -7,6 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/client/jsonout"
 )
 
 // panelFiles are the panel's files by name.
@@ -97,20 +102,65 @@ func TestPanelLinksResolve(t *testing.T) {
 	}
 }
 
+// panelWords are the words of the panel by key, in English and Chinese.
+func panelWords(t *testing.T, files map[string]string) map[string][2]string {
+	t.Helper()
+	entry := regexp.MustCompile(`(?s)^  (\w+): \[\s*'((?:[^'\\]|\\.)+)',\s*'((?:[^'\\]|\\.)+)',?\s*\],`)
+	out := map[string][2]string{}
+	for _, name := range []string{"words.js", "words.views.js"} {
+		lines := strings.SplitAfter(files[name], "\n")
+		for i, line := range lines {
+			if !regexp.MustCompile(`^  \w+: `).MatchString(line) {
+				continue
+			}
+			m := entry.FindStringSubmatch(strings.Join(lines[i:], ""))
+			if m == nil {
+				t.Errorf("%s: %q is not a pair of two texts", name, strings.TrimSpace(line))
+				continue
+			}
+			if _, twice := out[m[1]]; twice {
+				t.Errorf("%s: %s is defined twice", name, m[1])
+			}
+			out[m[1]] = [2]string{m[2], m[3]}
+		}
+	}
+	return out
+}
+
 // Every word that the panel says is there in both languages.
 func TestPanelTextsHaveTranslations(t *testing.T) {
 	files := panelFiles(t)
-	known := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(\w+): \[\s*'((?:[^'\\]|\\.)+)',\s*'((?:[^'\\]|\\.)+)',?\s*\]`).FindAllStringSubmatch(files["texts.js"], -1) {
-		known[m[1]] = true
-	}
+	known := panelWords(t, files)
 	if len(known) < 80 {
 		t.Fatalf("only %d texts were parsed", len(known))
 	}
+	for key, pair := range known {
+		for i, han := range []bool{false, true} {
+			if key != "language" && regexp.MustCompile(`\p{Han}`).MatchString(pair[i]) != han {
+				t.Errorf("%s is in the wrong language: %q", key, pair[i])
+			}
+		}
+	}
 	for name, text := range files {
 		for _, m := range regexp.MustCompile(`\bt\(\s*'(\w+)',?\s*\)`).FindAllStringSubmatch(text, -1) {
-			if !known[m[1]] {
-				t.Errorf("%s says %q, which texts.js lacks", name, m[1])
+			if _, ok := known[m[1]]; !ok {
+				t.Errorf("%s says %q, which words.js and words.views.js lack", name, m[1])
+			}
+		}
+	}
+}
+
+// Every value of an enum that the panel shows has words of its own.
+func TestPanelHasWordsForEnums(t *testing.T) {
+	known := panelWords(t, panelFiles(t))
+	for prefix, enum := range map[string]protoreflect.EnumDescriptor{
+		"actor_": pb.Actor(0).Descriptor(), "role_": pb.Role(0).Descriptor(), "": pb.MemoryStatus(0).Descriptor(),
+		"place_": pb.PurgedPlaceKind(0).Descriptor(), "decider_": pb.Decider(0).Descriptor(),
+	} {
+		for i := 1; i < enum.Values().Len(); i++ {
+			word := prefix + jsonout.Word(enum, enum.Values().Get(i).Number())
+			if _, ok := known[word]; !ok {
+				t.Errorf("there are no words for %s", word)
 			}
 		}
 	}

@@ -1,150 +1,136 @@
-// Changes: the operations of a space, their differences, and undo.
+// Changes: what happened in a space, newest first, with what each operation changed, and undo.
 import { call } from './api.js';
-import { h, fill, say, ask, wordDiff } from './dom.js';
+import { h, fill, later } from './dom.js';
 import { t, word, stamp } from './texts.js';
+import { changesOf, getOperation, gists, headline, kindsOf, numberOf, says, undo } from './operations.js';
 
-const unlisted = new Set(['revision', 'updated_at']); // every operation changes them
+const atOnce = 50; // cards that are shown before a person asks for more
+const fewTexts = 3; // texts that a card shows folded
 
-const labels = {
-  created_at: 'createdAt',
-  updated_at: 'updated',
-  last_accessed: 'lastAccessed',
-  access_count: 'accesses',
-  forgotten: 'forgottenAt',
+// Who made an operation, and what it changed, as a person would ask for it.
+const makers = {
+  client: ['client'],
+  learned: ['reflect', 'consolidate'],
+  session: ['session'],
+  hand: ['edit', 'view'],
+  daemon: ['archive', 'daemon', 'adopt', 'repair'],
+  import: ['import'],
+  undo: ['undo'],
 };
-
-const text = (v) => (v === undefined || v === '' ? '' : typeof v === 'string' ? v : JSON.stringify(v));
-
-// differenceOf shows a text with its deletions and insertions.
-export const differenceOf = (was, is) =>
-  wordDiff(was, is).map(([kind, s]) => (kind === '=' ? s : h(kind === '+' ? 'ins' : 'del', {}, s)));
-
-// isEmpty reports whether a value of a new or deleted thing says nothing.
-const isEmpty = (v) => v === false || v === 0 || (Array.isArray(v) && v.length === 0);
-
-// differences shows the fields that differ between two versions. A version that is undefined does not exist; the
-// fields of the other one are then shown unless they are empty.
-function differences(was, is) {
-  const rows = [],
-    whole = was === undefined || is === undefined;
-  [was, is] = [was ?? {}, is ?? {}];
-  for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    const [a, b] = [text(was[name]), text(is[name])];
-    if (a === b || unlisted.has(name) || (whole && (name === 'id' || isEmpty(was[name] ?? is[name])))) continue;
-    rows.push(
-      h(
-        'div',
-        { class: 'diff' },
-        h('span', { class: 'dim' }, `${t(labels[name] ?? name)}: `),
-        a && b ? differenceOf(a, b) : h(b ? 'ins' : 'del', {}, b || a),
-      ),
-    );
-  }
-  return rows;
-}
-
-// getOperation returns an operation with all its changes.
-export async function getOperation(id) {
-  let operation;
-  for (let token = ''; ;) {
-    const page = await call('OperationService/Get', { id, page_token: token });
-    if (operation) operation.changes.push(...page.operation.changes);
-    else operation = page.operation;
-    token = page.next_page_token;
-    if (!token) return operation;
-  }
-}
-
-// numberOf is the part of an operation id that people read: 1234 of 1234-k3f9.
-export const numberOf = (id) => `#${id.split('-')[0]}`;
-
-// changesOf shows the changes of an operation. A memory's id is a link if link is given.
-export function changesOf(op, link) {
-  return (op.changes ?? []).map((c) => {
-    const [kind, s] = Object.entries(c)[0] ?? ['', {}];
-    if (kind === 'message')
-      return h(
-        'div',
-        { class: 'change' },
-        h('span', { class: 'dim' }, `${word('role', s.message?.role ?? '')} ${s.message?.seq ?? ''}: `),
-        s.message?.content ?? '',
-      );
-    const name = [word('kind', kind), s.date, s.id].filter(Boolean).join(' ');
-    const sign = s.before === undefined ? '+' : s.after === undefined ? '−' : '~';
-    const label = kind === 'memory' && link ? h('button', { class: 'link', onclick: () => link(s.id) }, name) : name;
-    const body =
-      kind === 'summary' || kind === 'forgotten'
-        ? differences({ [kind]: s.before }, { [kind]: s.after })
-        : kind === 'access'
-          ? [`+${s.count}`]
-          : differences(s.before, s.after);
-    return h('div', { class: 'change' }, h('div', {}, `${sign} `, label), body);
-  });
-}
-
-// undo undoes an operation, after a question.
-export async function undo(op) {
-  if (!(await ask(`${t('undoAsk')}  ${numberOf(op.id)}`, t('undo'), t('cancel')))) return;
-  const res = await call('OperationService/Undo', { id: op.id });
-  say(res.result.outcomes.some((o) => o.status === 'rejected') ? t('partlyUndone') : t('undone'));
-}
-
-const changeCount = (n) => `${n} ${n === 1 ? t('change') : t('changesCount')}`;
+const things = {
+  memory: ['memory', 'forgotten', 'access'],
+  log: ['entry', 'day', 'archive'],
+  session: ['session', 'message'],
+  summary: ['summary'],
+};
 
 // changes is the view that lists operations, newest first.
 export function changes(box, { space, show, fail }) {
   const list = h('div', { class: 'cards' });
   const more = h('button', { hidden: true, onclick: () => load(next).catch(fail) }, t('more'));
-  let next = '';
-  const opened = new Set();
-  fill(box, h('div', { class: 'scroll', tabindex: '0' }, list, more));
+  const counted = h('span', { class: 'dim', 'aria-live': 'polite' });
+  const again = () => load('').catch(fail);
+  const search = h('input', {
+    type: 'search',
+    placeholder: t('searchChanges'),
+    'aria-label': t('searchChanges'),
+    oninput: later(200, again),
+  });
+  const choice = (label, prefix, of) =>
+    h(
+      'select',
+      { 'aria-label': t(label), onchange: again },
+      ['', ...Object.keys(of)].map((k) => h('option', { value: k }, t(`${prefix}_${k || 'all'}`))),
+    );
+  const maker = choice('madeBy', 'maker', makers),
+    thing = choice('whatChanged', 'thing', things);
+  let next = '',
+    run = 0;
+  fill(
+    box,
+    h('div', { class: 'bar' }, search, maker, thing, counted),
+    h('div', { class: 'scroll', tabindex: '0' }, list, more),
+  );
 
+  // load shows the next operations that are asked for. They are looked for page by page, because the daemon lists
+  // operations by space only.
   async function load(token) {
-    const page = await call('OperationService/List', { spaces: [space], page_size: 100, page_token: token });
-    const cards = page.operations.map(card);
-    if (token) list.append(...cards);
-    else fill(list, cards.length ? cards : h('p', { class: 'empty' }, t('noChanges')));
-    next = page.next_page_token;
+    const mine = ++run;
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = words.length || maker.value || thing.value;
+    const fits = (op) =>
+      (!maker.value || makers[maker.value].includes(op.actor)) &&
+      (!thing.value || things[thing.value].some((k) => kindsOf(op).has(k))) &&
+      says(op, words);
+    let cards = token ? [...list.children] : [];
+    const already = cards.length;
+    next = token;
+    do {
+      const page = await call('OperationService/List', {
+        spaces: [space],
+        page_size: chosen ? 200 : atOnce,
+        page_token: next,
+        include_changes: true,
+      });
+      if (mine !== run || !box.isConnected) return;
+      cards = cards.concat(page.operations.filter(fits).map(card));
+      next = page.next_page_token;
+      if (chosen && next) counted.textContent = `${cards.length} · ${t('lookingBack')} ${stamp(page.operations.at(-1).at)}`;
+    } while (next && cards.length - already < atOnce);
+    fill(list, cards.length ? cards : h('p', { class: 'empty' }, t(chosen ? 'noMatch' : 'noChanges')));
+    counted.textContent = `${cards.length}${next ? '+' : ''}`;
     more.hidden = !next;
   }
 
   function card(op) {
-    const body = h('div', {});
+    const whole = h('div', {});
     return h(
-      'details',
-      {
-        class: 'card',
-        open: opened.has(op.id),
-        ontoggle: async (e) => {
-          if (!e.target.open) return void opened.delete(op.id);
-          opened.add(op.id);
-          try {
-            fill(
-              body,
-              changesOf(await getOperation(op.id), (id) => show('memories', id)),
-              h('button', { onclick: () => undo(op).catch(fail) }, t('undo')),
-            );
-          } catch (error) {
-            fail(error);
-          }
-        },
-      },
+      'article',
+      { class: 'card operation', 'data-operation': op.id, 'aria-label': `${headline(op)}, ${numberOf(op.id)}` },
       h(
-        'summary',
-        {},
-        h('strong', {}, numberOf(op.id)),
-        ` ${stamp(op.at)} · ${word('actor', op.actor)} · ${changeCount(op.change_count)}`,
-        op.undoes_operation_id ? ` · ${t('undo')} ${numberOf(op.undoes_operation_id)}` : '',
-        op.reason ? ` · ${op.reason}` : '',
+        'div',
+        { class: 'bar' },
+        h('strong', {}, headline(op)),
+        h('span', { class: 'grow' }),
+        h('button', { onclick: () => undo(op).catch(fail) }, t('undo')),
       ),
-      body,
+      h(
+        'div',
+        { class: 'dim' },
+        [
+          stamp(op.at),
+          word('actor', op.actor),
+          op.undoes_operation_id && `${t('undo')} ${numberOf(op.undoes_operation_id)}`,
+          op.reason,
+          numberOf(op.id),
+        ]
+          .filter(Boolean)
+          .join(' · '),
+      ),
+      gists(op, fewTexts),
+      h(
+        'details',
+        {
+          ontoggle: async (e) => {
+            if (!e.target.open || whole.childNodes.length) return;
+            try {
+              fill(whole, changesOf(await getOperation(op.id), (id) => show('memories', id)));
+            } catch (error) {
+              fail(error);
+            }
+          },
+        },
+        h('summary', { class: 'dim' }, `${t('allChanges')} (${op.change_count})`),
+        whole,
+      ),
     );
   }
 
-  load('').catch(fail);
+  again();
   return {
+    // The list stays as it is while somebody reads in a card, or has gone back further than it began.
     changed: () => {
-      if (!opened.size) load('').catch(fail);
+      if (!list.querySelector('details[open]') && list.children.length <= atOnce) again();
     },
   };
 }

@@ -1,7 +1,7 @@
 // Daily logs: a calendar of the days, and the log of the selected day.
 import { call, getAll } from './api.js';
 import { h, fill, later } from './dom.js';
-import { t, stamp, language, entriesOf } from './texts.js';
+import { t, word, stamp, language, entriesOf } from './texts.js';
 
 const utc = (date) => new Date(`${date}T00:00:00Z`);
 const iso = (d) => d.toISOString().slice(0, 10);
@@ -253,7 +253,7 @@ export function logs(box, { space, show, fail }, wanted) {
         'div',
         { class: 'dim' },
         h('time', {}, e.time),
-        h('span', { class: 'tag' }, e.type),
+        h('span', { class: 'tag' }, word('type', e.type)),
         e.category && h('span', {}, t(e.category)),
         e.tool && h('code', {}, e.tool),
         e.session_id && h('span', {}, e.session_id),

@@ -2,7 +2,7 @@
 import { api, call, query } from './api.js';
 import { h, fill, later, say, ask, VirtualList } from './dom.js';
 import { t, word, age, stamp, timesOf } from './texts.js';
-import { changesOf, numberOf, undo } from './changes.js';
+import { changesOf, numberOf, undo } from './operations.js';
 
 const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
 const pageSize = 1000;
@@ -117,9 +117,9 @@ export function memories(box, { space, fail, show: go }, wanted) {
         'div',
         { class: 'line dim' },
         r.score !== undefined && scoreOf(r),
-        h('span', {}, `${t('accesses')} ${timesOf(m.access_count)}`),
+        m.access_count > 0 && h('span', {}, `${t('accesses')} ${timesOf(m.access_count)}`),
         h('span', {}, age(m.content_at)),
-        h('span', {}, m.source),
+        h('span', {}, word('source', m.source)),
         m.tags.map((x) => h('span', {}, `#${x}`)),
       ),
     ];
@@ -306,12 +306,12 @@ export function memories(box, { space, fail, show: go }, wanted) {
         ['salience', m.salience],
         ['confidence', m.confidence],
         ['accesses', `${timesOf(m.access_count)}, ${age(m.last_accessed)}`],
-        ['source', m.source],
+        ['source', word('source', m.source)],
         ['tags', m.tags.join(', ')],
         ['status', t(m.status)],
         ['createdAt', stamp(m.created_at)],
         ['updated', stamp(m.updated_at)],
-        ...Object.entries(m.context ?? {}),
+        ...Object.entries(m.context ?? {}).filter(([k]) => k !== 'signature'),
         ['id', m.id],
       ]
         .filter(([, v]) => v !== '' && v !== 0 && v !== undefined)

@@ -2,7 +2,7 @@
 import { call, callAll } from './api.js';
 import { h, fill } from './dom.js';
 import { t, word, stamp } from './texts.js';
-import { changesOf, differenceOf } from './changes.js';
+import { changesOf, differenceOf } from './operations.js';
 
 const accept = 'RESOLUTION_ACCEPT',
   reject = 'RESOLUTION_REJECT';

@@ -1,7 +1,7 @@
 // Status: doctor, statistics over time, spaces, duration of calls.
 import { call, callAll, getAll } from './api.js';
 import { h, fill, later } from './dom.js';
-import { t, stamp, language } from './texts.js';
+import { t, word, stamp, language } from './texts.js';
 
 const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
 const spans = { month: 30, quarter: 90, yearSpan: 365, everything: 0 };
@@ -152,7 +152,7 @@ export function status(box, { space, fail }) {
           h('h3', {}, t('bySource')),
           table(
             [t('source'), t('count')],
-            largest(stats.by_source).map(([k, v]) => [k, number(v)]),
+            largest(stats.by_source).map(([k, v]) => [word('source', k), number(v)]),
           ),
           h('h3', {}, t('spaces')),
           table(
