@@ -40,7 +40,10 @@ type Memories struct {
 	Summary  string           // the rolling summary, at most memory.MaxSummary characters
 	Memories []*memory.Memory // in the order of the file, within all limits; the same file gives the same ids
 	Done     int              // how many of them are finished tasks, which are retired
-	Notes    []Note           // in the order of lines
+	// Headings has, by id, the outermost heading below the first level that names no known category, for memories
+	// below no other. It is a tag of the memory too.
+	Headings map[string]string
+	Notes    []Note // in the order of lines
 }
 
 // Log is what a log of one day holds.

@@ -122,7 +122,7 @@ func TestHeadings(t *testing.T) {
 		"Preferences": "preferences", "用户偏好": "preferences", "Preferences / 偏好": "preferences", "🎯 偏好 (Preferences)": "preferences", "1. User's Preferences": "preferences",
 		"事实": "facts", "FACTS:": "facts", "个人信息": "facts", "Tasks & Reminders": "tasks", "待办事项": "tasks", "反思总结": "reflections", "Lessons Learned": "reflections",
 		"Task Notes": "tasks", "任务记录": "tasks", "Reflection Log": "reflections", "General Notes": "general", "Important Information": "facts", "Project Facts": "facts",
-		"编码偏好": "preferences", "程序性记忆": "procedural", "工具使用经验": "procedural", "How-To": "procedural", "其他": "general", "Contacts": "contacts", "Odds and ends": "general",
+		"编码偏好": "preferences", "程序性记忆": "procedural", "工具使用经验": "procedural", "How-To": "procedural", "其他": "general", "Contacts": "general", "Odds and ends": "general",
 	} {
 		got := markdownv1.ReadMemories([]byte("# Memory\n## "+heading+"\n- something\n"), written, zone)
 		if len(got.Memories) != 1 || got.Memories[0].Category != want {

@@ -21,8 +21,7 @@ const (
 // ReadMemories reads a MEMORY.md that was last written at written; zero when unknown. Times without a zone are in
 // loc.
 //
-// Headings are categories. An unknown one becomes a category when it is a single word below the first level, else a
-// tag. A list item with all that is indented below it, a paragraph, or a code block is a memory. Its time is the
+// Headings are categories; an unknown one is a tag, and what is below it is general. A list item with all that is indented below it, a paragraph, or a code block is a memory. Its time is the
 // one it names, else that of its section or the front matter, else written, which may be zero. A ticked checkbox
 // among the tasks is a finished task: it is kept, retired. A text that occurs twice is one memory.
 func ReadMemories(data []byte, written time.Time, loc *time.Location) Memories {
@@ -34,6 +33,7 @@ func ReadMemories(data []byte, written time.Time, loc *time.Location) Memories {
 		lines:     map[string]int{},
 		ids:       map[string]bool{},
 		notes:     s.notes,
+		out:       Memories{Headings: map[string]string{}},
 	}
 	for _, name := range []string{"date", "created", "created_at", "updated", "last_updated", "updated_at"} {
 		if st, _, ok := parseTimestamp(s.front[name]); ok && st.date != "" && r.front.IsZero() {
@@ -82,6 +82,7 @@ type section struct {
 	line     int
 	category string // "" for none
 	tag      string
+	word     string // the outermost heading that names no known category, below the first level
 	at       time.Time
 	named    bool // says something that is kept with its memories only
 	unknown  bool // names no category
@@ -204,7 +205,7 @@ func (r *memoryReader) heading(b *block) {
 	s := &section{level: b.level, line: b.first}
 	if len(r.sections) > 0 {
 		outer := r.sections[len(r.sections)-1]
-		s.category, s.at = outer.category, outer.at
+		s.category, s.word, s.at = outer.category, outer.word, outer.at
 	}
 	r.sections = append(r.sections, s)
 	text := stripBold(b.text)
@@ -224,10 +225,8 @@ func (r *memoryReader) heading(b *block) {
 	case m == title:
 	case m != "":
 		s.category = m
-	case b.level > 1 && s.category == "":
-		if slug := normalizeLabel(text); memory.IsSlug(slug) && len(slug) <= memory.MaxSlug {
-			s.category = slug
-		}
+	case b.level > 1 && s.word == "":
+		s.word = strings.TrimSpace(text)
 	}
 	s.named = !whole
 	if !whole && strings.ToLower(text) != s.category {
@@ -369,6 +368,9 @@ func (r *memoryReader) add(b *block, m *memory.Memory, content string) {
 			r.ids[given] = true
 		} else {
 			one.ID = r.id(part)
+		}
+		if n := len(r.sections); n > 0 && r.sections[n-1].category == "" && r.sections[n-1].word != "" {
+			r.out.Headings[one.ID] = r.sections[n-1].word
 		}
 		r.out.Memories = append(r.out.Memories, one)
 		m = one
