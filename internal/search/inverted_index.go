@@ -30,7 +30,8 @@ type invertedIndex struct {
 	saved       uint64            // changes when last saved; guarded by space.mu
 
 	sessions map[sessionKey][]uint32 // documents of one session or day, in order of creation
-	links    []sessionLinks          // by document
+	links    []sessionLinks          // by document, in named sessions
+	dayLinks []sessionLinks          // by document, among those of a day that name no session and need not belong together
 	vectors  []*docVectors           // by model; none without models
 }
 
@@ -203,6 +204,7 @@ func (x *invertedIndex) growDocs(n int) {
 	x.lengths = append(x.lengths, make([]float32, n)...)
 	for range n {
 		x.links = append(x.links, unlinked)
+		x.dayLinks = append(x.dayLinks, unlinked)
 	}
 }
 

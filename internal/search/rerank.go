@@ -179,15 +179,15 @@ func (r *ranking) addNeighborGains(src source) {
 	r.newReranker(x, src).visitNeighbors()
 }
 
-// neighborGain is what the memory at a position of a session gains from those before and after it. Those that have only
-// the day in common lift what is less relevant towards themselves: memories that agree with the query equally well stay
-// equal, wherever they stand in their day, so that salience and age order them.
-func (rr *reranker) neighborGain(session []uint32, at int, byDay bool) float64 {
-	earlier, later := rr.ownRelevance(session, at-1), rr.ownRelevance(session, at+1)
+// neighborGain is what a memory gains from those before and after it. Those that have only the day in common lift what is
+// less relevant towards themselves: memories that agree with the query equally well stay equal, wherever they stand in
+// their day, so that salience and age order them.
+func (rr *reranker) neighborGain(doc uint32, links sessionLinks, byDay bool) float64 {
+	earlier, later := rr.ownRelevance(links.previous), rr.ownRelevance(links.next)
 	if !byDay {
 		return gainFromEarlier*earlier + gainFromLater*later
 	}
-	own := rr.ownRelevance(session, at)
+	own := rr.ownRelevance(doc)
 	return gainFromEarlier*max(0, earlier-own) + gainFromLater*max(0, later-own)
 }
 
@@ -198,29 +198,23 @@ func (rr *reranker) visitNeighbors() {
 	for _, i := range rr.bestPlaces(rerankTop, compareWithVectors) {
 		doc, _ := rr.index.docOf(&rr.pool.items[i])
 		key := sessionKeyOf(rr.index.docs[doc])
-		session := rr.index.sessions[key]
-		at, _ := rr.index.sessionPosition(session, doc)
-		for at := max(0, at-1); at < len(session); at++ {
-			neighbor := session[at]
-			if !visited[neighbor] && (key.session != "" || rr.isRelevant(neighbor)) {
-				visited[neighbor] = true
-				if gain := rr.neighborGain(session, at, key.session == ""); gain > 0 {
-					rr.candidateOf(neighbor).neighborGain = gain
-				}
+		byDay, links := key.session == "", rr.index.linksOf(key)
+		for _, neighbor := range [...]uint32{links[doc].previous, doc, links[doc].next} {
+			if neighbor == noDoc || visited[neighbor] || byDay && !rr.isRelevant(neighbor) {
+				continue
 			}
-			if at > 0 && session[at-1] == doc {
-				break
+			visited[neighbor] = true
+			if gain := rr.neighborGain(neighbor, links[neighbor], byDay); gain > 0 {
+				rr.candidateOf(neighbor).neighborGain = gain
 			}
 		}
 	}
 }
 
-// ownRelevance is the relevance of the memory at a position of a session, neighbours aside; 0 for one not in the pool.
-func (rr *reranker) ownRelevance(session []uint32, at int) float64 {
-	if at >= 0 && at < len(session) {
-		if i, ok := rr.poolByDoc[session[at]]; ok {
-			return rr.pool.items[i].relevance + rr.pool.items[i].vectorGain
-		}
+// ownRelevance is the relevance of a document, neighbours aside; 0 for one not in the pool.
+func (rr *reranker) ownRelevance(doc uint32) float64 {
+	if i, ok := rr.poolByDoc[doc]; ok {
+		return rr.pool.items[i].relevance + rr.pool.items[i].vectorGain
 	}
 	return 0
 }

@@ -44,19 +44,24 @@ func (x *invertedIndex) compareCreation(a, b uint32) int {
 	return strings.Compare(x.docs[a].ID, x.docs[b].ID)
 }
 
-// sessionLinks are the documents before and after one in its named session, noDoc for none. Memories of the same day are
-// not linked: they need not belong together.
+// sessionLinks are the documents before and after one in its session or day, noDoc for none.
 type sessionLinks struct{ previous, next uint32 }
 
 const noDoc = ^uint32(0)
 
 var unlinked = sessionLinks{noDoc, noDoc}
 
+// linksOf returns the links of all documents whose key is of the kind of key, by document.
+func (x *invertedIndex) linksOf(key sessionKey) []sessionLinks {
+	if key.session == "" {
+		return x.dayLinks
+	}
+	return x.links
+}
+
 // link connects the neighbours at a position of a session: the documents before and at it.
 func (x *invertedIndex) link(key sessionKey, session []uint32, at int) {
-	if key.session == "" {
-		return
-	}
+	links := x.linksOf(key)
 	before, after := noDoc, noDoc
 	if at > 0 {
 		before = session[at-1]
@@ -65,10 +70,10 @@ func (x *invertedIndex) link(key sessionKey, session []uint32, at int) {
 		after = session[at]
 	}
 	if before != noDoc {
-		x.links[before].next = after
+		links[before].next = after
 	}
 	if after != noDoc {
-		x.links[after].previous = before
+		links[after].previous = before
 	}
 }
 
@@ -92,7 +97,7 @@ func (x *invertedIndex) leaveSession(doc uint32) {
 		return
 	}
 	session = slices.Delete(session, at, at+1)
-	x.links[doc] = unlinked
+	x.linksOf(key)[doc] = unlinked
 	x.link(key, session, at)
 	if len(session) == 0 {
 		delete(x.sessions, key)
