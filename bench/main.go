@@ -40,7 +40,7 @@ func main() {
 
 // The names that --only takes, in the order they run.
 var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start",
-	"memory", "context", "reflect", "hook", "disk", "sqlite", "spaces"}
+	"memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -89,8 +89,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	b.report.Machine = describe(b.dir)
 	for _, size := range b.sizes {
-		if len(b.only) == 1 && b.wants("spaces") {
-			break // it fills a store of its own
+		if len(b.only) == 1 && (b.wants("spaces") || b.wants("archive")) {
+			break // these fill stores of their own
 		}
 		if err := b.measure(ctx, size); err != nil {
 			return fmt.Errorf("store of %d memories: %w", size, err)
@@ -100,6 +100,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if b.wants("spaces") {
 		if err := b.manySpaces(ctx, b.spaces); err != nil {
 			return fmt.Errorf("%d spaces: %w", b.spaces, err)
+		}
+	}
+	if b.wants("archive") {
+		if err := b.archiving(ctx); err != nil {
+			return fmt.Errorf("archive: %w", err)
 		}
 	}
 	write := b.report.writeTable
@@ -254,8 +259,8 @@ func (b *bench) restarted(ctx context.Context, data string, size int, id string)
 	return nil
 }
 
-// settings writes the configuration of the daemon on data: the defaults, or without the models inside.
-func (b *bench) settings(data string) error {
+// settings writes the configuration of the daemon on data: the defaults, or without the models inside, and more lines.
+func (b *bench) settings(data string, more ...string) error {
 	dir := filepath.Join(data+".config", "memsidecar")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -263,6 +268,9 @@ func (b *bench) settings(data string) error {
 	text := ""
 	if b.words {
 		text = "embeddings_inside: false\n"
+	}
+	for _, line := range more {
+		text += line + "\n"
 	}
 	return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
 }

@@ -2,7 +2,7 @@
 // compiled at the start cost every command, most of which use none, 20 ms.
 //
 // An expression is matched only against a text that contains one of the words without which it cannot match, found in
-// one pass over the text. Most expressions are lists of words that most texts do not contain, and package regexp tries
+// one pass over the text, and begins with one of the words that a match begins with. Most expressions are lists of words that most texts do not contain, and package regexp tries
 // every alternative at every place: some 50 times as long.
 package lazyregexp
 
@@ -15,27 +15,30 @@ import (
 type Pattern struct {
 	expr     string
 	compiled func() *regexp.Regexp
-	// words is the search for a text that every match contains one of, nil when there is none.
-	words func() *literals
+	// words are searches for texts that every match contains one of each.
+	words func() []*literals
 }
 
 // New returns the pattern of an expression in the syntax of package regexp. One that is not valid panics when it is
 // first used: each needs a test that uses it.
 func New(expr string) *Pattern {
 	return &Pattern{expr, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) }),
-		sync.OnceValue(func() *literals {
-			r := require(expr)
-			if r.texts == nil {
-				return nil
+		sync.OnceValue(func() (all []*literals) {
+			for _, r := range require(expr) {
+				all = append(all, newLiterals(r))
 			}
-			return newLiterals(r)
+			return all
 		})}
 }
 
 // possible reports whether s may contain a match. It is false only when s contains none.
 func (p *Pattern) possible(s string) bool {
-	l := p.words()
-	return l == nil || l.in(s)
+	for _, l := range p.words() {
+		if !l.in(s) {
+			return false
+		}
+	}
+	return true
 }
 
 // String returns the expression.

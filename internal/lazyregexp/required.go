@@ -26,22 +26,27 @@ type requirement struct {
 	fold bool
 }
 
-// require returns what is known about an expression.
-func require(expr string) requirement {
+// require returns what is known about an expression. All of it must hold.
+func require(expr string) (all []requirement) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
-		return requirement{}
+		return nil
 	}
-	r := requirement{atStart: beginsAtStart(re), fold: foldsCase(re)}
-	k, least := analyse(re), minLiteral
-	r.texts = k.required()
-	if r.atStart {
-		r.texts, least = k.beginnings(), 1
+	k, fold := analyse(re), foldsCase(re)
+	contained := k.required()
+	if beginsAtStart(re) {
+		begin := k.beginnings()
+		if shortest(begin) > 0 && len(begin) <= maxRequired {
+			all = append(all, requirement{texts: begin, atStart: true, fold: fold})
+		}
+		if slices.Equal(begin, contained) {
+			return all
+		}
 	}
-	if shortest(r.texts) < least || len(r.texts) > maxRequired {
-		return requirement{}
+	if shortest(contained) >= minLiteral && len(contained) <= maxRequired {
+		all = append(all, requirement{texts: contained, fold: fold})
 	}
-	return r
+	return all
 }
 
 // beginsAtStart reports whether an expression can only match at the beginning of a text.
@@ -165,7 +170,7 @@ func sequence(parts []knowledge) knowledge {
 	k := nothing
 	run := nothing.whole // run is the list of what the last parts stand for
 	for _, p := range parts {
-		if len(k.whole)*(len(p.whole)+len(p.begun)) > maxExact {
+		if len(k.whole) > 1 && len(k.whole)*(len(p.whole)+len(p.begun)) > maxExact {
 			k.begun, k.whole = k.beginnings(), nil
 		} else {
 			k.begun = append(k.begun[:len(k.begun):len(k.begun)], product(k.whole, p.begun)...)

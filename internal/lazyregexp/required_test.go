@@ -1,6 +1,7 @@
 package lazyregexp
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"regexp/syntax"
@@ -13,34 +14,50 @@ import (
 )
 
 func TestRequire(t *testing.T) {
+	long := make([]string, maxExact+1)
+	for i := range long {
+		long[i] = fmt.Sprintf("%dth", i)
+	}
 	for _, c := range []struct {
-		expr    string
-		texts   []string
-		atStart bool
+		expr string
+		// texts of which each match begins with one, and contains one; nil when none are known
+		begins, contains []string
 	}{
-		{`(?i)\b(?:Decided|agreed to)\b`, []string{"decided", "agreed to"}, false},
-		{`(?:the )?(?:data|code)base [a-z]+ is (.+)`, []string{"database ", "codebase ", "the database ", "the codebase "},
-			false},
-		{`\d+ berths?`, []string{" berth", " berths"}, false},
-		{`吧$|试试`, []string{"吧", "试试"}, false},
-		{`^(?:the )?our (.+)`, []string{"the our ", "our "}, true},
-		{`^(?i:i|WE) [a-z]+`, []string{"i ", "we "}, true},
-		{`^\s*(?:at|in) `, []string{"at ", "in ", "\t", "\n", "\f", "\r", " "}, true},
-		{`^(?:ab|[a-z]+x)`, nil, false},
-		{`x|abc`, nil, false},
-		{`[a-z]+`, nil, false},
-		{`(?i)é`, nil, false},
-		{`(?i)café`, []string{"caf"}, false},
-		{`a\x{FFFD}`, nil, false},
-		{`(?:abc)*`, nil, false},
-		{`(?:abc){2,}`, []string{"abc"}, false},
-		{`(?:abc)?`, nil, false},
-		{`(`, nil, false},
+		{`(?i)\b(?:Decided|agreed to)\b`, nil, []string{"decided", "agreed to"}},
+		{`(?:the )?(?:data|code)base [a-z]+ is (.+)`, nil, []string{"database ", "codebase ", "the database ",
+			"the codebase "}},
+		{`\d+ berths?`, nil, []string{" berth", " berths"}},
+		{`吧$|试试`, nil, []string{"吧", "试试"}},
+		{`^(?:the )?our (.+)`, []string{"the our ", "our "}, nil},
+		{`^(?i:i|WE) [a-z]+`, []string{"i ", "we "}, nil},
+		{`^\s*(?:at|in) `, []string{"at ", "in ", "\t", "\n", "\f", "\r", " "}, []string{"at ", "in "}},
+		{`^(?:the|our) [a-z]+ (?:freeze|launch)`, []string{"the ", "our "}, []string{" freeze", " launch"}},
+		{`^[a-z ]{0,14}(?:freeze|launch)`, nil, []string{"freeze", "launch"}},
+		{`^(?:` + strings.Join(long, "|") + `) [a-z]+`, long, nil},
+		{`^(?:ab|[a-z]+x)`, nil, nil},
+		{`x|abc`, nil, nil},
+		{`[a-z]+`, nil, nil},
+		{`(?i)é`, nil, nil},
+		{`(?i)café`, nil, []string{"caf"}},
+		{`a\x{FFFD}`, nil, nil},
+		{`(?:abc)*`, nil, nil},
+		{`(?:abc){2,}`, nil, []string{"abc"}},
+		{`(?:abc)?`, nil, nil},
+		{`(`, nil, nil},
 	} {
-		r := require(c.expr)
-		sorted := slices.Sorted(slices.Values(r.texts))
-		if diff := cmp.Diff(slices.Sorted(slices.Values(c.texts)), sorted); diff != "" || r.atStart != c.atStart {
-			t.Errorf("%s: at the start %v (-want +got):\n%s", c.expr, r.atStart, diff)
+		var begins, contains []string
+		for _, r := range require(c.expr) {
+			if r.atStart {
+				begins = r.texts
+			} else {
+				contains = r.texts
+			}
+		}
+		for _, pair := range [][2][]string{{c.begins, begins}, {c.contains, contains}} {
+			want, got := slices.Sorted(slices.Values(pair[0])), slices.Sorted(slices.Values(pair[1]))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.expr, diff)
+			}
 		}
 	}
 }

@@ -22,6 +22,9 @@ type sentence struct {
 }
 
 const (
+	// the first characters of quotedSpan
+	quoteStarts = "`\"“「『《"
+
 	maskBase = '\uE000'
 	maxMasks = 2000
 	// characters of text from which only the first and last lines count as the user's own
@@ -194,6 +197,9 @@ func mask(s string) (string, []string) {
 		}
 		return r
 	}, s)
+	if !strings.ContainsAny(s, quoteStarts) {
+		return strings.ReplaceAll(s, "’", "'"), nil
+	}
 	s = quotedSpan.ReplaceAllStringFunc(s, func(q string) string {
 		if len(masks) == maxMasks {
 			return q

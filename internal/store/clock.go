@@ -170,7 +170,7 @@ func (c *clock) warning() string {
 // record that is older than trustAfter.
 func (s *Store) stepInRecords(ctx context.Context, now time.Time, at time.Duration) (*step, error) {
 	later := now
-	for rec, err := range s.OperationsBackward(ctx, 1, s.LSN()) {
+	for rec, err := range untilDone(ctx, s.journal.Times(s.journal.First(), s.LSN())) {
 		if errors.Is(err, memory.ErrTrimmed) {
 			return nil, nil
 		}

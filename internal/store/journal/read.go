@@ -17,7 +17,10 @@ import (
 
 // Read yields the durable operations with from <= Op <= to, oldest first, each joined from its parts. It stops after
 // the first error. Error: memory.ErrTrimmed when from is older than the history kept.
-func (j *Journal) Read(from, to int64) iter.Seq2[*Record, error] {
+func (j *Journal) Read(from, to int64) iter.Seq2[*Record, error] { return j.read(from, to, decodeLine) }
+
+// read is Read with another decoder of lines.
+func (j *Journal) read(from, to int64, decode decoder) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for from <= to {
 			s, isLast, synced, err := j.segmentFor(from)
@@ -28,7 +31,7 @@ func (j *Journal) Read(from, to int64) iter.Seq2[*Record, error] {
 			if from > synced {
 				return
 			}
-			next, goOn := j.readOps(s, from, min(to, synced), yield)
+			next, goOn := j.readOps(s, from, min(to, synced), decode, yield)
 			if !goOn || isLast || next == from {
 				return
 			}
@@ -51,7 +54,8 @@ func (j *Journal) segmentFor(lsn int64) (s segment, isLast bool, synced int64, e
 
 // readOps yields the operations of one segment and returns the LSN to continue from. goOn is false when the consumer
 // has stopped, or an error was yielded.
-func (j *Journal) readOps(s segment, from, to int64, yield func(*Record, error) bool) (next int64, goOn bool) {
+func (j *Journal) readOps(s segment, from, to int64, decode decoder, yield func(*Record, error) bool) (next int64,
+	goOn bool) {
 	f, err := j.fs.OpenFile(s.name, os.O_RDONLY, 0)
 	if first := j.First(); errors.Is(err, errNotExist) && from < first {
 		err = errTrimmed(from, first)
@@ -67,7 +71,7 @@ func (j *Journal) readOps(s segment, from, to int64, yield func(*Record, error) 
 	r := bufio.NewReaderSize(&offsetReader{f: f, at: at}, 64<<10)
 	var parts []*Record
 	for next = from; next <= to || len(parts) > 0; {
-		rec, err := readRecord(r, next)
+		rec, err := readRecord(r, next, decode)
 		if errors.Is(err, io.EOF) {
 			return next, true
 		}
@@ -92,7 +96,7 @@ func (j *Journal) readOps(s segment, from, to int64, yield func(*Record, error) 
 
 // readRecord reads one line. It returns nil for the header and for a record before want, io.EOF at the end of the
 // segment.
-func readRecord(r *bufio.Reader, want int64) (*Record, error) {
+func readRecord(r *bufio.Reader, want int64, decode decoder) (*Record, error) {
 	line, err := r.ReadBytes('\n')
 	if len(line) == 0 || line[0] == 0 || errors.Is(err, io.EOF) {
 		return nil, io.EOF
@@ -108,7 +112,7 @@ func readRecord(r *bufio.Reader, want int64) (*Record, error) {
 	if !ok || h.lsn != want || !durable.ValidLine(line) {
 		return nil, errors.New("its line is incomplete or damaged")
 	}
-	return decodeLine(line)
+	return decode(line)
 }
 
 // seek returns the offset of a line at or shortly before the record with the given LSN, by binary search over the LSNs.
@@ -201,14 +205,24 @@ func (j *Journal) Operation(lsn int64) (*Record, error) {
 	return nil, &memory.NotFoundError{Kind: "operation", Name: strconv.FormatInt(lsn, 10)}
 }
 
-// Backward is Read, newest first. It reads windows of 256 records, because lines can only be parsed forward.
+// Backward is Read, newest first.
 func (j *Journal) Backward(from, to int64) iter.Seq2[*Record, error] {
+	return j.backward(from, to, decodeLine)
+}
+
+// Times is Backward for numbers and times: no other field of the records is set. It decodes nothing else.
+func (j *Journal) Times(from, to int64) iter.Seq2[*Record, error] {
+	return j.backward(from, to, decodeTime)
+}
+
+// backward reads windows of 256 records, because lines can only be parsed forward.
+func (j *Journal) backward(from, to int64, decode decoder) iter.Seq2[*Record, error] {
 	const window = 256
 	return func(yield func(*Record, error) bool) {
 		for high := min(to, j.Synced()); high >= from; {
 			low := max(from, high-window+1)
 			var ops []*Record
-			for rec, err := range j.Read(low, high) {
+			for rec, err := range j.read(low, high, decode) {
 				if err != nil {
 					yield(nil, err)
 					return

@@ -92,6 +92,25 @@ func TestReadAndBackward(t *testing.T) {
 	}
 }
 
+// TestTimes: numbers and times are those of the whole records, and nothing else is decoded.
+func TestTimes(t *testing.T) {
+	_, j, ops := library(t)
+	i := len(ops)
+	for got, err := range j.Times(1, math.MaxInt64) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		i--
+		want := journal.Record{LSN: ops[i].Op, Group: got.Group, Op: ops[i].Op, Parts: ops[i].Parts, At: ops[i].At}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Fatalf("operation %d (-want +got):\n%s", ops[i].Op, diff)
+		}
+	}
+	if i != 0 {
+		t.Errorf("the oldest %d operations are missing", i)
+	}
+}
+
 func TestOperation(t *testing.T) {
 	_, j, ops := library(t)
 	for _, want := range ops {

@@ -16,14 +16,20 @@ type recordHead struct {
 
 // parseRecordHead reads the leading numbers of a record's line. ok is false for anything else.
 func parseRecordHead(line []byte) (h recordHead, ok bool) {
-	rest := line
+	h, _, ok = cutRecordHead(line)
+	return h, ok
+}
+
+// cutRecordHead is parseRecordHead that also returns what follows the numbers.
+func cutRecordHead(line []byte) (h recordHead, rest []byte, ok bool) {
+	rest = line
 	for _, f := range []struct {
 		label string
 		to    *int64
 	}{{`{"lsn":`, &h.lsn}, {`,"group":`, &h.group}, {`,"op":`, &h.op}, {`,"parts":`, &h.parts}} {
 		after, found := bytes.CutPrefix(rest, []byte(f.label))
 		if !found {
-			return h, f.to == &h.parts // parts is the only optional one
+			return h, rest, f.to == &h.parts // parts is the only optional one
 		}
 		n := 0
 		for n < len(after) && after[n] >= '0' && after[n] <= '9' && n < 19 {
@@ -31,15 +37,33 @@ func parseRecordHead(line []byte) (h recordHead, ok bool) {
 			n++
 		}
 		if n == 0 {
-			return h, false
+			return h, rest, false
 		}
 		rest = after[n:]
 	}
-	return h, true
+	return h, rest, true
 }
 
 // last is the LSN of the operation's last record.
 func (h recordHead) last() int64 { return h.op + max(h.parts, 1) - 1 }
+
+// decoder decodes a line whose checksum was verified.
+type decoder func(line []byte) (*Record, error)
+
+// decodeTime decodes the numbers and the time of a record, which every line begins with.
+func decodeTime(line []byte) (*Record, error) {
+	h, rest, ok := cutRecordHead(line)
+	rest, found := bytes.CutPrefix(rest, []byte(`,"at":"`))
+	end := bytes.IndexByte(rest, '"')
+	if !ok || !found || end < 0 {
+		return decodeLine(line) // another program wrote the members in another order
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(rest[:end]))
+	if err != nil {
+		return decodeLine(line)
+	}
+	return &Record{LSN: h.lsn, Group: h.group, Op: h.op, Parts: int(h.parts), At: at}, nil
+}
 
 // decodeLine decodes a line whose checksum was verified. Error: memory.ErrNewerVersion for a member, or a kind of
 // change, that this version does not know.
