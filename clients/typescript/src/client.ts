@@ -3,7 +3,7 @@ import { connect as connectSocket } from "node:net";
 import { createClient, type Client as Stub } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 
-import { errorOf, MemsidecarError } from "./errors.js";
+import { accepted, errorOf } from "./errors.js";
 import { Finder } from "./find.js";
 import { findProgram } from "./program.js";
 import { AdminService } from "./gen/memsidecar/v1/admin_service_pb.js";
@@ -85,12 +85,13 @@ export class Client {
   readonly operations: Stub<typeof OperationService>;
   readonly files: Stub<typeof FileService>;
   readonly admin: Stub<typeof AdminService>;
-  readonly #space: string;
+  /** The space of the client's methods; empty for the default space. */
+  readonly space: string;
   readonly #manager: Http2SessionManager;
 
   /** Use {@link connect}. */
   constructor(path: string, finder: Finder, options: Options) {
-    this.#space = options.space ?? "";
+    this.space = options.space ?? "";
     const baseUrl = "http://memsidecar";
     this.#manager = new Http2SessionManager(baseUrl, {}, { createConnection: () => connectSocket(path) });
     const transport = createGrpcTransport({
@@ -116,7 +117,7 @@ export class Client {
     this.close();
   }
 
-  /** Waits for a call of a generated client; throws a {@link MemsidecarError} if it fails. */
+  /** Waits for a call of a generated client; throws a MemsidecarError if it fails. */
   async call<T>(pending: Promise<T>): Promise<T> {
     try {
       return await pending;
@@ -127,18 +128,15 @@ export class Client {
 
   /** Saves a memory without changing its text, durably. */
   async remember(content: string, details: Details = {}): Promise<Saved> {
-    const { result } = await this.call(this.memory.add({ space: this.#space, items: [{ content, ...details }] }));
-    const outcome = result!.outcomes[0]!;
-    if (outcome.status === OutcomeStatus.REJECTED) {
-      throw new MemsidecarError("FAILED_PRECONDITION", `rejected: ${outcome.id}`, outcome.reason);
-    }
+    const { result } = await this.call(this.memory.add({ space: this.space, items: [{ content, ...details }] }));
+    const outcome = accepted(result!);
     const duplicate = outcome.status === OutcomeStatus.DUPLICATE;
     return { id: outcome.id, operation: result!.operationId, duplicate, reason: outcome.reason };
   }
 
   /** Retires a memory, which is not learned again; returns the id of the operation, for undo. */
   async forget(id: string): Promise<string> {
-    return (await this.call(this.memory.delete({ space: this.#space, ids: [id] }))).result!.operationId;
+    return (await this.call(this.memory.delete({ space: this.space, ids: [id] }))).result!.operationId;
   }
 
   /** Undoes an operation by its id; returns the id of the operation that did. */
@@ -158,11 +156,11 @@ export class Client {
 
   /** Starts a session, or continues the one with this id. */
   async session({ id = "", host = "", cwd = "" } = {}): Promise<Session> {
-    const request = { space: this.#space, sessionId: id, host, cwd, context: {} };
+    const request = { space: this.space, sessionId: id, host, cwd, context: {} };
     return new Session(this, await this.call(this.sessions.start(request)));
   }
 
   #spaces(): string[] {
-    return this.#space ? [this.#space] : [];
+    return this.space ? [this.space] : [];
   }
 }

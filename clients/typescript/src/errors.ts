@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { BadRequestSchema, ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.js";
+import { type Outcome, OutcomeStatus, type WriteResult } from "./gen/memsidecar/v1/write_pb.js";
 
 /** An invalid field of a request. */
 export interface Violation {
@@ -59,4 +60,13 @@ export function errorOf(thrown: unknown): MemsidecarError {
   const name = Code[connectionLost(err) ? Code.Unavailable : err.code];
   const code = name.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
   return new MemsidecarError(code, err.rawMessage, info?.reason, info?.metadata, violations, { cause: err });
+}
+
+/** Returns the outcome of a write of one item; throws if it was rejected. */
+export function accepted(result: WriteResult): Outcome {
+  const outcome = result.outcomes[0]!;
+  if (outcome.status === OutcomeStatus.REJECTED) {
+    throw new MemsidecarError("FAILED_PRECONDITION", `rejected: ${outcome.id}`, outcome.reason);
+  }
+  return outcome;
 }

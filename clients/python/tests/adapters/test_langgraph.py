@@ -2,10 +2,12 @@
 
 import asyncio
 import multiprocessing
+import os
 import time
 
 import pytest
 from examples import run_example
+from google.protobuf import json_format
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
@@ -73,6 +75,15 @@ def test_values(home):
     same(stores, lambda s: s.search(("users",), limit=20), ordered=False)
     with pytest.raises(TypeError):
         stores[0].put(("users",), "object", {"at": object()})
+
+
+def test_layout(home):
+    """A memory is what the TypeScript store reads, whose test has the same one."""
+    MemsidecarStore().put(("ünï", "下"), 'a "b"\n\x7f', {"v": 1})
+    (memory,) = memsidecar.Client(space="langgraph").list()
+    assert (memory.id, list(memory.tags)) == ("langgraph-24e54dfcff174a5ecc77f2ac47f765e5", ["ünï", "ünï.下"])
+    data = json_format.MessageToDict(memory.structured_data)
+    assert data == {"value": {"v": 1}, "namespace": ["ünï", "下"], "key": 'a "b"\n\x7f'}
 
 
 def test_searches(home):
@@ -182,23 +193,26 @@ def test_secret(home, caplog):
     assert store.get(("t",), "aws").value == {"text": f"the key is {secret}"}
 
 
+PUTS = int(os.environ.get("MEMSIDECAR_TEST_PUTS", "100"))  # of each process; 500 takes a minute
+
+
 def put_many(worker):
     store = MemsidecarStore()
-    for n in range(500):
+    for n in range(PUTS):
         store.put(("shared",), f"w{worker}-{n}", {"worker": worker, "n": n, "text": f"note {n}"})
-        if n % 100 == 0:
+        if n % 25 == 0:
             store.put(("shared",), "contended", {"worker": worker, "n": n})
 
 
 def test_processes(home):
-    """Eight processes write 500 items each into one namespace, most of them with texts that others have: nothing is lost."""
+    """Eight processes write many items each into one namespace, most of them with texts that others have: nothing is lost."""
     memsidecar.Client().close()
     with multiprocessing.get_context("spawn").Pool(8) as pool:
         pool.map(put_many, range(8))
     items = MemsidecarStore().search(("shared",), limit=5000)
-    assert len(items) == 4001
+    assert len(items) == 8 * PUTS + 1
     assert {(i.value["worker"], i.value["n"]) for i in items if i.key != "contended"} == {
-        (worker, n) for worker in range(8) for n in range(500)
+        (worker, n) for worker in range(8) for n in range(PUTS)
     }
 
 
