@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	pbv1 "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
@@ -18,9 +19,20 @@ type viewServer struct {
 	memories *memorysvc.Service
 }
 
+// viewActors are those who make changes by Apply.
+var viewActors = map[pbv1.Actor]string{
+	pbv1.Actor_ACTOR_UNSPECIFIED: journal.ActorView,
+	pbv1.Actor_ACTOR_VIEW:        journal.ActorView,
+	pbv1.Actor_ACTOR_CLIENT:      journal.ActorClient,
+}
+
 // Apply makes the changes of a view in one operation. Durable on return.
 func (s *viewServer) Apply(ctx context.Context, req *pb.ViewServiceApplyRequest) (*pb.ViewServiceApplyResponse, error) {
 	var check memory.Check
+	actor, ok := viewActors[req.GetActor()]
+	if !ok {
+		check.Add("actor", "UNKNOWN_VALUE", "is neither view nor client")
+	}
 	steps := make([]memorysvc.Step, len(req.GetChanges()))
 	for i, c := range req.GetChanges() {
 		steps[i] = stepFromProto(&check, fmt.Sprintf("changes[%d].", i), c)
@@ -29,7 +41,7 @@ func (s *viewServer) Apply(ctx context.Context, req *pb.ViewServiceApplyRequest)
 		return nil, err
 	}
 	meta := store.Meta{
-		Space: req.GetSpace(), Actor: journal.ActorView, Reason: req.GetReason(), Key: req.GetIdempotencyKey(),
+		Space: req.GetSpace(), Actor: actor, Reason: req.GetReason(), Key: req.GetIdempotencyKey(),
 		Request: identify(req, req.GetIdempotencyKey()),
 	}
 	result, err := s.memories.Apply(ctx, meta, steps)

@@ -39,7 +39,20 @@ func TestViewApply(t *testing.T) {
 	if op.GetActor() != pb.Actor_ACTOR_VIEW || op.GetReason() == "" {
 		t.Errorf("operation %v", op)
 	}
+	byClient := must[*pbalpha.ViewServiceApplyResponse](t)(views.Apply(t.Context(), &pbalpha.ViewServiceApplyRequest{
+		Actor: pb.Actor_ACTOR_CLIENT,
+		Changes: []*pbalpha.ViewChange{
+			{Change: &pbalpha.ViewChange_Removal{Removal: &pbalpha.ViewRemoval{Id: "b"}}},
+		},
+	})).GetResult()
+	op = must[*pb.OperationServiceGetResponse](t)(
+		d.ops.Get(t.Context(), &pb.OperationServiceGetRequest{Id: byClient.GetOperationId()})).GetOperation()
+	if op.GetActor() != pb.Actor_ACTOR_CLIENT {
+		t.Errorf("operation %v", op)
+	}
 	for name, req := range map[string]*pbalpha.ViewServiceApplyRequest{
+		"foreign actor": {Actor: pb.Actor_ACTOR_REFLECT, Changes: []*pbalpha.ViewChange{
+			{Change: &pbalpha.ViewChange_Removal{Removal: &pbalpha.ViewRemoval{Id: "a"}}}}},
 		"no changes":   {},
 		"empty change": {Changes: []*pbalpha.ViewChange{{}}},
 		"empty patch": {Changes: []*pbalpha.ViewChange{

@@ -33,7 +33,10 @@ panelTest('the list shows stars, pins, access counts and categories', async (pan
   assert.equal(await panel.row('The office closes at six').getByRole('img', { name: 'Pinned' }).count(), 1);
   assert.equal(await panel.row('Prefers small commits').getByRole('img', { name: 'Pinned' }).count(), 0);
   assert.match(await panel.row('The office closes at six').innerText(), /Used 1 time\b/);
-  assert.match(await panel.row('Prefers small commits').innerText(), /Preferences[^]*today[^]*saved on request[^]*#git/);
+  assert.match(
+    await panel.row('Prefers small commits').innerText(),
+    /Preferences[^]*today[^]*saved on request[^]*#git/,
+  );
   assert.doesNotMatch(await panel.row('Prefers small commits').innerText(), /Used/);
   assert.match(await panel.row('用户偏好东方航空，尤其是早班机').innerText(), /#出行/);
   assert.equal(await panel.row('Uses vim').count(), 0);
@@ -56,7 +59,7 @@ panelTest('the list shows stars, pins, access counts and categories', async (pan
 });
 
 panelTest('another space has its own memories', async (panel) => {
-  await panel.page.getByLabel('Space').selectOption('work');
+  await panel.page.getByLabel('Space', { exact: true }).selectOption('work');
   await panel.see('The quarterly report is due on Friday');
   assert.equal((await panel.texts('.vl-row')).length, 1);
 });
@@ -130,8 +133,8 @@ panelTest('an edit is saved, shown as a difference, and taken back', async (pane
   );
   await panel.press('Edit');
   await panel.page.getByLabel('Content').last().fill('The API listens on port 9443 behind a proxy');
-  await panel.page.getByLabel('Importance').fill('0.7');
-  await panel.page.getByLabel('Tags').fill('api，端口');
+  await panel.page.getByLabel('Importance', { exact: true }).fill('0.7');
+  await panel.page.getByLabel('Tags', { exact: true }).last().fill('api，端口');
   await panel.press('Save');
   await panel.see('The API listens on port 9443 behind a proxy', '.detail .content');
   const saved = await daemon.memory('api');

@@ -267,8 +267,10 @@ type ViewServiceApplyRequest struct {
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Who made the changes: ACTOR_VIEW, the default, for an edited file, or ACTOR_CLIENT.
+	Actor         v1.Actor `protobuf:"varint,5,opt,name=actor,proto3,enum=memsidecar.v1.Actor" json:"actor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ViewServiceApplyRequest) Reset() {
@@ -329,6 +331,13 @@ func (x *ViewServiceApplyRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *ViewServiceApplyRequest) GetActor() v1.Actor {
+	if x != nil {
+		return x.Actor
+	}
+	return v1.Actor(0)
+}
+
 // ViewServiceApplyResponse reports the result of each change.
 type ViewServiceApplyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -380,7 +389,7 @@ var File_memsidecar_v1alpha1_view_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1alpha1_view_service_proto_rawDesc = "" +
 	"\n" +
-	"&memsidecar/v1alpha1/view_service.proto\x12\x13memsidecar.v1alpha1\x1a google/protobuf/field_mask.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x19memsidecar/v1/write.proto\"\xb8\x01\n" +
+	"&memsidecar/v1alpha1/view_service.proto\x12\x13memsidecar.v1alpha1\x1a google/protobuf/field_mask.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xb8\x01\n" +
 	"\n" +
 	"ViewUpdate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
@@ -396,12 +405,13 @@ const file_memsidecar_v1alpha1_view_service_proto_rawDesc = "" +
 	"\x03add\x18\x01 \x01(\v2\x18.memsidecar.v1.NewMemoryH\x00R\x03add\x129\n" +
 	"\x06update\x18\x02 \x01(\v2\x1f.memsidecar.v1alpha1.ViewUpdateH\x00R\x06update\x12<\n" +
 	"\aremoval\x18\x03 \x01(\v2 .memsidecar.v1alpha1.ViewRemovalH\x00R\aremovalB\b\n" +
-	"\x06change\"\xab\x01\n" +
+	"\x06change\"\xd7\x01\n" +
 	"\x17ViewServiceApplyRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x129\n" +
 	"\achanges\x18\x02 \x03(\v2\x1f.memsidecar.v1alpha1.ViewChangeR\achanges\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12'\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"N\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\x12*\n" +
+	"\x05actor\x18\x05 \x01(\x0e2\x14.memsidecar.v1.ActorR\x05actor\"N\n" +
 	"\x18ViewServiceApplyResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result2s\n" +
 	"\vViewService\x12d\n" +
@@ -430,7 +440,8 @@ var file_memsidecar_v1alpha1_view_service_proto_goTypes = []any{
 	(*v1.MemoryPatch)(nil),           // 5: memsidecar.v1.MemoryPatch
 	(*fieldmaskpb.FieldMask)(nil),    // 6: google.protobuf.FieldMask
 	(*v1.NewMemory)(nil),             // 7: memsidecar.v1.NewMemory
-	(*v1.WriteResult)(nil),           // 8: memsidecar.v1.WriteResult
+	(v1.Actor)(0),                    // 8: memsidecar.v1.Actor
+	(*v1.WriteResult)(nil),           // 9: memsidecar.v1.WriteResult
 }
 var file_memsidecar_v1alpha1_view_service_proto_depIdxs = []int32{
 	5, // 0: memsidecar.v1alpha1.ViewUpdate.patch:type_name -> memsidecar.v1.MemoryPatch
@@ -439,14 +450,15 @@ var file_memsidecar_v1alpha1_view_service_proto_depIdxs = []int32{
 	0, // 3: memsidecar.v1alpha1.ViewChange.update:type_name -> memsidecar.v1alpha1.ViewUpdate
 	1, // 4: memsidecar.v1alpha1.ViewChange.removal:type_name -> memsidecar.v1alpha1.ViewRemoval
 	2, // 5: memsidecar.v1alpha1.ViewServiceApplyRequest.changes:type_name -> memsidecar.v1alpha1.ViewChange
-	8, // 6: memsidecar.v1alpha1.ViewServiceApplyResponse.result:type_name -> memsidecar.v1.WriteResult
-	3, // 7: memsidecar.v1alpha1.ViewService.Apply:input_type -> memsidecar.v1alpha1.ViewServiceApplyRequest
-	4, // 8: memsidecar.v1alpha1.ViewService.Apply:output_type -> memsidecar.v1alpha1.ViewServiceApplyResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	8, // 6: memsidecar.v1alpha1.ViewServiceApplyRequest.actor:type_name -> memsidecar.v1.Actor
+	9, // 7: memsidecar.v1alpha1.ViewServiceApplyResponse.result:type_name -> memsidecar.v1.WriteResult
+	3, // 8: memsidecar.v1alpha1.ViewService.Apply:input_type -> memsidecar.v1alpha1.ViewServiceApplyRequest
+	4, // 9: memsidecar.v1alpha1.ViewService.Apply:output_type -> memsidecar.v1alpha1.ViewServiceApplyResponse
+	9, // [9:10] is the sub-list for method output_type
+	8, // [8:9] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1alpha1_view_service_proto_init() }

@@ -26,10 +26,10 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ViewService is for programs that show memories in files and adopt the changes that people make there. Its one caller
-// is "memsidecar view". It is in v1alpha1 because it may change without notice.
+// ViewService is for programs that show memories and adopt the changes that people make there. Its callers are
+// "memsidecar view" and the panel. It is in v1alpha1 because it may change without notice.
 type ViewServiceClient interface {
-	// Apply makes changes in one operation by actor view. A change that cannot be made is REJECTED; the others are made.
+	// Apply makes changes in one operation. A change that cannot be made is REJECTED; the others are made.
 	Apply(ctx context.Context, in *ViewServiceApplyRequest, opts ...grpc.CallOption) (*ViewServiceApplyResponse, error)
 }
 
@@ -55,10 +55,10 @@ func (c *viewServiceClient) Apply(ctx context.Context, in *ViewServiceApplyReque
 // All implementations must embed UnimplementedViewServiceServer
 // for forward compatibility.
 //
-// ViewService is for programs that show memories in files and adopt the changes that people make there. Its one caller
-// is "memsidecar view". It is in v1alpha1 because it may change without notice.
+// ViewService is for programs that show memories and adopt the changes that people make there. Its callers are
+// "memsidecar view" and the panel. It is in v1alpha1 because it may change without notice.
 type ViewServiceServer interface {
-	// Apply makes changes in one operation by actor view. A change that cannot be made is REJECTED; the others are made.
+	// Apply makes changes in one operation. A change that cannot be made is REJECTED; the others are made.
 	Apply(context.Context, *ViewServiceApplyRequest) (*ViewServiceApplyResponse, error)
 	mustEmbedUnimplementedViewServiceServer()
 }

@@ -35,12 +35,13 @@ type entriesPage struct {
 // any of them. Without a status, only active memories match.
 func (s *Server) listEntries(w http.ResponseWriter, r *http.Request) error {
 	q := newQueryParams(
-		r, "space", "category", "tag", "source", "status", "min_salience", "order", "ascending", "page_size",
-		"page_token",
+		r, "space", "category", "tag", "source", "status", "min_salience", "created_from", "created_before", "order",
+		"ascending", "page_size", "page_token",
 	)
 	filter := &pb.MemoryFilter{
 		Categories: q.list("category"), Tags: q.list("tag"), Sources: q.list("source"),
-		MinSalience: q.float64("min_salience"),
+		MinSalience: q.float64("min_salience"), CreatedFrom: q.time("created_from"),
+		CreatedBefore: q.time("created_before"),
 	}
 	for _, word := range q.list("status") {
 		st, ok := memoryStatuses[word]

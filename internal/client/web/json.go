@@ -11,10 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/memsidecar/memsidecar/internal/client/jsonout"
 )
@@ -190,6 +192,22 @@ func (q *queryParams) float64(name string) float64 {
 		q.err = invalidRequest("%s must be a number", name)
 	}
 	return f
+}
+
+// time is an RFC 3339 time; nil if it is absent.
+func (q *queryParams) time(name string) *timestamppb.Timestamp {
+	s := q.text(name)
+	if s == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		if q.err == nil {
+			q.err = invalidRequest("%s must be a time, such as 2026-02-21T14:30:00Z", name)
+		}
+		return nil
+	}
+	return timestamppb.New(at)
 }
 
 // boolean is true or false; false if it is absent.

@@ -141,7 +141,7 @@ func TestResponsesMatchDocument(t *testing.T) {
 		bodies []string
 	}{
 		"GET /api/memory/entries": {
-			"/api/memory/entries?category=facts&status=active&min_salience=0.1&order=updated&ascending=true&page_size=5",
+			"/api/memory/entries?category=facts&status=active&min_salience=0.1&created_from=2020-01-01T00:00:00Z&order=updated&ascending=true&page_size=5",
 			[]string{""},
 		},
 		"POST /api/memory/entries": {
@@ -158,6 +158,15 @@ func TestResponsesMatchDocument(t *testing.T) {
 				`{"query":"deploy","top_k":3,"use_decay":false,"category":"facts","explain":true}`,
 				`{"query":"asteroids"}`, `{}`,
 			},
+		},
+		"POST /api/memory/changes": {
+			"/api/memory/changes?space=default", []string{
+				`{"changes":[{"update":{"id":"` + id + `","patch":{"tags":["a"]}}},{"removal":{"id":"nobody"}}]}`,
+				`{"changes":[]}`, `{"changes":[{"colour":{}}]}`,
+			},
+		},
+		"POST /api/memory/move": {
+			"", []string{`{"to":"work","memories":[{"id":"nobody"}]}`, `{"to":"default","memories":[]}`, `{}`},
 		},
 		"POST /api/memory/consolidate": {
 			"", []string{"", `{"content":"We deploy on Mondays","dry_run":true}`, `{"content":""}`},

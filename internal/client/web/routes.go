@@ -25,6 +25,8 @@ func (s *Server) routeTable() []route {
 		{pattern: "GET /api/memory/entries/{id}", serve: s.getEntry},
 		{pattern: "PATCH /api/memory/entries/{id}", serve: s.updateEntry},
 		{pattern: "DELETE /api/memory/entries/{id}", serve: s.deleteEntry},
+		{pattern: "POST /api/memory/changes", serve: s.applyChanges, maxBody: maxBatchBytes},
+		{pattern: "POST /api/memory/move", serve: s.moveEntries},
 		{pattern: "POST /api/memory/search", serve: s.searchEntries},
 		{pattern: "POST /api/memory/consolidate", serve: s.consolidate, timeout: modelTimeout},
 		{pattern: "POST /api/memory/archive", serve: s.archiveLogs, timeout: modelTimeout},

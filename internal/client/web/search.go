@@ -2,6 +2,9 @@ package web
 
 import (
 	"net/http"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
@@ -35,6 +38,28 @@ type searchBody struct {
 	Logs     bool     `json:"include_logs"`
 	Wait     bool     `json:"wait_indexed"`
 	Session  string   `json:"session_id"`
+
+	// Only memories with any of the tags, of any of the sources, of at least the salience, created in the time.
+	Tags        []string   `json:"tags"`
+	Sources     []string   `json:"sources"`
+	MinSalience float64    `json:"min_salience"`
+	From        *time.Time `json:"created_from"`
+	Before      *time.Time `json:"created_before"`
+}
+
+// filter is what the body says about the memories to search.
+func (in *searchBody) filter() *pb.MemoryFilter {
+	f := &pb.MemoryFilter{Tags: in.Tags, Sources: in.Sources, MinSalience: in.MinSalience}
+	if in.Category != "" {
+		f.Categories = []string{in.Category}
+	}
+	if in.From != nil {
+		f.CreatedFrom = timestamppb.New(*in.From)
+	}
+	if in.Before != nil {
+		f.CreatedBefore = timestamppb.New(*in.Before)
+	}
+	return f
 }
 
 // searchResult is the response of a search.
@@ -77,16 +102,13 @@ func (s *Server) searchEntries(w http.ResponseWriter, r *http.Request) error {
 		// An empty query is allowed; only its absence is an error.
 		Query: *in.Query, Spaces: in.Spaces, Profile: profile,
 		MinScore: in.MinScore, Explain: in.Explain, NoTouch: in.NoTouch, IncludeLogs: in.Logs, WaitIndexed: in.Wait,
-		SessionId: in.Session, Filter: &pb.MemoryFilter{},
+		SessionId: in.Session, Filter: in.filter(),
 		IgnoreAccessAge: in.UseDecay != nil && !*in.UseDecay,
 	}
 	if in.TopK != nil {
 		if req.Limit = *in.TopK; req.Limit == 0 {
 			return invalidRequest("top_k is 0; it must be 1 to 200")
 		}
-	}
-	if in.Category != "" {
-		req.Filter.Categories = []string{in.Category}
 	}
 	if in.Space != "" {
 		req.Spaces = append(req.Spaces, in.Space)

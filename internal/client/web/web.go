@@ -24,6 +24,7 @@ import (
 // Bounds on requests, and timeouts.
 const (
 	defaultMaxBody = 1 << 20 // bytes of a request
+	maxBatchBytes  = 3 << 20 // bytes of a request with many changes; a message of the daemon's API holds 4 MiB
 	maxHeaderBytes = 16 << 10
 	readTimeout    = 15 * time.Second // for a request to arrive
 	callTimeout    = 30 * time.Second // for the daemon to answer
@@ -59,6 +60,7 @@ type Server struct {
 	logs        pb.LogServiceClient
 	files       pb.FileServiceClient
 	usage       pbalpha.UsageServiceClient
+	views       pbalpha.ViewServiceClient
 	routes      []route
 	stopping    chan struct{} // closed when Serve begins to stop
 }
@@ -71,7 +73,7 @@ func New(cfg Config) *Server {
 		memory:   pb.NewMemoryServiceClient(cfg.Conn), search: pb.NewSearchServiceClient(cfg.Conn),
 		admin: pb.NewAdminServiceClient(cfg.Conn), ops: pb.NewOperationServiceClient(cfg.Conn),
 		logs: pb.NewLogServiceClient(cfg.Conn), files: pb.NewFileServiceClient(cfg.Conn),
-		usage: pbalpha.NewUsageServiceClient(cfg.Conn),
+		usage: pbalpha.NewUsageServiceClient(cfg.Conn), views: pbalpha.NewViewServiceClient(cfg.Conn),
 	}
 	s.routes = s.routeTable()
 	return s

@@ -86,9 +86,11 @@ async function everyPage(name, load) {
   }
 }
 
+// query is the query of an address: of an object, or of pairs when a name comes several times.
 export const query = (params) => {
   const q = new URLSearchParams();
-  for (const [k, v] of Object.entries(params)) if (v !== '' && v !== undefined && v !== null) q.append(k, v);
+  for (const [k, v] of Array.isArray(params) ? params : Object.entries(params))
+    if (v !== '' && v !== undefined && v !== null) q.append(k, v);
   return q.toString();
 };
 

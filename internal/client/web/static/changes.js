@@ -75,7 +75,8 @@ export function changes(box, { space, show, fail }) {
       if (mine !== run || !box.isConnected) return;
       cards = cards.concat(page.operations.filter(fits).map(card));
       next = page.next_page_token;
-      if (chosen && next) counted.textContent = `${cards.length} · ${t('lookingBack')} ${stamp(page.operations.at(-1).at)}`;
+      if (chosen && next)
+        counted.textContent = `${cards.length} · ${t('lookingBack')} ${stamp(page.operations.at(-1).at)}`;
     } while (next && cards.length - already < atOnce);
     fill(list, cards.length ? cards : h('p', { class: 'empty' }, t(chosen ? 'noMatch' : 'noChanges')));
     counted.textContent = `${cards.length}${next ? '+' : ''}`;
@@ -92,7 +93,7 @@ export function changes(box, { space, show, fail }) {
         { class: 'bar' },
         h('strong', {}, headline(op)),
         h('span', { class: 'grow' }),
-        h('button', { onclick: () => undo(op).catch(fail) }, t('undo')),
+        h('button', { onclick: () => undo(op.id).catch(fail) }, t('undo')),
       ),
       h(
         'div',
@@ -114,7 +115,10 @@ export function changes(box, { space, show, fail }) {
           ontoggle: async (e) => {
             if (!e.target.open || whole.childNodes.length) return;
             try {
-              fill(whole, changesOf(await getOperation(op.id), (id) => show('memories', id)));
+              fill(
+                whole,
+                changesOf(await getOperation(op.id), (id) => show('memories', id)),
+              );
             } catch (error) {
               fail(error);
             }

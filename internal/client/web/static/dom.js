@@ -1,3 +1,5 @@
+import { t } from './texts.js';
+
 // Elements, lists and dialogs. Text becomes text nodes only, so the text of a memory cannot become an element.
 
 // h makes an element: h('button', {class: 'x', onclick: f}, 'text', child).
@@ -28,10 +30,12 @@ export function later(ms, f) {
 }
 
 // VirtualList shows any number of rows of equal height; it creates only the visible ones. A row for which
-// heading is true cannot be opened.
+// heading is true cannot be opened. While choose is on, several rows can be chosen: by a click, by Space, from one to
+// another with Shift, and all with Ctrl+A.
 export class VirtualList {
   constructor({ height, row, label, onopen, heading = () => false }) {
     Object.assign(this, { height, row, onopen, heading, count: 0, selected: -1, made: new Map() });
+    Object.assign(this, { choosing: false, from: -1, chosen: () => false, onchoose: () => {}, onall: () => {} });
     this.space = h('div', { class: 'vl-space' });
     this.el = h('div', { class: 'vl', tabindex: '0', role: 'listbox', 'aria-label': label }, this.space);
     this.el.addEventListener('scroll', () => this.draw(), { passive: true });
@@ -78,29 +82,55 @@ export class VirtualList {
           id: `row-${i}`,
           'aria-setsize': this.count,
           'aria-posinset': i + 1,
-          'aria-selected': String(i === this.selected),
+          'aria-selected': String(this.choosing ? this.chosen(i) : i === this.selected),
           'aria-disabled': this.heading(i) ? 'true' : undefined,
         },
         this.row(i),
       );
       el.style.top = `${i * this.height}px`;
       el.style.height = `${this.height}px`;
-      if (!this.heading(i)) el.addEventListener('click', () => this.open(i));
+      el.classList.toggle('current', this.choosing && i === this.selected);
+      if (!this.heading(i)) el.addEventListener('click', (e) => this.clicked(i, e));
       this.made.set(i, el);
       this.space.append(el);
     }
   }
 
   mark(i) {
-    this.made.get(this.selected)?.setAttribute('aria-selected', 'false');
+    const one = (k, on) => {
+      if (this.choosing) this.made.get(k)?.classList.toggle('current', on);
+      else this.made.get(k)?.setAttribute('aria-selected', String(on));
+    };
+    one(this.selected, false);
     this.selected = i;
-    this.made.get(i)?.setAttribute('aria-selected', 'true');
+    one(i, true);
     this.el.setAttribute('aria-activedescendant', `row-${i}`);
   }
 
   open(i) {
     this.mark(i);
     this.onopen(i);
+  }
+
+  clicked(i, e) {
+    if (!this.choosing) return this.open(i);
+    this.mark(i);
+    this.chooseRow(i, e.shiftKey);
+  }
+
+  // choose begins or ends choosing several rows.
+  choose(on) {
+    this.choosing = on;
+    this.from = -1;
+    if (on) this.el.setAttribute('aria-multiselectable', 'true');
+    else this.el.removeAttribute('aria-multiselectable');
+  }
+
+  // chooseRow chooses a row or lets it go; with through, it chooses all rows since the last one.
+  chooseRow(i, through) {
+    const from = through && this.from >= 0 ? this.from : i;
+    this.from = i;
+    this.onchoose(from, i);
   }
 
   key(e) {
@@ -118,6 +148,12 @@ export class VirtualList {
         this.el.scrollTop = top + this.height - this.el.clientHeight;
       this.draw();
       this.mark(i);
+    } else if (this.choosing && e.key === ' ' && this.selected >= 0) {
+      e.preventDefault();
+      this.chooseRow(this.selected, e.shiftKey);
+    } else if (this.choosing && e.key.toLowerCase() === 'a' && (e.ctrlKey || e.metaKey)) {
+      e.preventDefault();
+      this.onall();
     } else if (e.key === 'Enter' && this.selected >= 0) {
       e.preventDefault();
       this.onopen(this.selected);
@@ -142,6 +178,50 @@ export function ask(text, yes, no, danger) {
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(dialog.returnValue === 'yes');
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+// askFor asks for a few texts and resolves to them by name, or to null. A field has a name, a label, and may have
+// options to choose from.
+export function askFor(title, fields) {
+  return new Promise((resolve) => {
+    const form = h(
+      'form',
+      { method: 'dialog' },
+      h('h2', {}, title),
+      fields.map((f) => [
+        h(
+          'label',
+          {},
+          h('span', {}, f.label),
+          h('input', {
+            name: f.name,
+            required: f.required,
+            list: f.options && `options-${f.name}`,
+            autocomplete: 'off',
+          }),
+        ),
+        f.options &&
+          h(
+            'datalist',
+            { id: `options-${f.name}` },
+            f.options.map((o) => h('option', { value: o })),
+          ),
+      ]),
+      h(
+        'div',
+        { class: 'bar end' },
+        h('button', { type: 'button', onclick: () => dialog.close('') }, t('cancel')),
+        h('button', { class: 'primary', value: 'yes' }, t('save')),
+      ),
+    );
+    const dialog = h('dialog', { 'aria-label': title }, form);
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'yes' ? Object.fromEntries(new FormData(form)) : null);
     });
     document.body.append(dialog);
     dialog.showModal();

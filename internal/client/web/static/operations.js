@@ -1,7 +1,7 @@
 // Operations: their differences for people, and undo.
 import { call } from './api.js';
 import { h, say, ask, wordDiff } from './dom.js';
-import { t, word, stamp, phrase, valueOf } from './texts.js';
+import { t, word, phrase, valueOf, countOf } from './texts.js';
 
 const unlisted = new Set(['revision', 'updated_at', 'content_at']); // they follow from the change
 
@@ -12,7 +12,6 @@ const labels = {
   access_count: 'accesses',
   forgotten: 'forgottenAt',
 };
-
 
 // differenceOf shows a text with its deletions and insertions.
 export const differenceOf = (was, is) =>
@@ -81,13 +80,17 @@ export function changesOf(op, link) {
   });
 }
 
-// undo undoes an operation, after a question.
-export async function undo(op) {
-  if (!(await ask(`${t('undoAsk')}  ${numberOf(op.id)}`, t('undo'), t('cancel')))) return;
-  const res = await call('OperationService/Undo', { id: op.id });
-  say(res.result.outcomes.some((o) => o.status === 'rejected') ? t('partlyUndone') : t('undone'));
+// undo undoes operations, the last one first, after one question.
+export async function undo(...ids) {
+  const which = ids.length > 4 ? countOf(ids.length, 'change') : ids.map(numberOf).join(' ');
+  if (!(await ask(`${t('undoAsk')}  ${which}`, t('undo'), t('cancel')))) return;
+  let partly = false;
+  for (const id of ids.toReversed()) {
+    const res = await call('OperationService/Undo', { id });
+    partly ||= res.result.outcomes.some((o) => o.status === 'rejected');
+  }
+  say(t(partly ? 'partlyUndone' : 'undone'));
 }
-
 
 // subjectOf is the one thing that a change changes: its kind, such as memory, and its states.
 const subjectOf = (change) => Object.entries(change)[0] ?? ['', {}];
@@ -99,7 +102,8 @@ function deedOf(kind, { before, after }) {
   if (before === undefined) return 'added';
   if (after === undefined) return 'removed';
   if (kind === 'summary') return before === '' ? 'added' : after === '' ? 'removed' : 'changed';
-  if (before.status !== after.status && after.status) return { active: 'restored', retired: 'forgotten' }[after.status] ?? after.status;
+  if (before.status !== after.status && after.status)
+    return { active: 'restored', retired: 'forgotten' }[after.status] ?? after.status;
   if (kind === 'session' && before.state !== after.state) return after.state;
   return 'changed';
 }
@@ -136,11 +140,7 @@ function gistOf(change) {
 }
 
 // gists shows the first texts of an operation, at most so many.
-export const gists = (op, most) =>
-  (op.changes ?? [])
-    .map(gistOf)
-    .filter(Boolean)
-    .slice(0, most);
+export const gists = (op, most) => (op.changes ?? []).map(gistOf).filter(Boolean).slice(0, most);
 
 // says reports whether any text of an operation holds all the words, which are in lower case.
 export function says(op, words) {

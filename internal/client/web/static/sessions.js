@@ -83,7 +83,10 @@ export function sessions(box, { space, show, fail }) {
       next = token;
       more.hidden = !next;
     };
-    const first = page.messages.find((m) => m.role === 'user')?.content.trim().split('\n', 1)[0];
+    const first = page.messages
+      .find((m) => m.role === 'user')
+      ?.content.trim()
+      .split('\n', 1)[0];
     fill(
       detail,
       h('h2', { class: 'clip' }, first || s.summary || t('noRequest')),
