@@ -185,7 +185,11 @@ def _is_duplicate(err: MemsidecarError) -> bool:
 
 def retire(client: Client, chosen: Filter) -> None:
     """Retire the memories that a filter selects, so that undo can bring them back."""
-    ids = [memory.id for memory in client.list(chosen)]
+    retire_ids(client, [memory.id for memory in client.list(chosen)])
+
+
+def retire_ids(client: Client, ids: Sequence[str]) -> None:
+    """Retire memories, which may be learned again."""
     for start in range(0, len(ids), MAX_BATCH):
         request = _requests.delete(client.space, ids[start : start + MAX_BATCH], learnable=True)
         client.call(client.memory.Delete, request)
