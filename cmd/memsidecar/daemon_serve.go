@@ -49,8 +49,13 @@ ends it at once, without losing acknowledged data.`,
 				return err
 			}
 			defer commands.close()
+			machine, err := a.machine(cfg)
+			if err != nil {
+				return err
+			}
 			return daemon.Run(cmd.Context(), cfg, daemon.Options{
 				Command:  commands.run,
+				Machine:  machine,
 				Logger:   log,
 				Version:  programVersion(),
 				Listener: listener,

@@ -115,8 +115,12 @@ func (a *app) serveUI(ctx context.Context, cfg daemon.Config, c *client, noOpen 
 	if err != nil {
 		return fmt.Errorf("serve the panel: %w", err)
 	}
+	machine, err := a.machine(cfg)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	server := web.New(web.Config{Conn: c.conn, Logger: newLogger(a.stderr, max(cfg.LogLevel, slog.LevelWarn)),
-		Now: a.now})
+		Now: a.now, Machine: machine})
 	if err := a.openUI(c.info.GetSocketPath(), web.URL(listener.Addr()), server.Login(), noOpen); err != nil {
 		return errors.Join(err, listener.Close())
 	}

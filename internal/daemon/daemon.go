@@ -20,6 +20,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/archiver/scheduler"
+	"github.com/memsidecar/memsidecar/internal/client/web"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/reconcile"
@@ -68,6 +69,8 @@ type Options struct {
 	Listener *net.UnixListener
 	// Command runs the commands of memsidecar-hook; nil refuses them.
 	Command rpc.RunCommand
+	// Machine is what the panel shows of this machine.
+	Machine web.Machine
 	// Abort ends the process; it is called when a stop takes longer than StopLimit. nil waits. What a stop still does
 	// then is repeated by the next start: everything acknowledged is in the journal.
 	Abort func()
@@ -106,6 +109,7 @@ type daemon struct {
 	elapsed func() time.Duration // nil with a test clock
 	version string
 	command rpc.RunCommand
+	machine web.Machine
 	started time.Time
 	stop    context.CancelFunc // ends Run
 
@@ -160,6 +164,7 @@ func Run(ctx context.Context, cfg Config, opts Options) (err error) {
 	defer stop()
 	defer opts.limitStop(ctx)()
 	d := &daemon{cfg: cfg, log: opts.Logger, now: opts.Now, version: opts.Version, command: opts.Command,
+		machine:  opts.Machine,
 		stop:     stop,
 		stopping: make(chan struct{})}
 	if d.now == nil {

@@ -63,7 +63,7 @@ func (d *daemon) listenHTTP(ctx context.Context, files web.Files) (*httpServer, 
 		Connect: func(context.Context) (*grpc.ClientConn, error) { return unixsock.Dial(d.cfg.Socket) },
 		Logger:  d.log, Now: d.now, Version: d.version, Timeout: mcpCallTimeout,
 	})
-	h.web = web.New(web.Config{Conn: conn, Logger: d.log, Now: d.now, MCP: h.mcp})
+	h.web = web.New(web.Config{Conn: conn, Logger: d.log, Now: d.now, MCP: h.mcp, Machine: d.machine})
 	if err := files.Write(h.web.Token(), web.URL(listener.Addr())); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the token file: %w", err), files.Remove(), conn.Close(),
 			listener.Close())

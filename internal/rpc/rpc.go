@@ -88,6 +88,7 @@ func Register(to *grpc.Server, deps Deps) *health.Server {
 	pbalpha.RegisterTitleServiceServer(server, &titleServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterViewServiceServer(server, &viewServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterUsageServiceServer(server, &usageServer{usage: deps.Usage})
+	pbalpha.RegisterPreviewServiceServer(server, &previewServer{recall: deps.Recall})
 	pbalpha.RegisterCommandServiceServer(server, &commandServer{run: deps.Command})
 	// Registered last, because it reports every service that is registered by now.
 	status := health.NewServer()

@@ -17,12 +17,14 @@ after(async () => {
 // What tells that a view has drawn its own content, in any language.
 const seen = {
   memories: 'Prefers small commits',
+  recall: null,
   changes: /Invoices are sent on Tuesdays/,
   logs: 'timetable service',
   sessions: 'Please remember',
   summary: null,
   review: /It would lose a number|会丢失数字/,
   files: null,
+  hosts: 'memsidecar install claude-code',
   status: 'AdminService/Info',
 };
 
@@ -35,6 +37,10 @@ async function settle(panel, name) {
       .locator('button[data-session=lesson]')
       .click()
       .then(() => panel.see('I will.'));
+  if (name === 'recall') {
+    await panel.page.locator('#prompt').fill('How small should commits be?');
+    await panel.see('Prefers small commits', '.told');
+  }
   if (name === 'summary') await panel.until((text) => document.querySelector('textarea')?.value === text, summary);
   if (name === 'changes')
     await panel.page

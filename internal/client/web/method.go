@@ -15,6 +15,7 @@ import (
 var servedMethods = map[string]bool{
 	"MemoryService/History": true, "MemoryService/Restore": true, "MemoryService/Stats": true,
 	"MemoryService/Purge": true, "MemoryService/Update": true, "MemoryService/Delete": true,
+	"MemoryService/Get":         true,
 	"SearchService/ListRecalls": true, "SearchService/Similar": true,
 	"OperationService/List": true, "OperationService/Get": true, "OperationService/Undo": true,
 	"LogService/List": true, "LogService/Get": true, "LogService/Append": true,

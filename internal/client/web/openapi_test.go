@@ -185,6 +185,11 @@ func TestResponsesMatchDocument(t *testing.T) {
 		"POST /api/v1/{service}/{method}": {
 			"/api/v1/MemoryService/Stats", []string{"", `{"spaces":["default"]}`, `{"colour":1}`},
 		},
+		"POST /api/memory/recall-preview": {
+			"", []string{`{"text":"how do we deploy"}`, `{"text":"how do we deploy","explicit":true}`, `{"colour":1}`},
+		},
+		"GET /api/hosts":        {"", []string{""}},
+		"GET /api/settings":     {"", []string{""}},
 		"POST /api/login-codes": {"", []string{""}},
 		"POST /api/login":       {"", []string{`{"code":"` + code + `"}`, `{"code":"x"}`}},
 		"GET /api/openapi.json": {"", []string{""}},

@@ -35,7 +35,7 @@ const (
 	maxStreams     = 32               // event streams at once
 )
 
-// Config of a Server. All fields but MCP are required.
+// Config of a Server. All fields but MCP and Machine are required.
 type Config struct {
 	// Conn is a connection to the daemon. The server does not close it.
 	Conn grpc.ClientConnInterface
@@ -46,6 +46,8 @@ type Config struct {
 	// MCP serves the Model Context Protocol at /mcp, for those who have the token; nil serves none. The server does
 	// not end its sessions.
 	MCP http.Handler
+	// Machine is what the panel shows of this machine.
+	Machine Machine
 }
 
 // Server answers HTTP requests. It is safe for concurrent use.
@@ -61,6 +63,7 @@ type Server struct {
 	files       pb.FileServiceClient
 	usage       pbalpha.UsageServiceClient
 	views       pbalpha.ViewServiceClient
+	previews    pbalpha.PreviewServiceClient
 	routes      []route
 	stopping    chan struct{} // closed when Serve begins to stop
 }
@@ -74,6 +77,7 @@ func New(cfg Config) *Server {
 		admin: pb.NewAdminServiceClient(cfg.Conn), ops: pb.NewOperationServiceClient(cfg.Conn),
 		logs: pb.NewLogServiceClient(cfg.Conn), files: pb.NewFileServiceClient(cfg.Conn),
 		usage: pbalpha.NewUsageServiceClient(cfg.Conn), views: pbalpha.NewViewServiceClient(cfg.Conn),
+		previews: pbalpha.NewPreviewServiceClient(cfg.Conn),
 	}
 	s.routes = s.routeTable()
 	return s

@@ -24,7 +24,18 @@ export const launch = (...args) =>
     ],
   });
 
-export const viewNames = ['memories', 'changes', 'logs', 'sessions', 'summary', 'review', 'files', 'status'];
+export const viewNames = [
+  'memories',
+  'recall',
+  'changes',
+  'logs',
+  'sessions',
+  'summary',
+  'review',
+  'files',
+  'hosts',
+  'status',
+];
 
 export class Panel {
   // open lets a new tab in and waits until it is live.

@@ -7,14 +7,17 @@ import { memories } from './memories.js';
 // The views by name. All but the first are loaded when they are needed, or when the page is idle.
 const views = {
   memories: () => memories,
+  recall: async () => (await import('./recall.js')).recall,
   changes: async () => (await import('./changes.js')).changes,
   logs: async () => (await import('./logs.js')).logs,
   sessions: async () => (await import('./sessions.js')).sessions,
   summary: async () => (await import('./summary.js')).summary,
   review: async () => (await import('./review.js')).review,
   files: async () => (await import('./files.js')).files,
+  hosts: async () => (await import('./hosts.js')).hosts,
   status: async () => (await import('./status.js')).status,
 };
+const viewKeys = [...'1234567890-']; // of the views in their order
 const app = document.getElementById('app');
 const panel = { space: 'default', view: null, name: '', spaces: ['default'] };
 
@@ -171,8 +174,9 @@ document.addEventListener('keydown', (e) => {
       e.preventDefault();
       box.focus();
     }
-  } else if (e.key >= '1' && e.key <= '8' && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
-    show(Object.keys(views)[e.key - 1]);
+  } else if (viewKeys.includes(e.key) && !typing && !e.ctrlKey && !e.metaKey && !e.altKey && hasToken()) {
+    const name = Object.keys(views)[viewKeys.indexOf(e.key)];
+    if (name) show(name);
   } else if (e.key === 'Escape' && !at.isContentEditable) {
     panel.view?.escape?.();
   }

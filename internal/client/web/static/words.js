@@ -3,6 +3,7 @@ export const words = {
   // Views
   memories: ['Memories', '记忆'],
   changes: ['Changes', '变更'],
+  recall: ['Recall', '回忆'],
   logs: ['Daily logs', '每日日志'],
   sessions: ['Sessions', '会话'],
   summary: ['Rolling summary', '滚动摘要'],
@@ -75,6 +76,9 @@ export const words = {
   reason_WEAK: ['What was found is most likely not relevant.', '找到的内容很可能不相关。'],
   reason_FILTERED: ['The filters leave nothing.', '筛选后没有结果。'],
   reason_MIN_SCORE: ['No score is high enough.', '得分都不够高。'],
+  reason_DISABLED: ['Recall for prompts is switched off in the configuration.', '配置中已关闭提示时的回忆。'],
+  reason_ALREADY_SHOWN: ['The session has seen everything that is relevant.', '会话已看过所有相关内容。'],
+  reason_BUDGET: ['Nothing relevant fits into the token budget.', '相关内容都超出令牌预算。'],
   // Memories: several at once
   select: ['Select', '选择'],
   selectAll: ['Select all', '全选'],

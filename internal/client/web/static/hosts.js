@@ -1,0 +1,167 @@
+// Hosts: the programs that run agents, whether they are connected, when they last called, and what they were told.
+import { api, call, callAll } from './api.js';
+import { h, fill } from './dom.js';
+import { t, word, stamp, countOf } from './texts.js';
+
+const recalls = 50; // newest ones that are shown
+
+// hosts is the view.
+export function hosts(box, { space, show, fail }) {
+  const list = h('div', { class: 'cards' }, h('p', { class: 'dim' }, t('lookingAtHosts'))),
+    told = h('div', { class: 'cards' });
+  fill(
+    box,
+    h(
+      'div',
+      { class: 'page', tabindex: '0' },
+      h(
+        'div',
+        { class: 'bar' },
+        h('h2', {}, t('hosts')),
+        h('span', { class: 'grow' }),
+        h('button', { onclick: () => load().catch(fail) }, t('lookAgain')),
+      ),
+      list,
+      h('h2', {}, t('toldLately')),
+      h('p', { class: 'dim' }, t('toldLatelyHint')),
+      told,
+    ),
+  );
+
+  // stateOf is one word for a host: problem, untrusted, connected, never, absent or apart.
+  function stateOf(host) {
+    if (host.parts.some((p) => p.problem)) return 'problem';
+    if (!host.parts.length) return host.present ? 'apart' : 'absent';
+    if (host.parts.some((p) => p.trust && p.trust !== 'trusted')) return 'untrusted';
+    return host.parts.some((p) => p.last_called) ? 'connected' : 'never';
+  }
+
+  function hostCard(host) {
+    const state = stateOf(host);
+    return h(
+      'article',
+      { class: `card host ${state}`, 'data-host': host.name, 'aria-label': host.title },
+      h('div', { class: 'bar' }, h('h3', {}, host.title), h('span', { class: 'tag' }, word('host', state))),
+      h(
+        'p',
+        { class: 'dim' },
+        [host.told_at_start && t('toldAtStart'), t(host.told_with_prompt ? 'toldWithPrompt' : 'notWithPrompt')]
+          .filter(Boolean)
+          .join(' '),
+      ),
+      ['problem', 'apart', 'absent'].includes(state) && h('p', {}, `${t('connectIt')} `, h('code', {}, host.command)),
+      state === 'untrusted' && h('p', { class: 'notice' }, t('trustIt')),
+      host.parts.length > 0 && table(host.parts),
+    );
+  }
+
+  const partName = (p) => word('event', p.part.replaceAll('-', '_'));
+  const table = (parts) =>
+    h(
+      'div',
+      { class: 'table-box', tabindex: '0', role: 'group', 'aria-label': t('registered') },
+      h(
+        'table',
+        {},
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            ['registered', 'lastCall', 'outcome', 'where'].map((k) => h('th', { scope: 'col' }, t(k))),
+          ),
+        ),
+        h(
+          'tbody',
+          {},
+          parts.map((p) =>
+            h(
+              'tr',
+              {},
+              h('th', { scope: 'row' }, partName(p)),
+              h(
+                'td',
+                {},
+                p.last_called ? stamp(p.last_called) : ['mcp', 'instructions'].includes(p.part) ? '' : t('never'),
+              ),
+              h(
+                'td',
+                { class: p.problem || (p.outcome && p.outcome !== 'ok') ? 'bad' : '' },
+                [
+                  p.problem || p.outcome,
+                  p.trust && word('trust', p.trust),
+                  p.times > 1 && `×${p.times}`,
+                  p.gave_up > 0 && countOf(p.gave_up, 'timeout'),
+                ]
+                  .filter(Boolean)
+                  .join(', '),
+              ),
+              h('td', { class: 'dim' }, p.path || t('byPlugin')),
+            ),
+          ),
+        ),
+      ),
+    );
+
+  async function loadTold() {
+    const [{ recalls: traces }, sessions] = await Promise.all([
+      call('SearchService/ListRecalls', { page_size: recalls }),
+      callAll('SessionService/List', 'sessions', { space, page_size: 1000 }),
+    ]);
+    const hostOf = new Map(sessions.sessions.map((s) => [s.id, s.host]));
+    const texts = new Map();
+    const bySpace = Map.groupBy(
+      traces.flatMap((r) => r.memories),
+      (m) => m.space,
+    );
+    for (const [of, memories] of bySpace) {
+      const ids = [...new Set(memories.map((m) => m.id))];
+      // Of purged memories there is nothing left to show.
+      const found = await callAll('MemoryService/Get', 'memories', { space: of, ids }).catch(() => ({ memories: [] }));
+      for (const m of found.memories) texts.set(`${of} ${m.id}`, m);
+    }
+    const line = (m) => {
+      const memory = texts.get(`${m.space} ${m.id}`);
+      return h(
+        'li',
+        {},
+        h(
+          'button',
+          { class: 'link', onclick: () => show('memories', m.id, m.space) },
+          memory?.title || memory?.content || m.id,
+        ),
+      );
+    };
+    fill(
+      told,
+      traces.length
+        ? traces.map((r) =>
+            h(
+              'article',
+              { class: 'card told' },
+              h('strong', { class: 'clip' }, r.query),
+              h(
+                'div',
+                { class: 'dim' },
+                [stamp(r.at), hostOf.get(r.session_id), r.explicit && t('askedItself'), r.session_id]
+                  .filter(Boolean)
+                  .join(' · '),
+              ),
+              h('ul', {}, r.memories.map(line)),
+            ),
+          )
+        : h('p', { class: 'empty' }, t('nothingTold')),
+    );
+  }
+
+  async function load() {
+    const [{ hosts: found }] = await Promise.all([api('GET', '/api/hosts'), loadTold()]);
+    const order = ['problem', 'untrusted', 'never', 'connected', 'apart', 'absent'];
+    const rank = (host) => order.indexOf(stateOf(host));
+    fill(list, found.toSorted((a, b) => rank(a) - rank(b)).map(hostCard));
+  }
+
+  load().catch(fail);
+  return { changed: () => loadTold().catch(fail) };
+}

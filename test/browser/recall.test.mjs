@@ -1,0 +1,85 @@
+// What agents are told: the preview of a recall, and the hosts with what they were given.
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Daemon } from './lib/daemon.mjs';
+import { launch, withPanel } from './lib/panel.mjs';
+
+let browser, daemon;
+before(async () => {
+  [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
+  await daemon.run('search', 'anything', '--wait-indexed', '--no-touch'); // whether meaning takes part decides
+});
+after(async () => {
+  await browser?.close();
+  await daemon?.close();
+});
+
+const panelTest = (name, f, options) => test(name, () => withPanel(browser, daemon, options, f));
+
+panelTest('a prompt shows what an agent would be told, and what would be left out', async (panel) => {
+  await panel.view('recall');
+  const prompt = panel.page.getByRole('textbox', { name: 'Prompt' });
+  await prompt.fill('When does the office close today?');
+  await panel.see('The office closes at six', '.told');
+  const { items, block } = await daemon.json('recall', 'When does the office close today?');
+  assert.deepEqual(
+    await panel.texts('section.told .card .pre'),
+    items.map((i) => i.text),
+  );
+  await panel.page.locator('section.told summary').click();
+  const shown = await panel.page.locator('section.told pre').innerText();
+  const plain = (s) => s.replace(/[0-9a-f]{16}/g, 'ID').trim(); // each fence has an id of its own
+  assert.equal(plain(shown), plain(block));
+  assert.match(await panel.page.locator('section.told').innerText(), /To: Claude Code, Codex/);
+  await prompt.fill('What did the asteroid miners pay in taxes?');
+  await panel.see('Nothing.', 'section.told');
+  await panel.page.locator('section.left-out .card').first().waitFor();
+  const left = await panel.texts('section.left-out .card');
+  assert.ok(
+    left.every((text) => text.includes('not likely enough to bear on the prompt')),
+    left.join('\n'),
+  );
+  await panel.page.evaluate(() =>
+    fetch('/api/memory/entries', {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${sessionStorage.getItem('memsidecar.token')}`,
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify({
+        id: 'rule',
+        category: 'procedural',
+        content: 'It needs the flag --frozen',
+        context: { tool: 'pnpm' },
+      }),
+    }),
+  );
+  await prompt.fill('What should I know?');
+  await panel.page.getByLabel('Tools in use').fill('pnpm');
+  await panel.see('rule about the tool pnpm', 'section.told');
+  assert.equal((await daemon.memory('rule')).access_count, 0);
+  await panel.page.locator('section.told').getByRole('button', { name: 'Procedural' }).click();
+  await panel.see('It needs the flag --frozen', '.detail .content');
+});
+
+panelTest('hosts say whether they are connected, when they called, and what they were told', async (panel) => {
+  await panel.view('hosts', 'memsidecar install claude-code');
+  const host = (name) => panel.page.locator(`[data-host="${name}"]`);
+  assert.match(await host('claude-code').innerText(), /not (connected|on this machine)/);
+  await mkdir(join(daemon.dir, '.claude'), { recursive: true });
+  await writeFile(join(daemon.dir, '.claude', 'settings.json'), '{}\n');
+  await daemon.run('install', 'claude-code');
+  await panel.page.getByRole('button', { name: 'Look again' }).click();
+  await host('claude-code').getByText('connected, never called').waitFor();
+  assert.match(await host('claude-code').innerText(), /start of a session[^]*never[^]*\.claude\/settings\.json/);
+  await daemon.run('session', 'start', 'told', '--host', 'claude-code');
+  await daemon.run('recall', 'When does the office close today?', '--session', 'told');
+  await panel.view('status', 'AdminService/Info');
+  await panel.view('hosts', 'When does the office close today?');
+  const card = panel.page.locator('article.told', { hasText: 'When does the office close today?' });
+  assert.match(await card.first().innerText(), /claude-code · told[^]*The office closes at six/);
+  await card.first().getByRole('button', { name: 'The office closes at six' }).click();
+  await panel.see('The office closes at six', '.detail .content');
+});
