@@ -49,6 +49,30 @@ func TestSmallStores(t *testing.T) {
 	}
 }
 
+// TestBroadQuestion asks about nothing in particular, which no memory resembles. What a question names may be missing;
+// what it does not name cannot.
+func TestBroadQuestion(t *testing.T) {
+	e := embedded(t, saidIn("", "We deploy with make release from the main branch.", "The user prefers window seats.")...)
+	for query, found := range map[string]bool{
+		"Tell me about people.": true, "what do you remember?": true, "讲讲这些人。": true, "tell me a joke": false,
+		"what is the capital of France": false,
+	} {
+		got := ids(find(t, e, search.Request{Query: query, Arm: search.Fusion, AsOf: epoch}).Hits)
+		if found != (len(got) > 0) {
+			t.Errorf("%q: found %v", query, got)
+		}
+	}
+}
+
+// TestJapanese asks in Japanese, which no model inside knows: 好物 and 好き have one character in common.
+func TestJapanese(t *testing.T) {
+	e := embedded(t, saidIn("", "中島は餃子が好き。", "建物の空調は4月に点検されます。", "郵便室は16時に閉まります。")...)
+	got := ids(find(t, e, search.Request{Query: "みんなの好物は?", Arm: search.Fusion, AsOf: epoch}).Hits)
+	if len(got) == 0 || got[0] != "0" {
+		t.Errorf("found %v, want 0 first", got)
+	}
+}
+
 // TestDepthDoesNotChangeTheOrder asks for one hit and for many: the first must be the same.
 func TestDepthDoesNotChangeTheOrder(t *testing.T) {
 	e := embedded(t, storeOfTen()...)

@@ -17,6 +17,7 @@ type query struct {
 	relations   []string // words for the relatives that it names, see analysis.OwnRelations
 	topic       bool     // it names something beside dates and words of general use
 	literal     bool     // it is nothing but words that say something about its topic, so no sentence
+	broad       bool     // it names neither a topic nor a date: "Tell me about people"
 }
 
 const (
@@ -56,6 +57,7 @@ func (a *analyzer) parseQuery(req *Request) *query {
 		a.addQueryTerm(term)
 		q.topic = q.topic || t.Informative()
 	}
+	q.broad = !q.topic && len(q.dates) == 0
 	if words := strings.Count(q.phrase, " ") + 1; !q.topic && len(q.dates) == 0 && words <= 2 && len(q.terms) >= words {
 		// One or two general words alone are a search for these words, not a question that happens to contain them.
 		for i := range q.terms {

@@ -27,8 +27,9 @@ func (r *ranking) rankByEvidence() {
 	}
 	least := r.leastEvidence()
 	near := func(c candidate) bool { return c.evidence >= c.leastEvidence() }
-	if r.req.Arm != Vector && !slices.ContainsFunc(r.pool.items, near) {
-		r.pool.items = r.pool.items[:0] // the arm Vector is for measuring, and returns everything
+	// What a broad question is about cannot be missing. The arm Vector is for measuring, and returns everything.
+	if r.req.Arm != Vector && (!r.q.broad || r.req.Implicit) && !slices.ContainsFunc(r.pool.items, near) {
+		r.pool.items = r.pool.items[:0]
 	}
 	r.pool.items = slices.DeleteFunc(r.pool.items, func(c candidate) bool { return c.evidence < least })
 	gradeHits(r.pool.items)
@@ -59,6 +60,9 @@ func (r *ranking) leastEvidence() float64 {
 	least, decisive, clear := minEvidence, decisiveEvidence, clearEvidence
 	if !r.minilmVector() {
 		least, decisive, clear = minOneModel, decisiveOneModel, clearOneModel
+	}
+	if r.q.broad && !r.req.Implicit {
+		least = 0
 	}
 	least = max(least, best*tailEvidence)
 	switch {

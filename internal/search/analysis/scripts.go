@@ -90,6 +90,9 @@ func isFunctionHan(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff && strings.ContainsRune(functionHan, r)
 }
 
+// isKana reports a letter of the Japanese syllabaries.
+func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }
+
 func isUpper(r rune) bool {
 	return 'A' <= r && r <= 'Z' || r >= utf8.RuneSelf && unicode.IsUpper(r)
 }

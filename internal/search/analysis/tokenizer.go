@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"hash/crc32"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
@@ -97,7 +98,10 @@ func (z *Tokenizer) scanGrams(text string, i int) int {
 		z.runes = append(z.runes, r)
 		i += size
 	}
-	run := z.runes
+	run, unigram := z.runes, HanUnigram
+	if slices.ContainsFunc(run, isKana) { // Japanese: 好 is the word in 好き, whose ending changes
+		unigram = HanSingle
+	}
 	z.start, z.end = from, i
 	if len(run) == 1 {
 		if !isFunctionHan(run[0]) {
@@ -111,7 +115,7 @@ func (z *Tokenizer) scanGrams(text string, i int) int {
 		z.start, z.end = at, at+size
 		if classOf(r) == classHan && !isFunctionHan(r) {
 			g := z.gramTerm(r, 0)
-			z.emit(g.term, HanUnigram, false)
+			z.emit(g.term, unigram, false)
 		}
 		if j+1 < len(run) {
 			_, next := decodeRune(text, at+size)
