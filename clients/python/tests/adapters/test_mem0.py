@@ -3,6 +3,9 @@
 import datetime
 import inspect
 import multiprocessing
+import pathlib
+import subprocess
+import sys
 
 import mem0
 import pytest
@@ -69,6 +72,40 @@ def ids(both, text):
 
 def test_example(home):
     run_example("mem0")
+
+
+PRINTED = {
+    "quickstart": """\
+kept: 2
+found: I do not like thrillers. I love science fiction. {'category': 'film_recommendations'}
+the same: True
+history: [('ADD', 'I do not like thrillers. I love science fiction.'), ('UPDATE', 'I love science fiction and can stand thrillers by now.')]
+left: 1
+then: 0
+""",
+    "tutor": """\
+I am learning computer science and recursion confuses me. (you said: nothing yet)
+Can you explain recursion again? (you said: I am learning computer science and recursion confuses me.)
+Can you explain recursion again? (you said: nothing yet)
+['Can you explain recursion again?', 'I am learning computer science and recursion confuses me.']
+""",
+    "support": """\
+I see 0 earlier note(s) on this.
+I see 1 earlier note(s) on this.
+I see 0 earlier note(s) on this.
+[('carol', 't2'), ('dave', 't3')]
+""",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_programs(home, name):
+    """Programs like those of mem0's documentation run when one line is changed: the import."""
+    program = (pathlib.Path(__file__).parent / "mem0_programs" / f"{name}.py").read_text(encoding="utf-8")
+    assert program.count("from mem0 import Memory\n") == program.count("import ") == 1
+    program = program.replace("from mem0 import Memory\n", "from memsidecar.mem0 import Memory\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == (PRINTED[name], 0), done.stderr
 
 
 def test_signatures():
