@@ -59,7 +59,8 @@ func isWordByte(c byte) bool { return class(c) != 0 || c == '_' }
 
 // rules are built when they are first used: many commands look at no text.
 var rules = sync.OnceValue(func() *ruleSet {
-	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms, numbers)}
+	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms, numbers,
+		[]shape{drawnShape})}
 	ids := map[string]int{}
 	var keywords []string
 	for i := range r.shapes {
@@ -126,6 +127,9 @@ func (r *ruleSet) find(s string) []Finding {
 	}
 	if t.token >= minRandom {
 		list = append(list, highEntropy(s)...)
+	}
+	if t.mixed && t.bytes.meets(&passwordSymbols) {
+		list = append(list, drawnValues(s, everyClass)...)
 	}
 	return union(list)
 }
@@ -227,6 +231,12 @@ const maxRetried = 300
 
 // find appends the values of this shape in a window of s.
 func (p *shape) find(list []Finding, s string, w window) []Finding {
+	if p.values != nil {
+		for _, f := range p.values(s[w.from:w.to]) {
+			list = append(list, Finding{f.Kind, f.From + w.from, f.To + w.from})
+		}
+		return list
+	}
 	for at := w.from; at < w.to; {
 		m := p.re.FindStringSubmatchIndex(s[at:w.to])
 		if m == nil {

@@ -62,20 +62,23 @@ var forms = []shape{
 	// Options: a user, and behind it a password; a user and a password in one.
 	newShape("password", "-u --user", `(?m)(?:^|\s)(?:-[uU]|--user(?:name)?)[ =]?\s*`+someUser+`\s`+
 		`(?:[^\n|;]{0,60}?\s)?`+
-		`(?:-[pPwW]|--pw|--pwd|--pass)[ =]?\s*`+argument, optionPassword),
-	newShape("password", "-u -a --user --auth", `(?m)\s(?:-[uUaA]|--user|--auth`+
+		`(?:-[pPwAX]|--pw|--pwd|--pass)[ =]?\s*`+argument, longOption),
+	newShape("password", "-u -a -auth --user --auth", `(?m)\s(?:-[uUaA]|-auth|--user|--auth`+
 		`|--userpwd)[ =]\s*["']?[A-Za-z][\w.@\\+-]{0,39}[:,%]`+
 		`(?P<v>[^\s"'<>|;&]{3,})`, optionPassword),
-	newShape("password", "passphrase passwd", `(?m)(?:^|[\s;&|])[\w./-]*(?:passphrase|passwd)\s+`+
+	newShape("password", "passphrase passwd", `(?m)(?:^|[\s;&|"'`+"`"+`])[\w./-]*(?:passphrase|passwd)\s+`+
 		`(?:-\w+\s+)?`+someUser+`\s+`+
 		argument+`(?:\s|$)`, optionPassword),
 	newShape("password", "|net~user|", `(?i)\bnet\s+user\s+`+someUser+`\s+`+argument, optionPassword),
 	newShape("password", "|sqlplus| |sqlldr| |expdp| |impdp| |rman| |exp| |imp| oracle:", `(?i)(?:\b(?:sqlplus|sqlldr|expdp`+
 		`|impdp|rman|exp|imp)\s[^\n]{0,60}?`+
 		`|oracle:\w+:)\b[A-Za-z][\w.$-]{0,39}/(?P<v>[^\s/@"']{3,})@`, notPlaceholder),
+	newMixedShape("password", "|expdp |impdp |sqlplus |sqlldr |rman",
+		`(?i)\b(?:sqlplus|sqlldr|expdp|impdp|rman)\s+(?:-\w+\s+)*`+
+			`[A-Za-z][\w.$-]{0,39}/(?P<v>[^\s/@"']{3,})(?:\s|$)`, optionPassword),
 	newShape("password", "ssh-keygen", `\bssh-keygen\b[^\n|;]*?\s-[NP]\s*`+argument, notPlaceholder),
 	newShape("password", "/p: /pass", `(?i)\s/p(?:ass(?:word)?)?:`+argument, notPlaceholder),
-	newShape("password", "<<<", `(?i)pass(?:wd|word|phrase)?\b[^\n]*?<<<\s*`+argument, notPlaceholder),
+	newShape("password", "<<<", `(?i)(?:pass(?:wd|word|phrase)?|sudo)\b[^\n]*?<<<\s*`+argument, notPlaceholder),
 
 	// Files of programs: "bindpw x", "community x", lists of name:password.
 	newShape("password", "pw| passwd|", `(?m)^\s*\w+(?:pw|passwd)\s+["']?`+

@@ -101,7 +101,7 @@ var prose = []shape{
 		`(?P<v>[a-z0-9]{3,10}-[a-z0-9]{3,10}(?:-[a-z0-9]{3,10})*(?:[\s,]+[a-z0-9]{3,10}-`+
 		`[a-z0-9]{3,10}(?:-[a-z0-9]{3,10})*)*)`, hasDigit),
 	newShape("totp-secret", "|2fa| |totp| |mfa| |authenticator| |otp|", `(?i)\b(?:2fa|totp|mfa|authenticator`+
-		`|otp)\b[^.\n]{0,40}?\b(?P<v>(?-i:[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15}))\b`, nil),
+		`|otp)\b[^.\n]{0,40}?\b(?P<v>(?-i:[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15}[A-Z2-7]{0,3}))\b`, nil),
 	newShape("ssn", "|ssn| |social~security", `(?i)\b(?:ssn|social security(?: number)?)\b[^\n\d]{0,20}`+
 		`(?P<v>\d{3}-\d{2}-\d{4})\b`, nil),
 	newShape("hex-key", "key secret seed token psk", `(?i)(?:\b|_)(?P<n>[\w-]*(?:\s[\w-]+)?)\s?(?:key|secret`+

@@ -154,6 +154,13 @@ func TestPrivateAndRecallBlocksLeaveNothing(t *testing.T) {
 		{"recall holding a foreign end", open + ` x </recalled-memories id="n2"> y ` + end + "z", "z", 0},
 		{"recall escaped", esc.Replace(open + "x" + end + "z"), "z", 0},
 		{"two blocks", open + "x" + end + "mid" + open + "y" + end, "mid", 0},
+		{"its end without an id",
+			"q " + strings.Replace(open, ">", ` space="work">`, 1) + " x </recalled-memories> rest", "q  rest", 0},
+		{"the same as HTML", `q &lt;recalled-memories id=&quot;n1&quot; count=&quot;2&quot;&gt; x ` +
+			`&lt;/recalled-memories&gt; rest`, "q  rest", 0},
+		{"two ends without an id", open + " x </recalled-memories> a " + open + " y </recalled-memories> b", " a  b", 0},
+		{"a mention of its tag", "what does `" + open + "` mean in my log?", "what does `" + open + "` mean in my log?", 0},
+		{"mentions of both its tags", "a `" + open + "` b `" + end + "` c", "a `" + open + "` b `" + end + "` c", 0},
 		{"html in json", `{"a":"\u0026lt;recalled-memories id=\u0026quot;n1\u0026quot;\u0026gt;x\u0026lt;/recalled-memories ` +
 			`id=\u0026quot;n1\u0026quot;\u0026gt;b"}`, `{"a":"b"}`, 0},
 		{"quoted", "> " + open + "\n> - old\n> " + end + "\n> rest", "> \n> rest", 0},

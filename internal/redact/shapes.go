@@ -17,6 +17,7 @@ type shape struct {
 	assigned bool                           // a sign of assignment follows the keyword, see hint
 	worth    func(text string) bool         // whether a text is worth a look; nil for every text
 	derived  func() derived                 // computed when it is first needed
+	values   func(text string) []Finding    // looks instead of the expression
 }
 
 // newShape makes a shape from hints separated by spaces.
@@ -91,6 +92,7 @@ var shapes = []shape{
 			`|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|ATATT3[\w=-]{40,}|key-[0-9a-f]{32}\b`+
 			`|PMAK-[0-9a-f-]{30,}|fw_[A-Za-z0-9]{22,})`, hasDigit),
 
+	newShape("bootstrap-token", "token", `(?i)token\S{0,3}[ =:]+["']?(?P<v>(?-i:[a-z0-9]{6}\.[a-z0-9]{16}))\b`, hasDigit),
 	newShape("firebase-key", ":apa91", `\bAAAA[\w-]{7}:APA91[\w-]{100,}`, nil),
 	newShape("sourcegraph-token", "sgp_", `\bsgp_(?:[a-fA-F0-9]{16}_|local_)?[a-fA-F0-9]{40}\b`, nil),
 	newShape("dingtalk-secret", "sec", `\bSEC[0-9a-f]{60,}\b`, nil),

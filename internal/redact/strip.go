@@ -45,12 +45,12 @@ func hasTag(s string) bool {
 		strings.Contains(low, blockTags[1].cut)
 }
 
-// strip removes closed private passages and recall blocks, and lists both. A private tag in quotes of
-// its own is a mention of the tag, except in a message of a session. A tag also counts when a removal joins its two
-// halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or
-// HTML do it, more than once, lines may be quoted, and the beginning or the end may be cut off. So a block without an
-// end reaches to the end of the text, and one of which only the end is left to its beginning. Other programs name such
-// blocks <recalled-memories> too, without an id: those count when they are closed, since people may write of the tag.
+// strip removes closed private passages and recall blocks, and lists both. A tag in quotes of its own is a mention of
+// the tag; a private one counts in a message of a session all the same. A tag also counts when a removal joins its two
+// halves. Hosts hand blocks back in forms of their own: brackets and quotes may be escaped as JSON or HTML do it, more
+// than once, lines may be quoted, and the beginning or the end may be cut off. So a block without an end reaches to the
+// end of the text, and one of which only the end is left to its beginning. Other programs name such blocks
+// <recalled-memories> too, without an id: those count when they are closed, since people may write of the tag.
 func strip(s string, message bool) (string, []Finding, origins) {
 	whole, out := len(s), kept{text: make([]byte, 0, len(s))}
 	var found []Finding
@@ -90,6 +90,10 @@ func strip(s string, message bool) (string, []Finding, origins) {
 			s = rest
 		case start >= 0 && isBlock(name):
 			if name == formerTag || id != "" {
+				if isMention(out.text[:start], s) {
+					out.add(closing, behind)
+					continue
+				}
 				rest := afterBlockEnd(s, id)
 				remove(RecallBlock, start, rest)
 				s = rest
@@ -99,7 +103,7 @@ func strip(s string, message bool) (string, []Finding, origins) {
 				foreign = start
 			}
 			out.add(closing, behind)
-		case start >= 0 && isBlock(strings.TrimPrefix(name, "/")) && id != "":
+		case start >= 0 && isBlock(strings.TrimPrefix(name, "/")) && id != "" && !isMention(out.text[:start], s):
 			remove(RecallBlock, 0, s)
 		case start >= 0 && name == "/"+recallTag && foreign >= 0 && foreign < start:
 			remove(RecallBlock, foreign, s)
@@ -291,15 +295,22 @@ func afterPrivateEnd(s string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// afterBlockEnd returns the text behind the closing tag of the block with this id, "" when the block is not
-// terminated.
-func afterBlockEnd(s, id string) string {
+// afterBlockEnd returns the text behind the closing tag of the block with this id. Programs that write a block again
+// drop the attributes of closing tags, so without such a tag the last one without an id ends the block, up to the next
+// block: no memory holds a tag. "" when nothing ends it.
+func afterBlockEnd(s, id string) (rest string) {
+	ended, another := false, false
 	for s != "" {
 		var tag string
 		tag, s = nextTag(s)
-		if name, of := nameOf(tag); strings.HasPrefix(name, "/") && isBlock(name[1:]) && of == id {
+		switch name, of := nameOf(tag); {
+		case strings.HasPrefix(name, "/") && isBlock(name[1:]) && of == id:
 			return s
+		case name == "/"+recallTag && of == "" && !another:
+			rest, ended = s, true
+		case isBlock(name) && ended:
+			another = true
 		}
 	}
-	return ""
+	return rest
 }

@@ -50,7 +50,7 @@ var (
 		`|key|env|self|this)\b[\w.\[\]|?<>(){},;]*$`)
 	// The name of an algorithm or protocol, as in "token: sha256".
 	algorithm = lazyregexp.New(`(?i)^(?:base\d+|sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2|aes-?\d*|utf-?\d+` +
-		`|oauth-?2?|rsa-?\d*|http2?|ed25519|x509|2fa|mfa|[ks]?8s?)\b`)
+		`|oauth-?2?|rsa-?\d*|[rehp]s(?:256|384|512)k?|http2?|ed25519|x509|2fa|mfa|[ks]?8s?)\b`)
 )
 
 // isPlaceholder reports whether v is an example, a variable or a marker of Text.
@@ -94,6 +94,10 @@ func quotedPassword(v, _ string) bool {
 
 // barePassword accepts any value after "=" without spaces around it, and otherwise only values with a digit or symbol.
 func barePassword(v, match string) bool {
+	if strings.HasPrefix(v, "?") && strings.HasSuffix(v, "}") || strings.HasPrefix(v, "./") ||
+		strings.HasPrefix(v, "../") || directory.MatchString(match) {
+		return false // the message of ${NAME:?message}; a file
+	}
 	v = strings.TrimRight(v, `,;.)}]`)
 	if len(v) < 4 || isPlaceholder(v) || isCode(v) || !isASCII(v) || algorithm.MatchString(v) {
 		return false
@@ -101,6 +105,9 @@ func barePassword(v, match string) bool {
 	tight := strings.IndexByte(match, '=') > 0 && !strings.ContainsAny(match, " \t\n")
 	return tight || strings.ContainsFunc(v, isDigit) || strings.ContainsFunc(v, isSymbol)
 }
+
+// directory is the working directory, as programs print it.
+var directory = lazyregexp.New(`(?i)^pwd\S*\s*[=:]\s*[/~]`)
 
 // spokenPassword accepts values in prose that contain a digit or symbol.
 func spokenPassword(v, _ string) bool {
@@ -128,7 +135,8 @@ func bareSecret(v, _ string) bool {
 		strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
 		return false
 	}
-	return count(v, isDigit) >= 2 && strings.ContainsFunc(v, unicode.IsLetter) || len(v) >= 20 && randomness(v) >= 0.3
+	return count(v, isDigit) >= 2 && strings.ContainsFunc(v, unicode.IsLetter) ||
+		len(v) >= 20 && (randomness(v) >= 0.3 || strings.ContainsFunc(v, isDigit) && rarePairs(v) > 0)
 }
 
 // isASCII reports whether s has ASCII characters only.
@@ -170,10 +178,21 @@ var measured = lazyregexp.New(`(?i)^(?:v?\d+(?:[.:/x-]\d+)+|\d+(?:[.,]\d+)?(?:-?
 	`|th)|[a-z]+-\d{1,2}|\d+-[a-z-]+)$`)
 
 // spokenSecret accepts a value in a sentence: one with digits or symbols, or a single word that describes nothing.
-func spokenSecret(v, _ string) bool {
+func spokenSecret(v, match string) bool {
 	v = trimValue(v)
-	return isValue(v) && looksMixed(v)
+	return isValue(v) && looksMixed(v) && !aboutPasswords.MatchString(match) &&
+		(looksDrawn(v) || !loginOf.MatchString(match))
 }
+
+var (
+	// A thing that has to do with passwords and has a name of its own: "the password manager is Bitwarden2024".
+	aboutPasswords = lazyregexp.New(`(?i)^(?:[!-~] )?(?:password|passphrase|credentials?|login|secret|token)s?[ -]` +
+		`(?:manager|store|vault|safe|app|tool|generator|policy|reset|file|page|form|field|prompt|screen|database|db` +
+		`|provider|service|server|host|url|shell|name|user|script|helper|hash|library|module|plugin|format|type)s?\b` +
+		`|^(?:密码|口令|令牌|密钥|凭证)(?:管理|策略|库|本|工具|框|字段|长度|强度|规则|服务|页)`)
+	// "The login of users of LDAP2", "login to Grafana11".
+	loginOf = lazyregexp.New(`(?i)^login\b.*(?:\s(?:of|to)|\sas:|\sname:)\s+[!-~]+\s*$`)
+)
 
 // maxQuoted is the length in bytes of the longest quoted value in a sentence; longer ones are quotations.
 const maxQuoted = 64
@@ -202,27 +221,36 @@ func notValue(v string) bool {
 			return true
 		}
 	}
-	return measured.MatchString(v) && len(v) < 20 || strings.Contains(v, "://") || mailAddress.MatchString(v) ||
+	return measured.MatchString(v) && len(v) < 20 || camelName.MatchString(v) || strings.Contains(v, "://") ||
+		mailAddress.MatchString(v) ||
 		fileName.MatchString(v) || len(v) >= 25 && address.MatchString(v)
 }
 
 var (
+	// A name of a product or a type with a version: FaceID2, PostgreSQL14.
+	camelName   = lazyregexp.New(`^[A-Z][a-z]+[A-Z]{1,3}[a-z]*\d{0,2}$`)
 	mailAddress = lazyregexp.New(`^[\w.+-]+@[\w-]+\.[\w.-]+$`)
 	fileName    = lazyregexp.New(`(?i)^[\w./-]+\.(?:go|py|js|ts|json|ya?ml|toml|md|txt|env|sh|conf|cfg|ini|pem` +
 		`|crt|sql|html?|com|org|net|io|dev|internal|local)$`)
 )
 
 // mixedPassword accepts a value directly behind the word "password", without a verb.
-func mixedPassword(v, _ string) bool {
+func mixedPassword(v, match string) bool {
 	v = trimValue(v)
+	if strings.HasPrefix(match, "passwd ") && !looksDrawn(v) {
+		return false // the account whose password is changed
+	}
 	return len(v) >= 5 && spokenSecret(v, "") && strings.ContainsFunc(v, isDigit) && !strings.ContainsAny(v, "/=(")
 }
 
 // pairPassword accepts the second half of "admin / x".
-func pairPassword(v, _ string) bool {
+func pairPassword(v, match string) bool {
 	v = trimValue(v)
-	return len(v) >= 4 && spokenSecret(v, "") && !strings.ContainsAny(v, "=(:/")
+	return len(v) >= 4 && !naming.MatchString(match) && spokenSecret(v, "") && !strings.ContainsAny(v, "=(:/")
 }
+
+// naming precedes the name of an account, not a password.
+var naming = lazyregexp.New(`(?i)\s(?:called|named|renamed|titled|for|on|at|from|of|by|in|to|via)\s+[!-~]+\s*$`)
 
 // shortPassword is barePassword for names like "pass", which tests and people use for other things, too.
 func shortPassword(v, match string) bool {
@@ -284,52 +312,6 @@ func hexKey(v, match string) bool {
 	return !publicKeyName.MatchString(low) && strings.ContainsFunc(v, isDigit)
 }
 
-// minPhrase is the number of words of the shortest seed phrase.
-const minPhrase = 12
-
-// hasPhrase reports whether s has as many words of lower-case letters in a row as a seed phrase. Numbers and
-// punctuation between them do not count.
-func hasPhrase(s string) bool {
-	words, length := 0, 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= 'a' && c <= 'z' {
-			length++
-			continue
-		}
-		if length > 0 {
-			words++
-			if length < 3 || length > 8 {
-				words = 0
-			}
-			length = 0
-		}
-		if words == minPhrase {
-			return true
-		}
-		if !isDigitByte(c) && !strings.ContainsRune(" ,.)，\n", rune(c)) {
-			words = 0
-		}
-	}
-	return words == minPhrase-1 && length >= 3 && length <= 8
-}
-
-// seedPhrase accepts 12, 15, 18, 21 or 24 words (BIP 39) without those that sentences cannot do without.
-func seedPhrase(v, _ string) bool {
-	words := strings.FieldsFunc(v, func(r rune) bool { return r < 'a' || r > 'z' })
-	if n := len(words); n < minPhrase || n%3 != 0 {
-		return false
-	}
-	for _, w := range words {
-		switch w {
-		case "the", "and", "for", "are", "was", "with", "that", "this", "not", "your", "you", "have", "has", "from",
-			"must", "should", "were", "will":
-			return false
-		}
-	}
-	return true
-}
-
 // chinesePair accepts the second half of "admin / x" in a Chinese sentence.
 func chinesePair(v, match string) bool {
 	return chineseMixed(v, match) && !strings.ContainsAny(v, "=(:/")
@@ -347,9 +329,9 @@ func shareCode(v, _ string) bool {
 }
 
 // chineseMixed accepts a value with digits or symbols.
-func chineseMixed(v, _ string) bool {
+func chineseMixed(v, match string) bool {
 	v = trimValue(v)
-	return isValue(v) && looksMixed(v)
+	return isValue(v) && looksMixed(v) && !aboutPasswords.MatchString(match)
 }
 
 // optionPassword accepts what stands behind an option that means a port, a file or a number elsewhere.
@@ -359,6 +341,9 @@ func optionPassword(v, match string) bool {
 	return letters && bareOptionPassword(v, match) && (looksMixed(v) || strings.ContainsFunc(v, isSymbol)) &&
 		!notValue(v) && !strings.Contains(v, "/")
 }
+
+// longOption is optionPassword for values of six characters or more: "mysql -u root -p shop2" names a database.
+func longOption(v, match string) bool { return len(trimValue(v)) >= 6 && optionPassword(v, match) }
 
 // drawnWords accepts groups of four letters of which some is no word: passwords that mail services draw.
 func drawnWords(v, _ string) bool { return fewVowels.MatchString(v) }

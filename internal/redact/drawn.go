@@ -1,0 +1,218 @@
+package redact
+
+import (
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+)
+
+// The rule of this file knows no sentence and no command. A value that looks as if it was drawn by lot, in a sentence
+// or line that speaks of passwords or of logging in, is taken for the password, whatever stands between the two.
+
+// Lengths of drawn values in bytes. Shorter ones are abbreviations with a number, and longer ones are judged by
+// highEntropy.
+const (
+	minDrawn = 7
+	maxDrawn = 40
+)
+
+// maxContext is how far from a value, in bytes, the words are that make it suspect.
+const maxContext = 120
+
+// speaksOfSecrets is what a sentence or a line must hold, before or behind the value.
+var speaksOfSecrets = lazyregexp.New(`(?i)pass(?:word|wd|phrase|code|wort)|(?:^|[^a-z])(?:pass|pwd|pw|psk|creds?` +
+	`|credentials?|secrets?|log(?:s|ged)?[ -]?in(?:to)?|log[ -]?on|sign(?:s|ed)?[ -]?in(?:to)?|sudo|authenticat\w*` +
+	`|auth|http-basic|unlock(?:s|ed)?|decrypt(?:s|ed)?|admin|root)(?:[^a-z]|$)` +
+	`|(?:^|[\s"'])-[pPwWa]\s*$|(?:connect|database|\.begin)\([^()\n]*$` +
+	`|(?:^|[^a-z])(?:echo|printf)\s+["']?$|kennwort|contrase|mot de passe|senha` +
+	`|密码|密碼|口令|密钥|令牌|登录|登陆|授权码`)
+
+// drawnShape looks where a word of speaksOfSecrets is.
+var drawnShape = func() shape {
+	s := newMixedShape("password", "passw passphrase pass~phrase passcode |pass| pwd |pw| |psk| |cred |secret |login "+
+		"|log~in |log-in |logs~in |logged~in |log~on |logon |sign~in |sign-in |signin |signs~in |signed~in |sudo| |authenticat "+
+		"|auth| http-basic |unlock |decrypt |admin| |root| 密码 密碼 口令 密钥 令牌 登录 登陆 授权码 "+
+		"~-p~ ~-w~ ~-a~ |echo~ "+
+		"|printf~ kennwort contrase mot~de~passe |senha| passwort |-p connect( database( .begin(", `(?P<v>[!-~]{7,})`, nil)
+	s.values = func(text string) []Finding { return drawnValues(text, inContext) }
+	return s
+}()
+
+// drawnValues finds drawn values that are suspect where they stand.
+func drawnValues(s string, suspect func(s string, start, end int) bool) (list []Finding) {
+	for at := 0; at < len(s); {
+		from, to := nextWord(s, at)
+		if from == to {
+			return list
+		}
+		at = to
+		if word := s[from:to]; strings.Contains(word, "://") ||
+			strings.IndexByte(word, '@') > 0 && mailAddress.MatchString(trimValue(word)) {
+			continue
+		}
+		for from < to {
+			start, end := nextPiece(s, from, to)
+			if start == end {
+				break
+			}
+			from = end
+			start = behindUser(s, start, end)
+			if looksDrawn(s[start:end]) && !isTemplate(s, start, end) &&
+				suspect(s, start, end) {
+				list = append(list, Finding{"password", start, end})
+			}
+		}
+	}
+	return list
+}
+
+// nextWord returns the next sequence of printing ASCII bytes.
+func nextWord(s string, at int) (from, to int) {
+	for at < len(s) && kindsOfBytes[s[at]]&printKind == 0 {
+		at++
+	}
+	from = at
+	for at < len(s) && kindsOfBytes[s[at]]&printKind != 0 {
+		at++
+	}
+	return from, at
+}
+
+// separators part the words of a command, a list or a call: NAME=VALUE, user:value, f("value").
+const separators = "\"'`()[]{}<>=:,;|*\\"
+
+// nextPiece returns the next piece of a word between separators, without the punctuation behind it.
+func nextPiece(s string, from, to int) (start, end int) {
+	for from < to && strings.IndexByte(separators, s[from]) >= 0 {
+		from++
+	}
+	start = from
+	for from < to && strings.IndexByte(separators, s[from]) < 0 {
+		from++
+	}
+	return start, from
+}
+
+// behindUser returns the start of the password in "user/password" and "-ppassword", else the start itself.
+func behindUser(s string, start, end int) int {
+	if strings.HasPrefix(s[start:end], "-p") {
+		return start + len("-p")
+	}
+	user, rest, ok := strings.Cut(s[start:end], "/")
+	if !ok || user == "" || strings.Contains(rest, "/") || strings.ContainsAny(user, "0123456789.") {
+		return start
+	}
+	return start + len(user) + 1
+}
+
+// passwordSymbols are symbols that passwords have, and encodings do not.
+var passwordSymbols = func() (b byteSet) {
+	for _, c := range []byte("!#%?$^") {
+		b.add(c)
+	}
+	return b
+}()
+
+// everyClass reports whether a value, which looks drawn, has letters of both cases, a digit and a symbol of
+// passwordSymbols. Nothing but a password has them all, so its surroundings do not matter.
+func everyClass(s string, start, end int) bool {
+	v := trimValue(s[start:end])
+	return strings.ContainsAny(v, "!#%?$^") && v != strings.ToLower(v) && v != strings.ToUpper(v) && rarePairs(v) > 0
+}
+
+// isTemplate reports whether a piece is the name of a variable.
+func isTemplate(s string, start, end int) bool {
+	return s[start] == '$' || s[start] == '%' || start > 0 && (s[start-1] == '{' || s[start-1] == '[') && start > 1 &&
+		s[start-2] == '$'
+}
+
+// inContext reports whether the sentence or line around a value speaks of secrets.
+func inContext(s string, start, end int) bool {
+	before, after := s[wordStart(s, start-maxContext):start], s[end:wordBreak(s, end+maxContext)]
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 {
+		before = before[i+1:]
+	}
+	for _, stop := range []string{". ", "。", "! ", "? "} {
+		if i := strings.LastIndex(before, stop); i >= 0 {
+			before = before[i+len(stop):]
+		}
+	}
+	if speaksOfSecrets.MatchString(before) {
+		return true
+	}
+	for _, stop := range []string{"\n", ". ", "。", "! ", "? "} {
+		after, _, _ = strings.Cut(after, stop)
+	}
+	return speaksOfSecrets.MatchString(after)
+}
+
+// looksDrawn reports whether v looks drawn by lot: letters and digits with a symbol between them, frequent changes of
+// the class, or letters in an order that words do not have.
+func looksDrawn(v string) bool {
+	v = strings.TrimRight(v, "`,;.)}]\"'!?*>")
+	if len(v) < minDrawn || len(v) > maxDrawn || camelName.MatchString(v) {
+		return false
+	}
+	var letters, capitals, digits, symbols, beyondHex int
+	for i := range len(v) {
+		c := v[i]
+		switch {
+		case class(c) == 'd':
+			digits++
+		case class(c) != 0:
+			letters++
+			if class(c) == 'u' {
+				capitals++
+			}
+			if c|0x20 >= 'g' {
+				beyondHex++
+			}
+		case strings.IndexByte("!#$%^&+~?@", c) >= 0:
+			symbols++
+		default:
+			return false // a path, a name with dots or hyphens
+		}
+	}
+	if letters < 3 || digits == 0 || beyondHex == 0 {
+		return false
+	}
+	if symbols > 0 {
+		return !namedVersion.MatchString(v) && (rarePairs(v) > 0 || capitals > 0 && capitals < letters)
+	}
+	return rarePairs(v) > 0 || len(v) >= 12 && randomness(v) >= 0.45
+}
+
+// namedVersion is a name or a number with a symbol in it: "react@18", "C++17", "50%", "PR#4711".
+var namedVersion = lazyregexp.New(`^(?:[A-Za-z-]+@\^?\d[\d.a-z]*|[A-Za-z]\+\+\d+|\d[\d.]*%\w*` +
+	`|[A-Za-z]{1,4}\+{1,2}\d[\d.:]*` +
+	`|[A-Za-z]+#\d+|[\w?]*\?\w+&\w*)$`)
+
+// rareBehind has, for each letter, those that hardly follow it in English words, names of programs, German or Pinyin.
+// It was counted in the sources of Go: pairs in fewer than ten different words.
+var rareBehind = [26]string{"hjoq", "ghkmnpqvwxz", "jwx", "hjkpwxz", "j", "ghjkmqvwxyz", "dfjkqvwxz", "bcfgjkpqvxyz",
+	"hiquwy", "bcdfghklmnpqrtuvwxyz", "bcfghjkmpqtuvwxyz", "jqrwxz", "fghjkqrvwxz", "hjqwx", "hjqyz", "bgjmqvwxyz",
+	"abcdefghjklmnopqrstvwxyz", "hjqx", "gjqvx", "bjkqv", "hjquvwxy", "bcdfghjkqrtuvwxyz", "bcdfgjkmpqtuvwxyz",
+	"ghjklmnoqrsuvwyz", "bcdfghjkqrvwxyz", "bcdfgjklmnpqrstuvwx"}
+
+// rarePairs is the share of pairs of adjacent letters that words do not have, 0 when it is below a fifth. A capital
+// behind a small letter begins another word.
+func rarePairs(v string) int {
+	pairs, rare := 0, 0
+	for i := 1; i < len(v); i++ {
+		a, b := class(v[i-1]), class(v[i])
+		if (a != 'l' && a != 'u') || (b != 'l' && b != 'u') || a == 'l' && b == 'u' {
+			continue
+		}
+		pairs++
+		if strings.IndexByte(rareBehind[v[i-1]|0x20-'a'], v[i]|0x20) >= 0 {
+			rare++
+		}
+	}
+	if pairs >= 5 && !strings.ContainsAny(v, "aeiouyAEIOUY") {
+		return pairs
+	}
+	if pairs < 3 || rare*5 < pairs {
+		return 0
+	}
+	return rare
+}
