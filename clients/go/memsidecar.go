@@ -101,31 +101,41 @@ type Saved struct {
 	Duplicate bool
 	// Reason is a remark such as REDACTED; it may be empty.
 	Reason string
+	// Redactions say what was taken out of the text before it was stored, and where. KeepSensitive stores it.
+	Redactions []*pb.Redaction
 }
 
-// Detail sets an optional field of a memory to save.
-type Detail func(*pb.NewMemory)
+// Detail sets an optional field of a memory to save, or of the request that saves it.
+type Detail func(*pb.MemoryServiceAddRequest)
+
+// ofMemory is a detail of the memory.
+func ofMemory(set func(*pb.NewMemory)) Detail {
+	return func(r *pb.MemoryServiceAddRequest) { set(r.GetItems()[0]) }
+}
 
 // InCategory puts a memory into a category; the default is general.
-func InCategory(name string) Detail { return func(m *pb.NewMemory) { m.Category = name } }
+func InCategory(name string) Detail { return ofMemory(func(m *pb.NewMemory) { m.Category = name }) }
 
 // WithSalience sets the importance of a memory, 0 to 1; the default is 0.5.
-func WithSalience(s float64) Detail { return func(m *pb.NewMemory) { m.Salience = &s } }
+func WithSalience(s float64) Detail { return ofMemory(func(m *pb.NewMemory) { m.Salience = &s }) }
 
 // WithTitle names a memory.
-func WithTitle(title string) Detail { return func(m *pb.NewMemory) { m.Title = title } }
+func WithTitle(title string) Detail { return ofMemory(func(m *pb.NewMemory) { m.Title = title }) }
 
 // WithTags sets the tags of a memory.
-func WithTags(tags ...string) Detail { return func(m *pb.NewMemory) { m.Tags = tags } }
+func WithTags(tags ...string) Detail { return ofMemory(func(m *pb.NewMemory) { m.Tags = tags }) }
+
+// KeepSensitive stores what only looks like a secret as it is. Private passages are taken out all the same.
+func KeepSensitive() Detail { return func(r *pb.MemoryServiceAddRequest) { r.AllowSensitive = true } }
 
 // Remember saves a memory without changing its text, durably. Errors: *Error, with a violation for each invalid
 // field; a rejected memory is an *Error too.
 func (c *Client) Remember(ctx context.Context, content string, details ...Detail) (Saved, error) {
-	item := &pb.NewMemory{Content: content}
+	req := &pb.MemoryServiceAddRequest{Space: c.space, Items: []*pb.NewMemory{{Content: content}}}
 	for _, d := range details {
-		d(item)
+		d(req)
 	}
-	resp, err := c.Memory.Add(ctx, &pb.MemoryServiceAddRequest{Space: c.space, Items: []*pb.NewMemory{item}})
+	resp, err := c.Memory.Add(ctx, req)
 	if err != nil {
 		return Saved{}, err
 	}
@@ -135,7 +145,7 @@ func (c *Client) Remember(ctx context.Context, content string, details ...Detail
 	}
 	return Saved{
 		ID: o.GetId(), Operation: resp.GetResult().GetOperationId(), Reason: o.GetReason(),
-		Duplicate: o.GetStatus() == pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE,
+		Redactions: o.GetRedactions(), Duplicate: o.GetStatus() == pb.OutcomeStatus_OUTCOME_STATUS_DUPLICATE,
 	}, nil
 }
 

@@ -31,6 +31,7 @@ below it. New statements are added and changed ones updated. Memories that the t
 	f.StringVar(&req.SessionId, "session", "", "session to record with the operation")
 	f.BoolVar(&req.DryRun, "dry-run", false, "only show the changes")
 	addWriteFlags(f, &req.IdempotencyKey, &req.Reason)
+	addKeepFlag(f, &req.AllowSensitive)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) (err error) {
 		if len(args) == 0 && len(memories) == 0 && req.HistoryEntry == "" {
 			return usagef("give TEXT, --memory or --history")
@@ -61,6 +62,13 @@ func (a *app) printSaved(r *pb.MemoryServiceSaveResponse, dry bool) {
 		a.out.printf("%s\n", a.out.colour(red, "Log entry rejected: "+reasonText(h.GetReason())+"."))
 	case !dry:
 		a.out.printf("Added an entry to today's log%s.\n", operation(r.GetResult()))
+	}
+	taken := r.GetHistory().GetRedactions()
+	for _, m := range r.GetMemories() {
+		taken = append(taken, m.GetOutcome().GetRedactions()...)
+	}
+	if line := redactions(taken); line != "" {
+		a.out.printf("%s\n", line)
 	}
 	if len(r.GetMemories()) > 0 {
 		var rows [][]string

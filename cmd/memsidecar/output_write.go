@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -61,20 +62,25 @@ func (a *app) takenOut(o *pb.Outcome) {
 
 // redactions is the line about what was taken out of an item, "" for nothing.
 func redactions(list []*pb.Redaction) string {
-	said := make([]memory.Redaction, len(list))
-	secret := false
-	for i, r := range list {
-		said[i] = memory.Redaction{Field: r.GetField(), Kind: r.GetKind(), From: int(r.GetStart()), To: int(r.GetEnd())}
-		secret = secret || r.GetKind() != redact.Private && r.GetKind() != redact.RecallBlock
-	}
+	said := redactionsOf(list)
+	isSecret := func(r memory.Redaction) bool { return r.Kind != redact.Private && r.Kind != redact.RecallBlock }
 	switch {
 	case len(list) == 0:
 		return ""
-	case secret:
+	case slices.ContainsFunc(said, isSecret):
 		return "Taken out: " + memory.Redactions(said) +
 			". Repeat it with --keep to store what only looks like a secret."
 	}
 	return "Taken out: " + memory.Redactions(said) + "."
+}
+
+// redactionsOf converts what was taken out of an item.
+func redactionsOf(list []*pb.Redaction) []memory.Redaction {
+	out := make([]memory.Redaction, len(list))
+	for i, r := range list {
+		out[i] = memory.Redaction{Field: r.GetField(), Kind: r.GetKind(), From: int(r.GetStart()), To: int(r.GetEnd())}
+	}
+	return out
 }
 
 // operation is " (operation N)", or empty if a write changed nothing.

@@ -113,11 +113,11 @@ the seq of a stored one is skipped.`,
 			if known > 0 {
 				note = fmt.Sprintf(", %d of them already stored", known)
 			}
-			if n := last.GetRedacted(); n > 0 {
-				note += ", " + plural(int64(n), "secret", "secrets") + " redacted"
-			}
 			a.out.printf("Appended %s%s; the next sequence number is %d.\n",
 				plural(int64(len(messages)), "message", "messages"), note, last.GetNextSeq())
+			for _, o := range last.GetResult().GetOutcomes() {
+				a.printTaken("Message "+o.GetId(), o.GetRedactions())
+			}
 		}
 		return nil
 	})
@@ -138,7 +138,15 @@ func (a *app) appendSummary(ctx context.Context, c *client, id, summary string) 
 		}
 		a.out.printf("Stored the summary%s; the messages so far are reflected in the background.\n",
 			operation(resp.GetResult()))
+		a.printTaken("The summary", resp.GetContextRedactions())
 	})
+}
+
+// printTaken names what was taken out of a text of a session. Nobody can insist on it.
+func (a *app) printTaken(what string, list []*pb.Redaction) {
+	if len(list) > 0 {
+		a.out.printf("%s\n", a.out.colour(amber, what+": taken out: "+memory.Redactions(redactionsOf(list))+"."))
+	}
 }
 
 // appended are the messages that the arguments and flags of "session append" describe.

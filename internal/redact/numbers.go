@@ -42,7 +42,6 @@ var numbers = []shape{
 		`(?i)(?:passwort|kennwort|contrase\S{1,2}a|mot de passe|senha)`+
 			`[^.\n:=|]{0,40}?(?:\s(?:ist|lautet|es|est|war|sei)\s|[:=]\s*|\s)`+opening+`(?P<v>[!-~]{5,}?)`+spokenEnd,
 		mixedPassword),
-	newShape("pin", "|pin~", `\bPIN\s+(?P<v>\d{4,8})`+numberEnd, nil),
 	// A command or a dialogue that signs somebody in, and one that makes or changes an account.
 	newMixedShape("password", "|auth |identify |authenticate |-auth ",
 		`(?im)(?:^|[/>\s"'`+"`"+`])(?:auth|identify|authenticate)\s+`+

@@ -10,8 +10,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // Finding is one thing that Clean takes out of a text.
@@ -100,32 +98,6 @@ func replace(s string, list []Finding, back origins) (string, origins) {
 	next = next.join(b.Len(), back, last, len(s))
 	b.WriteString(s[last:])
 	return b.String(), next
-}
-
-// Message applies Text to every text of m. It returns m itself when nothing changed, else a copy.
-func Message(m *memory.Message) (*memory.Message, int) {
-	if m == nil {
-		return nil, 0
-	}
-	c, found := *m, 0
-	clean := func(s *string) {
-		text, list := cleanText(*s, true)
-		*s, found = text, found+countSecrets(list)
-	}
-	clean(&c.Content)
-	changed := c.Content != m.Content
-	if m.Tool != nil {
-		t := *m.Tool
-		c.Tool = &t
-		for _, s := range []*string{&t.Name, &t.Arguments, &t.Result, &t.Error} {
-			clean(s)
-		}
-		changed = changed || t != *m.Tool
-	}
-	if !changed {
-		return m, found
-	}
-	return &c, found
 }
 
 // WithoutMarkers returns s without the markers of Text. Callers use it to see whether anything but secrets is left.

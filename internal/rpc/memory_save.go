@@ -16,8 +16,8 @@ func (s *memoryServer) Save(ctx context.Context, req *pb.MemoryServiceSaveReques
 	var check memory.Check
 	save := consolidator.SaveRequest{
 		Space: spaceOf(&check, req.GetSpace()), Session: req.GetSessionId(), History: req.GetHistoryEntry(),
-		Text:   req.GetMemoryText(),
-		DryRun: req.GetDryRun(), Key: req.GetIdempotencyKey(), Reason: req.GetReason(),
+		Text: req.GetMemoryText(),
+		Keep: req.GetAllowSensitive(), DryRun: req.GetDryRun(), Key: req.GetIdempotencyKey(), Reason: req.GetReason(),
 	}
 	if err := check.Err(); err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func (s *sessionServer) Append(ctx context.Context,
 	}
 	return &pb.SessionServiceAppendResponse{
 		Result:  s.result(store.Result{Op: done.Op, Replayed: done.Replayed, Outcomes: done.Outcomes}),
-		NextSeq: done.NextSeq, Redacted: int32(done.Redacted),
+		NextSeq: done.NextSeq, Redacted: int32(done.Redacted), ContextRedactions: redactionsToProto(done.Summary),
 	}, nil
 }
 

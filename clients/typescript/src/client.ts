@@ -13,7 +13,7 @@ import { MemoryService } from "./gen/memsidecar/v1/memory_service_pb.js";
 import { OperationService } from "./gen/memsidecar/v1/operation_service_pb.js";
 import { SearchService, type SearchHit } from "./gen/memsidecar/v1/search_service_pb.js";
 import { SessionService } from "./gen/memsidecar/v1/session_service_pb.js";
-import { OutcomeStatus } from "./gen/memsidecar/v1/write_pb.js";
+import { OutcomeStatus, type Redaction } from "./gen/memsidecar/v1/write_pb.js";
 import { retry } from "./retry.js";
 import { Session } from "./session.js";
 
@@ -41,6 +41,8 @@ export interface Details {
   salience?: number;
   title?: string;
   tags?: string[];
+  /** Stores what only looks like a secret as it is. */
+  allowSensitive?: boolean;
 }
 
 /** The outcome of {@link Client.remember}. The memory is durable. */
@@ -52,6 +54,8 @@ export interface Saved {
   readonly duplicate: boolean;
   /** A remark such as REDACTED; may be empty. */
   readonly reason: string;
+  /** What was taken out of the text before it was stored, and where; `allowSensitive` stores it. */
+  readonly redactions: readonly Redaction[];
 }
 
 /** Finds the daemon, starts it if necessary and allowed, and checks that it answers. */
@@ -127,11 +131,13 @@ export class Client {
   }
 
   /** Saves a memory without changing its text, durably. */
-  async remember(content: string, details: Details = {}): Promise<Saved> {
-    const { result } = await this.call(this.memory.add({ space: this.space, items: [{ content, ...details }] }));
+  async remember(content: string, { allowSensitive = false, ...details }: Details = {}): Promise<Saved> {
+    const items = [{ content, ...details }];
+    const { result } = await this.call(this.memory.add({ space: this.space, items, allowSensitive }));
     const outcome = accepted(result!);
     const duplicate = outcome.status === OutcomeStatus.DUPLICATE;
-    return { id: outcome.id, operation: result!.operationId, duplicate, reason: outcome.reason };
+    const { id, reason, redactions } = outcome;
+    return { id, operation: result!.operationId, duplicate, reason, redactions };
   }
 
   /** Retires a memory, which is not learned again; returns the id of the operation, for undo. */

@@ -2139,9 +2139,11 @@ type MemoryServiceSaveRequest struct {
 	// Makes the request repeatable; at most 128 bytes, optional.
 	IdempotencyKey string `protobuf:"bytes,7,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text.
-	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Store what only looks like a secret as it is. Private passages and recalled blocks are taken out all the same.
+	AllowSensitive bool `protobuf:"varint,9,opt,name=allow_sensitive,json=allowSensitive,proto3" json:"allow_sensitive,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *MemoryServiceSaveRequest) Reset() {
@@ -2230,6 +2232,13 @@ func (x *MemoryServiceSaveRequest) GetReason() string {
 	return ""
 }
 
+func (x *MemoryServiceSaveRequest) GetAllowSensitive() bool {
+	if x != nil {
+		return x.AllowSensitive
+	}
+	return false
+}
+
 // SavedMemory is the result of one memory of the request.
 type SavedMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2314,9 +2323,10 @@ type MemoryServiceSaveResponse struct {
 	Changes []*Change `protobuf:"bytes,3,rep,name=changes,proto3" json:"changes,omitempty"`
 	// Number of changes that the response leaves out because it would exceed 3 MiB.
 	OmittedChanges int32 `protobuf:"varint,4,opt,name=omitted_changes,json=omittedChanges,proto3" json:"omitted_changes,omitempty"`
-	// Result of the log entry, with its id; absent when there was none.
+	// Result of the log entry, with its id; absent when there was none. Its redactions are of the field history_entry.
 	History *Outcome `protobuf:"bytes,5,opt,name=history,proto3" json:"history,omitempty"`
-	// Number of secrets and private passages that were taken out of the log entry and the memories.
+	// Number of secrets and private passages that were taken out of the log entry and the memories; the outcomes say what
+	// and where. In memory_text a place is in its line: the field is "memory_text line 3".
 	Redacted      int32 `protobuf:"varint,6,opt,name=redacted,proto3" json:"redacted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4035,7 +4045,7 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x1f\n" +
 	"\bsalience\x18\x04 \x01(\x01H\x00R\bsalience\x88\x01\x01\x12\x14\n" +
 	"\x05title\x18\x05 \x01(\tR\x05titleB\v\n" +
-	"\t_salience\"\xa8\x02\n" +
+	"\t_salience\"\xd1\x02\n" +
 	"\x18MemoryServiceSaveRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -4046,7 +4056,8 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"memoryText\x12\x17\n" +
 	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12'\n" +
 	"\x0fidempotency_key\x18\a \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason\"\xa2\x01\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x12'\n" +
+	"\x0fallow_sensitive\x18\t \x01(\bR\x0eallowSensitive\"\xa2\x01\n" +
 	"\vSavedMemory\x123\n" +
 	"\bdecision\x18\x01 \x01(\x0e2\x17.memsidecar.v1.DecisionR\bdecision\x12\x18\n" +
 	"\acontent\x18\x02 \x01(\tR\acontent\x120\n" +

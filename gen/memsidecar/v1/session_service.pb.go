@@ -490,10 +490,13 @@ type SessionServiceAppendResponse struct {
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	// The sequence number that the next message must have.
 	NextSeq int64 `protobuf:"varint,2,opt,name=next_seq,json=nextSeq,proto3" json:"next_seq,omitempty"`
-	// Number of secrets and private passages that were redacted.
-	Redacted      int32 `protobuf:"varint,3,opt,name=redacted,proto3" json:"redacted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Number of secrets and private passages that were redacted; the outcomes say what and where, by the fields content,
+	// tool.name, tool.arguments, tool.result and tool.error. Nobody can insist on them: messages are shown to a model.
+	Redacted int32 `protobuf:"varint,3,opt,name=redacted,proto3" json:"redacted,omitempty"`
+	// What was taken out of context_summary.
+	ContextRedactions []*Redaction `protobuf:"bytes,4,rep,name=context_redactions,json=contextRedactions,proto3" json:"context_redactions,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SessionServiceAppendResponse) Reset() {
@@ -545,6 +548,13 @@ func (x *SessionServiceAppendResponse) GetRedacted() int32 {
 		return x.Redacted
 	}
 	return 0
+}
+
+func (x *SessionServiceAppendResponse) GetContextRedactions() []*Redaction {
+	if x != nil {
+		return x.ContextRedactions
+	}
+	return nil
 }
 
 // SessionServiceGetWorkingMemoryRequest names a session.
@@ -2042,11 +2052,12 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x129\n" +
 	"\bmessages\x18\x03 \x03(\v2\x1d.memsidecar.v1.SessionMessageR\bmessages\x12'\n" +
 	"\x0fcontext_summary\x18\x04 \x01(\tR\x0econtextSummary\x12'\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"\x89\x01\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"\xd2\x01\n" +
 	"\x1cSessionServiceAppendResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x12\x19\n" +
 	"\bnext_seq\x18\x02 \x01(\x03R\anextSeq\x12\x1a\n" +
-	"\bredacted\x18\x03 \x01(\x05R\bredacted\"\\\n" +
+	"\bredacted\x18\x03 \x01(\x05R\bredacted\x12G\n" +
+	"\x12context_redactions\x18\x04 \x03(\v2\x18.memsidecar.v1.RedactionR\x11contextRedactions\"\\\n" +
 	"%SessionServiceGetWorkingMemoryRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
@@ -2229,13 +2240,14 @@ var file_memsidecar_v1_session_service_proto_goTypes = []any{
 	(*Session)(nil),                                   // 29: memsidecar.v1.Session
 	(*SearchServiceRecallResponse)(nil),               // 30: memsidecar.v1.SearchServiceRecallResponse
 	(*SessionMessage)(nil),                            // 31: memsidecar.v1.SessionMessage
-	(*WorkingMemory)(nil),                             // 32: memsidecar.v1.WorkingMemory
-	(Decision)(0),                                     // 33: memsidecar.v1.Decision
-	(*Memory)(nil),                                    // 34: memsidecar.v1.Memory
-	(*Outcome)(nil),                                   // 35: memsidecar.v1.Outcome
-	(Decider)(0),                                      // 36: memsidecar.v1.Decider
-	(*Change)(nil),                                    // 37: memsidecar.v1.Change
-	(SessionState)(0),                                 // 38: memsidecar.v1.SessionState
+	(*Redaction)(nil),                                 // 32: memsidecar.v1.Redaction
+	(*WorkingMemory)(nil),                             // 33: memsidecar.v1.WorkingMemory
+	(Decision)(0),                                     // 34: memsidecar.v1.Decision
+	(*Memory)(nil),                                    // 35: memsidecar.v1.Memory
+	(*Outcome)(nil),                                   // 36: memsidecar.v1.Outcome
+	(Decider)(0),                                      // 37: memsidecar.v1.Decider
+	(*Change)(nil),                                    // 38: memsidecar.v1.Change
+	(SessionState)(0),                                 // 39: memsidecar.v1.SessionState
 }
 var file_memsidecar_v1_session_service_proto_depIdxs = []int32{
 	26, // 0: memsidecar.v1.SessionServiceStartRequest.host_started_at:type_name -> google.protobuf.Timestamp
@@ -2247,53 +2259,54 @@ var file_memsidecar_v1_session_service_proto_depIdxs = []int32{
 	30, // 6: memsidecar.v1.SessionServiceStartResponse.recall:type_name -> memsidecar.v1.SearchServiceRecallResponse
 	31, // 7: memsidecar.v1.SessionServiceAppendRequest.messages:type_name -> memsidecar.v1.SessionMessage
 	28, // 8: memsidecar.v1.SessionServiceAppendResponse.result:type_name -> memsidecar.v1.WriteResult
-	32, // 9: memsidecar.v1.SessionServiceGetWorkingMemoryResponse.working:type_name -> memsidecar.v1.WorkingMemory
-	28, // 10: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.result:type_name -> memsidecar.v1.WriteResult
-	32, // 11: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.working:type_name -> memsidecar.v1.WorkingMemory
-	31, // 12: memsidecar.v1.SessionServiceReflectRequest.messages:type_name -> memsidecar.v1.SessionMessage
-	33, // 13: memsidecar.v1.ReflectedItem.decision:type_name -> memsidecar.v1.Decision
-	34, // 14: memsidecar.v1.ReflectedItem.memory:type_name -> memsidecar.v1.Memory
-	35, // 15: memsidecar.v1.ReflectedItem.outcome:type_name -> memsidecar.v1.Outcome
-	28, // 16: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
-	13, // 17: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
-	29, // 18: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
-	36, // 19: memsidecar.v1.SessionServiceReflectResponse.decided_by:type_name -> memsidecar.v1.Decider
-	37, // 20: memsidecar.v1.SessionServiceReflectResponse.changes:type_name -> memsidecar.v1.Change
-	28, // 21: memsidecar.v1.SessionServiceEndResponse.result:type_name -> memsidecar.v1.WriteResult
-	29, // 22: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
-	29, // 23: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
-	38, // 24: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
-	29, // 25: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
-	31, // 26: memsidecar.v1.SessionServiceListMessagesResponse.messages:type_name -> memsidecar.v1.SessionMessage
-	23, // 27: memsidecar.v1.SessionServiceRecordSkillRequest.steps:type_name -> memsidecar.v1.SkillStep
-	28, // 28: memsidecar.v1.SessionServiceRecordSkillResponse.result:type_name -> memsidecar.v1.WriteResult
-	1,  // 29: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
-	4,  // 30: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
-	6,  // 31: memsidecar.v1.SessionService.GetWorkingMemory:input_type -> memsidecar.v1.SessionServiceGetWorkingMemoryRequest
-	8,  // 32: memsidecar.v1.SessionService.UpdateWorkingMemory:input_type -> memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest
-	10, // 33: memsidecar.v1.SessionService.ResolvePath:input_type -> memsidecar.v1.SessionServiceResolvePathRequest
-	12, // 34: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
-	15, // 35: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
-	17, // 36: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
-	19, // 37: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
-	21, // 38: memsidecar.v1.SessionService.ListMessages:input_type -> memsidecar.v1.SessionServiceListMessagesRequest
-	24, // 39: memsidecar.v1.SessionService.RecordSkill:input_type -> memsidecar.v1.SessionServiceRecordSkillRequest
-	3,  // 40: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
-	5,  // 41: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
-	7,  // 42: memsidecar.v1.SessionService.GetWorkingMemory:output_type -> memsidecar.v1.SessionServiceGetWorkingMemoryResponse
-	9,  // 43: memsidecar.v1.SessionService.UpdateWorkingMemory:output_type -> memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse
-	11, // 44: memsidecar.v1.SessionService.ResolvePath:output_type -> memsidecar.v1.SessionServiceResolvePathResponse
-	14, // 45: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
-	16, // 46: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
-	18, // 47: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
-	20, // 48: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
-	22, // 49: memsidecar.v1.SessionService.ListMessages:output_type -> memsidecar.v1.SessionServiceListMessagesResponse
-	25, // 50: memsidecar.v1.SessionService.RecordSkill:output_type -> memsidecar.v1.SessionServiceRecordSkillResponse
-	40, // [40:51] is the sub-list for method output_type
-	29, // [29:40] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	32, // 9: memsidecar.v1.SessionServiceAppendResponse.context_redactions:type_name -> memsidecar.v1.Redaction
+	33, // 10: memsidecar.v1.SessionServiceGetWorkingMemoryResponse.working:type_name -> memsidecar.v1.WorkingMemory
+	28, // 11: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.result:type_name -> memsidecar.v1.WriteResult
+	33, // 12: memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse.working:type_name -> memsidecar.v1.WorkingMemory
+	31, // 13: memsidecar.v1.SessionServiceReflectRequest.messages:type_name -> memsidecar.v1.SessionMessage
+	34, // 14: memsidecar.v1.ReflectedItem.decision:type_name -> memsidecar.v1.Decision
+	35, // 15: memsidecar.v1.ReflectedItem.memory:type_name -> memsidecar.v1.Memory
+	36, // 16: memsidecar.v1.ReflectedItem.outcome:type_name -> memsidecar.v1.Outcome
+	28, // 17: memsidecar.v1.SessionServiceReflectResponse.result:type_name -> memsidecar.v1.WriteResult
+	13, // 18: memsidecar.v1.SessionServiceReflectResponse.items:type_name -> memsidecar.v1.ReflectedItem
+	29, // 19: memsidecar.v1.SessionServiceReflectResponse.session:type_name -> memsidecar.v1.Session
+	37, // 20: memsidecar.v1.SessionServiceReflectResponse.decided_by:type_name -> memsidecar.v1.Decider
+	38, // 21: memsidecar.v1.SessionServiceReflectResponse.changes:type_name -> memsidecar.v1.Change
+	28, // 22: memsidecar.v1.SessionServiceEndResponse.result:type_name -> memsidecar.v1.WriteResult
+	29, // 23: memsidecar.v1.SessionServiceEndResponse.session:type_name -> memsidecar.v1.Session
+	29, // 24: memsidecar.v1.SessionServiceGetResponse.session:type_name -> memsidecar.v1.Session
+	39, // 25: memsidecar.v1.SessionServiceListRequest.states:type_name -> memsidecar.v1.SessionState
+	29, // 26: memsidecar.v1.SessionServiceListResponse.sessions:type_name -> memsidecar.v1.Session
+	31, // 27: memsidecar.v1.SessionServiceListMessagesResponse.messages:type_name -> memsidecar.v1.SessionMessage
+	23, // 28: memsidecar.v1.SessionServiceRecordSkillRequest.steps:type_name -> memsidecar.v1.SkillStep
+	28, // 29: memsidecar.v1.SessionServiceRecordSkillResponse.result:type_name -> memsidecar.v1.WriteResult
+	1,  // 30: memsidecar.v1.SessionService.Start:input_type -> memsidecar.v1.SessionServiceStartRequest
+	4,  // 31: memsidecar.v1.SessionService.Append:input_type -> memsidecar.v1.SessionServiceAppendRequest
+	6,  // 32: memsidecar.v1.SessionService.GetWorkingMemory:input_type -> memsidecar.v1.SessionServiceGetWorkingMemoryRequest
+	8,  // 33: memsidecar.v1.SessionService.UpdateWorkingMemory:input_type -> memsidecar.v1.SessionServiceUpdateWorkingMemoryRequest
+	10, // 34: memsidecar.v1.SessionService.ResolvePath:input_type -> memsidecar.v1.SessionServiceResolvePathRequest
+	12, // 35: memsidecar.v1.SessionService.Reflect:input_type -> memsidecar.v1.SessionServiceReflectRequest
+	15, // 36: memsidecar.v1.SessionService.End:input_type -> memsidecar.v1.SessionServiceEndRequest
+	17, // 37: memsidecar.v1.SessionService.Get:input_type -> memsidecar.v1.SessionServiceGetRequest
+	19, // 38: memsidecar.v1.SessionService.List:input_type -> memsidecar.v1.SessionServiceListRequest
+	21, // 39: memsidecar.v1.SessionService.ListMessages:input_type -> memsidecar.v1.SessionServiceListMessagesRequest
+	24, // 40: memsidecar.v1.SessionService.RecordSkill:input_type -> memsidecar.v1.SessionServiceRecordSkillRequest
+	3,  // 41: memsidecar.v1.SessionService.Start:output_type -> memsidecar.v1.SessionServiceStartResponse
+	5,  // 42: memsidecar.v1.SessionService.Append:output_type -> memsidecar.v1.SessionServiceAppendResponse
+	7,  // 43: memsidecar.v1.SessionService.GetWorkingMemory:output_type -> memsidecar.v1.SessionServiceGetWorkingMemoryResponse
+	9,  // 44: memsidecar.v1.SessionService.UpdateWorkingMemory:output_type -> memsidecar.v1.SessionServiceUpdateWorkingMemoryResponse
+	11, // 45: memsidecar.v1.SessionService.ResolvePath:output_type -> memsidecar.v1.SessionServiceResolvePathResponse
+	14, // 46: memsidecar.v1.SessionService.Reflect:output_type -> memsidecar.v1.SessionServiceReflectResponse
+	16, // 47: memsidecar.v1.SessionService.End:output_type -> memsidecar.v1.SessionServiceEndResponse
+	18, // 48: memsidecar.v1.SessionService.Get:output_type -> memsidecar.v1.SessionServiceGetResponse
+	20, // 49: memsidecar.v1.SessionService.List:output_type -> memsidecar.v1.SessionServiceListResponse
+	22, // 50: memsidecar.v1.SessionService.ListMessages:output_type -> memsidecar.v1.SessionServiceListMessagesResponse
+	25, // 51: memsidecar.v1.SessionService.RecordSkill:output_type -> memsidecar.v1.SessionServiceRecordSkillResponse
+	41, // [41:52] is the sub-list for method output_type
+	30, // [30:41] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_service_proto_init() }

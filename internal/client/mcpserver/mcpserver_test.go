@@ -385,6 +385,13 @@ func TestSessionAndResources(t *testing.T) {
 		valueAt(out, "memories", 1, "content") != "预发环境在新加坡" {
 		t.Errorf("save_memory: %v", out)
 	}
+	said, out := a.call(t, "save_memory", args{"history_entry": "Set DB_PASSWORD=opensesame on box7.",
+		"memory_update": "- box7 needs DB_PASSWORD=opensesame"})
+	if valueAt(out, "redactions", 0, "field") != "history_entry" || valueAt(out, "redactions", 0, "start") != 16.0 ||
+		valueAt(out, "redactions", 1, "field") != "memory_text line 1" || valueAt(out, "redactions", 1, "end") != 35.0 ||
+		!strings.Contains(said, "password at characters 17-26 of history_entry") || strings.Contains(said, "opensesame") {
+		t.Errorf("what was taken out: %q %v", said, out)
+	}
 	_, found := a.call(t, "memory_search", args{"query": "which runner do builds use", "category": "facts"})
 	if valueAt(found, "memories", 0, "content") != "Builds run on the runner kea" {
 		t.Errorf("what was saved: %v", found)

@@ -244,11 +244,17 @@ func writeOutcomeOf(r *pb.WriteResult) writeOutcome {
 	w := writeOutcome{Operation: r.GetOperationId(), Status: "applied"}
 	if out := r.GetOutcomes(); len(out) > 0 {
 		w.ID, w.Status, w.Reason = out[0].GetId(), outcomeName(out[0].GetStatus()), out[0].GetReason()
-		for _, x := range out[0].GetRedactions() {
-			w.Redactions = append(w.Redactions, redaction{x.GetField(), x.GetKind(), x.GetStart(), x.GetEnd()})
-		}
+		w.Redactions = redactionsOf(nil, out[0])
 	}
 	return w
+}
+
+// redactionsOf appends what was taken out of an item.
+func redactionsOf(list []redaction, o *pb.Outcome) []redaction {
+	for _, x := range o.GetRedactions() {
+		list = append(list, redaction{x.GetField(), x.GetKind(), x.GetStart(), x.GetEnd()})
+	}
+	return list
 }
 
 // outcomeName is the word for a status: applied, duplicate or rejected. A status that this build does not know

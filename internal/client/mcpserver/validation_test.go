@@ -49,7 +49,7 @@ func TestRedactionIsTold(t *testing.T) {
 		t.Errorf("daily: said %q, %v", text, out)
 	}
 	text, out = a.call(t, "save_memory", args{"history_entry": "Rotated " + secret + " again"})
-	if !strings.Contains(text, "A secret was removed") || valueAt(out, "reason") != "REDACTED" {
+	if !strings.Contains(text, "aws-key at characters 9-28 of history_entry") || valueAt(out, "reason") != "REDACTED" {
 		t.Errorf("history: said %q, %v", text, out)
 	}
 	text, out = a.call(t, "memory_write", args{"content": "Painted the mast", "write_to": "daily"})

@@ -161,21 +161,25 @@ func (o *writeOut) text() string {
 	return o.writeOutcome.text(done, why)
 }
 
+// takenOut names what was taken out. Who saved it must know that a later reader will not find it.
+func takenOut(list []redaction) string {
+	taken := make([]memory.Redaction, len(list))
+	for i, x := range list {
+		taken[i] = memory.Redaction{Field: x.Field, Kind: x.Kind, From: int(x.Start), To: int(x.End)}
+	}
+	return "taken out before it was stored: " + memory.Redactions(taken) +
+		". Only the user can insist, with: memsidecar add --keep"
+}
+
 // text is what a model reads of a write: what was done, the operation and why.
 func (w *writeOutcome) text(done, why string) string {
 	if w.Status == "rejected" {
 		done = "Refused"
 	}
 	done += operationNote(w.Operation)
-	taken := make([]memory.Redaction, len(w.Redactions))
-	for i, x := range w.Redactions {
-		taken[i] = memory.Redaction{Field: x.Field, Kind: x.Kind, From: int(x.Start), To: int(x.End)}
-	}
 	switch {
-	case len(taken) > 0:
-		// Who saved it must know that a later reader will not find it.
-		why = strings.TrimPrefix(why+"; taken out before it was stored: "+memory.Redactions(taken)+
-			". Only the user can insist, with: memsidecar add --keep", "; ")
+	case len(w.Redactions) > 0:
+		why = strings.TrimPrefix(why+"; "+takenOut(w.Redactions), "; ")
 	case w.Status == "rejected" && why == "":
 		why = strings.ToLower(strings.ReplaceAll(w.Reason, "_", " "))
 	}
@@ -316,6 +320,8 @@ type saveMemoryOut struct {
 	History   string        `json:"history,omitempty" jsonschema:"id of the entry in the daily log"`
 	Memories  []decidedItem `json:"memories" jsonschema:"the decision on each statement"`
 	Reason    string        `json:"reason,omitempty" jsonschema:"REDACTED when a secret was removed from the text"`
+
+	Redactions []redaction `json:"redactions,omitempty" jsonschema:"what was taken out of the texts before they were stored"`
 }
 
 // saveMemory runs save_memory: the log entry and the memories are one operation, so both are saved or neither.
@@ -334,9 +340,13 @@ func (s *Server) saveMemory(
 	var text strings.Builder
 	fmt.Fprintf(&text, "Saved to the history and %d statements to the memory%s.\n",
 		len(res.GetMemories()), operationNote(out.Operation))
-	if res.GetRedacted() > 0 {
+	out.Redactions = redactionsOf(out.Redactions, res.GetHistory())
+	for _, m := range res.GetMemories() {
+		out.Redactions = redactionsOf(out.Redactions, m.GetOutcome())
+	}
+	if len(out.Redactions) > 0 {
 		out.Reason = reasonRedacted
-		text.WriteString("A secret was removed from the text.\n")
+		text.WriteString("T" + strings.TrimPrefix(takenOut(out.Redactions), "t") + ".\n")
 	}
 	for _, m := range res.GetMemories() {
 		l := decidedItem{

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/reflector/consolidator"
@@ -220,7 +221,7 @@ func TestStatements(t *testing.T) {
 		{Content: "2) x", Category: memory.Preferences}, {Content: "Ann"},
 		{Content: "数据库是 Postgres", Category: memory.Facts},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(consolidator.Update{})); diff != "" {
 		t.Error(diff)
 	}
 }

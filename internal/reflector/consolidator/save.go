@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -28,6 +29,8 @@ type Update struct {
 	// nil keeps it; for a new memory it means memory.DefaultSalience
 	Salience *float64
 	Title    string
+
+	line, column int // of a statement in the text: counted from 1, and in characters from 0; 0 for any other update
 }
 
 // SaveRequest is a history entry and the memories to update.
@@ -44,6 +47,7 @@ type SaveRequest struct {
 	Key    string
 	// for people, in the list of operations; "" is a standard one
 	Reason string
+	Keep   bool // what only looks like a secret stays
 }
 
 // Saved is the result of a SaveRequest.
@@ -60,14 +64,45 @@ type Saved struct {
 	Redacted int
 }
 
-// redacted counts what is taken out of the texts of a request.
-func (r *SaveRequest) redacted() int {
-	_, n := redact.Text(r.History)
+// cleaned is what is taken out of the texts of a request.
+type cleaned struct {
+	items   [][]memory.Redaction // one per update, then one per line of the text
+	history []memory.Redaction
+}
+
+// clean finds out what is taken out. The places are in the texts as they were given.
+func (r *SaveRequest) clean() (out cleaned) {
+	of := redact.Cleaner{Keep: r.Keep}
+	of.Text("history_entry", r.History)
+	out.history = of.Found
 	for _, u := range slices.Concat(r.Updates, Statements(r.Text)) {
-		_, found := redact.Text(u.Content)
-		n += found
+		one := redact.Cleaner{Keep: r.Keep}
+		if u.line > 0 {
+			one.Text(fmt.Sprintf("memory_text line %d", u.line), u.Content)
+			for i := range one.Found {
+				one.Found[i].From, one.Found[i].To = one.Found[i].From+u.column, one.Found[i].To+u.column
+			}
+		} else {
+			one.Text("content", u.Content)
+			one.Text("title", u.Title)
+		}
+		out.items = append(out.items, one.Found)
 	}
-	return n
+	return out
+}
+
+// report adds to a result what was taken out. A replayed one repeats what was decided, and nothing was taken out again.
+func (c cleaned) report(out *Saved) {
+	count := func(o *journal.Outcome, list []memory.Redaction) {
+		o.Redactions = list
+		out.Redacted += redact.CountSecrets(list)
+	}
+	for i, list := range c.items[:min(len(c.items), len(out.Outcomes))] {
+		count(&out.Outcomes[i], list)
+	}
+	if out.History != nil {
+		count(out.History, c.history)
+	}
 }
 
 // validate checks the limits of a request.
@@ -113,9 +148,10 @@ var (
 // Statements splits a text into statements, one per line, without list markers. A heading that names a built-in
 // category sets the category of the lines up to the next heading.
 func Statements(text string) (out []Update) {
-	category := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
+	category, number := "", 0
+	for whole := range strings.Lines(text) {
+		number++
+		line := strings.TrimSpace(whole)
 		if m := heading.FindStringSubmatch(line); m != nil {
 			category = strings.ToLower(m[1])
 			switch category {
@@ -126,7 +162,8 @@ func Statements(text string) (out []Update) {
 			continue
 		}
 		if line = strings.TrimSpace(listMarker.ReplaceAllString(line, "")); strings.Trim(line, "-=* ") != "" {
-			out = append(out, Update{Content: line, Category: category})
+			column := utf8.RuneCountInString(whole[:strings.Index(whole, line)])
+			out = append(out, Update{Content: line, Category: category, line: number, column: column})
 		}
 	}
 	return out
@@ -161,7 +198,7 @@ func (s *Service) Save(ctx context.Context, req SaveRequest) (Saved, error) {
 		}
 		out, err := s.save(ctx, req, meta)
 		if !errors.Is(err, errStalePlan) {
-			out.Redacted = req.redacted()
+			req.clean().report(&out)
 			return out, err
 		}
 	}
@@ -180,7 +217,7 @@ func (s *Service) save(ctx context.Context, req SaveRequest, meta store.Meta) (S
 		return Saved{}, err
 	}
 	out := Saved{Items: p.Items}
-	entry := guard.DatedEntry{Date: p.At.Format(memory.DateLayout), Entry: memory.Entry{
+	entry := guard.DatedEntry{Date: p.At.Format(memory.DateLayout), Keep: req.Keep, Entry: memory.Entry{
 		ID: store.NewID(), At: p.At, Time: p.At.Format(time.TimeOnly), Type: memory.EntryEvent, Content: req.History,
 		Session: req.Session,
 	}}
@@ -196,7 +233,7 @@ func (s *Service) save(ctx context.Context, req SaveRequest, meta store.Meta) (S
 				return errStalePlan
 			}
 		}
-		history := historyOutcome(tx, entry.Entry)
+		history := historyOutcome(tx, entry)
 		if history != nil && history.Status == journal.Applied {
 			p.Entries = []guard.DatedEntry{entry}
 		}
@@ -255,25 +292,26 @@ func (r *SaveRequest) updates(i int) string {
 }
 
 // historyOutcome returns the outcome of the history entry, nil without one.
-func historyOutcome(tx *store.Tx, e memory.Entry) *journal.Outcome {
-	if strings.TrimSpace(e.Content) == "" {
+func historyOutcome(tx *store.Tx, e guard.DatedEntry) *journal.Outcome {
+	if strings.TrimSpace(e.Entry.Content) == "" {
 		return nil
 	}
-	clean, _ := redact.Text(e.Content)
+	of := redact.Cleaner{Keep: e.Keep}
+	clean := of.Text("content", e.Entry.Content)
 	switch {
 	case strings.TrimSpace(redact.WithoutMarkers(clean)) == "":
 		return &journal.Outcome{Status: journal.Rejected, Reason: guard.ReasonSecret}
-	case tx.IsForgotten(e.Content):
+	case tx.IsForgotten(e.Entry.Content):
 		return &journal.Outcome{Status: journal.Rejected, Reason: guard.ReasonForgotten}
 	}
-	return &journal.Outcome{ID: e.ID, Status: journal.Applied, Reason: guard.ReasonLogged}
+	return &journal.Outcome{ID: e.Entry.ID, Status: journal.Applied, Reason: guard.ReasonLogged}
 }
 
 // itemOf decides about one update. An update with an id is an UPDATE of that memory, whatever it says.
 func (s *Service) itemOf(ctx context.Context, req SaveRequest, u Update) (guard.Item, error) {
-	text, _ := redact.Text(u.Content)
-	one := Request{Space: req.Space, Session: req.Session, Content: strings.TrimSpace(text), Category: u.Category,
-		Salience: u.Salience, Title: u.Title}
+	of := redact.Cleaner{Keep: req.Keep}
+	one := Request{Space: req.Space, Session: req.Session, Content: strings.TrimSpace(of.Text("content", u.Content)),
+		Category: u.Category, Salience: u.Salience, Title: u.Title, Keep: req.Keep}
 	if u.ID == "" {
 		if one.Content == "" {
 			one.Content = u.Content // the guards reject it with a reason

@@ -363,11 +363,10 @@ func cleanEntries(entries []DatedEntry) (out []DatedEntry) {
 	for _, d := range entries {
 		e := d.Entry
 		e.Content, e.Error = visible(e.Content), visible(e.Error)
-		e.Content, _ = redact.Text(e.Content)
-		e.Content = clip(strings.TrimSpace(e.Content), memory.MaxContent)
-		e.Error, _ = redact.Text(e.Error)
-		e.Error = clip(e.Error, memory.MaxContent)
-		e.Tool = clip(e.Tool, memory.MaxTitle)
+		of := redact.Cleaner{Keep: d.Keep}
+		e.Content = clip(strings.TrimSpace(of.Text("content", e.Content)), memory.MaxContent)
+		e.Error = clip(of.Text("error", e.Error), memory.MaxContent)
+		e.Tool = clip(of.Text("tool", e.Tool), memory.MaxTitle)
 		if !memory.IsSlug(e.Category) || len(e.Category) > memory.MaxSlug {
 			e.Category = ""
 		}

@@ -71,6 +71,7 @@ type Item struct {
 type DatedEntry struct {
 	Date  string
 	Entry memory.Entry
+	Keep  bool // what only looks like a secret stays, because somebody insists on it
 }
 
 // Plan is what one session or one request proposes. The zero value proposes nothing.

@@ -42,11 +42,12 @@ type AppendResult struct {
 	NextSeq    int64 // number the next new message will have
 	Appended   int
 	Duplicates int   // messages that were known by their numbers
-	Redacted   int   // secrets and private passages taken out of the appended ones
+	Redacted   int   // secrets and private passages taken out of the appended ones and of the summary
 	Op         int64 // the operation, 0 when nothing was new
 
-	Outcomes []journal.Outcome // one per message, with its number: duplicate when the number was known
-	Replayed bool              // the key was used before: this is the first result
+	Outcomes []journal.Outcome  // one per message, with its number: duplicate when the number was known
+	Summary  []memory.Redaction // what was taken out of the summary
+	Replayed bool               // the key was used before: this is the first result
 }
 
 // validate reports every fault of the request at once, so that a client mends them in one step.
@@ -111,7 +112,7 @@ func (s *Service) Append(ctx context.Context, req AppendRequest) (AppendResult, 
 // redactedMessage is a message as it may be stored.
 type redactedMessage struct {
 	*memory.Message
-	redacted int
+	taken []memory.Redaction
 }
 
 // prepare copies the messages, fills in times, makes their texts valid UTF-8, redacts, and cuts them to
@@ -129,10 +130,10 @@ func (s *Service) prepare(messages []memory.Message) []redactedMessage {
 			m.At = s.now().In(s.loc)
 		}
 		eachText(&m, func(text *string, _ int) { *text = strings.ToValidUTF8(*text, "\uFFFD") })
-		clean, n := redact.Message(&m)
+		clean, taken := redact.Message(&m)
 		// Cut only what is clean: a secret cut in two would not be recognised any more.
 		eachText(clean, func(text *string, limit int) { *text = cut(*text, limit) })
-		out[i] = redactedMessage{clean, n}
+		out[i] = redactedMessage{clean, taken}
 	}
 	return out
 }
@@ -250,14 +251,15 @@ func (c *capture) apply(tx *store.Tx) (*memory.Session, error) {
 			return nil, err
 		}
 		c.added = append(c.added, m.Message)
-		c.result.Redacted += m.redacted
+		c.result.Redacted += redact.CountSecrets(m.taken)
 	}
 	if c.summary != nil {
 		if err := tx.AppendMessage(c.id, c.summary.Message); err != nil {
 			return nil, err
 		}
 		c.added = append(c.added, c.summary.Message)
-		c.result.Redacted += c.summary.redacted
+		c.result.Summary = c.summary.taken
+		c.result.Redacted += redact.CountSecrets(c.summary.taken)
 	}
 	c.result.NextSeq, c.result.Appended, c.result.Duplicates = next.NextSeq, len(fresh), len(c.messages)-len(fresh)
 	c.result.Outcomes = c.outcomes()
@@ -276,6 +278,7 @@ func (c *capture) outcomes() []journal.Outcome {
 			out[i].Status = journal.Duplicate
 		} else {
 			out[i].ID = strconv.FormatInt(c.result.NextSeq-int64(len(out)-i), 10)
+			out[i].Redactions = c.messages[i].taken
 		}
 	}
 	return out

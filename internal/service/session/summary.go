@@ -16,6 +16,9 @@ func (s *Service) prepareSummary(c *capture, text string) error {
 		return nil
 	}
 	one := s.prepare([]memory.Message{{Role: memory.RoleSummary, Content: text}})[0]
+	for i := range one.taken {
+		one.taken[i].Field = "context_summary"
+	}
 	newest, err := s.ContextSummary(c.space, c.id)
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
 		return err

@@ -172,7 +172,8 @@ func (im *importing) prepareSession(check *memory.Check, taken *redact.Cleaner, 
 	if s.NextSeq < 0 || s.ReflectedSeq < 0 {
 		check.Add("next_seq", "OUT_OF_RANGE", "must not be negative")
 	}
-	s.Summary = taken.Text("summary", s.Summary)
+	s.Summary, s.Cwd = taken.Text("summary", s.Summary), taken.Text("cwd", s.Cwd)
+	s.Host, s.EndReason = taken.Text("host", s.Host), taken.Text("end_reason", s.EndReason)
 	s.ReflectedOp = 0                  // a number of the store that it comes from
 	s.ReflectedSummaries = s.Summaries // contexts and summaries of them are not exported
 	s.LastAt = cmp.Or(s.LastAt, s.StartedAt)
@@ -181,7 +182,9 @@ func (im *importing) prepareSession(check *memory.Check, taken *redact.Cleaner, 
 // prepareMessage redacts and validates a message of the open session.
 func (im *importing) prepareMessage(open, it *item) string {
 	var check memory.Check
-	it.message, _ = redact.Message(it.message)
+	clean, taken := redact.Message(it.message)
+	it.message = clean
+	im.taken(it, taken)
 	m := it.message
 	if !slices.Contains([]string{"user", "assistant", "system", "tool"}, m.Role) {
 		check.Add("role", "UNKNOWN_VALUE", "is not a role")

@@ -12,7 +12,7 @@ The client finds the daemon and starts it if none runs. The messages of the API 
 from importlib.metadata import version as _version
 
 from ._errors import MemsidecarError, ProgramNotFoundError, Violation
-from ._requests import Filter, Saved
+from ._requests import Filter, Redaction, Saved
 from .aio import AsyncClient, AsyncSession
 from .client import Client, Session
 
@@ -23,6 +23,7 @@ __all__ = [
     "Filter",
     "MemsidecarError",
     "ProgramNotFoundError",
+    "Redaction",
     "Saved",
     "Session",
     "Violation",

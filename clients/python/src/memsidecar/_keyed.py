@@ -174,8 +174,8 @@ class Keyed:
 
     def _tell(self, entry: Entry, outcome: write_pb2.Outcome) -> None:
         if outcome.redactions:
-            kinds = ", ".join(sorted({redaction.kind for redaction in outcome.redactions}))
-            log.warning("%s was stored without what looks like a secret (%s)", outcome.id, kinds)
+            places = ", ".join(f"{one.kind} at {one.start}-{one.end} of {one.field}" for one in _requests.redactions(outcome))
+            log.warning("%s was stored without what looks like a secret: %s", outcome.id, places)
 
 
 def _is_duplicate(err: MemsidecarError) -> bool:

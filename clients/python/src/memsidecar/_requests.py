@@ -25,17 +25,31 @@ MAX_BATCH = 1000
 
 
 @dataclass(frozen=True)
+class Redaction:
+    """What was taken out of a text before it was stored: its field, what it looked like, and its place in characters.
+
+    It never holds the secret. ``end`` is behind the last character.
+    """
+
+    field: str
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Saved:
     """The outcome of ``remember``. The memory is durable.
 
     ``operation`` is the id of the operation, for ``undo``; it is empty if nothing was written. ``duplicate`` is true if the
-    same memory existed already. ``reason`` is a remark such as REDACTED.
+    same memory existed already. ``reason`` is a remark such as REDACTED, and ``redactions`` say what was taken out and where.
     """
 
     id: str
     operation: str
     duplicate: bool
     reason: str
+    redactions: tuple[Redaction, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,7 +155,11 @@ def _accepted(result: write_pb2.WriteResult) -> write_pb2.Outcome:
 def saved(response: memory_service_pb2.MemoryServiceAddResponse) -> Saved:
     outcome = _accepted(response.result)
     duplicate = outcome.status == write_pb2.OUTCOME_STATUS_DUPLICATE
-    return Saved(outcome.id, response.result.operation_id, duplicate, outcome.reason)
+    return Saved(outcome.id, response.result.operation_id, duplicate, outcome.reason, redactions(outcome))
+
+
+def redactions(outcome: write_pb2.Outcome) -> tuple[Redaction, ...]:
+    return tuple(Redaction(one.field, one.kind, one.start, one.end) for one in outcome.redactions)
 
 
 def get(space: str, ids: Iterable[str], token: str = "") -> memory_service_pb2.MemoryServiceGetRequest:

@@ -128,8 +128,12 @@ class AsyncClient:
         source: str = "",
         expires_at: datetime.datetime | None = None,
         structured_data: Mapping[str, Any] | None = None,
+        allow_sensitive: bool = False,
     ) -> Saved:
-        """Save a memory without changing its text, durably."""
+        """Save a memory without changing its text, durably.
+
+        What looks like a secret is taken out, and the result says what and where; ``allow_sensitive`` stores it.
+        """
         item = _requests.new(
             content,
             category=category,
@@ -142,7 +146,7 @@ class AsyncClient:
             expires_at=expires_at,
             structured_data=structured_data,
         )
-        return _requests.saved(await self.call(self.memory.Add, _requests.add(self.space, [item])))
+        return _requests.saved(await self.call(self.memory.Add, _requests.add(self.space, [item], allow_sensitive)))
 
     async def get(self, id: str) -> memory_pb2.Memory:
         """Return a memory in any state. The reason of the error is NOT_FOUND if the id is not known."""

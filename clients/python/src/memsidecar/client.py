@@ -155,8 +155,12 @@ class Client:
         source: str = "",
         expires_at: datetime.datetime | None = None,
         structured_data: Mapping[str, Any] | None = None,
+        allow_sensitive: bool = False,
     ) -> Saved:
-        """Save a memory without changing its text, durably."""
+        """Save a memory without changing its text, durably.
+
+        What looks like a secret is taken out, and the result says what and where; ``allow_sensitive`` stores it.
+        """
         item = _requests.new(
             content,
             category=category,
@@ -169,7 +173,7 @@ class Client:
             expires_at=expires_at,
             structured_data=structured_data,
         )
-        return _requests.saved(self.call(self.memory.Add, _requests.add(self.space, [item])))
+        return _requests.saved(self.call(self.memory.Add, _requests.add(self.space, [item], allow_sensitive)))
 
     def get(self, id: str) -> memory_pb2.Memory:
         """Return a memory in any state. The reason of the error is NOT_FOUND if the id is not known."""

@@ -1079,6 +1079,7 @@ class MemoryServiceSaveRequest(google.protobuf.message.Message):
     DRY_RUN_FIELD_NUMBER: builtins.int
     IDEMPOTENCY_KEY_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
+    ALLOW_SENSITIVE_FIELD_NUMBER: builtins.int
     space: builtins.str
     """Default: the default space."""
     session_id: builtins.str
@@ -1095,6 +1096,8 @@ class MemoryServiceSaveRequest(google.protobuf.message.Message):
     """Makes the request repeatable; at most 128 bytes, optional."""
     reason: builtins.str
     """Reason shown in the list of operations; at most 200 characters, optional. Must not hold memory text."""
+    allow_sensitive: builtins.bool
+    """Store what only looks like a secret as it is. Private passages and recalled blocks are taken out all the same."""
     @property
     def memories(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MemoryUpdate]:
         """Facts that hold now; at most 64 together with the lines of memory_text."""
@@ -1110,8 +1113,9 @@ class MemoryServiceSaveRequest(google.protobuf.message.Message):
         dry_run: builtins.bool = ...,
         idempotency_key: builtins.str = ...,
         reason: builtins.str = ...,
+        allow_sensitive: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["dry_run", b"dry_run", "history_entry", b"history_entry", "idempotency_key", b"idempotency_key", "memories", b"memories", "memory_text", b"memory_text", "reason", b"reason", "session_id", b"session_id", "space", b"space"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["allow_sensitive", b"allow_sensitive", "dry_run", b"dry_run", "history_entry", b"history_entry", "idempotency_key", b"idempotency_key", "memories", b"memories", "memory_text", b"memory_text", "reason", b"reason", "session_id", b"session_id", "space", b"space"]) -> None: ...
 
 global___MemoryServiceSaveRequest = MemoryServiceSaveRequest
 
@@ -1163,7 +1167,9 @@ class MemoryServiceSaveResponse(google.protobuf.message.Message):
     omitted_changes: builtins.int
     """Number of changes that the response leaves out because it would exceed 3 MiB."""
     redacted: builtins.int
-    """Number of secrets and private passages that were taken out of the log entry and the memories."""
+    """Number of secrets and private passages that were taken out of the log entry and the memories; the outcomes say what
+    and where. In memory_text a place is in its line: the field is "memory_text line 3".
+    """
     @property
     def result(self) -> memsidecar.v1.write_pb2.WriteResult:
         """One outcome per memory, in order."""
@@ -1178,7 +1184,7 @@ class MemoryServiceSaveResponse(google.protobuf.message.Message):
 
     @property
     def history(self) -> memsidecar.v1.write_pb2.Outcome:
-        """Result of the log entry, with its id; absent when there was none."""
+        """Result of the log entry, with its id; absent when there was none. Its redactions are of the field history_entry."""
 
     def __init__(
         self,

@@ -255,13 +255,20 @@ class SessionServiceAppendResponse(google.protobuf.message.Message):
     RESULT_FIELD_NUMBER: builtins.int
     NEXT_SEQ_FIELD_NUMBER: builtins.int
     REDACTED_FIELD_NUMBER: builtins.int
+    CONTEXT_REDACTIONS_FIELD_NUMBER: builtins.int
     next_seq: builtins.int
     """The sequence number that the next message must have."""
     redacted: builtins.int
-    """Number of secrets and private passages that were redacted."""
+    """Number of secrets and private passages that were redacted; the outcomes say what and where, by the fields content,
+    tool.name, tool.arguments, tool.result and tool.error. Nobody can insist on them: messages are shown to a model.
+    """
     @property
     def result(self) -> memsidecar.v1.write_pb2.WriteResult:
         """One outcome per message; DUPLICATE when its sequence number was known."""
+
+    @property
+    def context_redactions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memsidecar.v1.write_pb2.Redaction]:
+        """What was taken out of context_summary."""
 
     def __init__(
         self,
@@ -269,9 +276,10 @@ class SessionServiceAppendResponse(google.protobuf.message.Message):
         result: memsidecar.v1.write_pb2.WriteResult | None = ...,
         next_seq: builtins.int = ...,
         redacted: builtins.int = ...,
+        context_redactions: collections.abc.Iterable[memsidecar.v1.write_pb2.Redaction] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["result", b"result"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["next_seq", b"next_seq", "redacted", b"redacted", "result", b"result"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context_redactions", b"context_redactions", "next_seq", b"next_seq", "redacted", b"redacted", "result", b"result"]) -> None: ...
 
 global___SessionServiceAppendResponse = SessionServiceAppendResponse
 
