@@ -1,8 +1,6 @@
 package importers
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,15 +50,10 @@ func (r *reader) memoryList(s memoryList) error {
 	}
 	lines := lineFinder{text: cleaned}
 	for _, m := range list {
+		found.UseHeading(m)
 		kind := m.Category
-		heading := found.Headings[m.ID]
-		switch slug := strings.ToLower(heading); {
-		case kind != memory.General:
-		case memory.IsSlug(slug) && len(slug) <= memory.MaxSlug: // other programs have no fixed categories
-			kind = slug
-			m.Tags = slices.DeleteFunc(m.Tags, func(tag string) bool { return tag == heading })
-		default:
-			kind = cmp.Or(s.fallback, kind)
+		if kind == memory.General && s.fallback != "" {
+			kind = s.fallback
 		}
 		d := draft{
 			place: at(lines.line(m.Content)), key: s.key, kind: kind, title: m.Title, content: m.Content,

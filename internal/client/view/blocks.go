@@ -214,6 +214,7 @@ func classify(p block) (category string, tags []string, m *memory.Memory) {
 		return category, nil, nil
 	}
 	m = read.Memories[0]
+	read.UseHeading(m)
 	// which is what it says of headings that it does not know
 	if category == "" && len(p.headings) > 0 && m.Category != memory.General {
 		category = m.Category

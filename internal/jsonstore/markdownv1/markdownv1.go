@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -44,6 +45,17 @@ type Memories struct {
 	// below no other. It is a tag of the memory too.
 	Headings map[string]string
 	Notes    []Note // in the order of lines
+}
+
+// UseHeading makes a category of the heading of one word above m that names no known one, instead of a tag, for files whose
+// categories are not fixed.
+func (f *Memories) UseHeading(m *memory.Memory) {
+	heading := f.Headings[m.ID]
+	slug := strings.ToLower(heading)
+	if m.Category == memory.General && memory.IsSlug(slug) && len(slug) <= memory.MaxSlug {
+		m.Category = slug
+		m.Tags = slices.DeleteFunc(m.Tags, func(tag string) bool { return tag == heading })
+	}
 }
 
 // Log is what a log of one day holds.
