@@ -52,6 +52,7 @@ type Engine struct {
 	models        []embedding.Model // none without vectors
 	tokens        tokenStores
 	typical       typicalMemories
+	questions     *questionVectors
 	sureQueries   atomic.Int64  // searches that words alone answered, although models are there
 	wakeEmbedder  chan struct{} // wakes RunEmbedding
 	savingVectors sync.Mutex    // held by SaveVectors
@@ -84,6 +85,7 @@ func New(cfg Config) *Engine {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
+	e.questions = loadQuestions(cfg.Models)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
 	e.scratches.make = func() *scratch { return &scratch{tokenBuf: make([]byte, 8<<10)} }
 	e.fingerprint = newAnalyzer(e.lex).Fingerprint()

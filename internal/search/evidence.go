@@ -11,10 +11,11 @@ import (
 // its other memories' scores or on other spaces: a store of three memories behaves as one of ten thousand.
 //
 //	first = 2 · words + cosines + .3 · named + .8 · date
-//	final = 2 · words + cosines / 2 + tokens + .3 · named + .8 · date        of the best by first
+//	final = 2 · words + (cosines − familiarity) / 2 + tokens + .3 · named + .8 · date        of the best by first
 //
-// words is BM25 as a share of its upper bound for the query. cosines and tokens are sums over the models. tokens is late
-// interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than a point.
+// words is BM25 as a share of its upper bound for the query. cosines, familiarity and tokens are sums over the models.
+// tokens is late interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than
+// a point.
 const (
 	wordWeight     = 2.0
 	namedWeight    = 0.3 // the query names the subject of the memory
@@ -57,6 +58,7 @@ type evidenceCollector struct {
 	byDoc       map[uint32]int                // document → position in pool
 	matches     map[uint32]tokenMatches       // by document; nil without token vectors
 	tokens      map[uint32][maxModels]float64 // by document and model; of those compared
+	familiarity map[uint32]float64            // by document; of those compared
 	leastTokens float64                       // least sum of those compared
 	meanMeaning float64                       // of those compared
 }
@@ -129,7 +131,7 @@ func (c *evidenceCollector) meaning(doc uint32) float64 {
 	case c.awaitsVectors(doc):
 		return c.meanMeaning
 	case ok:
-		return float64(pooledShare*float64(c.cosines[doc])) + sumOf(compared)
+		return float64(pooledShare*(float64(c.cosines[doc])-c.familiarity[doc])) + sumOf(compared)
 	}
 	return float64(pooledShare*float64(c.cosines[doc])) + c.leastTokens
 }
@@ -184,7 +186,8 @@ func (c *evidenceCollector) addCandidate(w *docEvidence) {
 	c.ranking.pool.items = append(c.ranking.pool.items, cand)
 }
 
-// explainEvidence lists the parts of the evidence that are not 0. They sum up to it, but for the halved cosines.
+// explainEvidence lists the parts of the evidence that are not 0. They sum up to it, but for the cosines, of which half
+// counts.
 func (c *evidenceCollector) explainEvidence(w *docEvidence) (parts []Part) {
 	add := func(name string, v float64) {
 		if v != 0 {
@@ -196,6 +199,7 @@ func (c *evidenceCollector) explainEvidence(w *docEvidence) (parts []Part) {
 		add("cosine:"+m.Name(), w.cosines[i])
 		add("tokens:"+m.Name(), w.tokens[i])
 	}
+	add("familiarity", -pooledShare*c.familiarity[w.doc])
 	add("named", w.named)
 	add("date", dateWeight*w.date)
 	add("dialogue", w.context)

@@ -3,9 +3,14 @@ package search
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"maps"
+	"slices"
+	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
+	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
 
 // DecodeIndex decodes an index file of any tokenizer, and uses the result.
@@ -102,3 +107,49 @@ func GradeHits(evidence []float64, minilm bool) (probabilities []float64, streng
 
 // EmbeddedText is the text of a memory that is embedded.
 func EmbeddedText(m *memory.Memory) string { return embeddedText(m) }
+
+// QuestionFile is the name of the file with the vectors of the typical questions by a model.
+func QuestionFile(model string) string { return typicalQuestionFile(model) }
+
+// ShippedQuestions is that file in this program.
+func ShippedQuestions(m embedding.Model) (*vector.File, error) {
+	data, err := typicalQuestions.ReadFile(QuestionFile(m.Name()))
+	if err != nil {
+		return nil, err
+	}
+	return vector.Decode(data, m.Identity())
+}
+
+// EmbedQuestions embeds every nth of the typical questions that the model supports.
+func EmbedQuestions(tb testing.TB, m embedding.Model, every int) map[string]vector.Quantized {
+	tb.Helper()
+	made := map[string]vector.Quantized{}
+	for i, line := range typicalQuestionLines() {
+		if i%every > 0 || !m.Supports(line) {
+			continue
+		}
+		q, err := m.EmbedQuery(tb.Context(), line)
+		if err != nil {
+			tb.Fatalf("%s: %q: %v", m.Name(), line, err)
+		}
+		made[line] = q.Vector
+	}
+	return made
+}
+
+// EncodeQuestions is the file with these vectors.
+func EncodeQuestions(m embedding.Model, made map[string]vector.Quantized) []byte {
+	var rows vector.Rows
+	var keys []vector.Key
+	for _, line := range slices.Sorted(maps.Keys(made)) {
+		rows.Set(len(keys), made[line])
+		keys = append(keys, vector.KeyOf(line))
+	}
+	return vector.Encode(m.Identity(), rows.Dim(), func(yield func(vector.Key, []int8) bool) {
+		for i, key := range keys {
+			if !yield(key, rows.Codes(i)) {
+				return
+			}
+		}
+	})
+}

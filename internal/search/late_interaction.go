@@ -23,6 +23,7 @@ func (c *evidenceCollector) sumTokens() {
 		return
 	}
 	c.matches, c.tokens = map[uint32]tokenMatches{}, map[uint32][maxModels]float64{}
+	c.familiarity = map[uint32]float64{}
 	c.leastTokens = math.Inf(1)
 	limit := tokenPool
 	if len(c.pool) > 0 && c.isTurn(c.pool[0].doc) {
@@ -70,7 +71,7 @@ func (c *evidenceCollector) compareTokens(doc uint32) {
 		}
 		tokens[i] = q.Tokens.Mean(best)
 	}
-	c.tokens[doc] = tokens
+	c.tokens[doc], c.familiarity[doc] = tokens, c.familiarityOf(doc)
 	c.leastTokens = min(c.leastTokens, sumOf(tokens))
 }
 

@@ -90,7 +90,7 @@ func TestDepthDoesNotChangeTheOrder(t *testing.T) {
 // TestJustTold changes what a memory says and asks before its vectors are made.
 func TestJustTold(t *testing.T) {
 	all := saidIn("", "Lena started at the bakery in 2020.", "Visitor badges expire at the end of the day.",
-		"The job board hangs beside the door.", "The company picnic is in June.", "The canteen is closed on Mondays.")
+		"The notice board hangs beside the door.", "The company picnic is in June.", "The canteen is closed on Mondays.")
 	e := embedded(t, all...)
 	after := *all[0]
 	after.Content = "Lena moved to the harbour office in 2022."

@@ -47,12 +47,13 @@ type ranking struct {
 	vectorsUsed     bool
 	gate            gateFeatures // best features of the candidates
 	typical         *typicalMemories
+	questions       *questionVectors
 	sureQueries     *atomic.Int64 // of the engine
 }
 
 func newRanking(req *Request, q *query, e *Engine, s *scratch) *ranking {
 	return &ranking{
-		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical,
+		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, questions: e.questions,
 		sureQueries: &e.sureQueries, indexOf: e.sourceIndexes(req),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  topK{limit: 2*req.K + poolExtra, items: s.pool[:0], heap: s.heap},
