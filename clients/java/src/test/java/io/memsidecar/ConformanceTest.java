@@ -22,7 +22,6 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -36,43 +35,19 @@ import org.junit.jupiter.api.TestFactory;
 
 /** Runs clients/conformance against a real daemon, whose user is a temporary directory. */
 class ConformanceTest {
-  private static Path home;
-  private static String program;
+  private static Home home;
   private static Memsidecar client;
 
   @BeforeAll
   static void start() throws Exception {
-    home = Files.createTempDirectory(Path.of("/tmp"), "msj"); // short: a socket's path is limited
-    program = System.getenv("MEMSIDECAR_PROGRAM");
-    if (program == null || program.isEmpty()) {
-      program = home.resolve("memsidecar").toString();
-      run(new ProcessBuilder("go", "build", "-o", program, "./cmd/memsidecar").directory(Path.of("../..").toFile()));
-    }
-    run(daemon("start"));
-    client = Memsidecar.connect(new Finder(home.resolve("memsidecar/memsidecar.sock").toString(), program, true));
+    home = new Home();
+    client = home.connect();
   }
 
   @AfterAll
   static void stop() throws Exception {
     client.close();
-    run(daemon("stop"));
-    try (Stream<Path> files = Files.walk(home)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    }
-  }
-
-  private static ProcessBuilder daemon(String command) {
-    ProcessBuilder builder = new ProcessBuilder(program, "daemon", command);
-    builder.environment().keySet().removeIf(name -> name.startsWith("XDG_") || name.startsWith("MEMSIDECAR_"));
-    builder.environment().put("HOME", home.toString());
-    builder.environment().put("XDG_RUNTIME_DIR", home.toString());
-    return builder;
-  }
-
-  private static void run(ProcessBuilder builder) throws Exception {
-    assertEquals(0, builder.inheritIO().start().waitFor(), builder.command().toString());
+    home.close();
   }
 
   @TestFactory
@@ -97,7 +72,7 @@ class ConformanceTest {
   void programAndSocketAreNamed() {
     IOException missing = assertThrows(IOException.class, () -> Memsidecar.connect(new Finder("", "/nowhere/memsidecar", true)));
     assertTrue(missing.getMessage().contains("MEMSIDECAR_PROGRAM"), missing.getMessage());
-    assertThrows(IOException.class, () -> Memsidecar.connect(new Finder(home + "/nobody", program, true)));
+    assertThrows(IOException.class, () -> Memsidecar.connect(new Finder("/tmp/no-such-socket", "memsidecar", true)));
     for (String given : List.of("/run/s", "unix:/run/s", "unix:///run/s")) {
       assertEquals("/run/s", Finder.socketPath(given));
     }
@@ -110,7 +85,7 @@ class ConformanceTest {
   @Test
   void connectionOutlivesTheDaemon() throws Exception {
     client.admin.info(AdminServiceInfoRequest.getDefaultInstance());
-    run(daemon("restart"));
+    home.daemon("restart");
     long pid = client.admin.withWaitForReady().info(AdminServiceInfoRequest.getDefaultInstance()).getPid();
     assertTrue(ProcessHandle.of(pid).orElseThrow().isAlive());
   }
