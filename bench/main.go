@@ -245,7 +245,7 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 // restarted measures daemons of its own on data, which no other has open.
 func (b *bench) restarted(ctx context.Context, data string, size int, id string) error {
 	if b.wants("disk") {
-		if err := b.disk(data, size); err != nil {
+		if err := b.disk(ctx, data, size); err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/memsidecar/memsidecar/bench/process"
@@ -101,30 +99,4 @@ func said(n, i int) string {
 		return fmt.Sprintf("Please remember that the port of service %s is %d", name(n), 1024+n%60_000)
 	}
 	return "now have a look at file " + name(n) + " and tell me what it does"
-}
-
-// diskLimits are the most bytes on disk, in megabytes, by memories.
-var diskLimits = map[int]float64{100_000: 120}
-
-// disk reports what a stopped daemon's store takes on disk.
-func (b *bench) disk(data string, size int) error {
-	var bytes int64
-	err := filepath.WalkDir(data, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			bytes += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	r := b.report.value("bytes on disk", size, float64(bytes)/1e6, "MB")
-	if most, ok := diskLimits[size]; ok {
-		r.limit(r.Value, most, fmt.Sprintf("≤ %g MB", most))
-	}
-	return nil
 }

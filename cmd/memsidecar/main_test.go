@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 )
 
@@ -123,7 +124,7 @@ func cmdLacks(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		}
 		files++
-		if strings.Contains(ts.ReadFile(path), args[1]) {
+		if strings.Contains(string(memtest.Plain([]byte(ts.ReadFile(path)))), args[1]) {
 			ts.Fatalf("%s holds %q", path, args[1])
 		}
 		return nil

@@ -32,6 +32,9 @@ func newReference(t *testing.T) *reference {
 	if err := errors.Join(r.note(), r.steps()); err != nil {
 		t.Fatal(err)
 	}
+	if r.compressed == 0 {
+		t.Fatal("no segment was compressed")
+	}
 	ref := &reference{trace: r.fs.Trace(), digests: r.digests}
 	if err := r.open(); err != nil {
 		t.Fatal(err)

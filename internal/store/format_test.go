@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
@@ -99,6 +100,9 @@ func TestNewerSnapshotRefused(t *testing.T) {
 		data, err := durable.ReadFile(fs, name)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if compressed.Is(data) {
+			data = compressed.Decompress(data)
 		}
 		for number := range strings.Count(string(data), "\n") {
 			for member, value := range map[string]any{"min_reader": journal.Minor + 1, "mood": "good"} {

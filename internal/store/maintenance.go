@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 const (
 	// minSnapshotGrowth is how many bytes of journal make a snapshot worth its cost.
 	minSnapshotGrowth     = 8 << 20
 	snapshotCheckInterval = 5 * time.Second
-	// snapshotRetryInterval is the pause after a snapshot failed.
+	// snapshotRetryInterval is the pause after a snapshot or a compression failed.
 	snapshotRetryInterval = time.Minute
 	trimInterval          = time.Hour
 )
 
 // Run maintains the store until ctx ends: it journals access counts, takes snapshots once the journal has grown by half
-// the size of one, and trims old history. It returns nil when ctx ends.
+// the size of one, compresses old segments of the journal, and trims old history. It returns nil when ctx ends.
 func (s *Store) Run(ctx context.Context) error {
 	touches, upkeep, trim := time.NewTicker(accessFlushInterval), time.NewTicker(snapshotCheckInterval),
 		time.NewTicker(trimInterval)
@@ -40,6 +41,11 @@ func (s *Store) Run(ctx context.Context) error {
 					upkeep.Reset(snapshotRetryInterval)
 				}
 			}
+			if err == nil && s.Err() == nil {
+				if _, err = s.compressJournal(); err != nil {
+					upkeep.Reset(snapshotRetryInterval)
+				}
+			}
 		case <-trim.C:
 			err = s.trim(ctx)
 		}
@@ -58,6 +64,20 @@ func (s *Store) snapshotDue() bool {
 	since := s.journal.Stats().Bytes - s.snapshots.journal
 	s.snapshots.mu.Unlock()
 	return since > max(minSnapshotGrowth, info.Bytes/2)
+}
+
+// compressJournal compresses one old segment of the journal, and reports whether there was one: one at a time, so that nobody
+// waits for it. The snapshot includes what is in it, so that no start has to read it, and its manifest is one that a
+// program refuses which cannot read compressed files.
+func (s *Store) compressJournal() (bool, error) {
+	s.snapshots.mu.Lock()
+	m := s.snapshots.current
+	s.snapshots.mu.Unlock()
+	if m.MinReader < journal.CompressedMinor || !s.filesMu.TryLock() {
+		return false, nil // when the files are being read, the next tick tries again
+	}
+	defer s.filesMu.Unlock()
+	return s.journal.Compress(m.LSN)
 }
 
 // trim removes history that is older than the configured days, unless the clock is not trusted. What it removes is

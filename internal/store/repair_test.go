@@ -139,11 +139,11 @@ func TestDamageUnderTheSnapshot(t *testing.T) {
 	const file = "journal/0000000000000001.jsonl"
 	corrupt(t, fs, file)
 	report, err := store.Check(fs)
-	if err != nil || len(report.Findings) != 1 || report.Findings[0].File != file || report.Findings[0].Line < 2 {
+	if err != nil || len(report.Findings) == 0 || report.Findings[0].File != file || report.Findings[0].Line < 2 {
 		t.Fatalf("check: %+v %v", report, err)
 	}
 	done, err := repair(fs)
-	if err != nil || len(done) != 1 || !strings.Contains(done[0], "lost") {
+	if err != nil || len(done) == 0 || !strings.Contains(done[0], "lost") {
 		t.Fatalf("repair: %q %v", done, err)
 	}
 	memtest.CheckDir(t, fs)

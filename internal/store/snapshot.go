@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -43,8 +44,8 @@ type manifest struct {
 type spaceInFile struct {
 	Name  string `json:"name"`
 	File  string `json:"file"`
-	LSN   int64  `json:"lsn"` // newest record of the space in the file
-	Bytes int64  `json:"bytes"`
+	LSN   int64  `json:"lsn"`   // newest record of the space in the file
+	Bytes int64  `json:"bytes"` // not compressed, as is Offset
 	// Packed says that File is a pack; the space has Bytes of it, from Offset.
 	Packed bool  `json:"packed,omitempty"`
 	Offset int64 `json:"offset,omitempty"`
@@ -72,7 +73,7 @@ type spaceHeader struct {
 type bodyInFile struct {
 	File  string `json:"file,omitempty"`
 	Items int    `json:"items,omitempty"`
-	Bytes int64  `json:"bytes,omitempty"` // length of File; 0 in snapshots of before it was noted
+	Bytes int64  `json:"bytes,omitempty"` // length of File, compressed; 0 in snapshots of before it was noted
 }
 
 // dayInFile is a daily log in the file of its space.
@@ -256,7 +257,7 @@ func writeLines[T any](fsys durable.FS, name string, header any, items []T) erro
 	})
 }
 
-// writeSnapshotFile writes and syncs a file of a snapshot. It does not sync the directory.
+// writeSnapshotFile writes and syncs a file of a snapshot, compressed. It does not sync the directory.
 func writeSnapshotFile(fsys durable.FS, name string, write func(io.Writer) error) (err error) {
 	// An interrupted snapshot may have left a file of this name.
 	f, err := fsys.OpenFile(snapshotDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -265,7 +266,11 @@ func writeSnapshotFile(fsys durable.FS, name string, write func(io.Writer) error
 	}
 	defer func() { err = cmp.Or(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 256<<10)
-	if err := write(w); err != nil {
+	lines := compressed.NewWriter(w)
+	if err := write(lines); err != nil {
+		return err
+	}
+	if err := lines.Close(); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -212,7 +213,7 @@ func readBodyFile[T any](fsys durable.FS, name string, items int) ([]T, error) {
 	return out, nil
 }
 
-// readSnapshotFile reads a file of a snapshot.
+// readSnapshotFile returns the lines of a file of a snapshot, which an older program did not compress.
 func readSnapshotFile(fsys durable.FS, name string) ([]byte, error) {
 	name = path.Join(snapshotDir, name)
 	data, err := durable.ReadFile(fsys, name)
@@ -221,6 +222,9 @@ func readSnapshotFile(fsys durable.FS, name string) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if compressed.Is(data) {
+		data = compressed.Decompress(data)
 	}
 	return data, nil
 }

@@ -30,6 +30,8 @@ type run struct {
 	step    int              // steps done; the clock follows it
 	acked   int64            // newest LSN acknowledged
 	digests map[int64]string // reference digests by LSN; filled when it is not nil
+
+	compressed int // segments
 }
 
 func (r *run) now() time.Time { return memtest.Epoch.Add(time.Duration(r.step) * time.Minute) }
@@ -99,6 +101,15 @@ func entry(id string, at time.Time) *memory.Entry {
 // was not, is: each is idempotent or harmless twice.
 func (r *run) workload() []func() error {
 	checkpoint := func() error { _, err := r.st.Checkpoint(context.Background()); return err }
+	compress := func() error {
+		for {
+			did, err := r.st.CompressJournal()
+			if err != nil || !did {
+				return err
+			}
+			r.compressed++
+		}
+	}
 	steps := []func() error{
 		func() error { return r.add("", "m1", "the API listens on port 8443") },
 		func() error { return r.add("work", "w1", "用户偏好东方航空") },
@@ -123,6 +134,7 @@ func (r *run) workload() []func() error {
 		r.undoLast,
 		r.archive,
 		checkpoint,
+		compress,
 		r.removeDay,
 		func() error {
 			if len(r.st.Space("").Days()) > 1 {
@@ -132,6 +144,7 @@ func (r *run) workload() []func() error {
 		},
 		func() error { return r.add("", "m2", strings.Repeat("后来 ", 900)) },
 		r.restart,
+		compress,
 		func() error { return r.change("m2", "later") },
 		func() error { return r.add("work", "w2", "quick") },
 		func() error { return r.st.Close(context.Background()) },

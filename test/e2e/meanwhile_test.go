@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/memtest/fakellm"
 )
 
@@ -141,7 +142,7 @@ func TestPurgeDuringQuestion(t *testing.T) {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if strings.Contains(string(data), text) {
+		if strings.Contains(string(memtest.Plain(data)), text) {
 			t.Errorf("%s holds it", path)
 		}
 		return err

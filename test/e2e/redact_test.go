@@ -62,7 +62,9 @@ func TestSecretsEverywhere(t *testing.T) {
 	}
 	err := filepath.WalkDir(p.Home(), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
-			places[path], err = os.ReadFile(path)
+			var data []byte
+			data, err = os.ReadFile(path)
+			places[path] = memtest.Plain(data)
 		}
 		return err
 	})

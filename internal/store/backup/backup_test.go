@@ -100,6 +100,7 @@ func TestRestoredStoreIsTheSameAndGoesOnElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	memtest.CompressSegments(t, from.(*crashfs.FS))
 	archive, info := archiveOf(t, st, from)
 	if info.LSN != st.LSN() || info.Digest != want {
 		t.Fatalf("the backup holds %d %s, the store %d %s", info.LSN, info.Digest, st.LSN(), want)

@@ -74,8 +74,13 @@ func (c *checker) add(file string, line int, format string, args ...any) {
 // segment adds the damage of one segment and returns the LSN of its last good record. Behind damage it continues with
 // the next good record.
 func (c *checker) segment(s segment, isLast bool) (last int64, err error) {
-	data, at, h, err := readSegment(c.fs, s)
+	data, isCompressed, err := readSegmentFile(c.fs, s.name)
 	last = s.first - 1
+	if err != nil {
+		return last, err
+	}
+	isLast = isLast && !isCompressed // nothing is appended to a compressed one
+	at, h, err := parseHeader(s, data)
 	if damage, ok := errors.AsType[*CorruptError](err); ok {
 		if isLast && s.first > c.floor.LSN && len(scanGoodLines(data, s.first)) == 0 {
 			return last, nil

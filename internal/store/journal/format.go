@@ -15,8 +15,11 @@ const Version = 1
 //
 // 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot. 3: minor
 // and min_reader in the high-water mark and in the mark of a clean stop. 4: the description of a memory. 5: the time of a
-// memory's text (content_at).
-const Minor = 5
+// memory's text (content_at). 6: compressed segments and snapshots.
+const Minor = 6
+
+// CompressedMinor is the lowest Minor of a reader of compressed segments and snapshots.
+const CompressedMinor = 6
 
 // minReader is the lowest Minor of a reader that understands everything that this version writes. An addition that an
 // older reader may ignore does not exist: what it does not know it would lose when it writes a snapshot.

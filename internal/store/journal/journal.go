@@ -138,6 +138,8 @@ type segment struct {
 	name  string
 	first int64  // LSN of its first record
 	epoch string // of its records, "" until somebody asked
+	// settled says that it is compressed, or damaged and must stay as it is.
+	settled bool
 }
 
 // batch is a group: the records that are written and synced together. first is the LSN of its first record. err is set

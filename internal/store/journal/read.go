@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"strconv"
 
@@ -56,19 +55,19 @@ func (j *Journal) segmentFor(lsn int64) (s segment, isLast bool, synced int64, e
 // has stopped, or an error was yielded.
 func (j *Journal) readOps(s segment, from, to int64, decode decoder, yield func(*Record, error) bool) (next int64,
 	goOn bool) {
-	f, err := j.fs.OpenFile(s.name, os.O_RDONLY, 0)
+	f, err := openSegment(j.fs, s.name)
 	if first := j.First(); errors.Is(err, errNotExist) && from < first {
 		err = errTrimmed(from, first)
 	}
 	if err != nil {
 		return from, yield(nil, fmt.Errorf("read %s: %w", s.name, err)) && false
 	}
-	defer func() { _ = f.Close() }()
+	defer f.close()
 	at, err := seek(f, from)
 	if err != nil {
 		return from, yield(nil, fmt.Errorf("read %s: %w", s.name, err)) && false
 	}
-	r := bufio.NewReaderSize(&offsetReader{f: f, at: at}, 64<<10)
+	r := bufio.NewReaderSize(io.NewSectionReader(f, at, f.size-at), 64<<10)
 	var parts []*Record
 	for next = from; next <= to || len(parts) > 0; {
 		rec, err := readRecord(r, next, decode)
@@ -116,13 +115,9 @@ func readRecord(r *bufio.Reader, want int64, decode decoder) (*Record, error) {
 }
 
 // seek returns the offset of a line at or shortly before the record with the given LSN, by binary search over the LSNs.
-func seek(f durable.File, lsn int64) (int64, error) {
+func seek(f *segmentFile, lsn int64) (int64, error) {
 	const near = 32 << 10
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	low, high := int64(0), info.Size()
+	low, high := int64(0), f.size
 	buf := make([]byte, 4<<10)
 	for high-low > near {
 		mid := low + (high-low)/2
@@ -141,7 +136,7 @@ func seek(f durable.File, lsn int64) (int64, error) {
 
 // lineAfter finds the first record that begins behind offset at and before end; start is -1 when there is none. buf is
 // scratch space.
-func lineAfter(f durable.File, at, end int64, buf []byte) (start int64, h recordHead, err error) {
+func lineAfter(f *segmentFile, at, end int64, buf []byte) (start int64, h recordHead, err error) {
 	const headLen = 128
 	for pos := at; pos < end; {
 		n, err := f.ReadAt(buf, pos)
@@ -170,19 +165,6 @@ func lineAfter(f durable.File, at, end int64, buf []byte) (start int64, h record
 		pos += int64(n)
 	}
 	return -1, h, nil
-}
-
-// offsetReader reads a file sequentially from offset at on, without its file position.
-type offsetReader struct {
-	f  durable.File
-	at int64
-}
-
-// Read goes through ReadAt, so that several readers can share one open file.
-func (r *offsetReader) Read(p []byte) (int, error) {
-	n, err := r.f.ReadAt(p, r.at)
-	r.at += int64(n)
-	return n, err
 }
 
 // Operation returns the whole operation that the record with this LSN belongs to. Errors: memory.ErrNotFound for a

@@ -172,7 +172,11 @@ func (j *Journal) replay(cfg Config, floor Proof) (end int64, err error) {
 	}
 	for i := from; i < len(j.segments); i++ {
 		s := j.segments[i]
-		data, headerLen, h, err := readSegment(j.fs, s)
+		data, isCompressed, err := readSegmentFile(j.fs, s.name)
+		if err != nil {
+			return 0, err
+		}
+		headerLen, h, err := parseHeader(s, data)
 		if err != nil {
 			if j.readOnly && i > from && i == len(j.segments)-1 && len(scanGoodLines(data, s.first)) == 0 {
 				break // a crash left it before its first group
@@ -192,7 +196,8 @@ func (j *Journal) replay(cfg Config, floor Proof) (end int64, err error) {
 				Detail: fmt.Sprintf("it starts at %d; the segment before ends at %d", s.first, j.next-1)}
 		}
 		j.next = s.first
-		if end, err = j.replaySegment(cfg, s, data, int64(headerLen), floor, i == len(j.segments)-1); err != nil {
+		isLast := i == len(j.segments)-1 && !isCompressed // nothing is appended to a compressed one
+		if end, err = j.replaySegment(cfg, s, data, int64(headerLen), floor, isLast); err != nil {
 			return 0, err
 		}
 	}
@@ -370,6 +375,9 @@ func (j *Journal) replaceHeader() (end int64, err error) {
 // very LSN; otherwise the last group is written again.
 func (j *Journal) openForAppend(end int64, clean bool) error {
 	s := j.lastSegment()
+	if err := j.decompress(s); err != nil {
+		return fmt.Errorf("open %s: %w", s.name, err)
+	}
 	f, err := j.fs.OpenFile(s.name, os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.name, err)

@@ -161,9 +161,9 @@ func (r *repairer) checkPlausible(segments []segment, after int64, proof Proof) 
 // rewrite replaces segment s by its whole operations and placeholders: up to LSN next-1, or, in the last segment (next
 // is 0), at least up to reached.
 func (r *repairer) rewrite(s segment, next, reached int64) error {
-	data, err := durable.ReadFile(r.fs, s.name)
+	data, _, err := readSegmentFile(r.fs, s.name)
 	if err != nil {
-		return fmt.Errorf("repair: read %s: %w", s.name, err)
+		return fmt.Errorf("repair: %w", err)
 	}
 	if err := Quarantine(r.fs, s.name, r.now); err != nil {
 		return err

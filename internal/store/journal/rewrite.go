@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -123,7 +124,11 @@ func (j *Journal) Rewrite(ctx context.Context, r RewriteOptions) (total RewriteC
 
 // rewriteSegment rewrites one segment and returns how many records it changed.
 func (j *Journal) rewriteSegment(s segment, r RewriteOptions) (changed int, err error) {
-	data, at, _, err := readSegment(j.fs, s)
+	data, wasCompressed, err := readSegmentFile(j.fs, s.name)
+	if err != nil {
+		return 0, err
+	}
+	at, _, err := parseHeader(s, data)
 	if err != nil {
 		return 0, err
 	}
@@ -150,6 +155,11 @@ func (j *Journal) rewriteSegment(s segment, r RewriteOptions) (changed int, err 
 	}
 	if r.DryRun || changed == 0 && !r.All {
 		return changed, nil
+	}
+	if wasCompressed {
+		if out, err = compressed.Compress(out); err != nil {
+			return changed, err
+		}
 	}
 	return changed, j.replaceSegment(s, out)
 }

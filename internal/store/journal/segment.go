@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
@@ -143,27 +144,43 @@ func (j *Journal) rollLocked() error {
 	return nil
 }
 
+// readSegmentFile returns the lines of a segment's file, decompressed, whatever state they are in.
+func readSegmentFile(fsys durable.FS, name string) (lines []byte, isCompressed bool, err error) {
+	if lines, err = durable.ReadFile(fsys, name); err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", name, err)
+	}
+	if compressed.Is(lines) {
+		return compressed.Decompress(lines), true, nil
+	}
+	return lines, false, nil
+}
+
 // readSegment returns a whole segment, its header and the header's length. Errors: *CorruptError for a damaged header,
 // with data; memory.ErrNewerVersion.
 func readSegment(fsys durable.FS, s segment) (data []byte, headerLen int, h header, err error) {
-	data, err = durable.ReadFile(fsys, s.name)
-	if err != nil {
-		return nil, 0, h, fmt.Errorf("read %s: %w", s.name, err)
+	if data, _, err = readSegmentFile(fsys, s.name); err != nil {
+		return nil, 0, h, err
 	}
+	headerLen, h, err = parseHeader(s, data)
+	return data, headerLen, h, err
+}
+
+// parseHeader decodes the header of a segment with these lines, and returns its length. Errors: those of readSegment.
+func parseHeader(s segment, data []byte) (length int, h header, err error) {
 	end := bytes.IndexByte(data, '\n')
 	if end < 0 || !durable.ValidLine(data[:end]) {
-		return data, 0, h, &CorruptError{File: s.name, Line: 1, Detail: "its header is unreadable"}
+		return 0, h, &CorruptError{File: s.name, Line: 1, Detail: "its header is unreadable"}
 	}
 	if err := json.Unmarshal(data[:end], &h); err != nil || h.Kind != "journal" || h.First != s.first {
-		return data, 0, header{}, &CorruptError{File: s.name, Line: 1, Detail: "its header is not that of this segment"}
+		return 0, header{}, &CorruptError{File: s.name, Line: 1, Detail: "its header is not that of this segment"}
 	}
 	if err := h.Check(s.name); err != nil {
-		return data, 0, header{}, err
+		return 0, header{}, err
 	}
 	if err := durable.DecodeLine(data[:end], new(header)); err != nil {
-		return data, 0, header{}, fmt.Errorf("%s line 1: %w", s.name, err)
+		return 0, header{}, fmt.Errorf("%s line 1: %w", s.name, err)
 	}
-	return data, end + 1, h, nil
+	return end + 1, h, nil
 }
 
 // writeFile replaces a file by data. Durable on return.

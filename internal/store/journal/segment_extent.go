@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// Extent is the beginning of a segment file: the bytes that hold records up to some LSN.
+// Extent is the beginning of a segment file: the bytes that hold records up to some LSN. A compressed one is whole.
 type Extent struct {
 	Name  string // relative to the data directory
 	Bytes int64
@@ -28,11 +27,12 @@ func (j *Journal) Extents(last int64) ([]Extent, error) {
 		if s.first > last {
 			break
 		}
-		end := last
+		end, whole := last, false
 		if i+1 < len(segments) {
 			end = min(last, segments[i+1].first-1)
+			whole = end == segments[i+1].first-1
 		}
-		size, err := endOffset(j.fs, s, end)
+		size, err := endOffset(j.fs, s, end, whole)
 		if err != nil {
 			return nil, err
 		}
@@ -41,19 +41,22 @@ func (j *Journal) Extents(last int64) ([]Extent, error) {
 	return out, nil
 }
 
-// endOffset returns where the line of record lsn ends in a segment. Error: *CorruptError when the record is not there
-// whole.
-func endOffset(fsys durable.FS, s segment, lsn int64) (int64, error) {
-	f, err := fsys.OpenFile(s.name, os.O_RDONLY, 0)
+// endOffset returns where the line of record lsn ends in the file of a segment: at its end when that is compressed, which
+// must be the last record then. Error: *CorruptError when the record is not there whole.
+func endOffset(fsys durable.FS, s segment, lsn int64, isLast bool) (int64, error) {
+	f, err := openSegment(fsys, s.name)
 	if err != nil {
 		return 0, fmt.Errorf("read %s: %w", s.name, err)
 	}
-	defer func() { _ = f.Close() }()
+	defer f.close()
+	if f.compressed && !isLast {
+		return 0, fmt.Errorf("read %s: it is compressed and cannot be cut behind record %d", s.name, lsn)
+	}
 	at, err := seek(f, lsn)
 	if err != nil {
 		return 0, fmt.Errorf("read %s: %w", s.name, err)
 	}
-	for r := bufio.NewReaderSize(&offsetReader{f: f, at: at}, 64<<10); ; {
+	for r := bufio.NewReaderSize(io.NewSectionReader(f, at, f.size-at), 64<<10); ; {
 		line, err := r.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, fmt.Errorf("read %s: %w", s.name, err)
@@ -61,6 +64,9 @@ func endOffset(fsys durable.FS, s segment, lsn int64) (int64, error) {
 		at += int64(len(line))
 		h, ok := parseRecordHead(line)
 		if ok && h.lsn == lsn && durable.ValidLine(bytes.TrimSuffix(line, []byte{'\n'})) && err == nil {
+			if f.compressed {
+				return f.bytes, nil
+			}
 			return at, nil
 		}
 		// The end of the file, the preallocated rest, or a later record: it will not come any more.
@@ -75,7 +81,7 @@ func endOffset(fsys durable.FS, s segment, lsn int64) (int64, error) {
 func (j *Journal) checkContiguous(from int) error {
 	for i := range from {
 		last := j.segments[i+1].first - 1
-		_, err := endOffset(j.fs, j.segments[i], last)
+		_, err := endOffset(j.fs, j.segments[i], last, true)
 		var missing *CorruptError
 		if errors.As(err, &missing) {
 			missing.Detail = fmt.Sprintf("it does not hold record %d, and the next segment starts behind that", last)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
@@ -74,8 +75,14 @@ func (s *Service) matchFile(name string, texts textscrub.Texts, found *textMatch
 		return nil
 	}
 	data, err := durable.ReadFile(s.cfg.FS, name)
-	if err != nil || !texts.Match(data) {
+	if err != nil {
 		return err
+	}
+	if compressed.Is(data) { // of a snapshot, or of a damaged segment in quarantine
+		data = compressed.Decompress(data)
+	}
+	if !texts.Match(data) {
+		return nil
 	}
 	if h.kind == published && !h.publisher.HasState(name) {
 		h.kind = other // it was never adopted, so the publishers do not replace it

@@ -23,13 +23,14 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
 
-// newFilledFixture is a fixture with the canary everywhere.
+// newFilledFixture is a fixture with the canary everywhere, in compressed segments of the journal too.
 func newFilledFixture(t *testing.T) *fixture {
 	t.Helper()
 	w := &fixture{fs: crashfs.New()}
 	if err := errors.Join(w.open(), w.fill()); err != nil {
 		t.Fatal(err)
 	}
+	memtest.CompressSegments(t, w.fs)
 	return w
 }
 

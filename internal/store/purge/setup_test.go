@@ -92,7 +92,7 @@ func (w *fixture) open() error {
 	w.mems = jsonstore.NewPublisher(jsonstore.Config{FS: w.fs, Now: w.now, Logger: log})
 	w.logs = dailylog.NewPublisher(dailylog.Config{FS: w.fs, Now: w.now, Logger: log})
 	var err error
-	w.st, err = store.Open(store.Config{FS: w.fs, Now: w.now, Logger: log, SegmentSize: 24 << 10, PackFrom: 2,
+	w.st, err = store.Open(store.Config{FS: w.fs, Now: w.now, Logger: log, SegmentSize: 4 << 10, PackFrom: 2,
 		Projections: []store.Projection{w.engine, w.mems, w.logs}})
 	if err != nil {
 		return err
@@ -282,6 +282,7 @@ func (w *fixture) traces() ([]string, error) {
 			if err != nil {
 				return err
 			}
+			data = memtest.Plain(data)
 			if (texts.Match(data) || bytes.Contains(data, ofCanary[:])) && name != "notes/mine.txt" {
 				found = append(found, name)
 			}
