@@ -23,6 +23,7 @@ const seen = {
   sessions: 'Please remember',
   summary: null,
   review: /It would lose a number|会丢失数字/,
+  graph: /No entities yet|还没有实体/,
   files: null,
   hosts: 'memsidecar install claude-code',
   status: 'AdminService/Info',

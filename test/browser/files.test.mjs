@@ -81,9 +81,9 @@ panelTest('JSON that is broken is refused and stays in the editor, and mended it
   await verdict(panel, 'Valid, saved');
 
   await panel.view('changes', 'memory.json edited');
-  const card = panel.page.locator('details.card').filter({ hasText: 'memory.json edited' });
+  const card = panel.page.locator('article.operation').filter({ hasText: 'memory.json edited' });
   await card.locator('summary').click();
-  await card.locator('ins').first().waitFor();
+  await card.locator('.change ins').first().waitFor();
   await panel.press('Undo', card);
   await panel.answer('Undo');
   await panel.see('Undone.', '#says');

@@ -30,8 +30,7 @@ var servedMethods = map[string]bool{
 // callMethod calls a method of the gRPC API with the request in the body, in protobuf's JSON form. An empty body is
 // an empty request. The response has the form of package jsonout.
 //
-// Streams are not served: a stream of operations is GET /api/events, and backups and exports belong to the command
-// line.
+// Streams are not served here: they have paths of their own, such as GET /api/events and GET /api/export.
 func (s *Server) callMethod(w http.ResponseWriter, r *http.Request) error {
 	if q := newQueryParams(r); q.err != nil {
 		return q.err

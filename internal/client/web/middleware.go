@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -58,6 +59,10 @@ func (s *Server) withRequestChecks(hosts map[string]bool, mux *http.ServeMux) ht
 		start := s.cfg.Now()
 		defer func() {
 			if p := recover(); p != nil {
+				// A file that broke off: net/http closes the connection.
+				if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+					panic(p)
+				}
 				// Only the type of the value: its text could hold memory text.
 				s.cfg.Logger.Error(
 					"panic", "route", r.Pattern, "kind", fmt.Sprintf("%T", p), "stack", string(debug.Stack()),

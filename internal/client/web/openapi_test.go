@@ -188,6 +188,10 @@ func TestResponsesMatchDocument(t *testing.T) {
 		"POST /api/memory/recall-preview": {
 			"", []string{`{"text":"how do we deploy"}`, `{"text":"how do we deploy","explicit":true}`, `{"colour":1}`},
 		},
+		"GET /api/memory/graph": {"/api/memory/graph?contains=a", []string{""}},
+		"GET /api/export":       {"/api/export?space=default", []string{""}},
+		"GET /api/backup":       {"", []string{""}},
+		"POST /api/import":      {"", []string{`{}`}},
 		"GET /api/hosts":        {"", []string{""}},
 		"GET /api/settings":     {"", []string{""}},
 		"POST /api/login-codes": {"", []string{""}},

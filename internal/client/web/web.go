@@ -26,13 +26,16 @@ const (
 	defaultMaxBody = 1 << 20 // bytes of a request
 	maxBatchBytes  = 3 << 20 // bytes of a request with many changes; a message of the daemon's API holds 4 MiB
 	maxHeaderBytes = 16 << 10
+	maxImportBytes = 1 << 30          // of a file to import
 	readTimeout    = 15 * time.Second // for a request to arrive
 	callTimeout    = 30 * time.Second // for the daemon to answer
 	modelTimeout   = 5 * time.Minute  // where a language model may be asked
 	mcpTimeout     = 16 * time.Minute // more than the MCP server gives a tool that asks a model
-	writeSlack     = 5 * time.Second  // for a response to be sent
-	stopTimeout    = 2 * time.Second  // for requests in progress at the stop
-	maxStreams     = 32               // event streams at once
+	// an export, a backup or an import: as long as a slow disk and many memories need
+	transferTimeout = time.Hour
+	writeSlack      = 5 * time.Second // for a response to be sent
+	stopTimeout     = 2 * time.Second // for requests in progress at the stop
+	maxStreams      = 32              // event streams at once
 )
 
 // Config of a Server. All fields but MCP and Machine are required.
@@ -64,6 +67,7 @@ type Server struct {
 	usage       pbalpha.UsageServiceClient
 	views       pbalpha.ViewServiceClient
 	previews    pbalpha.PreviewServiceClient
+	graph       pbalpha.GraphServiceClient
 	routes      []route
 	stopping    chan struct{} // closed when Serve begins to stop
 }
@@ -77,7 +81,7 @@ func New(cfg Config) *Server {
 		admin: pb.NewAdminServiceClient(cfg.Conn), ops: pb.NewOperationServiceClient(cfg.Conn),
 		logs: pb.NewLogServiceClient(cfg.Conn), files: pb.NewFileServiceClient(cfg.Conn),
 		usage: pbalpha.NewUsageServiceClient(cfg.Conn), views: pbalpha.NewViewServiceClient(cfg.Conn),
-		previews: pbalpha.NewPreviewServiceClient(cfg.Conn),
+		previews: pbalpha.NewPreviewServiceClient(cfg.Conn), graph: pbalpha.NewGraphServiceClient(cfg.Conn),
 	}
 	s.routes = s.routeTable()
 	return s

@@ -32,6 +32,7 @@ export const viewNames = [
   'sessions',
   'summary',
   'review',
+  'graph',
   'files',
   'hosts',
   'status',

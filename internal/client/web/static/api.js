@@ -97,6 +97,47 @@ export const query = (params) => {
 export const raw = async (method, path, body, more = {}, signal = undefined) =>
   check(await reach(path, { method, headers: { ...headers(), ...more }, body, signal }));
 
+// download asks for a file, saves it under the name that the server gives, and returns name and size. at is called with
+// the bytes so far.
+export async function download(path, at) {
+  const res = await check(await reach(path, { headers: headers() }));
+  const name = /filename="([^"]+)"/.exec(res.headers.get('Content-Disposition'))[1];
+  const parts = [];
+  let bytes = 0;
+  for (const reader = res.body.getReader(); ;) {
+    const { value, done } = await reader.read().catch(() => {
+      throw new Error(t('brokeOff'));
+    });
+    if (done) break;
+    parts.push(value);
+    bytes += value.length;
+    at(undefined, bytes);
+  }
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob(parts));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  return { name, bytes };
+}
+
+// upload sends a file. at is called with the part that was sent, 0 to 1, and its bytes. The server takes the file as
+// fast as it works on it.
+export const upload = (path, file, at) =>
+  new Promise((resolve, reject) => {
+    const x = new XMLHttpRequest(); // fetch does not say how much was sent
+    x.open('POST', path);
+    x.setRequestHeader('Authorization', headers().Authorization);
+    x.setRequestHeader('Content-Type', 'application/octet-stream');
+    x.upload.onprogress = (e) => at(e.loaded / e.total, e.loaded);
+    x.onerror = () => reject(new Error(t('unreachable')));
+    x.onload = () =>
+      check(new Response(x.responseText, { status: x.status }))
+        .then((res) => res.json())
+        .then(resolve, reject);
+    x.send(file);
+  });
+
 // listen calls onoperation for each operation for as long as the page exists, and onstate when the connection is
 // made or lost. It reconnects with the last event id, so no operation is missed.
 export async function listen(onoperation, onstate) {

@@ -65,6 +65,7 @@ export function memoryFilters(changed) {
       onclick: () => {
         more.hidden = !more.hidden;
         button.setAttribute('aria-expanded', String(!more.hidden));
+        more.parentElement.classList.toggle('filtering', !more.hidden); // on a phone, all of them are shown then
       },
     },
     t('filters'),
@@ -96,7 +97,14 @@ export function memoryFilters(changed) {
     listed = 'created'; // the order that was chosen when nothing was searched for
 
   return {
-    bar: [h('label', { class: 'inline' }, inLogs, t('inLogs')), category, status, order, button],
+    bar: [
+      h('label', { class: 'inline narrow' }, inLogs, t('inLogs')),
+      ...[category, status, order].map((el) => {
+        el.classList.add('narrow');
+        return el;
+      }),
+      button,
+    ],
     more,
     everywhere: () => everywhere.checked,
     any: () => Boolean(category.value || status.value !== 'active' || inUse()),

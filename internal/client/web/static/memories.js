@@ -19,7 +19,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
 
   const search = h('input', {
     type: 'search',
-    placeholder: t('searchHint'),
+    placeholder: t(matchMedia('(max-width: 800px)').matches ? 'searchShort' : 'searchHint'),
     'aria-label': t('search'),
     oninput: (e) => {
       if (!e.isComposing) load(true);
@@ -32,7 +32,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
     },
   }); // each key starts a search and cancels the one before
   const counted = h('span', { class: 'dim', 'aria-live': 'polite' });
-  const empty = h('p', { class: 'empty', hidden: true });
+  const empty = h('div', { class: 'empty', hidden: true });
   const filters = memoryFilters(() => load(true));
   const list = new VirtualList({
     height: 58,
@@ -153,7 +153,21 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
     list.set(total, !fresh);
     counted.textContent = String(total - rows.filter((r) => r?.heading).length);
     empty.hidden = total > 0;
-    empty.textContent = found ? `${t('noMatch')} ${reason ?? ''}` : t(filters.any() ? 'nothing' : 'noMemories');
+    if (found || filters.any() || total > 0) fill(empty, found ? `${t('noMatch')} ${reason ?? ''}` : t('nothing'));
+    else if (!empty.querySelector('button')) fill(empty, t('noMemories'), begin());
+  }
+
+  // begin offers the ways to the first memory.
+  function begin() {
+    const way = (name, hint, f) =>
+      h('button', { class: 'card', onclick: f }, h('strong', {}, t(name)), h('div', { class: 'dim' }, t(hint)));
+    return h(
+      'div',
+      { class: 'begin' },
+      way('beginConnect', 'beginConnectHint', () => go('hosts')),
+      way('beginImport', 'beginImportHint', () => go('status', 'transfer')),
+      way('add', 'beginAddHint', () => detail.addNew()),
+    );
   }
 
   const searched = () => (filters.everywhere() ? spaces : [space]);

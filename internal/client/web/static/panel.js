@@ -1,7 +1,7 @@
 // The panel's frame: login, the choice of the view, and news of operations.
 import { login, hasToken, whenLost, listen, callAll } from './api.js';
 import { h, fill, later, say, ask } from './dom.js';
-import { t, setLanguage, language } from './texts.js';
+import { t, setLanguage, language, countOf } from './texts.js';
 import { memories } from './memories.js';
 
 // The views by name. All but the first are loaded when they are needed, or when the page is idle.
@@ -13,6 +13,7 @@ const views = {
   sessions: async () => (await import('./sessions.js')).sessions,
   summary: async () => (await import('./summary.js')).summary,
   review: async () => (await import('./review.js')).review,
+  graph: async () => (await import('./graph.js')).graph,
   files: async () => (await import('./files.js')).files,
   hosts: async () => (await import('./hosts.js')).hosts,
   status: async () => (await import('./status.js')).status,
@@ -55,6 +56,16 @@ function frame() {
     { 'aria-label': 'memsidecar' },
     Object.keys(views).map((name) => h('button', { 'data-view': name, onclick: () => show(name) }, t(name))),
   );
+  panel.menu = h('button', {
+    class: 'menu',
+    'aria-expanded': 'false',
+    onclick: () => menu(!nav.classList.contains('open')),
+  });
+  const menu = (open) => {
+    nav.classList.toggle('open', open);
+    panel.menu.setAttribute('aria-expanded', String(open));
+  };
+  nav.addEventListener('click', () => menu(false));
   panel.dot = h('span', { class: 'dot', role: 'status' });
   panel.spaceBox = h('select', { 'aria-label': t('space'), onchange: chooseSpace });
   panel.main = h('main', { id: 'main' });
@@ -63,6 +74,7 @@ function frame() {
     h(
       'header',
       {},
+      panel.menu,
       h('img', { src: '/static/icon.svg', alt: '', width: 24, height: 24 }),
       h('h1', {}, 'memsidecar'),
       panel.spaceBox,
@@ -80,6 +92,7 @@ function frame() {
 async function chooseSpace(e) {
   const was = panel.space;
   panel.space = e.target.value;
+  countWaiting().catch(fail);
   if (!(await show(panel.name))) {
     panel.space = was;
     drawSpaces();
@@ -97,6 +110,7 @@ async function changeLanguage() {
   setLanguage(next);
   frame();
   connected(panel.live);
+  countWaiting().catch(fail);
   show(panel.name, ...where);
 }
 
@@ -105,6 +119,20 @@ function drawSpaces() {
     panel.spaceBox,
     panel.spaces.map((s) => h('option', { value: s, selected: s === panel.space }, s)),
   );
+}
+
+// countWaiting puts the number of things to decide beside the name of their view.
+async function countWaiting() {
+  const [{ proposals }, { edits }] = await Promise.all([
+    callAll('FileService/ListProposals', 'proposals', { space: panel.space }),
+    callAll('FileService/ListEdits', 'edits'),
+  ]);
+  const n = proposals.length + edits.length;
+  const button = app.querySelector('nav button[data-view=review]');
+  if (!button) return;
+  fill(button, t('review'));
+  button.title = n ? countOf(n, 'waiting') : '';
+  if (n) button.append(' ', h('span', { class: 'badge' }, String(n)));
 }
 
 async function findSpaces() {
@@ -131,6 +159,7 @@ export async function show(name, ...args) {
   history.replaceState(null, '', `#${name}`);
   for (const b of app.querySelectorAll('nav button'))
     b.setAttribute('aria-current', b.dataset.view === name ? 'page' : 'false');
+  panel.menu.textContent = `☰ ${t(name)}`;
   const box = h('section', { class: `view ${name}`, 'aria-label': t(name) });
   fill(panel.main, box);
   panel.view = null;
@@ -158,6 +187,7 @@ const tell = later(250, () => {
   heard = undefined;
   panel.view?.changed?.(what);
   findSpaces().catch(() => {});
+  countWaiting().catch(() => {});
 });
 function changed(operation) {
   heard = heard === undefined ? operation : null;
@@ -199,6 +229,7 @@ if (hasToken()) {
   frame();
   show(wanted || 'memories');
   findSpaces().catch(fail);
+  countWaiting().catch(fail);
   listen(changed, connected);
   // A view that fails to load now is loaded again when it is chosen.
   setTimeout(() => Promise.allSettled(Object.values(views).map((view) => view())), 1500);

@@ -1,6 +1,7 @@
 // Status: doctor, statistics over time, spaces, duration of calls.
 import { call, callAll, getAll } from './api.js';
 import { h, fill, later } from './dom.js';
+import { transferSection } from './transfer.js';
 import { t, word, stamp, language } from './texts.js';
 
 const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
@@ -52,7 +53,7 @@ function bar(part, kind = '') {
 const long = (s) => Math.log10(Math.max(1e-5, s) / 1e-5) / 6;
 
 // status is the view; it loads the statistics and the plots at the same time.
-export function status(box, { space, fail }) {
+export function status(box, { space, fail }, part) {
   const page = h('div', { class: 'page', tabindex: '0' });
   const doctorBox = h('div', {}),
     figuresBox = h('div', {}),
@@ -80,6 +81,7 @@ export function status(box, { space, fail }) {
     figuresBox,
     plotsBox,
     doctorBox,
+    transferSection({ space, fail }),
     restBox,
   );
 
@@ -260,7 +262,10 @@ export function status(box, { space, fail }) {
     );
   }
 
-  load().catch(fail);
+  if (part) box.querySelector(`#${part}`)?.scrollIntoView();
+  load()
+    .then(() => part && box.querySelector(`#${part}`)?.scrollIntoView())
+    .catch(fail);
   loadDays().catch(fail);
   const again = later(3000, () => {
     if (box.isConnected) {

@@ -1,0 +1,105 @@
+// On a phone: every view can be reached and fits, and a new store says how to begin.
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Daemon } from './lib/daemon.mjs';
+import { launch, viewNames, withPanel } from './lib/panel.mjs';
+
+let browser, daemon, fresh;
+before(async () => {
+  [browser, daemon, fresh] = await Promise.all([
+    launch(),
+    Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE }),
+    Daemon.open(),
+  ]);
+});
+after(async () => {
+  await browser?.close();
+  await Promise.all([daemon?.close(), fresh?.close()]);
+});
+
+test('every view is reached and fits on a phone', () =>
+  withPanel(browser, daemon, { locale: 'zh-CN' }, async (panel) => {
+    const { page } = panel;
+    await page.setViewportSize({ width: 390, height: 844 });
+    const menu = page.locator('button.menu');
+    for (const name of viewNames) {
+      await menu.click();
+      assert.equal(await page.locator('nav button:visible').count(), viewNames.length);
+      await panel.view(name);
+      assert.equal(await page.locator('nav').isVisible(), false);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 390, `${name} is ${width} wide`);
+    }
+    await menu.click();
+    await panel.view('memories', 'Prefers small commits');
+    const bar = await page.locator('.view.memories > .bar').first().boundingBox();
+    assert.ok(bar.height < 844 / 6, `the bar is ${bar.height} high`);
+    await panel.row('Prefers small commits').click();
+    await panel.detail.getByText('Prefers small commits').first().waitFor();
+    const [detail, main] = [await panel.detail.boundingBox(), await page.locator('main').boundingBox()];
+    assert.deepEqual([detail.width, detail.height], [main.width, main.height]);
+    await panel.shot('phone');
+    await panel.detail.getByRole('button', { name: '关闭' }).click();
+    await page.getByRole('button', { name: '筛选' }).click();
+    await page.getByLabel('分类', { exact: true }).waitFor();
+  }));
+
+test('what waits for a decision is counted beside the name of its view', () =>
+  withPanel(browser, daemon, {}, async (panel) => {
+    const badge = panel.page.locator('nav button[data-view=review] .badge');
+    await badge.getByText('2', { exact: true }).waitFor();
+    await daemon.run('review', 'reject', (await daemon.json('review', 'list')).proposals[0].id);
+    await badge.getByText('1', { exact: true }).waitFor();
+  }));
+
+test('an empty store says how to begin: connect, import with undo, add; then it is exported and backed up', () =>
+  withPanel(browser, fresh, {}, async (panel) => {
+    const { page } = panel;
+    await panel.see('Three ways to begin');
+    await panel.accessible('an empty store');
+    await panel.shot('empty');
+    await page.getByRole('button', { name: /Connect an agent/ }).click();
+    await page.locator('section.view.hosts').waitFor();
+    await panel.view('memories', 'Three ways to begin');
+    await page.getByRole('button', { name: /Import a file/ }).click();
+    const memories = Array.from({ length: 3 }, (_, i) => ({ id: `m${i}`, category: 'facts', content: `Fact ${i}` }));
+    const buffer = Buffer.from(JSON.stringify({ version: 2, memories }));
+    await page.locator('input[type=file]').setInputFiles({ name: 'memory.json', mimeType: 'application/json', buffer });
+    await panel.see('memories: 3 new', 'dialog');
+    assert.equal((await fresh.json('list')).memories.length, 0);
+    await panel.answer('Import');
+    await panel.see('Imported.', '#says');
+    assert.equal((await fresh.json('list')).memories.length, 3);
+    await panel.press('Undo', page.locator('#says'));
+    await panel.answer('Undo');
+    await panel.see('Undone.', '#says');
+    assert.equal((await fresh.json('list')).memories.length, 0);
+    await panel.view('memories', 'Three ways to begin');
+    await page
+      .locator('.begin')
+      .getByRole('button', { name: /Add memory/ })
+      .click();
+    await page.getByLabel('Content').last().fill('The first memory of all');
+    await panel.press('Save');
+    await panel.row('The first memory of all').waitFor();
+
+    await panel.view('status', 'Back up everything');
+    await panel.see('Days until a daily log is archived', '#transfer');
+    assert.match(await page.locator('#transfer').innerText(), /Log file of the daemon[^]*daemon.*\.log/);
+    const save = async (name) => {
+      const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+      const path = join(fresh.dir, file.suggestedFilename());
+      await file.saveAs(path);
+      return path;
+    };
+    assert.match(await readFile(await save('Export all spaces'), 'utf8'), /The first memory of all/);
+    assert.match(await readFile(await save('Export this space as memory.json'), 'utf8'), /The first memory of all/);
+    const backup = await save('Back up everything');
+    assert.match(await fresh.run('backup', 'verify', backup), /intact/);
+    panel.expect(/400 .*import/);
+    await writeFile(join(fresh.dir, 'foreign.json'), '[{"memory":"of another system"}]');
+    await page.locator('input[type=file]').setInputFiles(join(fresh.dir, 'foreign.json'));
+    await panel.see('memsidecar import foreign.json', '#says');
+  }));
