@@ -10,7 +10,8 @@
 // project; a key can come from the variable RETRIEVAL_KEY. What is asked is asked once every memory has its vector.
 //
 // The sets paraphrase-en, -zh and -cross are in bench/retrieval/testdata. Their questions are asked as searches and,
-// in rows that begin with "implicit", as prompts of an agent.
+// in rows that begin with "implicit", as prompts of an agent. Beside them, bursts has two chats of short messages, in
+// which several in a row belong together; no weight may be chosen on it.
 //
 // With --reliability it compares the probabilities behind the strengths of hits with how many are relevant.
 //
