@@ -50,7 +50,9 @@ async def test_session(home):
     await service.add_session_to_memory(session)
     assert any("staging.example.com" in t for t in texts(await service.search_memory(**ADA, query="which server is staging?")))
     assert texts(await service.search_memory(**BOB, query="which server is staging?")) == []
-    client = memsidecar.Client(space=slug("adk", "app", "ada@example.com"))
+    space = slug("adk", "app", "ada@example.com")
+    assert space == "adk-app-ada-example-com-534f485d8bc9"  # the service in Go has the same
+    client = memsidecar.Client(space=space)
     messages = list(client.session(session.id).messages())
     assert len(messages) == 3
     assert (messages[1].tool.name, messages[1].tool.failed, messages[1].tool.error) == ("deploy", True, "401 unauthorized")
