@@ -91,8 +91,9 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 	}
 	pause := time.Duration(0)
 	unsaved := 0
+	hurried := embedding.WithUrgency(ctx, e.urgency)
 	for ctx.Err() == nil {
-		n, err := e.embedBatch(ctx, fsys)
+		n, err := e.embedBatch(hurried, fsys)
 		if n == 0 && err == nil {
 			err = e.embedTypical(ctx, fsys)
 		}

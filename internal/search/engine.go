@@ -60,6 +60,8 @@ type Engine struct {
 	embedErr      error         // of the last batch; guarded by embedErrMu
 	embedErrSince time.Time     // guarded by embedErrMu
 	embedded      chan struct{} // closed after a batch; nil while nobody waits; guarded by embedErrMu
+	waiters       int           // calls of WaitIndexed that wait for vectors; guarded by embedErrMu
+	urgent        chan struct{} // closed while there are waiters; nil when nobody asked; guarded by embedErrMu
 }
 
 // space is the index of one space, and the records to apply to an index that is being loaded.

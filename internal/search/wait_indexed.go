@@ -8,7 +8,8 @@ import (
 )
 
 // WaitIndexed returns when every memory changed before the call is found by words and, unless vectors cannot be made at
-// the moment, by meaning: for programs that search for what they have just added. Error: that of ctx.
+// the moment, by meaning: for programs that search for what they have just added. Meanwhile vectors are made at the usual
+// priority. Error: that of ctx.
 func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 	if err := e.waitReady(ctx); err != nil {
 		return err
@@ -16,6 +17,7 @@ func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 	if len(spaces) == 0 {
 		spaces = []string{memory.DefaultSpace}
 	}
+	hurried := false
 	for {
 		progress := e.embedProgress() // taken before the look, so that nothing between the two is missed
 		waiting := func(space string) bool { return e.EmbeddingCoverage(space).Waiting > 0 }
@@ -24,6 +26,10 @@ func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 		}
 		if _, err := e.EmbeddingError(); err != nil {
 			return nil //nolint:nilerr // a server that is down must not hold up a search, which uses words then
+		}
+		if !hurried {
+			hurried = true
+			defer e.hurry()()
 		}
 		select {
 		case <-progress:
@@ -42,6 +48,35 @@ func (e *Engine) embedProgress() <-chan struct{} {
 		e.embedded = make(chan struct{})
 	}
 	return e.embedded
+}
+
+// hurry makes vectors urgent until the function that it returns is called.
+func (e *Engine) hurry() (done func()) {
+	e.embedErrMu.Lock()
+	defer e.embedErrMu.Unlock()
+	if e.waiters++; e.waiters == 1 && e.urgent != nil {
+		close(e.urgent)
+	}
+	return func() {
+		e.embedErrMu.Lock()
+		defer e.embedErrMu.Unlock()
+		if e.waiters--; e.waiters == 0 {
+			e.urgent = nil
+		}
+	}
+}
+
+// urgency returns a channel that is closed as soon as somebody waits for vectors.
+func (e *Engine) urgency() <-chan struct{} {
+	e.embedErrMu.Lock()
+	defer e.embedErrMu.Unlock()
+	if e.urgent == nil {
+		e.urgent = make(chan struct{})
+		if e.waiters > 0 {
+			close(e.urgent)
+		}
+	}
+	return e.urgent
 }
 
 // announceEmbedded wakes those that wait for vectors.

@@ -16,6 +16,57 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
+// patient is a model that makes vectors only once they are urgent.
+type patient struct {
+	*fake
+	asked chan struct{}
+}
+
+func (p *patient) EmbedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
+	p.asked <- struct{}{}
+	select {
+	case <-embedding.Urgent(ctx):
+		return p.fake.EmbedDocuments(ctx, texts)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestWaitIndexedHurries: a batch that is being made becomes urgent when somebody waits for it, and is not any more when
+// nobody does.
+func TestWaitIndexedHurries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := &patient{fake: &fake{}, asked: make(chan struct{}, 10)}
+		e := search.New(search.Config{Now: time.Now, Models: []embedding.Model{model}})
+		if err := e.Load(memory.DefaultSpace, []*memory.Memory{mem("a", "rail pass")}, newDir(t)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.RunEmbedding(ctx, newDir(t)) }()
+		<-model.asked
+		synctest.Wait()
+		if c := e.EmbeddingCoverage(""); c.Waiting != 1 {
+			t.Errorf("made though nobody waits: %+v", c)
+		}
+		if err := e.WaitIndexed(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		e.Apply(record(10, memory.DefaultSpace,
+			journal.Change{Memory: &journal.MemoryChange{ID: "b", After: mem("b", "bus pass")}}))
+		e.EmbeddingCoverage("") // indexes it
+		<-model.asked
+		synctest.Wait()
+		if c := e.EmbeddingCoverage(""); c.Waiting != 1 {
+			t.Errorf("still urgent when nobody waits: %+v", c)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestWaitIndexed shows that what was added is counted at once as waiting, and that a client can wait for its vectors:
 // not beyond its deadline, and not for what nobody will make.
 func TestWaitIndexed(t *testing.T) {

@@ -31,7 +31,8 @@ const (
 const bulkTexts = 6
 
 // EmbedDocuments embeds texts that are stored. One call runs at a time; many texts at once run on a thread of low
-// priority, so that an import does not slow down searches and writes. Errors: embedding.ErrRefused when the model does not support one of the texts, before anything is computed; one that says
+// priority, so that an import does not slow down searches and writes, unless it is urgent (embedding.Urgent). Errors:
+// embedding.ErrRefused when the model does not support one of the texts, before anything is computed; one that says
 // what is damaged; that of ctx.
 func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embedding.Document, error) {
 	if len(texts) > embedding.MaxBatch || slices.ContainsFunc(texts, func(text string) bool {
@@ -45,13 +46,35 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	urgent := embedding.Urgent(ctx)
+	select {
+	case <-urgent:
+		return e.embedDocuments(ctx, texts)
+	default:
+	}
 	if len(texts) < bulkTexts {
 		return e.embedDocuments(ctx, texts)
 	}
-	var out []embedding.Document
-	var err error
-	runLowPriority(func() { out, err = e.embedDocuments(ctx, texts) })
-	return out, err
+	// A thread cannot raise its priority again, and on a busy machine one of low priority gets no turn for seconds. So when
+	// it becomes urgent, the work begins again on another.
+	low, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	type result struct {
+		documents []embedding.Document
+		err       error
+	}
+	done := make(chan result, 1)
+	go runLowPriority(func() {
+		documents, err := e.embedDocuments(low, texts)
+		done <- result{documents, err}
+	})
+	select {
+	case r := <-done:
+		return r.documents, r.err
+	case <-urgent:
+		giveUp()
+		return e.embedDocuments(ctx, texts)
+	}
 }
 
 // embedDocuments returns a pooled vector and the packed token vectors for each text, in the order of the

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,37 @@ func TestEmbed(t *testing.T) {
 			if n, d := q.Tokens.MaxSim(made[0].Tokens), q.Tokens.MaxSim(made[1].Tokens); n < d+0.02 {
 				t.Errorf("%s, %s: the tokens' similarity with allergies is %.3f, with deploys %.3f", e.Name(), question,
 					n, d)
+			}
+		}
+	}
+}
+
+// TestUrgent: the vectors of many texts are the same whether they are urgent from the beginning, later or never.
+func TestUrgent(t *testing.T) {
+	e := newMiniLM(t)
+	texts := make([]string, 8)
+	for i := range texts {
+		texts[i] = strings.Repeat("The harbour opens at noon. ", i+1)
+	}
+	want, err := e.EmbedDocuments(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{-1, 0, time.Millisecond, 10 * time.Millisecond} {
+		urgent := make(chan struct{})
+		if after < 0 {
+			close(urgent)
+		} else {
+			time.AfterFunc(after, func() { close(urgent) })
+		}
+		ctx := embedding.WithUrgency(t.Context(), func() <-chan struct{} { return urgent })
+		got, err := e.EmbedDocuments(ctx, texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if got[i].Vector.Cosine(want[i].Vector) < 0.9999 || !slices.Equal(got[i].Tokens, want[i].Tokens) {
+				t.Errorf("urgent after %v: text %d has another vector", after, i)
 			}
 		}
 	}
