@@ -11,10 +11,14 @@ const (
 	backlog = 16
 	// newestTurns is how many of newestTurns+1 publications of a backlog go to what became due last.
 	newestTurns = 3
+	// backlogRest is how long publication rests in a backlog after each file, in units of the time that the file took:
+	// each costs syncs, for which writers would wait.
+	backlogRest = 1
 )
 
 // next returns the key to publish now, or how long there is nothing to do. Of what is overdue, after a start with many
 // spaces for example, what is used goes before what waited, but for every fourth turn, so that nothing waits for ever.
+// A backlog takes half of the time at most.
 func (p *Scheduler) next() (string, time.Duration) {
 	now := p.cfg.Now()
 	p.mu.Lock()
@@ -25,6 +29,9 @@ func (p *Scheduler) next() (string, time.Duration) {
 		}
 		if len(p.overdue) == 0 {
 			break
+		}
+		if rest := p.restUntil.Sub(now); rest > 0 && len(p.overdue) > backlog {
+			return "", rest
 		}
 		it := p.takeOverdue()
 		it.queued = false

@@ -74,12 +74,14 @@ type Scheduler struct {
 
 	publishing sync.Mutex // held during a publication; taken before mu
 
-	mu       sync.Mutex
-	jobs     map[string]*job // guarded by mu, as are all below
-	queue    jobQueue        // of every dirty job that is not in overdue
-	overdue  []*job          // in the order in which they became due
-	turn     int             // counts what was taken from overdue
-	failures map[string]int  // jobs that fail, by kind
+	mu      sync.Mutex
+	jobs    map[string]*job // guarded by mu, as are all below
+	queue   jobQueue        // of every dirty job that is not in overdue
+	overdue []*job          // in the order in which they became due
+	turn    int             // counts what was taken from overdue
+
+	restUntil time.Time      // when the next of a backlog may be published
+	failures  map[string]int // jobs that fail, by kind
 }
 
 // job is the state of one key. Scheduler.mu guards it.
@@ -289,6 +291,7 @@ func (p *Scheduler) publish(key string, all bool) error {
 	}
 	p.setFailureLocked(it, "")
 	took := end.Sub(start)
+	p.restUntil = end.Add(backlogRest * took)
 	it.failures = 0
 	it.notBefore = start.Add(p.pause(written, took))
 	it.status = Status{Key: key, Revision: written.Revision, At: end, Bytes: written.Bytes, Duration: took}

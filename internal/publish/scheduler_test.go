@@ -249,6 +249,21 @@ func TestUsedBeforeTheBacklog(t *testing.T) {
 	}
 }
 
+// A backlog is published at a bounded rate, and a few files as soon as they are due.
+func TestBacklogRests(t *testing.T) {
+	for _, tt := range []struct{ waiting, least, most int }{{1000, 45, 55}, {16, 16, 16}} {
+		r := &recorder{takes: 10 * time.Millisecond}
+		var waiting []string
+		for i := range tt.waiting {
+			waiting = append(waiting, fmt.Sprintf("w%04d", i))
+		}
+		published, _ := inBubble(t, r, waiting, func(*publish.Scheduler) { time.Sleep(1500 * time.Millisecond) })
+		if n := strings.Count(published, "@"); n < tt.least || n > tt.most {
+			t.Errorf("%d of %d files were published in the second after they were due", n, tt.waiting)
+		}
+	}
+}
+
 // A stop publishes what changed last, as far as it comes, and leaves the rest.
 func TestPublishPendingBeginsWithTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
