@@ -29,6 +29,14 @@ const seen = {
   status: 'AdminService/Info',
 };
 
+// Pictures of the documentation: view, language and theme.
+const pictures = {
+  'memories-en-light': 'panel',
+  'changes-en-dark': 'panel-changes',
+  'recall-zh-light': 'panel-recall-zh',
+  'sessions-zh-dark': 'panel-sessions-zh',
+};
+
 async function settle(panel, name) {
   await panel.view(name, seen[name]);
   if (name === 'memories') await panel.openMemory('Prefers small commits');
@@ -77,7 +85,9 @@ for (const locale of ['en-US', 'zh-CN']) {
         for (const name of viewNames) {
           await settle(panel, name);
           if (zh === (colorScheme === 'dark')) await panel.accessible(`${name}, ${locale}, ${colorScheme}`); // each view in each language and each theme
-          await panel.shot(`${name}-${zh ? 'zh' : 'en'}-${colorScheme}`);
+          const picture = `${name}-${zh ? 'zh' : 'en'}-${colorScheme}`;
+          await panel.shot(picture);
+          if (pictures[picture]) await panel.image(pictures[picture]);
         }
       }));
   }

@@ -1,5 +1,6 @@
 // How long the panel takes on ten thousand memories, beside the targets. Nothing fails here: the figures are of the
 // machine as it is.
+import { createServer } from 'node:http';
 import { Daemon } from './lib/daemon.mjs';
 import { launch, Panel } from './lib/panel.mjs';
 
@@ -43,6 +44,29 @@ function watch() {
   }).observe(document, { childList: true, subtree: true });
 }
 
+// startStatic serves a page of one file: as many bytes as the panel loads until it shows memories, and as many rows.
+async function startStatic(bytes) {
+  const row = '<p>A memory of the list, as long as most of them are, with words of no meaning.</p>';
+  const head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>static</title><body>';
+  const page = head + row.repeat(14) + `<!--${'x'.repeat(Math.max(0, bytes - head.length - 14 * row.length))}-->`;
+  const server = createServer((req, res) => res.setHeader('Content-Type', 'text/html; charset=utf-8').end(page));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+// paint is the first paint of the page that a context opens at an address.
+async function paint(address) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  await page.goto(address);
+  const at = await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+  const value = await at.jsonValue();
+  await context.close();
+  return value;
+}
+
+let fixed; // the server of the static page
+const staticPaint = [];
 const firstPaint = [],
   firstRows = [],
   all = [],
@@ -64,6 +88,14 @@ try {
     firstPaint.push(
       await panel.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime),
     );
+    // The weight of what was loaded by the time that memories were shown.
+    const weight = await panel.page.evaluate(() =>
+      [performance.getEntriesByType('navigation')[0], ...performance.getEntriesByType('resource')]
+        .filter((r) => r.responseEnd && r.responseEnd <= globalThis.marks.rows)
+        .reduce((sum, r) => sum + r.encodedBodySize, 0),
+    );
+    fixed ??= await startStatic(weight);
+    staticPaint.push(await paint(`http://127.0.0.1:${fixed.address().port}/`));
     await panel.until(
       () => performance.getEntriesByType('resource').filter((r) => r.name.includes('/entries?')).length >= 11,
     );
@@ -112,12 +144,14 @@ try {
     await context.close();
   }
   console.log(`${browser.version()}, 10,000 memories, ${loads} loads, each in a profile of its own`);
-  say('first paint', firstPaint, 1000);
-  say('first memories shown', firstRows, 1000);
+  say('first paint', firstPaint, 300);
+  say('first paint of a static page as heavy', staticPaint);
+  say('first memories shown', firstRows);
   say('all memories there', all);
-  say('from a key to its results', keys, 100);
+  say('from a key to its results', keys, 150);
   say('from frame to frame while scrolling fast', scrolls);
 } finally {
+  fixed?.close();
   await browser.close();
   await daemon.close();
 }

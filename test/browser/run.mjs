@@ -1,6 +1,7 @@
 // Runs the panel's tests in Chromium: node run.mjs [--measure] [FILE…]. MEMSIDECAR_PROGRAM is the program;
 // MEMSIDECAR_SCREENSHOTS a directory for screenshots, else a temporary one that is named at the end. --measure
-// prints figures beside their targets instead.
+// prints figures beside their targets instead. MEMSIDECAR_DOC_IMAGES is the directory of the documentation's pictures, to
+// make them again.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

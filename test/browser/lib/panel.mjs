@@ -1,6 +1,6 @@
 // The panel in Chromium, watched: what it says on the console, what it asks for and from whom, and what its policy
 // stops.
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import assert from 'node:assert/strict';
@@ -146,6 +146,18 @@ export class Panel {
         .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`),
     );
     assert.deepEqual(faults, [], where);
+  }
+
+  // image writes a small picture for the documentation, when a directory is named for it.
+  async image(name) {
+    const dir = process.env.MEMSIDECAR_DOC_IMAGES;
+    if (!dir) return;
+    await this.page.setViewportSize({ width: 1000, height: 620 });
+    await this.page.evaluate(() => document.activeElement?.blur());
+    const session = await this.context.newCDPSession(this.page);
+    const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 60 });
+    await writeFile(join(dir, `${name}.webp`), Buffer.from(data, 'base64'));
+    await this.page.setViewportSize({ width: 1280, height: 800 });
   }
 
   async shot(name) {

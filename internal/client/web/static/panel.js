@@ -54,7 +54,9 @@ function frame() {
   const nav = h(
     'nav',
     { 'aria-label': 'memsidecar' },
-    Object.keys(views).map((name) => h('button', { 'data-view': name, onclick: () => show(name) }, t(name))),
+    Object.keys(views).map((name) =>
+      h('button', { 'data-view': name, onclick: () => hasToken() && show(name) }, t(name)),
+    ),
   );
   panel.menu = h('button', {
     class: 'menu',
@@ -219,6 +221,8 @@ addEventListener('beforeunload', (e) => {
 theme();
 setLanguage(localStorage.getItem('memsidecar.language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en'));
 const wanted = location.hash.includes('=') ? '' : location.hash.slice(1);
+// The frame is drawn while the code is exchanged: it needs nothing of the daemon.
+if (hasToken() || location.hash.includes('code=')) frame();
 try {
   await login();
 } catch (error) {
@@ -226,7 +230,6 @@ try {
 }
 if (hasToken()) {
   whenLost(() => (panel.view?.dirty?.() ? say(t('sessionExpired')) : askToLogIn()));
-  frame();
   show(wanted || 'memories');
   findSpaces().catch(fail);
   countWaiting().catch(fail);

@@ -3,6 +3,11 @@ import uPlot from './vendor/uplot.js';
 import { h, fill } from './dom.js';
 import { t, language } from './texts.js';
 
+// The style sheet of the plots is loaded with them, before the panel's own, which changes parts of it.
+document.head
+  .querySelector('link[rel=stylesheet]')
+  .before(h('link', { rel: 'stylesheet', href: '/static/vendor/uplot.css' }));
+
 const day = 86400;
 const seconds = (date) => Date.parse(`${date}T00:00:00Z`) / 1000;
 const dateOf = (s) => new Date(s * 1000).toISOString().slice(0, 10);
