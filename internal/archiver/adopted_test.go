@@ -133,3 +133,33 @@ func TestImportedLogsHaveGrace(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptedSecretIsNotRepeated: what a person wrote into an old log stays in it; no summary and no memory made of it
+// holds the secret.
+func TestAdoptedSecretIsNotRepeated(t *testing.T) {
+	b := newHarness(t)
+	old := b.date(40)
+	_, err := b.store.Update(t.Context(), store.Meta{Actor: journal.ActorAdopt}, func(tx *store.Tx) error {
+		return tx.AppendEntry(old, &memory.Entry{Time: "09:00:00", Type: memory.EntryEvent, Category: memory.Facts,
+			Content: "The user decided that DB_PASSWORD=opensesame stays"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report := b.run(archiver.Options{}); report.Count(archiver.Archive) != 1 {
+		t.Fatalf("%v", actions(report))
+	}
+	memories := b.store.Space(memory.DefaultSpace).Memories()
+	if len(memories) != 2 {
+		t.Fatalf("%d memories, want the summary and the fact", len(memories))
+	}
+	for _, m := range memories {
+		if strings.Contains(m.Content, "opensesame") || !strings.Contains(m.Content, "[redacted:password]") {
+			t.Errorf("made of the log: %q", m.Content)
+		}
+	}
+	_, entries, err := b.store.Space(memory.DefaultSpace).Log(old)
+	if err != nil || !strings.Contains(entries[0].Content, "opensesame") {
+		t.Errorf("the log says %q (%v)", entries[0].Content, err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -239,7 +240,11 @@ func (p *plan) firstEntryTime(loc *time.Location) time.Time {
 // putLogSummary adds the memory with a log's summary. It updates the memory of an earlier archiving, unless that was
 // edited or retired since.
 func (p *plan) putLogSummary(tx *store.Tx, summary string, out *Day, loc *time.Location) error {
-	content := clip(summary, memory.MaxContent)
+	quoted := func(s string) string {
+		s, _ = redact.Text(s) // a person may have written it
+		return clip(s, memory.MaxContent)
+	}
+	content := quoted(summary)
 	if tx.IsForgotten(content) {
 		return nil
 	}
@@ -248,7 +253,7 @@ func (p *plan) putLogSummary(tx *store.Tx, summary string, out *Day, loc *time.L
 		old := tx.Memory(p.summaryMemory.ID)
 		// A summary that a person edited or retired stays as they left it.
 		if old == nil || !old.IsActive() || old.Content == content ||
-			old.Content != clip(p.day.Summary, memory.MaxContent) {
+			old.Content != quoted(p.day.Summary) {
 			return nil
 		}
 		m = old.Clone()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/redact"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
@@ -128,6 +129,9 @@ func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries [
 	telling := slices.DeleteFunc(slices.Clone(entries), func(e *memory.Entry) bool {
 		return textscrub.OnlyPlaceholders(e.Content)
 	})
+	for i, e := range telling {
+		telling[i] = withoutSecrets(e)
+	}
 	p := &plan{space: space, day: day, mark: archiveMarkOf(entries), log: Log{Date: day.Date}, unscrubbed: telling}
 	if _, ours := readArchiveMark(day); day.Archived && !ours {
 		p.summary = day.Summary // keep the summary of another tool
@@ -146,4 +150,16 @@ func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries [
 		return nil
 	})
 	return p, err
+}
+
+// withoutSecrets returns an entry as a summary or a memory may quote it. What a person wrote into a log stays there, and
+// nothing that we make of it repeats a secret.
+func withoutSecrets(e *memory.Entry) *memory.Entry {
+	var c redact.Cleaner
+	clean := *e
+	clean.Content, clean.Tool, clean.Error = c.Text("content", e.Content), c.Text("tool", e.Tool), c.Text("error", e.Error)
+	if !c.Changed {
+		return e
+	}
+	return &clean
 }

@@ -6,16 +6,17 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// maxNamedSecrets is how many memories the finding names.
+// maxNamedSecrets is how many memories and how many logs the finding names.
 const maxNamedSecrets = 5
 
-// findSecrets reports memories that look as if they hold a secret: a person wrote it into a published file, somebody
-// insisted, or it was stored before a rule was known. It names memories and kinds, never what stands there.
+// findSecrets reports memories and daily logs that look as if they hold a secret: a person wrote it into a published
+// file, somebody insisted, or it was stored before a rule was known. It names them and kinds, never what stands there.
 func (d *daemon) findSecrets() rpc.Finding {
-	var found []string
-	n := 0
+	var found, logs []string
+	n, days := 0, 0
 	for _, space := range d.store.Spaces() {
 		for _, m := range d.store.Space(space).Memories() {
 			kinds := memorysvc.SecretsIn(m)
@@ -26,15 +27,81 @@ func (d *daemon) findSecrets() rpc.Finding {
 				found = append(found, fmt.Sprintf("%s of %s (%s)", m.ID, space, kinds))
 			}
 		}
+		for _, day := range d.store.Space(space).Days() {
+			kinds := d.secretsInLog(space, day.Date)
+			if kinds == "" {
+				continue
+			}
+			if days++; days <= maxNamedSecrets {
+				logs = append(logs, fmt.Sprintf("%s of %s (%s)", day.Date, space, kinds))
+			}
+		}
 	}
-	if n == 0 {
-		return ok("secrets", "no memory looks as if it held one")
+	copies := d.secretsInQuarantine()
+	if n == 0 && days == 0 && copies == 0 {
+		return ok("secrets", "no memory, no log and no quarantined file looks as if it held one")
 	}
-	if n > maxNamedSecrets {
-		found = append(found, "…")
+	var parts, remedies []string
+	if n > 0 {
+		parts = append(parts, fmt.Sprintf("%d memories look as if they held a secret: %s", n, named(found, n)))
+		remedies = append(remedies, "look with `memsidecar get ID`; `memsidecar update ID --content …` writes the text anew")
 	}
-	return rpc.Finding{Name: "secrets", Level: rpc.LevelWarn,
-		Detail: fmt.Sprintf("%d memories look as if they held a secret: %s", n, strings.Join(found, ", ")),
-		Remedy: "look with `memsidecar get ID`; `memsidecar update ID --content …` writes the text anew, and " +
-			"`memsidecar purge` erases a text from every file. No agent is shown it meanwhile"}
+	if days > 0 {
+		parts = append(parts, fmt.Sprintf("%d logs look as if they held a secret: %s", days, named(logs, days)))
+		remedies = append(remedies, "`memsidecar log get DATE` shows a log, and its file in logs/ can be edited")
+	}
+	if copies > 0 {
+		parts = append(parts, fmt.Sprintf("%d quarantined files look as if they held a secret", copies))
+		remedies = append(remedies, "decide about edits with `memsidecar edits`, and remove what you do not need from "+
+			d.path("quarantine"))
+	}
+	return rpc.Finding{Name: "secrets", Level: rpc.LevelWarn, Detail: strings.Join(parts, "; "),
+		Remedy: strings.Join(remedies, "; ") + "; `memsidecar memory purge` erases a text from every file. " +
+			"No agent is shown it meanwhile"}
+}
+
+// named joins names, and says when some are left out.
+func named(list []string, n int) string {
+	if n > len(list) {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
+}
+
+// maxScanned is the size in bytes of the largest quarantined file that is looked at.
+const maxScanned = 16 << 20
+
+// secretsInQuarantine counts the quarantined files that look as if they held a secret. What a person wrote is kept there
+// byte for byte.
+func (d *daemon) secretsInQuarantine() (n int) {
+	entries, err := d.fs.ReadDir("quarantine")
+	if err != nil {
+		return 0 // findQuarantine reports it
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Size() > maxScanned {
+			continue
+		}
+		raw, err := durable.ReadFile(d.fs, "quarantine/"+e.Name())
+		if err == nil && memorysvc.SecretsInText(string(raw)) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// secretsInLog names the kinds of what looks like a secret in a daily log, "" for none.
+func (d *daemon) secretsInLog(space, date string) string {
+	day, entries, err := d.store.Space(space).Log(date)
+	if err != nil {
+		return "" // a damaged log is a finding of its own
+	}
+	kinds := memorysvc.SecretsInDay(day)
+	for _, e := range entries {
+		if kinds != "" {
+			break // one is enough to look at the log
+		}
+		kinds = memorysvc.SecretsInEntry(e)
+	}
+	return kinds
 }

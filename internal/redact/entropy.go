@@ -38,7 +38,7 @@ func highEntropy(s string) (list []Finding) {
 		if !inBlock && !isHarmless(s, at, end) {
 			for _, r := range randomParts(s[at:end]) {
 				if !isPublicID(s, at+r[0], at+r[1]) {
-					list = append(list, Finding{"high-entropy", at + r[0], at + r[1]})
+					list = append(list, Finding{HighEntropy, at + r[0], at + r[1]})
 				}
 			}
 		}

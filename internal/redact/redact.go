@@ -18,6 +18,9 @@ type Finding struct {
 	From, To int    // offsets in bytes of the text that was given
 }
 
+// HighEntropy is the kind of what looks random, and of which nothing else is known.
+const HighEntropy = "high-entropy"
+
 // Kinds of findings that are no secrets.
 const (
 	Private     = privateTag     // a passage that the user marked

@@ -26,6 +26,12 @@ func CleanEntry(c *redact.Cleaner, e *memory.Entry) {
 	e.Extra = cleanExtra(c, "", e.Extra)
 }
 
+// CleanDay is Clean for the header of a daily log.
+func CleanDay(c *redact.Cleaner, d *memory.Day) {
+	d.Summary = c.Text("summary", d.Summary)
+	d.Extra = cleanExtra(c, "", d.Extra)
+}
+
 // cleanExtra returns unknown fields without what must not be stored; the map itself when nothing has to go.
 func cleanExtra(c *redact.Cleaner, prefix string, extra map[string]json.RawMessage) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
@@ -34,13 +40,15 @@ func cleanExtra(c *redact.Cleaner, prefix string, extra map[string]json.RawMessa
 		raw := changeJSON(c, extra[name], func(inside *redact.Cleaner, value any) any {
 			return redactMember(inside, prefix+redactText(name), name, value)
 		})
-		if bytes.Equal(raw, extra[name]) {
+		clean := c.Text(prefix+"name", name)
+		if bytes.Equal(raw, extra[name]) && clean == name {
 			continue
 		}
 		if out == nil {
 			out = maps.Clone(extra)
 		}
-		out[name] = raw
+		delete(out, name)
+		out[clean] = raw
 	}
 	if out == nil {
 		return extra

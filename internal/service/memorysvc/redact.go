@@ -83,7 +83,11 @@ func redactValue(c *redact.Cleaner, field string, value any) any {
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			v[key] = redactMember(c, field+"."+redactText(key), key, v[key])
+			clean, member := c.Text(field+".name", key), redactMember(c, field+"."+redactText(key), key, v[key])
+			if clean != key {
+				delete(v, key)
+			}
+			v[clean] = member
 		}
 	}
 	return value
@@ -113,6 +117,11 @@ func redactText(s string) string {
 	return c.Text("", s)
 }
 
+// looksSecret reports whether an id has the form of a known secret. Ids that are only random are none.
+func looksSecret(id string) bool {
+	return slices.ContainsFunc(redact.Secrets(id), func(f redact.Finding) bool { return f.Kind != redact.HighEntropy })
+}
+
 // SecretsIn names what looks like a secret in a memory, unknown fields included: kinds, separated by commas, "" for
 // nothing. Nothing is changed.
 func SecretsIn(m *memory.Memory) string {
@@ -132,6 +141,14 @@ func SecretsInEntry(e *memory.Entry) string {
 		k.add(s)
 	}
 	k.addAll(e.Extra)
+	return k.String()
+}
+
+// SecretsInDay is SecretsIn for the header of a daily log.
+func SecretsInDay(d *memory.Day) string {
+	var k kinds
+	k.add(d.Summary)
+	k.addAll(d.Extra)
 	return k.String()
 }
 

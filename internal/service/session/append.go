@@ -308,7 +308,7 @@ func (c *capture) header(before *memory.Session, fresh []redactedMessage, now ti
 		*next = *before // nothing new does not open a session again
 	}
 	if c.host != "" {
-		next.Host = c.host
+		next.Host, _ = redact.Text(c.host)
 	}
 	if c.cwd != "" {
 		next.Cwd, _ = redact.Text(c.cwd) // a directory can be named after a token, or a URL stand in its place

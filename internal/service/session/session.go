@@ -237,7 +237,7 @@ func (r *StartRequest) apply(tx *store.Tx, told *string) (Started, error) {
 	known := tx.Session(r.ID)
 	next := openHeader(known, r.ID, tx.Now())
 	if r.Host != "" {
-		next.Host = r.Host
+		next.Host, _ = redact.Text(r.Host)
 	}
 	if r.Cwd != "" {
 		next.Cwd, _ = redact.Text(r.Cwd)

@@ -26,7 +26,7 @@ func (im *importing) prepare(it *item) string {
 		im.prepareMemory(&check, &taken, it.memory)
 	case Day:
 		check.Date("date", it.date)
-		it.day.Summary = taken.Text("summary", it.day.Summary)
+		memorysvc.CleanDay(&taken, it.day)
 	case Entry:
 		check.Date("date", it.date)
 		im.prepareEntry(&check, &taken, it)
