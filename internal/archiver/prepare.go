@@ -152,8 +152,8 @@ func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries [
 	return p, err
 }
 
-// withoutSecrets returns an entry as a summary or a memory may quote it. What a person wrote into a log stays there, and
-// nothing that we make of it repeats a secret.
+// withoutSecrets returns an entry as a summary or a memory may quote it. What a person wrote into a log stays there,
+// and nothing that we make of it repeats a secret.
 func withoutSecrets(e *memory.Entry) *memory.Entry {
 	var c redact.Cleaner
 	clean := *e

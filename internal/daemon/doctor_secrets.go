@@ -44,7 +44,8 @@ func (d *daemon) findSecrets() rpc.Finding {
 	var parts, remedies []string
 	if n > 0 {
 		parts = append(parts, fmt.Sprintf("%d memories look as if they held a secret: %s", n, named(found, n)))
-		remedies = append(remedies, "look with `memsidecar get ID`; `memsidecar update ID --content …` writes the text anew")
+		remedies = append(remedies,
+			"look with `memsidecar get ID`; `memsidecar update ID --content …` writes the text anew")
 	}
 	if days > 0 {
 		parts = append(parts, fmt.Sprintf("%d logs look as if they held a secret: %s", days, named(logs, days)))
@@ -71,8 +72,8 @@ func named(list []string, n int) string {
 // maxScanned is the size in bytes of the largest quarantined file that is looked at.
 const maxScanned = 16 << 20
 
-// secretsInQuarantine counts the quarantined files that look as if they held a secret. What a person wrote is kept there
-// byte for byte.
+// secretsInQuarantine counts the quarantined files that look as if they held a secret. What a person wrote is kept
+// there byte for byte.
 func (d *daemon) secretsInQuarantine() (n int) {
 	entries, err := d.fs.ReadDir("quarantine")
 	if err != nil {

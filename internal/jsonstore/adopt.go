@@ -54,7 +54,8 @@ func Unfinished(fsys durable.FS) (bool, error) {
 // adopt, or several when it is large. Call it when the journal is new, or Unfinished, before the publishers run.
 // What is in the store already is not stored again, so it may be repeated after any error or crash.
 //
-// Nothing is journaled unless every file is whole (see ReadDir). A file with something that cannot be adopted as it
+// Each memory.json is copied to memory.json.orig first, and stays there as it was. Nothing is journaled unless every file
+// is whole (see ReadDir). A file with something that cannot be adopted as it
 // is, is copied to quarantine/ first. Files of the first layout are renamed to NAME.migrated once everything in
 // them is durable; where they contradict the others, the others win. ReportName lists what was done. Durable on
 // return.
@@ -82,6 +83,9 @@ func Adopt(ctx context.Context, st *store.Store, fsys durable.FS, loc *time.Loca
 		}
 	}
 	if err := a.quarantine(found.Spaces); err != nil {
+		return Report{}, fmt.Errorf("adopt the files found: %w", err)
+	}
+	if err := a.keepOriginals(found.Spaces); err != nil {
 		return Report{}, fmt.Errorf("adopt the files found: %w", err)
 	}
 	if err := a.writeMarker(nil); err != nil {

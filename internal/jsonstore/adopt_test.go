@@ -1,6 +1,7 @@
 package jsonstore_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -124,6 +125,9 @@ func TestAdopt(t *testing.T) {
 		if bak, err := durable.ReadFile(fsys, "memory.json.bak"); err != nil || string(bak) != string(original) {
 			t.Errorf("the backup is not the file that was adopted: %v", err)
 		}
+		if kept, err := durable.ReadFile(fsys, "memory.json.orig"); err != nil || string(kept) != string(original) {
+			t.Errorf("memory.json.orig is not the file that was adopted: %v", err)
+		}
 		var former []string // the backup that was there before, and the file with a note
 		for _, name := range quarantine(t, fsys) {
 			data, _ := durable.ReadFile(fsys, name)
@@ -188,6 +192,10 @@ func TestAdoptCrashAtEveryOperation(t *testing.T) {
 	original(t, base)
 	open(t, base)
 	base = base.Crash(crashfs.Kept, nil)
+	found, err := durable.ReadFile(base, "memory.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	probe := base.Clone()
 	st, _ := open(t, probe)
 	start := probe.Ops()
@@ -218,6 +226,12 @@ func TestAdoptCrashAtEveryOperation(t *testing.T) {
 				t.Fatalf("crash at operation %d, %v (-want +got):\n%s", n, variant, diff)
 			}
 			publishAll(t, p)
+			if kept, err := durable.ReadFile(after, "memory.json.orig"); err != nil || !bytes.Equal(kept, found) {
+				t.Fatalf("crash at operation %d, %v: memory.json.orig: %v", n, variant, err)
+			}
+			if _, err := after.Lstat("memory.json.orig.2"); err == nil {
+				t.Fatalf("crash at operation %d, %v: the original was kept twice", n, variant)
+			}
 			if names := quarantine(t, after); len(names) != 2 {
 				t.Fatalf("crash at operation %d, %v: kept aside %v", n, variant, names)
 			}

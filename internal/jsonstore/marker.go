@@ -1,6 +1,7 @@
 package jsonstore
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,16 +60,53 @@ func readMarker(fsys durable.FS) ([]Migrated, error) {
 	return m.Renames, nil
 }
 
+// keepOriginals copies each memory.json that is adopted to memory.json.orig, byte for byte: the publications that
+// follow replace the file and then its backup. A copy that is there already stays. Durable on return.
+func (a *adoption) keepOriginals(spaces []SpaceFiles) error {
+	for _, s := range spaces {
+		name := Path(s.Name)
+		data, err := durable.ReadFile(a.fsys, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // only of the first layout
+		}
+		if err != nil {
+			return fmt.Errorf("keep the original of %s: %w", name, err)
+		}
+		kept, err := durable.ReadFile(a.fsys, name+originalSuffix)
+		if err == nil && bytes.Equal(kept, data) {
+			continue
+		}
+		to, err := a.freeName(name, originalSuffix)
+		if err != nil {
+			return err
+		}
+		err = durable.WriteFile(a.fsys, to, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("keep the original of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// originalSuffix is appended to the name of the copy of an adopted memory.json.
+const originalSuffix = ".orig"
+
 // migratedName returns a free name for a file that was adopted.
-func (a *adoption) migratedName(name string) (string, error) {
-	to := name + migratedSuffix
+func (a *adoption) migratedName(name string) (string, error) { return a.freeName(name, migratedSuffix) }
+
+// freeName returns a name with a suffix that no file has.
+func (a *adoption) freeName(name, suffix string) (string, error) {
+	to := name + suffix
 	for n := 2; ; n++ {
 		if _, err := a.fsys.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 			return to, nil
 		} else if err != nil {
 			return "", fmt.Errorf("look at %s: %w", to, err)
 		}
-		to = fmt.Sprintf("%s%s.%d", name, migratedSuffix, n)
+		to = fmt.Sprintf("%s%s.%d", name, suffix, n)
 	}
 }
 

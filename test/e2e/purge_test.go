@@ -93,6 +93,7 @@ func (p place) plant(t *testing.T) {
 		`\u96c0`).Replace(canary)
 	p.write(t, "quarantine/memory-0123456789ab.json", `{"raw":`+canary+`}`)
 	p.write(t, "quarantine/memory-0123456789ab.json.reason.txt", "why")
+	p.write(t, "memory.json.orig", `{"raw":`+canary+`}`)
 	p.write(t, "quarantine/escaped.json", `{"a":"`+escaped+`"}`)
 	p.write(t, "quarantine/clean.json", "nothing of it")
 	p.write(t, "index/some.cache", "cached "+canary)
@@ -127,7 +128,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	p := newPlace(t)
 	d := p.serve(t)
 	p.plant(t)
-	places := []string{"memory.json", "memory.json.bak", "logs/", "journal/", "snapshots/", "index/",
+	places := []string{"memory.json", "memory.json.bak", "memory.json.orig", "logs/", "journal/", "snapshots/", "index/",
 		"quarantine/memory", "quarantine/escaped"}
 	for _, want := range places {
 		if !slices.ContainsFunc(p.traces(t), func(name string) bool { return strings.HasPrefix(name, want) }) {

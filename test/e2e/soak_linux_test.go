@@ -30,6 +30,7 @@ type soak struct {
 	place
 	t      *testing.T
 	daemon atomic.Pointer[daemon]
+	ended  chan error // the result of the daemon's process
 	conn   atomic.Pointer[grpc.ClientConn]
 
 	mu    sync.Mutex
@@ -46,6 +47,7 @@ type soak struct {
 // It prints what the daemon wrote per acknowledged byte, how far memory.json was behind, its memory and its descriptors.
 func TestSoak(t *testing.T) {
 	s := &soak{place: newPlace(t), t: t, acked: map[string]string{}}
+	s.keepOnFailure()
 	s.start()
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
@@ -69,6 +71,36 @@ func TestSoak(t *testing.T) {
 	s.report(time.Since(began), lost)
 }
 
+// patience is how long the soak waits for the daemon. It is long, because a start repairs and loads on a machine that
+// has other work, and nothing is gained by giving up an hour's run.
+const patience = 10 * time.Minute
+
+// keepOnFailure leaves the data directory and the daemon's log behind when the test fails, and prints the end of the
+// log: the cause of a failure after an hour must not go with the test.
+func (s *soak) keepOnFailure() {
+	s.t.Cleanup(func() {
+		if !s.t.Failed() {
+			return
+		}
+		kept := fmt.Sprintf("%s/memsidecar-soak-%d", os.TempDir(), time.Now().Unix())
+		if err := os.Rename(s.Home(), kept); err != nil {
+			s.t.Errorf("the data directory could not be kept: %v", err)
+			return
+		}
+		s.t.Logf("kept: %s with the daemon's log and data directory. The log ends:\n%s", kept,
+			logEnd(kept+"/daemon.log"))
+	})
+}
+
+// logEnd returns the last lines of a log.
+func logEnd(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data[max(0, len(data)-4000):])
+}
+
 // start starts the daemon and connects to it.
 func (s *soak) start() {
 	s.t.Helper()
@@ -86,9 +118,17 @@ func (s *soak) start() {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	s.conn.Store(s.dial(s.t))
 	s.daemon.Store(d)
-	process.Eventually(s.t, "the daemon answers", func() bool {
+	s.ended = ended
+	process.Within(s.t, patience, "the daemon answers", func() bool {
+		select {
+		case err := <-ended:
+			s.t.Fatalf("the daemon ended at its start: %v\n%s", err, logEnd(out.Name()))
+		default:
+		}
 		_, err := s.memoriesOf().Stats(s.t.Context(), &pb.MemoryServiceStatsRequest{})
 		return err == nil
 	})
@@ -104,7 +144,9 @@ func (s *soak) end(signal os.Signal) {
 	if err := d.Cmd.Process.Signal(signal); err != nil {
 		s.t.Fatal(err)
 	}
-	_ = d.Cmd.Wait() // a killed daemon, and one that is read-only, end with an error
+	if err := <-s.ended; err != nil { // as a killed daemon does, and one that is read-only
+		s.t.Logf("the daemon ended by %v: %v", signal, err)
+	}
 }
 
 // write adds memories at a steady pace until ctx ends. What was refused, because the daemon is down or read-only, is
@@ -191,7 +233,7 @@ func (s *soak) archive() {
 
 // published waits for a whole memory.json and returns it.
 func (s *soak) published() (data []byte) {
-	process.Eventually(s.t, "memory.json is whole", func() bool {
+	process.Within(s.t, patience, "memory.json is whole", func() bool {
 		var err error
 		data, err = os.ReadFile(s.Data + "/memory.json")
 		return err == nil && json.Valid(data)
@@ -237,7 +279,7 @@ func (s *soak) removeJournal() {
 		s.t.Fatal(err)
 	}
 	var rescue []string
-	process.Eventually(s.t, "a rescue file is written", func() bool {
+	process.Within(s.t, patience, "a rescue file is written", func() bool {
 		rescue, _ = filepath.Glob(s.Data + "/rescue-*.jsonl")
 		return len(rescue) > 0
 	})
@@ -314,7 +356,7 @@ func (s *soak) gone(client pb.MemoryServiceClient, ids []string, rest string) (o
 func (s *soak) verify() (lost []string) {
 	s.t.Helper()
 	d := &desk{daemon: s.daemon.Load(), T: s.t, client: s.memoriesOf(), file: s.Data + "/memory.json"}
-	process.Eventually(s.t, "every edit was looked at", func() bool { return len(d.absent(s.hands)) == 0 })
+	process.Within(s.t, patience, "every edit was looked at", func() bool { return len(d.absent(s.hands)) == 0 })
 	contents := make([]string, 0, len(s.acked))
 	for _, content := range s.acked {
 		contents = append(contents, content)

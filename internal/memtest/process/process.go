@@ -172,17 +172,23 @@ func (d *Daemon) Stop(t testing.TB) {
 	}
 }
 
-// Eventually waits for something that another process does.
+// Eventually waits for something that another process does, for half a minute.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	Within(t, 30*time.Second, what, done)
+}
+
+// Within is Eventually with a time limit of the caller's.
+func Within(t testing.TB, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	deadline := time.After(limit)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("waited %v in vain until %s", limit, what)
 		}
 	}
 }

@@ -95,7 +95,7 @@ var (
 	segmentName  = lazyregexp.New(`^journal/([0-9]{16}\.jsonl|mark\.json)$`)
 	snapshotName = lazyregexp.New(`^snapshots/([^/]+\.jsonl|MANIFEST(\.prev)?\.json)$`)
 	tempSuffix   = lazyregexp.New(`\.tmp-[A-Z2-7]{26}$`)
-	migrated     = lazyregexp.New(`\.migrated(\.[0-9]+)?$`)
+	migrated     = lazyregexp.New(`\.(?:migrated|orig)(\.[0-9]+)?$`) // what an adoption left as it was
 )
 
 // classify determines by its name what kind of file it is.
