@@ -111,12 +111,16 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("%s: a File reads %d bytes, not %d: %v", what, len(again), len(got), err)
 		}
 	}
-	for at := 0; at < len(data); at += 1 + 200*min(1, at/32) { // every bit of the first head, and some of the rest
-		for bit := range 8 {
-			damaged := bytes.Clone(data)
-			damaged[at] ^= 1 << bit
-			check(fmt.Sprintf("bit %d of byte %d", bit, at), damaged)
-		}
+	flip := func(at, bit int) {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 1 << bit
+		check(fmt.Sprintf("bit %d of byte %d", bit, at), damaged)
+	}
+	for bit := range 24 * 8 { // of the first head
+		flip(bit/8, bit%8)
+	}
+	for at := 24; at < len(data); at += 199 {
+		flip(at, at%8)
 	}
 	check("a hole", append(bytes.Clone(data[:len(data)/2]), data[len(data)/2+100:]...))
 	check("zeros", append(append(bytes.Clone(data[:1000]), make([]byte, 512)...), data[1512:]...))
