@@ -253,6 +253,8 @@ var Reasons = []Reason{
 	{"WANTED", KindRule, "The user told what a customer or a department wants.", ""},
 
 	{"CODE_USED", KindHTTP, "The sign-in code was used before, or expired.", "Run `memsidecar ui` again."},
+	{"HOSTS_UNREADABLE", KindHTTP, "The configurations of the host programs cannot be looked at.",
+		"Run `memsidecar install status`, which names the file."},
 	{"FILE_CHANGED", KindHTTP, "The file changed since it was read; nothing was written.",
 		"Read it again and repeat the change."},
 	{"FOREIGN_HOST", KindHTTP, "The Host header names another server.", "Use the address that the daemon prints."},
@@ -260,6 +262,7 @@ var Reasons = []Reason{
 	{"LOG_DELETED", KindHTTP, "The log was archived and deleted; its summary is kept.",
 		"Undo its deletion to restore it."},
 	{"METHOD_NOT_ALLOWED", KindHTTP, "The path does not take this HTTP method.", ""},
+	{"NOT_A_FILE", KindHTTP, "The file to import is not sent as application/octet-stream.", ""},
 	{"NOT_JSON", KindHTTP, "The body is not sent as application/json.", ""},
 	{"NO_IF_MATCH", KindHTTP, "Writing a file needs the ETag that was read, as If-Match.", ""},
 	{"NO_SUCH_METHOD", KindHTTP, "The API has no such method.", "GET /api/openapi.json lists all."},

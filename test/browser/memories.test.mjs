@@ -79,7 +79,7 @@ async function onlyWeak(panel) {
 
 panelTest('a search says why, in both languages, and counts no access', async (panel) => {
   // Whether meaning takes part decides what is found; from here on it always does.
-  await daemon.run('search', 'anything', '--wait-indexed', '--no-touch');
+  await daemon.run('search', 'anything', '--wait-indexed', '--no-touch', '--timeout', '2m');
   const doctor = await daemon.json('doctor');
   assert.match(JSON.stringify(doctor), /: (\d+) of \1 memories have vectors/);
   const search = panel.page.getByRole('searchbox');

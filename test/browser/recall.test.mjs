@@ -9,7 +9,7 @@ import { launch, withPanel } from './lib/panel.mjs';
 let browser, daemon;
 before(async () => {
   [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
-  await daemon.run('search', 'anything', '--wait-indexed', '--no-touch'); // whether meaning takes part decides
+  await daemon.run('search', 'anything', '--wait-indexed', '--no-touch', '--timeout', '2m'); // whether meaning takes part decides
 });
 after(async () => {
   await browser?.close();

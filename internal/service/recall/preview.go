@@ -10,10 +10,10 @@ import (
 
 // Reasons why a memory that a search finds is not recalled.
 const (
-	LeftOutWeak   = "WEAK"   // not likely enough to bear on the prompt
-	LeftOutLimit  = "LIMIT"  // enough others bear more on it
-	LeftOutBudget = "BUDGET" // it does not fit into the token budget
-	LeftOutTool   = "TOOL"   // a rule about a tool that is neither named nor in use
+	LeftOutWeak   = "weak"   // not likely enough to bear on the prompt
+	LeftOutLimit  = "limit"  // enough others bear more on it
+	LeftOutBudget = "budget" // it does not fit into the token budget
+	LeftOutTool   = "tool"   // a rule about a tool that is neither named nor in use
 )
 
 // maxLeftOut is how many memories that are left out a preview lists.
