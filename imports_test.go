@@ -41,6 +41,8 @@ var arrows = []struct {
 		why: "the domain types import nothing of ours"},
 	{from: []string{"internal/memory/codec"}, not: []string{"..."}, but: []string{"internal/memory", "internal/strictjson"},
 		why: "it turns domain values into JSON and back, and does no I/O"},
+	{from: []string{"internal/memory/fieldmerge"}, not: []string{"..."}, but: []string{"internal/memory"},
+		why: "it merges values and does no I/O"},
 	{from: []string{"internal/memory/toolcall"}, not: []string{"..."}, but: []string{"internal/lazyregexp"},
 		why: "it turns text into text, where hooks and the daemon must agree"},
 	{from: []string{"internal/store/durable/..."}, not: []string{"..."}, but: []string{"internal/memory/..."},

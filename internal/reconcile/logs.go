@@ -11,6 +11,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/fieldmerge"
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -120,7 +121,7 @@ func (f *logFile) prepare(loc *time.Location) error {
 		f.alignTimes(was, e)
 		if f.partial {
 			at := e.At
-			fillIn(entryFields(was, e), was, e)
+			fieldmerge.FillIn(fieldmerge.Entry(was, e), was, e)
 			if e.Time != was.Time {
 				e.At = at
 			}
@@ -185,7 +186,7 @@ func (f *logFile) changes() []change[memory.Entry] {
 	var out []change[memory.Entry]
 	for _, e := range f.theirs.Entries {
 		was := f.base.entry(e.ID)
-		if was == nil || !sameEntry(was, e) && len(differing(entryFields(was, e), was, e)) > 0 {
+		if was == nil || !fieldmerge.SameEntry(was, e) && len(fieldmerge.Differing(fieldmerge.Entry(was, e), was, e)) > 0 {
 			out = append(out, change[memory.Entry]{base: was, theirs: e})
 		}
 	}
@@ -200,7 +201,7 @@ func (f *logFile) changes() []change[memory.Entry] {
 // headerChanged reports whether the edit changed the summary or another field of the day itself.
 func (f *logFile) headerChanged() bool {
 	d := &f.theirs.Day
-	return len(differing(dayFields(d, &f.base.header), d, &f.base.header)) > 0
+	return len(fieldmerge.Differing(fieldmerge.Day(d, &f.base.header), d, &f.base.header)) > 0
 }
 
 // apply merges the changes of entries inside a transaction; ours is the day as it was read before. Error:
@@ -236,9 +237,9 @@ func (f *logFile) applyHeader(tx *store.Tx, t *counts, ours *day, insist map[str
 		return nil
 	}
 	theirs, out := &f.theirs.Day, *now
-	merge(dayFields(theirs, &f.base.header, now), &f.base.header, theirs, now, &out)
+	fieldmerge.Merge(fieldmerge.Day(theirs, &f.base.header, now), &f.base.header, theirs, now, &out)
 	fresh := tx.Day(f.date) == nil && len(f.theirs.Entries) == 0 && !f.base.exists
-	if fresh || len(differing(dayFields(&out, now), &out, now)) > 0 {
+	if fresh || len(fieldmerge.Differing(fieldmerge.Day(&out, now), &out, now)) > 0 {
 		t.count(&t.changed, "log", f.date, memorysvc.SecretsInText(out.Summary))
 		tx.SetDay(&out)
 	}
@@ -253,7 +254,7 @@ func (f *logFile) entry(tx *store.Tx, t *counts, c change[memory.Entry], ours *d
 			return nil
 		}
 		// The person removed a text that they had seen; another one stands there now.
-		if names := differing(entryFields(c.base, now), c.base, now); len(names) > 0 && !insist["*"] &&
+		if names := fieldmerge.Differing(fieldmerge.Entry(c.base, now), c.base, now); len(names) > 0 && !insist["*"] &&
 			!insist[c.base.ID] {
 			t.conflict("entry", c.base.ID, "removed in the edit, but changed since (%s)", strings.Join(names, ", "))
 			return nil
@@ -269,7 +270,7 @@ func (f *logFile) entry(tx *store.Tx, t *counts, c change[memory.Entry], ours *d
 	out := *c.theirs
 	if now != nil {
 		out = *now
-		merge(entryFields(c.base, c.theirs, now), c.base, c.theirs, now, &out)
+		fieldmerge.Merge(fieldmerge.Entry(c.base, c.theirs, now), c.base, c.theirs, now, &out)
 	}
 	switch {
 	case c.theirs.Content == "":
@@ -277,7 +278,7 @@ func (f *logFile) entry(tx *store.Tx, t *counts, c change[memory.Entry], ours *d
 		return nil
 	case now == nil:
 		t.count(&t.added, "entry", out.ID, c.secrets)
-	case len(differing(entryFields(now, &out), now, &out)) == 0:
+	case len(fieldmerge.Differing(fieldmerge.Entry(now, &out), now, &out)) == 0:
 		return nil
 	default:
 		t.count(&t.changed, "entry", out.ID, c.secrets)

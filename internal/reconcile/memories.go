@@ -11,6 +11,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/fieldmerge"
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
@@ -50,7 +51,7 @@ func (f *memoryFile) prepare() error {
 			)
 		}
 		if base := f.published(m.ID); f.partial && base != nil {
-			fillIn(memoryFields(base, m), base, m)
+			fieldmerge.FillIn(fieldmerge.Memory(base, m), base, m)
 		}
 		check.MemoryTimes(fmt.Sprintf("memories[%d].", i), m) // Sanitize would leave them out
 	}
@@ -117,7 +118,7 @@ func (f *memoryFile) changes(ours func(string) *memory.Memory) []change[memory.M
 		if now == nil {
 			now = base
 		}
-		if !sameMemory(base, m) && len(differing(memoryFields(base, m), base, m)) > 0 ||
+		if !fieldmerge.SameMemory(base, m) && len(fieldmerge.Differing(fieldmerge.Memory(base, m), base, m)) > 0 ||
 			f.hasAccesses && accessesEdited(base, m, now) {
 			out = append(out, change[memory.Memory]{base: base, theirs: m})
 		}

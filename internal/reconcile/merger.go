@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memory/fieldmerge"
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
@@ -136,7 +137,7 @@ func (a *merger) removed(base *memory.Memory) error {
 	if ours == nil || !ours.IsActive() {
 		return nil
 	}
-	if names := differing(memoryFields(base, ours), base, ours); len(names) > 0 && !a.forces(base.ID) {
+	if names := fieldmerge.Differing(fieldmerge.Memory(base, ours), base, ours); len(names) > 0 && !a.forces(base.ID) {
 		a.counts.conflict("memory", base.ID, "removed in the edit, but changed since (%s)", strings.Join(names, ", "))
 		return nil
 	}
@@ -160,7 +161,7 @@ func (a *merger) added(c change[memory.Memory]) error {
 		return a.mergeInto(change[memory.Memory]{theirs: m, secrets: c.secrets}, equal, "")
 	default:
 		names := slices.DeleteFunc(
-			differing(memoryFields(m, equal), m, equal),
+			fieldmerge.Differing(fieldmerge.Memory(m, equal), m, equal),
 			func(s string) bool { return s == "created_at" || s == "source" },
 		)
 		if len(names) > 0 {
@@ -201,7 +202,7 @@ func (a *merger) inactive(c change[memory.Memory], ours *memory.Memory) error {
 		a.counts.conflict("memory", id, "added in the edit, but it was retired")
 	default:
 		a.counts.conflict("memory", id, "changed in the edit, but retired since (%s)",
-			strings.Join(differing(memoryFields(c.base, c.theirs), c.base, c.theirs), ", "))
+			strings.Join(fieldmerge.Differing(fieldmerge.Memory(c.base, c.theirs), c.base, c.theirs), ", "))
 	}
 	return nil
 }
@@ -231,18 +232,18 @@ func (a *merger) mergeInto(c change[memory.Memory], ours *memory.Memory, status 
 			theirs.CreatedAt = ours.CreatedAt
 		}
 		if a.partial && c.base == nil {
-			fillIn(memoryFields(theirs, ours), ours, theirs)
+			fieldmerge.FillIn(fieldmerge.Memory(theirs, ours), ours, theirs)
 		}
 	}
 	out := ours.Clone()
-	merge(memoryFields(c.base, theirs, ours), c.base, theirs, ours, out)
+	fieldmerge.Merge(fieldmerge.Memory(c.base, theirs, ours), c.base, theirs, ours, out)
 	if c.base != nil && a.hasAccesses && accessesEdited(c.base, theirs, ours) {
 		out.AccessCount, out.LastAccessed = theirs.AccessCount, theirs.LastAccessed
 	}
 	if status != "" {
 		out.Status, out.SupersededBy = status, ""
 	}
-	if len(differing(memoryFields(out, ours), out, ours)) == 0 && out.AccessCount == ours.AccessCount &&
+	if len(fieldmerge.Differing(fieldmerge.Memory(out, ours), out, ours)) == 0 && out.AccessCount == ours.AccessCount &&
 		out.LastAccessed.Equal(ours.LastAccessed) {
 		return nil
 	}

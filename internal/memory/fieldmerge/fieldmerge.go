@@ -1,4 +1,6 @@
-package reconcile
+// Package fieldmerge is the three-way merge of memories, log entries and headers of daily logs, field by
+// field. Hand edits of published files and shared spaces use it. It does no I/O.
+package fieldmerge
 
 import (
 	"bytes"
@@ -12,51 +14,52 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// field is one field that is merged by itself.
-type field[T any] struct {
-	name string
-	// added says that the original format does not have the field, so that an old program drops it.
-	added bool
-	text  func(*T) string // equal values have equal texts; "" is that nothing is said
-	copy  func(to, from *T)
+// Field is one field that is merged by itself.
+type Field[T any] struct {
+	Name string
+	// Added says that the original format does not have the field, so that an old program drops it.
+	Added bool
+	// Text is the same for equal values, and "" when nothing is said.
+	Text func(*T) string
+	Copy func(to, from *T)
 }
 
-// merge copies into out, a copy of ours, each field that theirs changed against base. When ours changed it too,
+// Merge copies into out, a copy of ours, each field that theirs changed against base. When ours changed it too,
 // theirs wins: the operation keeps the value that lost. Without a base every field of theirs counts as changed.
-func merge[T any](fields []field[T], base, theirs, ours, out *T) (changed []string) {
+func Merge[T any](fields []Field[T], base, theirs, ours, out *T) (changed []string) {
 	for _, f := range fields {
-		t := f.text(theirs)
-		if base != nil && t == f.text(base) || t == f.text(ours) {
+		t := f.Text(theirs)
+		if base != nil && t == f.Text(base) || t == f.Text(ours) {
 			continue
 		}
-		f.copy(out, theirs)
-		changed = append(changed, f.name)
+		f.Copy(out, theirs)
+		changed = append(changed, f.Name)
 	}
 	return changed
 }
 
-// differing names the fields in which a and b differ.
-func differing[T any](fields []field[T], a, b *T) (names []string) {
+// Differing names the fields in which a and b differ.
+func Differing[T any](fields []Field[T], a, b *T) (names []string) {
 	for _, f := range fields {
-		if f.text(a) != f.text(b) {
-			names = append(names, f.name)
+		if f.Text(a) != f.Text(b) {
+			names = append(names, f.Name)
 		}
 	}
 	return names
 }
 
-// fillIn gives theirs the fields that an old program dropped: those of from that the original format lacks.
-func fillIn[T any](fields []field[T], from, theirs *T) {
+// FillIn gives theirs the fields that an old program dropped: those of from that the original format lacks.
+func FillIn[T any](fields []Field[T], from, theirs *T) {
 	for _, f := range fields {
-		if f.added && f.text(theirs) == "" {
-			f.copy(theirs, from)
+		if f.Added && f.Text(theirs) == "" {
+			f.Copy(theirs, from)
 		}
 	}
 }
 
-// sameMemory reports whether two memories agree in every field that an edit can change. It is a cheap test for the
+// SameMemory reports whether two memories agree in every field that an edit can change. It is a cheap test for the
 // common case; false means that the fields must be compared.
-func sameMemory(a, b *memory.Memory) bool {
+func SameMemory(a, b *memory.Memory) bool {
 	if !a.CreatedAt.Equal(b.CreatedAt) || !a.ExpiresAt.Equal(b.ExpiresAt) {
 		return false
 	}
@@ -67,8 +70,8 @@ func sameMemory(a, b *memory.Memory) bool {
 	return reflect.DeepEqual(&x, b)
 }
 
-// sameEntry is sameMemory for log entries.
-func sameEntry(a, b *memory.Entry) bool {
+// SameEntry is SameMemory for log entries.
+func SameEntry(a, b *memory.Entry) bool {
 	x := *a
 	x.At = b.At
 	return a.At.Equal(b.At) && reflect.DeepEqual(&x, b)
@@ -99,7 +102,7 @@ func unknown[T any](
 	get func(*T) map[string]json.RawMessage,
 	set func(*T, map[string]json.RawMessage),
 	things ...*T,
-) []field[T] {
+) []Field[T] {
 	var names []string
 	for _, t := range things {
 		if t != nil {
@@ -107,12 +110,12 @@ func unknown[T any](
 		}
 	}
 	slices.Sort(names)
-	var fields []field[T]
+	var fields []Field[T]
 	for _, name := range slices.Compact(names) {
-		fields = append(fields, field[T]{
-			name: prefix + name, added: true,
-			text: func(t *T) string { return canonicalJSON(get(t)[name]) },
-			copy: func(to, from *T) {
+		fields = append(fields, Field[T]{
+			Name: prefix + name, Added: true,
+			Text: func(t *T) string { return canonicalJSON(get(t)[name]) },
+			Copy: func(to, from *T) {
 				extra := maps.Clone(get(to)) // it is shared with other copies
 				if v, ok := get(from)[name]; !ok {
 					delete(extra, name)
@@ -132,16 +135,16 @@ func unknown[T any](
 }
 
 // fromTable returns the fields of a table in which a hand edit can differ.
-func fromTable[T any](table []memory.Field[T]) []field[T] {
-	var fields []field[T]
+func fromTable[T any](table []memory.Field[T]) []Field[T] {
+	var fields []Field[T]
 	for i := range table {
 		f := &table[i]
 		if f.Managed {
 			continue
 		}
-		fields = append(fields, field[T]{
-			name: f.Name, added: f.Added, copy: f.Copy,
-			text: func(v *T) string {
+		fields = append(fields, Field[T]{
+			Name: f.Name, Added: f.Added, Copy: f.Copy,
+			Text: func(v *T) string {
 				if f.IsDefault(v) {
 					return ""
 				}
@@ -178,12 +181,12 @@ func canonical(pointer any) string {
 	}
 }
 
-// memoryFields lists the fields of some memories, nil ones left out, in which a hand edit can differ. The context is
+// Memory lists the fields of some memories, nil ones left out, in which a hand edit can differ. The context is
 // compared member by member.
-func memoryFields(memories ...*memory.Memory) []field[memory.Memory] {
+func Memory(memories ...*memory.Memory) []Field[memory.Memory] {
 	fields := slices.DeleteFunc(
 		fromTable(memory.Fields),
-		func(f field[memory.Memory]) bool { return f.name == "context" },
+		func(f Field[memory.Memory]) bool { return f.Name == "context" },
 	)
 	fields = append(fields, contextFields(memories)...)
 	return append(fields, unknown("", func(m *memory.Memory) map[string]json.RawMessage { return m.Extra },
@@ -191,14 +194,14 @@ func memoryFields(memories ...*memory.Memory) []field[memory.Memory] {
 }
 
 // contextFields lists the fields inside the contexts of memories.
-func contextFields(memories []*memory.Memory) []field[memory.Memory] {
-	var fields []field[memory.Memory]
+func contextFields(memories []*memory.Memory) []Field[memory.Memory] {
+	var fields []Field[memory.Memory]
 	for _, f := range fromTable(memory.ContextFields) {
-		fields = append(fields, field[memory.Memory]{
-			name: "context." + f.name, added: f.added,
-			text: func(m *memory.Memory) string { return f.text(contextOf(m)) },
-			copy: func(to, from *memory.Memory) {
-				setContext(to, func(c *memory.Context) { f.copy(c, contextOf(from)) })
+		fields = append(fields, Field[memory.Memory]{
+			Name: "context." + f.Name, Added: f.Added,
+			Text: func(m *memory.Memory) string { return f.Text(contextOf(m)) },
+			Copy: func(to, from *memory.Memory) {
+				setContext(to, func(c *memory.Context) { f.Copy(c, contextOf(from)) })
 			},
 		})
 	}
@@ -228,8 +231,8 @@ func setContext(m *memory.Memory, set func(*memory.Context)) {
 	}
 }
 
-// entryFields lists the fields of some log entries, nil ones left out, in which a hand edit can differ.
-func entryFields(entries ...*memory.Entry) []field[memory.Entry] {
+// Entry lists the fields of some log entries, nil ones left out, in which a hand edit can differ.
+func Entry(entries ...*memory.Entry) []Field[memory.Entry] {
 	return append(
 		fromTable(memory.EntryFields),
 		unknown("", func(e *memory.Entry) map[string]json.RawMessage { return e.Extra },
@@ -242,8 +245,8 @@ var dayTable = []memory.Field[memory.Day]{
 	{Name: "archived", Pointer: func(d *memory.Day) any { return &d.Archived }},
 }
 
-// dayFields lists the fields of some headers of daily logs, nil ones left out, in which a hand edit can differ.
-func dayFields(days ...*memory.Day) []field[memory.Day] {
+// Day lists the fields of some headers of daily logs, nil ones left out, in which a hand edit can differ.
+func Day(days ...*memory.Day) []Field[memory.Day] {
 	return append(fromTable(dayTable), unknown("", func(d *memory.Day) map[string]json.RawMessage { return d.Extra },
 		func(d *memory.Day, extra map[string]json.RawMessage) { d.Extra = extra }, days...)...)
 }
