@@ -25,7 +25,7 @@ var (
 	projections = []string{"internal/jsonstore/...", "internal/dailylog/...", "internal/search/..."}
 	services    = []string{
 		"internal/service/...", "internal/reflector/...", "internal/archiver/...", "internal/redact/...", "internal/llm/...",
-		"internal/reconcile/...", "internal/search/logindex/...",
+		"internal/reconcile/...", "internal/search/logindex/...", "internal/share/...",
 	}
 	clients = []string{"internal/client/..."}
 	edges   = slices.Concat([]string{"internal/rpc/...", "internal/daemon/...", "gen/..."}, clients)
@@ -106,6 +106,14 @@ var arrows = []struct {
 		why: "search reads the store, never another projection's files"},
 	{from: services, not: edges,
 		why: "services do not know that gRPC exists"},
+	{from: []string{"internal/share/merge"}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/store/journal"},
+		why: "it decides about values and does no I/O"},
+	{from: []string{"internal/share/pglog"}, not: []string{"..."}, but: []string{"internal/memory"},
+		why: "it keeps rows and does not know what is in them"},
+	{from: []string{"internal/share"}, not: []string{"..."},
+		but: []string{"internal/memory/...", "internal/share/...", "internal/store/...", "internal/reflector/guard"},
+		why: "it exchanges what the store holds and knows no other part"},
 	{from: []string{"internal/redact/...", "internal/llm/..."},
 		not: slices.Concat([]string{"internal/store/..."}, projections),
 		why: "they turn text into text and touch no state"},
@@ -159,6 +167,7 @@ var thirdParty = []struct {
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/client/mcpserver/...", "cmd/...", "bench/peers"}},
 	{"github.com/prometheus/client_golang", []string{"internal/daemon/metrics/..."}},
 	{"github.com/google/jsonschema-go", []string{"internal/client/mcpserver/..."}},
+	{"github.com/jackc/pgx/v5", []string{"internal/share/pglog", "internal/memtest/postgres"}},
 	{"github.com/spf13/cobra", []string{"cmd/..."}},
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},

@@ -34,6 +34,7 @@ type client struct {
 	files   pb.FileServiceClient
 	admin   pb.AdminServiceClient
 	view    pbalpha.ViewServiceClient
+	share   pbalpha.ShareServiceClient
 
 	shared bool // close leaves it open for the next command
 }
@@ -64,6 +65,7 @@ func dial(socket string) (*client, error) {
 		files:   pb.NewFileServiceClient(conn),
 		admin:   pb.NewAdminServiceClient(conn),
 		view:    pbalpha.NewViewServiceClient(conn),
+		share:   pbalpha.NewShareServiceClient(conn),
 	}, nil
 }
 

@@ -91,7 +91,7 @@ const rootLong = `Memsidecar is a local daemon for the long-term memory of AI ag
 logs durably, searches them, learns from sessions, and lists and undoes every change.
 
 Commands start the daemon when they need it. All data stays on this machine unless you configure a remote language
-model.`
+model or share a space.`
 
 const rootExample = `  memsidecar add "Prefers small commits" --category preferences
   memsidecar search "how do I like my commits"
@@ -140,7 +140,7 @@ func (a *app) rootCommand() *cobra.Command {
 	addGroup(root, "agents", a.installCommand(), a.uninstallCommand(), a.mcpCommand(), a.recallCommand(),
 		a.hookCommand(nil))
 	addGroup(root, "daemon", a.daemonCommand(), a.statusCommand(), a.doctorCommand(), a.checkCommand(),
-		a.configCommand(), a.uiCommand())
+		a.configCommand(), a.uiCommand(), a.shareCommand())
 	addGroup(root, "files", a.backupCommand(), a.exportCommand(), a.importCommand(), a.viewCommand())
 	root.AddCommand(a.demoCommand(), a.manCommand())
 	a.addCompletions(root)

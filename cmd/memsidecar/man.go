@@ -83,7 +83,7 @@ func writePages(dir string, cmd *cobra.Command) (n int, err error) {
 // packagers call man.
 func listed(cmd *cobra.Command) (out []*cobra.Command) {
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "hook" || c.Name() == "man" {
+		if c.IsAvailableCommand() || c.Name() == "hook" || c.Name() == "mcp" || c.Name() == "man" {
 			out = append(out, c)
 		}
 	}

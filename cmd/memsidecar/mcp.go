@@ -33,6 +33,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	var set string
 	cmd := &cobra.Command{
 		Use:     "mcp",
+		Hidden:  true, // hosts run it
 		Short:   "Run the MCP server on standard input and output",
 		Long:    mcpLong,
 		Example: "  memsidecar mcp --space work\n  memsidecar mcp --compat server-memory",

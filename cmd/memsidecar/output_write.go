@@ -119,6 +119,10 @@ func reasonWords(reason string) string {
 		return "the text was only a secret"
 	case "PURGED":
 		return "the earlier state was purged"
+	case "REVIEW_BOTH_CHANGED":
+		return "two machines changed it; this is the other text"
+	case "REVIEW_CHANGED_RETIRED":
+		return "another machine retired it"
 	case "REVIEW_LOST_NUMBER":
 		return "would lose a number; pending in memsidecar review"
 	case "REVIEW_LOST_NAME":

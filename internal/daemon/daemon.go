@@ -35,6 +35,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/service/recall"
 	"github.com/memsidecar/memsidecar/internal/service/session"
+	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/purge"
@@ -135,6 +136,7 @@ type daemon struct {
 	archiver  *archiver.Archiver
 	scheduler *scheduler.Runner
 	purges    *purge.Service
+	share     *share.Service
 	reviews   *review.Service
 	summaries *summary.Service
 	learner   *consolidator.Service
@@ -278,7 +280,7 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 	group, work := errgroup.WithContext(work)
 	for _, run := range []func(context.Context) error{
 		d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.RunIndexing, d.finder.Run,
-		d.learner.Run, d.embed, d.loadIndex, d.watchFailure, d.watchSocket, d.serveMetrics} {
+		d.learner.Run, d.share.Run, d.embed, d.loadIndex, d.watchFailure, d.watchSocket, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
 	group.Go(func() error { return d.recall.Run(work) })

@@ -21,6 +21,7 @@ func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 	findings = append(findings, d.findPublished("memory.json", d.memories.Status()),
 		d.findPublished("logs", d.logs.Status()))
 	findings = append(findings, d.findPurge()...)
+	findings = append(findings, d.findShare()...)
 	findings = append(findings, d.findDamagedLogs()...)
 	findings = append(findings, d.findSnapshot(), d.findMigration(), d.findEdits(), d.findSecrets(), d.findReviews(),
 		d.findQuarantine(), d.findCapture(), d.findSessions(), d.findSettings())

@@ -29,6 +29,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/service/session"
 	"github.com/memsidecar/memsidecar/internal/service/transfer"
 	"github.com/memsidecar/memsidecar/internal/service/usage"
+	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/backup"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
@@ -37,7 +38,7 @@ import (
 // open builds everything from the bottom up. On an error nothing is left open.
 func (d *daemon) open(ctx context.Context) error {
 	// The store comes first: a directory that it refuses stays as it is.
-	if err := d.openStore(); err != nil {
+	if err := d.openStore(ctx); err != nil {
 		return err
 	}
 	if err := d.clean(); err != nil {
@@ -54,7 +55,7 @@ func (d *daemon) open(ctx context.Context) error {
 func (d *daemon) local() time.Time { return d.now().In(d.cfg.Location()) }
 
 // openStore opens the store with everything that follows it.
-func (d *daemon) openStore() (err error) {
+func (d *daemon) openStore(ctx context.Context) (err error) {
 	searching := search.Config{Lambda: d.cfg.DecayLambda, Now: d.now, Logger: d.log}
 	if err := d.openModels(); err != nil {
 		return err
@@ -67,14 +68,18 @@ func (d *daemon) openStore() (err error) {
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
 	d.finder = logindex.New(logindex.Config{Search: d.engine, Now: d.local})
+	d.share = share.New()
 	d.failed, d.recallIndex = make(chan error, 1), recall.NewIndex()
 	d.store, err = store.Open(store.Config{
 		FS: d.fs, Now: d.now, Elapsed: d.elapsed, Logger: d.log, HistoryDays: d.cfg.HistoryDays,
-		Projections: []store.Projection{d.engine, d.memories, d.logs, d.recallIndex, d.finder},
+		Projections: []store.Projection{d.engine, d.memories, d.logs, d.recallIndex, d.finder, d.share},
 		Failed:      func(err error) { d.failed <- err },
 	})
 	if err != nil {
 		return err
+	}
+	if err := d.openShare(ctx); err != nil {
+		return errors.Join(err, d.store.Close(ctx))
 	}
 	d.recallIndex.Load(d.store)
 	d.finder.SetStore(d.store)
@@ -136,7 +141,7 @@ func (d *daemon) openServer() {
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Summaries: d.summaries,
 		Backups: &backup.Source{Store: d.store, FS: d.fs, Published: PublishedFiles(), Now: d.now}, Transfer: transfer.New(d.store, d.fs, d.engine, d.local),
-		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Usage: usage.New(d.store, d.cfg.Location()), Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
+		Archiver: d.archiver, Purges: d.purges, Edits: d.edits, Share: d.share, Usage: usage.New(d.store, d.cfg.Location()), Admin: d.admin(), Monitor: d.monitor, Stopping: d.stopping,
 		Command: d.command,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/rpc"
@@ -15,7 +16,7 @@ import (
 func (d *daemon) openPurges(ctx context.Context) error {
 	d.purges = purge.New(purge.Config{
 		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, SaveIndex: d.saveErased, Logger: d.log,
-		PendingEdits: d.waitingEdits, Stopping: d.stopping,
+		PendingEdits: d.waitingEdits, Refused: d.refusePurge, Stopping: d.stopping,
 	})
 	err := d.purges.Resume(ctx)
 	if errors.Is(err, memory.ErrUnfinished) && durable.IsDiskFull(err) {
@@ -63,4 +64,13 @@ func (d *daemon) findPurge() []rpc.Finding {
 	}
 	return []rpc.Finding{{Name: "purge", Level: rpc.LevelFail, Detail: err.Error(),
 		Remedy: "free disk space, then run `memsidecar daemon restart`"}}
+}
+
+// refusePurge refuses purges while a space is shared: what other machines hold, and the log, would keep the text.
+func (d *daemon) refusePurge() error {
+	if names := d.share.Names(); len(names) > 0 {
+		return fmt.Errorf("a purge does not reach the log and the other machines yet; nothing was erased: %w: %s", memory.ErrShared,
+			strings.Join(names, ", "))
+	}
+	return nil
 }

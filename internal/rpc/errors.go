@@ -31,6 +31,9 @@ var table = []struct {
 	code   codes.Code
 	reason string
 }{
+	{memory.ErrDatabase, codes.FailedPrecondition, "DATABASE"},
+	{memory.ErrUnsent, codes.FailedPrecondition, "UNSENT"},
+	{memory.ErrShared, codes.FailedPrecondition, "SHARED"},
 	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},
 	{memory.ErrUnauthorized, codes.PermissionDenied, "UNAUTHORIZED"},
 	{memory.ErrOwnProcess, codes.FailedPrecondition, "OWN_PROCESS"},

@@ -40,6 +40,7 @@ var actors = map[string]pb.Actor{
 	journal.ActorEdit:        pb.Actor_ACTOR_EDIT,
 	journal.ActorView:        pb.Actor_ACTOR_VIEW,
 	journal.ActorRepair:      pb.Actor_ACTOR_REPAIR,
+	journal.ActorShare:       pb.Actor_ACTOR_SHARE,
 }
 
 // changeOf is change for a change that is passed by value.

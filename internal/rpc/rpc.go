@@ -24,6 +24,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/service/session"
 	"github.com/memsidecar/memsidecar/internal/service/transfer"
 	"github.com/memsidecar/memsidecar/internal/service/usage"
+	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/backup"
 	"github.com/memsidecar/memsidecar/internal/store/purge"
@@ -48,6 +49,7 @@ type Deps struct {
 	Admin        Admin
 	Backups      *backup.Source
 	Transfer     *transfer.Service
+	Share        *share.Service
 	Stopping     <-chan struct{} // closed when the daemon begins to stop: streams that would never end do so then
 	Monitor      *Monitor        // the one whose Options the server was made with
 	Command      RunCommand      // nil: callers run commands themselves
@@ -89,6 +91,7 @@ func Register(to *grpc.Server, deps Deps) *health.Server {
 	pbalpha.RegisterViewServiceServer(server, &viewServer{encoder: enc, memories: deps.Memories})
 	pbalpha.RegisterUsageServiceServer(server, &usageServer{usage: deps.Usage})
 	pbalpha.RegisterPreviewServiceServer(server, &previewServer{recall: deps.Recall})
+	pbalpha.RegisterShareServiceServer(server, &shareServer{share: deps.Share})
 	pbalpha.RegisterCommandServiceServer(server, &commandServer{run: deps.Command})
 	// Registered last, because it reports every service that is registered by now.
 	status := health.NewServer()

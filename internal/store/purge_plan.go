@@ -156,7 +156,7 @@ func (p *Purge) changes(values []string) error {
 	done := map[string]bool{}
 	forgotten := v.Forgotten()
 	for _, value := range values {
-		hash := forgottenHash(p.store.Origin(), value)
+		hash := memory.ForgottenHash(p.store.Origin(), value)
 		if done[hash] {
 			continue
 		}

@@ -75,6 +75,27 @@ func (v *Space) Contents() (c Contents) {
 	return c
 }
 
+// Look returns some memories in any status, nil for those that do not exist, and changed, the LSN of the newest record of
+// the space. Everything is as of changed. The memories are shared.
+func (v *Space) Look(ids []string) (memories []*memory.Memory, rest Contents, changed int64) {
+	memories = make([]*memory.Memory, len(ids))
+	v.read(func(sp *spaceState) {
+		for i, id := range ids {
+			memories[i] = sp.memory(id)
+		}
+		rest, changed = Contents{sp.revision, sp.summary, nil, maps.Clone(sp.forgotten)}, sp.changed
+	})
+	return memories, rest, changed
+}
+
+// ContentsAt is Contents with the LSN of the newest record of the space.
+func (v *Space) ContentsAt() (c Contents, changed int64) {
+	v.read(func(sp *spaceState) {
+		c, changed = Contents{sp.revision, sp.summary, sp.memories(), maps.Clone(sp.forgotten)}, sp.changed
+	})
+	return c, changed
+}
+
 // Days lists the daily logs, oldest first.
 func (v *Space) Days() (out []*memory.Day) {
 	v.read(func(sp *spaceState) { out = sp.dayHeaders() })

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -11,18 +9,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// forgottenHash is what is stored of a forgotten value: 128 bits of a salted SHA-256 of the normalised value, so that
-// nobody can read the value from a file.
-func forgottenHash(salt, content string) string {
-	sum := sha256.Sum256([]byte(salt + "\x00" + memory.Normalize(content)))
-	return salt + ":" + hex.EncodeToString(sum[:16])
-}
-
 // Forget records the salted hash of a value that must not be learnt again. A value that is forgotten already stays as
 // it is, with its time.
 func (tx *Tx) Forget(content string) {
 	if !tx.IsForgotten(content) {
-		tx.setForgotten(journal.ForgottenChange{Hash: forgottenHash(tx.salt, content), After: tx.now})
+		tx.setForgotten(journal.ForgottenChange{Hash: memory.ForgottenHash(tx.salt, content), After: tx.now})
 	}
 }
 
@@ -73,7 +64,7 @@ func (tx *Tx) forgottenAs(content string) []string {
 	}
 	var out []string
 	for _, salt := range tx.salts {
-		hash := forgottenHash(salt, content)
+		hash := memory.ForgottenHash(salt, content)
 		if _, ok := tx.ForgottenAt(hash); ok {
 			out = append(out, hash)
 		}

@@ -53,6 +53,23 @@ func (tx *Tx) PutKnown(m *memory.Memory, at time.Time) error {
 	if before != nil && (m.Content != before.Content || m.Title != before.Title) {
 		m.ContentAt = at
 	}
+	tx.put(before, m)
+	return nil
+}
+
+// PutReceived is Put for a memory of another store, whose times it keeps.
+func (tx *Tx) PutReceived(m *memory.Memory) error {
+	var check memory.Check
+	check.Memory("", m)
+	if err := check.Err(); err != nil {
+		return err
+	}
+	tx.put(tx.Memory(m.ID), m)
+	return nil
+}
+
+// put records that a memory, nil for none, becomes m.
+func (tx *Tx) put(before, m *memory.Memory) {
 	if m.CreatedAt.IsZero() {
 		m.CreatedAt = tx.now
 	}
@@ -72,7 +89,6 @@ func (tx *Tx) PutKnown(m *memory.Memory, at time.Time) error {
 	}
 	tx.memories[m.ID] = m
 	tx.equal[m.Category+"\x00"+memory.Normalize(m.Content)] = m.ID
-	return nil
 }
 
 // Remove removes a memory from the state. Deletions by users retire a memory instead, by Put.

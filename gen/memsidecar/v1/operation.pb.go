@@ -52,6 +52,8 @@ const (
 	Actor_ACTOR_VIEW Actor = 11
 	// The repair of a damaged journal.
 	Actor_ACTOR_REPAIR Actor = 12
+	// Another machine, through the log of a shared space.
+	Actor_ACTOR_SHARE Actor = 13
 )
 
 // Enum value maps for Actor.
@@ -70,6 +72,7 @@ var (
 		10: "ACTOR_EDIT",
 		11: "ACTOR_VIEW",
 		12: "ACTOR_REPAIR",
+		13: "ACTOR_SHARE",
 	}
 	Actor_value = map[string]int32{
 		"ACTOR_UNSPECIFIED": 0,
@@ -85,6 +88,7 @@ var (
 		"ACTOR_EDIT":        10,
 		"ACTOR_VIEW":        11,
 		"ACTOR_REPAIR":      12,
+		"ACTOR_SHARE":       13,
 	}
 )
 
@@ -1080,7 +1084,7 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\rArchiveChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\x06before\x18\x02 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x06before\x120\n" +
-	"\x05after\x18\x03 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x05after*\xf7\x01\n" +
+	"\x05after\x18\x03 \x01(\v2\x1a.memsidecar.v1.ArchivedLogR\x05after*\x88\x02\n" +
 	"\x05Actor\x12\x15\n" +
 	"\x11ACTOR_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fACTOR_CLIENT\x10\x01\x12\x11\n" +
@@ -1098,7 +1102,8 @@ const file_memsidecar_v1_operation_proto_rawDesc = "" +
 	"\x12\x0e\n" +
 	"\n" +
 	"ACTOR_VIEW\x10\v\x12\x10\n" +
-	"\fACTOR_REPAIR\x10\fB\xb9\x01\n" +
+	"\fACTOR_REPAIR\x10\f\x12\x0f\n" +
+	"\vACTOR_SHARE\x10\rB\xb9\x01\n" +
 	"\x11com.memsidecar.v1B\x0eOperationProtoP\x01Z?github.com/memsidecar/memsidecar/gen/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (

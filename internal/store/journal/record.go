@@ -75,8 +75,9 @@ const (
 	ActorSession     = "session"
 	ActorDaemon      = "daemon"
 	ActorImport      = "import"
-	ActorEdit        = "edit" // somebody edited a published file
-	ActorView        = "view" // somebody edited a file of a view
+	ActorEdit        = "edit"  // somebody edited a published file
+	ActorView        = "view"  // somebody edited a file of a view
+	ActorShare       = "share" // another machine, through the log of a shared space
 )
 
 // Change is one change of one thing. Exactly one field is set.

@@ -61,6 +61,8 @@ type Config struct {
 	// PendingEdits applies what people wrote into published files, and names the files with edits that wait for a
 	// decision. It may be nil.
 	PendingEdits func(ctx context.Context) (files []string, err error)
+	// Refused says why nothing may be erased now; nil when it may. It may be nil.
+	Refused func() error
 	// Stopping is closed when the daemon stops. A purge in progress is then left to the next start.
 	Stopping <-chan struct{}
 }
@@ -104,6 +106,11 @@ func (s *Service) Run(ctx context.Context, req Request) (Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !req.DryRun {
+		if s.cfg.Refused != nil {
+			if err := s.cfg.Refused(); err != nil {
+				return Result{}, err
+			}
+		}
 		if err := s.finishPending(ctx); err != nil {
 			return Result{}, err
 		}

@@ -55,6 +55,8 @@ class _ActorEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumType
     """An edit of a file of a view."""
     ACTOR_REPAIR: _Actor.ValueType  # 12
     """The repair of a damaged journal."""
+    ACTOR_SHARE: _Actor.ValueType  # 13
+    """Another machine, through the log of a shared space."""
 
 class Actor(_Actor, metaclass=_ActorEnumTypeWrapper):
     """Actor is the part of the system that made an operation."""
@@ -85,6 +87,8 @@ ACTOR_VIEW: Actor.ValueType  # 11
 """An edit of a file of a view."""
 ACTOR_REPAIR: Actor.ValueType  # 12
 """The repair of a damaged journal."""
+ACTOR_SHARE: Actor.ValueType  # 13
+"""Another machine, through the log of a shared space."""
 global___Actor = Actor
 
 @typing.final

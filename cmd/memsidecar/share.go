@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+)
+
+// shareURLVariable is the address of the database where --with is not given.
+const shareURLVariable = "MEMSIDECAR_SHARE_URL"
+
+// shareCommand groups the commands on shared spaces; without a subcommand it shows how the sharing goes.
+func (a *app) shareCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "share",
+		Short: "Keep spaces equal on several machines, through PostgreSQL",
+		Long: `A shared space is the same on every machine that takes part. Each write is durable on its own machine first, and
+sent to a log in PostgreSQL after that; what others wrote comes from there. Work goes on while the database cannot be
+reached. When two machines changed the same text, the later in the log is chosen and the other waits in "memsidecar
+review". Memories, forgotten values and the rolling summary are shared; sessions and daily logs stay on their machine.
+
+The database is a URL or a connection string of PostgreSQL, from --with or from MEMSIDECAR_SHARE_URL. Passwords belong
+in ~/.pgpass or in a service file ("service=NAME"), where "ps" does not show them.`,
+		Example: `  memsidecar share start team --with postgres://alice@db.example.com/memories
+  memsidecar share join team --with postgres://bob@db.example.com/memories
+  memsidecar share status`,
+		Args: cobra.NoArgs,
+		RunE: a.shareStatus(),
+	}
+	status := &cobra.Command{Use: "status", Short: "Show the shared spaces, what waits, and the last error", Args: cobra.NoArgs,
+		RunE: a.shareStatus()}
+	cmd.AddCommand(a.shareStart(), a.shareJoin(), a.shareLeave(), status, a.shareSchema())
+	return cmd
+}
+
+// shareStart is "share start": ShareService.Start.
+func (a *app) shareStart() *cobra.Command {
+	req := &pbalpha.ShareServiceStartRequest{}
+	cmd := &cobra.Command{
+		Use:     "start SPACE",
+		Short:   "Share a space: create it in the database and upload what it holds",
+		Example: "  memsidecar share start team --with postgres://alice@db.example.com/memories",
+		Args:    cobra.ExactArgs(1),
+	}
+	a.addWith(cmd, &req.Url)
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		req.Space = args[0]
+		if err := a.needDatabase(&req.Url); err != nil {
+			return err
+		}
+		resp, err := c.share.Start(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() {
+			a.out.printf("Space %s is shared at %s. Others take part with: memsidecar share join %s --with URL\n",
+				resp.GetSpace().GetSpace(), resp.GetSpace().GetDatabase(), resp.GetSpace().GetRemote())
+		})
+	})
+	return cmd
+}
+
+// shareJoin is "share join": ShareService.Join.
+func (a *app) shareJoin() *cobra.Command {
+	req := &pbalpha.ShareServiceJoinRequest{}
+	cmd := &cobra.Command{
+		Use:   "join SPACE",
+		Short: "Take part in a space that is shared in the database",
+		Long: `Take part in a shared space. What the local space of that name holds already is kept: what the log lacks is sent, and
+where both have another text the log's is chosen and yours waits in "memsidecar review".`,
+		Example: "  memsidecar share join team --with postgres://bob@db.example.com/memories --as work",
+		Args:    cobra.ExactArgs(1),
+	}
+	a.addWith(cmd, &req.Url)
+	cmd.Flags().StringVar(&req.Space, "as", "", "local name (default: the same name)")
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		req.Remote = args[0]
+		if err := a.needDatabase(&req.Url); err != nil {
+			return err
+		}
+		resp, err := c.share.Join(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() {
+			a.out.printf("Joined shared space %s at %s as %s, at position %d.\n", resp.GetSpace().GetRemote(),
+				resp.GetSpace().GetDatabase(), resp.GetSpace().GetSpace(), resp.GetSpace().GetPosition())
+		})
+	})
+	return cmd
+}
+
+// addWith adds the flag for the database.
+func (a *app) addWith(cmd *cobra.Command, url *string) {
+	cmd.Flags().StringVar(url, "with", "", "database, as a `URL` or connection string (default: $"+shareURLVariable+")")
+}
+
+// needDatabase fills in the database from the environment.
+func (a *app) needDatabase(url *string) error {
+	if *url == "" {
+		*url = a.env(shareURLVariable)
+	}
+	if *url == "" {
+		return usagef("name the database: --with URL, or the environment variable %s", shareURLVariable)
+	}
+	return nil
+}
+
+// shareLeave is "share leave": ShareService.Leave.
+func (a *app) shareLeave() *cobra.Command {
+	req := &pbalpha.ShareServiceLeaveRequest{}
+	cmd := &cobra.Command{
+		Use:   "leave SPACE",
+		Short: "End the sharing of a space on this machine; its memories stay",
+		Args:  cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&req.Force, "force", false, "leave although operations are not sent yet; they stay on this machine")
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
+		req.Space = args[0]
+		resp, err := c.share.Leave(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() {
+			a.out.printf("Space %s is not shared any more on this machine; its memories stay.\n", args[0])
+		})
+	})
+	return cmd
+}
+
+// shareStatus is "share status": ShareService.Status.
+func (a *app) shareStatus() func(*cobra.Command, []string) error {
+	return a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, _ []string) error {
+		resp, err := c.share.Status(ctx, &pbalpha.ShareServiceStatusRequest{})
+		if err != nil {
+			return err
+		}
+		return a.out.result(resp, func() { a.printShared(resp.GetSpaces()) })
+	})
+}
+
+// printShared prints the shared spaces as a table, and the errors below it.
+func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
+	if len(spaces) == 0 {
+		a.out.printf("No space is shared. Share one with: memsidecar share start SPACE --with URL\n")
+		return
+	}
+	var rows [][]string
+	for _, s := range spaces {
+		contact := "never"
+		if s.GetContactedAt() != nil {
+			contact = a.out.age(s.GetContactedAt().AsTime())
+		}
+		state := "ok"
+		switch {
+		case s.GetStopped():
+			state = "stopped"
+		case s.GetError() != "":
+			state = "waiting"
+		}
+		rows = append(rows, []string{s.GetSpace(), state, s.GetRemote() + " at " + s.GetDatabase(), strconv.FormatInt(s.GetPosition(), 10),
+			strconv.FormatInt(s.GetWaiting(), 10), contact})
+	}
+	a.out.table([]string{"SPACE", "STATE", "SHARED AS", "POSITION", "WAITING", "CONTACT"}, rows)
+	for _, s := range spaces {
+		if s.GetError() != "" {
+			a.out.printf("%s: %s\n", s.GetSpace(), oneLine(s.GetError()))
+		}
+	}
+}
+
+// shareSchema is "share schema": it prints SQL and needs no daemon.
+func (a *app) shareSchema() *cobra.Command {
+	from := 0
+	cmd := &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the SQL of the schema, for an administrator of the database",
+		Example: `  memsidecar share schema | psql postgres://admin@db.example.com/memories`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if from < 0 || from > pglog.Version() {
+				return usagef("--from is %d; there are versions 0 (no schema) to %d", from, pglog.Version())
+			}
+			a.out.printf("%s", pglog.Schema(from))
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&from, "from", 0, "version that the database has")
+	return cmd
+}

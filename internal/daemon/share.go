@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/memsidecar/memsidecar/internal/rpc"
+	"github.com/memsidecar/memsidecar/internal/share"
+)
+
+// openShare reads what is shared. Nothing may write to the store before.
+func (d *daemon) openShare(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return d.share.Open(ctx, share.Config{
+		Store: d.store, FS: d.fs, Now: d.now, Logger: d.log, Location: d.cfg.Location(), Host: host,
+	})
+}
+
+// findShare reports the shared spaces whose exchange fails.
+func (d *daemon) findShare() (out []rpc.Finding) {
+	for _, s := range d.share.Status() {
+		switch {
+		case s.Stopped:
+			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelFail,
+				Detail: fmt.Sprintf("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error),
+				Remedy: "see `memsidecar share status`"})
+		case s.Error != "":
+			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelWarn,
+				Detail: fmt.Sprintf("space %s is not exchanged; %d operations wait: %s", s.Space, s.Waiting, s.Error),
+				Remedy: "it goes on by itself when the database answers"})
+		default:
+			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
+				Detail: fmt.Sprintf("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,334 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/reflector/guard"
+	"github.com/memsidecar/memsidecar/internal/share/merge"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// maxAttempts bounds how often rows are merged again because somebody wrote to the same memories meanwhile.
+const maxAttempts = 100
+
+// merge brings the space from just before rows of one origin to just behind them. own says up to which operation this
+// store's own are in them; 0 is for rows that were read. The local operation is durable on return.
+func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, own int64) error {
+	m := &merging{service: s, space: sp, rows: rows, own: own}
+	if err := m.decode(); err != nil {
+		return err
+	}
+	for range maxAttempts {
+		m.plan()
+		if err := m.run(ctx); !errors.Is(err, memory.ErrStale) {
+			return err
+		}
+		// Readers see durable state only, so without this the next attempt could see the same again.
+		if _, err := s.cfg.Store.Update(ctx, store.Meta{Space: sp.name, Actor: journal.ActorShare}, func(*store.Tx) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("merge into space %q: gave up after %d conflicting concurrent changes: %w", sp.name, maxAttempts, memory.ErrBusy)
+}
+
+// merging is one call of Service.merge.
+type merging struct {
+	service *Service
+	space   *space
+	rows    []pglog.Row
+	own     int64 // newest operation of this store in the rows; 0 when they are of another
+	changes []merge.Change
+	first   record
+	// skip says that the journal has the rows already: only what is known of the log changes.
+	skip bool
+
+	// what a plan is made of, again for each attempt
+	keys      []string
+	ids       []string
+	seen      []*memory.Memory // by ids
+	rest      store.Contents
+	now       merge.Values // in the log, after the rows
+	target    merge.Values // here, after the rows
+	conflicts []merge.Conflict
+	// lsn is the number of the local operation.
+	lsn int64
+}
+
+// decode reads the records.
+func (m *merging) decode() error {
+	for i := range m.rows {
+		rec, err := decodeRecord(&m.rows[i])
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			m.first = rec
+		}
+		m.changes = append(m.changes, rec.Changes...)
+		if m.service.isOwn(m.space, &m.rows[i]) {
+			m.own = max(m.own, m.rows[i].Op)
+		}
+	}
+	m.skip = m.own == 0 && m.rows[len(m.rows)-1].Seq <= m.space.done
+	return nil
+}
+
+// plan finds out what the space must hold afterwards.
+func (m *merging) plan() {
+	sp := m.space
+	m.keys = keysOf(m.changes)
+	for {
+		m.look()
+		before := len(m.keys)
+		m.extend()
+		if len(m.keys) == before {
+			break
+		}
+	}
+	m.now = merge.Values{}
+	for _, key := range m.keys {
+		if sp.state.Known.Has(key) {
+			m.now.Take(key, &sp.state.Known)
+		} else {
+			m.takeLocal(key)
+		}
+	}
+	m.now.Apply(m.changes)
+	m.target, m.conflicts = m.now.Clone(), nil
+	arrived := m.arrived()
+	for _, key := range m.keys {
+		for _, k := range sp.byKey[key] {
+			if k.op <= m.own {
+				continue
+			}
+			since := sp.forgottenSince(k.op)
+			_, conflicts := m.target.Rebase([]journal.Change{k.change}, func(text string) bool { return since(text) || arrived(text) })
+			if m.own == 0 {
+				m.conflicts = append(m.conflicts, conflicts...)
+			}
+		}
+	}
+}
+
+// look reads what the space holds of the keys, and everything that is written up to then.
+func (m *merging) look() {
+	m.ids = m.ids[:0]
+	for _, key := range m.keys {
+		if id := merge.MemoryID(key); id != "" {
+			m.ids = append(m.ids, id)
+		}
+	}
+	var changed int64
+	m.seen, m.rest, changed = m.service.cfg.Store.Space(m.space.name).Look(m.ids)
+	m.space.catchUp(changed)
+}
+
+// extend adds to the keys what else may change: the waiting memories when a value was forgotten, and what own operations
+// in the rows touched.
+func (m *merging) extend() {
+	forgets := slices.ContainsFunc(m.changes, func(c merge.Change) bool { return c.Forgotten != nil && !c.Forgotten.At.IsZero() })
+	for key, changes := range m.space.byKey {
+		if forgets && m.own == 0 && merge.MemoryID(key) != "" || m.own > 0 && changes[0].op <= m.own {
+			m.keys = append(m.keys, key)
+		}
+	}
+	slices.Sort(m.keys)
+	m.keys = slices.Compact(m.keys)
+}
+
+// takeLocal copies what the space holds of a key, which equals the log because no waiting operation touches it.
+func (m *merging) takeLocal(key string) {
+	if id := merge.MemoryID(key); id != "" {
+		i := slices.Index(m.ids, id)
+		m.now.SetMemory(id, m.seen[i])
+	} else if hash := merge.ForgottenHash(key); hash != "" {
+		m.now.SetForgotten(hash, m.rest.Forgotten[hash])
+	} else {
+		m.now.Summary = &m.rest.Summary
+	}
+}
+
+// arrived returns what reports whether the rows forget a text.
+func (m *merging) arrived() func(string) bool {
+	return func(text string) bool {
+		if m.own > 0 {
+			return false
+		}
+		return slices.ContainsFunc(m.changes, func(c merge.Change) bool {
+			if c.Forgotten == nil || c.Forgotten.At.IsZero() {
+				return false
+			}
+			salt, _, _ := strings.Cut(c.Forgotten.Hash, ":")
+			return memory.ForgottenHash(salt, text) == c.Forgotten.Hash
+		})
+	}
+}
+
+// run makes the space hold what was planned, as one operation, and then advances the position in memory. Error:
+// memory.ErrStale when somebody wrote to it since it was looked at.
+func (m *merging) run(ctx context.Context) error {
+	if !m.skip && (m.own == 0 || m.differs()) {
+		meta := store.Meta{Space: m.space.name, Actor: journal.ActorShare, Reason: "what the log says of the own operations"}
+		if m.own == 0 {
+			meta.Reason = reasonOf(m.rows, &m.first)
+			meta.Key = markOf(m.space.state.Remote.Log, m.rows[len(m.rows)-1].Seq)
+		}
+		if _, err := m.service.cfg.Store.Update(ctx, meta, m.write); err != nil {
+			return err
+		}
+	}
+	m.advance()
+	return nil
+}
+
+// differs reports whether the space does not hold yet what was planned.
+func (m *merging) differs() bool {
+	for i, id := range m.ids {
+		if !merge.Same(m.seen[i], m.target.Memories[id]) {
+			return true
+		}
+	}
+	for hash, at := range m.target.Forgotten {
+		if !m.rest.Forgotten[hash].Equal(at) {
+			return true
+		}
+	}
+	return m.target.Summary != nil && *m.target.Summary != m.rest.Summary
+}
+
+// write is the transaction.
+func (m *merging) write(tx *store.Tx) error {
+	if err := m.checkUnchanged(tx); err != nil {
+		return err
+	}
+	m.lsn = tx.LSN()
+	for _, id := range m.ids {
+		if err := m.writeMemory(tx, id); err != nil {
+			return err
+		}
+	}
+	for hash, at := range m.target.Forgotten {
+		tx.SetForgotten(hash, at)
+	}
+	if m.target.Summary != nil {
+		if m.own == 0 && m.now.Summary != nil && *m.now.Summary != *m.target.Summary {
+			tx.SetSummary(*m.now.Summary) // it stays as a version
+		}
+		tx.SetSummary(*m.target.Summary)
+	}
+	return m.review(tx)
+}
+
+// checkUnchanged compares the state with the one that was looked at.
+func (m *merging) checkUnchanged(tx *store.Tx) error {
+	for i, id := range m.ids {
+		if now := tx.Memory(id); now != m.seen[i] && (now == nil || m.seen[i] == nil || now.Revision != m.seen[i].Revision || !merge.Same(now, m.seen[i])) {
+			return &memory.StaleError{Kind: "memory", Name: id}
+		}
+	}
+	for hash := range m.target.Forgotten {
+		if at, _ := tx.ForgottenAt(hash); !at.Equal(m.rest.Forgotten[hash]) {
+			return &memory.StaleError{Kind: "forgotten value", Name: hash}
+		}
+	}
+	if m.target.Summary != nil && tx.Summary() != m.rest.Summary {
+		return &memory.StaleError{Kind: "summary", Name: m.space.name}
+	}
+	return nil
+}
+
+// writeMemory writes one memory. A version that lost a conflict is written first, so that history has it.
+func (m *merging) writeMemory(tx *store.Tx, id string) error {
+	for _, c := range m.conflicts {
+		if c.ID == id && !merge.Same(tx.Memory(id), c.Lost) {
+			if err := tx.PutReceived(c.Lost.Clone()); err != nil {
+				return err
+			}
+		}
+	}
+	target := m.target.Memories[id]
+	switch {
+	case merge.Same(tx.Memory(id), target):
+		return nil
+	case target == nil:
+		tx.Remove(id)
+		return nil
+	}
+	return tx.PutReceived(target.Clone())
+}
+
+// review leaves conflicts to a person, in the daily log of today.
+func (m *merging) review(tx *store.Tx) error {
+	for i, c := range m.conflicts {
+		if slices.ContainsFunc(m.conflicts[i+1:], func(later merge.Conflict) bool { return later.ID == c.ID }) {
+			continue // the last one says it all
+		}
+		if err := reviewConflict(tx, &c, m.service.cfg.Location); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reviewConflict writes a conflict about a memory as an item for review: accepting it chooses the other value.
+func reviewConflict(tx *store.Tx, c *merge.Conflict, loc *time.Location) error {
+	now := tx.Memory(c.ID)
+	if now == nil || !now.IsActive() {
+		return nil
+	}
+	p := &guard.Proposal{Reason: string(c.Kind), Action: guard.Update, Target: c.ID, Revision: now.Revision, By: guard.ByRules, Before: now.Content}
+	text := c.Lost.Content
+	switch {
+	case c.Kind == merge.BothChanged:
+		p.Proposed = &guard.Values{Content: c.Lost.Content, Category: c.Lost.Category, Title: c.Lost.Title, StructuredData: c.Lost.StructuredData}
+	default:
+		p.Action, text = guard.Delete, "retire: "+now.Content
+	}
+	at := tx.Now().In(loc)
+	entry, err := guard.WithProposal(&memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text}, p)
+	if err != nil {
+		return err
+	}
+	return tx.AppendEntry(at.Format(time.DateOnly), entry)
+}
+
+// advance moves the position behind the rows.
+func (m *merging) advance() {
+	sp := m.space
+	for _, c := range m.changes {
+		if c.Forgotten == nil || m.own > 0 {
+			continue
+		}
+		if c.Forgotten.At.IsZero() {
+			delete(sp.state.Arrived, c.Forgotten.Hash)
+		} else if len(sp.waiting) > 0 {
+			if sp.state.Arrived == nil {
+				sp.state.Arrived = map[string]int64{}
+			}
+			sp.state.Arrived[c.Forgotten.Hash] = max(m.lsn, sp.state.Read+1)
+		}
+	}
+	if m.own > 0 {
+		sp.sent(m.own)
+	}
+	for _, key := range m.keys {
+		if len(sp.byKey[key]) > 0 {
+			sp.state.Known.Take(key, &m.now)
+		} else {
+			sp.state.Known.Drop(key)
+		}
+	}
+	if n := len(m.rows); n > 0 {
+		last := &m.rows[n-1]
+		sp.state.Remote.Head = pglog.Head{Seq: last.Seq, Hash: last.Hash}
+		sp.done = max(sp.done, last.Seq)
+	}
+}

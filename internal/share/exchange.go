@@ -1,0 +1,177 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/memsidecar/memsidecar/internal/share/merge"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+)
+
+// Bounds of one round: rows that are read at once, operations and bytes that are sent at once, rows that become one
+// local operation when many are behind, rows between two snapshots.
+const (
+	readAtOnce    = 500
+	sendAtOnce    = 200
+	bytesAtOnce   = 4 << 20
+	rowsOneByOne  = 50
+	rowsTogether  = 100
+	snapshotEvery = 1000
+)
+
+// exchange sends what waits and receives what others appended, until neither is left.
+func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
+	received := false
+	for ctx.Err() == nil {
+		_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
+		sp.catchUp(changed)
+		if len(sp.waiting) > 0 && sp.done <= sp.state.Remote.Head.Seq {
+			switch err := s.send(ctx, log, sp); {
+			case err == nil:
+				continue
+			case !errors.Is(err, pglog.ErrBehind):
+				return err
+			}
+		} else if received {
+			break
+		}
+		rows, err := log.Read(ctx, sp.state.Remote.ID, sp.state.Remote.Head, readAtOnce)
+		if err != nil {
+			return err
+		}
+		if err := s.receive(ctx, sp, rows); err != nil {
+			return err
+		}
+		received = len(rows) < readAtOnce
+	}
+	sp.show()
+	return errors.Join(ctx.Err(), s.report(ctx, log, sp), s.snapshot(ctx, log, sp))
+}
+
+// send appends the oldest waiting operations, expressed against the head. Error: pglog.ErrBehind.
+func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
+	var rows []pglog.Row
+	values, last, size := sp.state.Known.Clone(), int64(0), 0
+	for _, o := range sp.waiting[:min(len(sp.waiting), sendAtOnce)] {
+		if size > bytesAtOnce {
+			break
+		}
+		last = o.op
+		changes, _ := values.Rebase(o.changes, sp.forgottenSince(o.op)) // conflicts were reported when they arrived
+		if len(changes) == 0 {
+			continue
+		}
+		text, err := encodeRecord(o, changes)
+		if err != nil {
+			return err
+		}
+		size += len(text)
+		rows = append(rows, pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Op: o.op, At: o.at.UTC(), Record: text})
+	}
+	if len(rows) > 0 {
+		if _, err := log.Append(ctx, sp.state.Remote.ID, sp.state.Remote.Head, rows); err != nil {
+			return err
+		}
+	}
+	if err := s.merge(ctx, sp, rows, last); err != nil {
+		return err
+	}
+	sp.show()
+	return sp.state.save(s.cfg.FS)
+}
+
+// receive applies rows that were read.
+func (s *Service) receive(ctx context.Context, sp *space, rows []pglog.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	together := rowsTogether
+	if len(rows) <= rowsOneByOne {
+		together = 1
+	}
+	for len(rows) > 0 {
+		n := 1
+		for n < min(len(rows), together) && s.alike(sp, &rows[0], &rows[n]) {
+			n++
+		}
+		if err := s.merge(ctx, sp, rows[:n], 0); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	sp.show()
+	return sp.state.save(s.cfg.FS)
+}
+
+// alike reports whether two rows may become one local operation: they are of one origin, and applied already, or not.
+func (s *Service) alike(sp *space, a, b *pglog.Row) bool {
+	return a.Origin == b.Origin && a.Epoch == b.Epoch && (a.Seq <= sp.done) == (b.Seq <= sp.done)
+}
+
+// isOwn reports whether this store made the operation of a row, in the present line of its history.
+func (s *Service) isOwn(sp *space, r *pglog.Row) bool {
+	return r.Origin == s.cfg.Store.Origin() && r.Epoch == sp.state.Epoch
+}
+
+// report tells the others how far this machine is, at most once in the time between two polls.
+func (s *Service) report(ctx context.Context, log *pglog.Log, sp *space) error {
+	now := s.cfg.Now()
+	if !sp.memberAt.IsZero() && now.Sub(sp.memberAt) < s.cfg.Poll {
+		return nil
+	}
+	sp.memberAt = now
+	return log.SetMember(ctx, sp.state.Remote.ID, pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Host: s.cfg.Host,
+		Position: sp.state.Remote.Head.Seq})
+}
+
+// snapshot stores the state of the space when many rows are behind the newest snapshot, and nothing waits.
+func (s *Service) snapshot(ctx context.Context, log *pglog.Log, sp *space) (err error) {
+	head := sp.state.Remote.Head
+	if sp.snapshotAt < 0 {
+		if sp.snapshotAt, err = log.SnapshotPosition(ctx, sp.state.Remote.ID); err != nil {
+			return err
+		}
+	}
+	if head.Seq-sp.snapshotAt < snapshotEvery {
+		return nil
+	}
+	contents, changed := s.cfg.Store.Space(sp.name).ContentsAt()
+	sp.catchUp(changed)
+	if len(sp.waiting) > 0 || sp.state.Read > changed {
+		return nil // another time
+	}
+	parts, err := snapshotParts(contents)
+	if err != nil {
+		return err
+	}
+	if err := log.PutSnapshot(ctx, sp.state.Remote.ID, head, parts); err != nil {
+		return err
+	}
+	sp.snapshotAt = head.Seq
+	return nil
+}
+
+// reasonOf says where the operation that applies rows comes from.
+func reasonOf(rows []pglog.Row, rec *record) string {
+	first, last := &rows[0], &rows[len(rows)-1]
+	origin := first.Origin[:min(8, len(first.Origin))]
+	if len(rows) > 1 {
+		return fmt.Sprintf("operations %d to %d of store %s", first.Op, last.Op, origin)
+	}
+	reason := fmt.Sprintf("operation %d of store %s, by %s", first.Op, origin, rec.Actor)
+	if rec.Reason != "" {
+		reason += ": " + rec.Reason
+	}
+	return reason
+}
+
+// keysOf lists what changes are about, sorted.
+func keysOf(changes []merge.Change) (keys []string) {
+	for i := range changes {
+		keys = append(keys, changes[i].Key())
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,211 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+)
+
+// Bounds of the pause after a failure; it doubles from one to the other, which is in times between two polls.
+const (
+	firstPause = 250 * time.Millisecond
+	lastPause  = 6
+)
+
+// link exchanges the operations of all spaces at one address, over one connection.
+type link struct {
+	service *Service
+	address string
+
+	mu sync.Mutex
+	// spaces to exchange. Guarded by mu.
+	spaces []*space
+	// due are those of them that have something to do. Guarded by mu.
+	due map[*space]bool
+	// interrupt ends the wait for announcements; nil when nothing waits. Guarded by mu.
+	interrupt context.CancelFunc
+	// busy is held while a space is exchanged.
+	busy sync.Mutex
+}
+
+// newLink returns a link without spaces.
+func newLink(s *Service, address string) *link {
+	return &link{service: s, address: address, due: map[*space]bool{}}
+}
+
+// add gives the link a space.
+func (l *link) add(sp *space) {
+	l.mu.Lock()
+	l.spaces = append(l.spaces, sp)
+	l.mu.Unlock()
+	sp.mu.Lock()
+	sp.wake = func() { l.wake(sp) }
+	sp.mu.Unlock()
+	l.wake(sp)
+}
+
+// remove takes a space from the link and waits until it is not used any more.
+func (l *link) remove(sp *space) {
+	l.mu.Lock()
+	for i, other := range l.spaces {
+		if other == sp {
+			l.spaces = append(l.spaces[:i:i], l.spaces[i+1:]...)
+			break
+		}
+	}
+	delete(l.due, sp)
+	l.mu.Unlock()
+	l.busy.Lock()
+	l.busy.Unlock() //nolint:staticcheck // whoever used it has ended
+}
+
+// wake has the link look at a space soon.
+func (l *link) wake(sp *space) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due[sp] = true
+	if l.interrupt != nil {
+		l.interrupt()
+	}
+}
+
+// members lists the spaces.
+func (l *link) members() []*space {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]*space(nil), l.spaces...)
+}
+
+// takeDue returns the spaces with something to do.
+func (l *link) takeDue() (out []*space) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, sp := range l.spaces {
+		if l.due[sp] {
+			out = append(out, sp)
+		}
+	}
+	clear(l.due)
+	return out
+}
+
+// run keeps a connection and exchanges operations until ctx ends. After a failure it waits, each time longer.
+func (l *link) run(ctx context.Context) {
+	pause, longest := firstPause, lastPause*l.service.cfg.Poll
+	for ctx.Err() == nil {
+		worked, err := l.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if worked {
+			pause = firstPause
+		}
+		if pglog.IsRefusal(err) {
+			pause = longest
+		}
+		for _, sp := range l.members() {
+			sp.failed(err)
+		}
+		l.service.cfg.Logger.Warn("shared spaces are not exchanged", "database", pglog.Shown(l.address), "err", err)
+		sleep(ctx, pause/2+rand.N(pause))
+		pause = min(2*pause, longest)
+	}
+}
+
+// session exchanges over one connection until it fails. worked says that something was exchanged.
+func (l *link) session(ctx context.Context) (worked bool, err error) {
+	log, err := pglog.Connect(ctx, l.address)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = log.Close() }()
+	if err := log.CheckSchema(ctx); err != nil {
+		return false, err
+	}
+	next := l.members() // at first, and whenever the time to poll has come
+	for {
+		for _, sp := range next {
+			if err := l.exchange(ctx, log, sp); err != nil {
+				return worked, err
+			}
+			worked = true
+		}
+		if next = l.takeDue(); len(next) > 0 {
+			continue
+		}
+		if next, err = l.idle(ctx, log); err != nil || ctx.Err() != nil {
+			return worked, errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// exchange is one exchange of a space. Errors that concern only this space stop it and are not returned.
+func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
+	l.busy.Lock()
+	defer l.busy.Unlock()
+	if sp.stopped() || !l.service.Shared(sp.name) {
+		return nil
+	}
+	err := l.service.exchange(ctx, log, sp)
+	switch {
+	case err == nil:
+		sp.contact(l.service.cfg.Now())
+		return nil
+	case isLasting(err):
+		sp.stop(err)
+		l.service.cfg.Logger.Error("a shared space is not exchanged any more; local work goes on", "space", sp.name, "err", err)
+		return nil
+	}
+	sp.failed(err)
+	return err
+}
+
+// isLasting reports whether an error does not go away by itself.
+func isLasting(err error) bool {
+	var invalid *memory.InvalidError
+	return errors.Is(err, pglog.ErrDamaged) || errors.Is(err, pglog.ErrNoSpace) || errors.Is(err, memory.ErrNewerVersion) ||
+		errors.Is(err, errRecord) || errors.As(err, &invalid)
+}
+
+// idle waits until something is announced, written here, or it is time to poll. It returns the spaces to look at.
+func (l *link) idle(ctx context.Context, log *pglog.Log) ([]*space, error) {
+	waiting, cancel := context.WithTimeout(ctx, l.service.cfg.Poll)
+	defer cancel()
+	l.mu.Lock()
+	if len(l.due) > 0 {
+		l.mu.Unlock()
+		return nil, nil
+	}
+	l.interrupt = cancel
+	l.mu.Unlock()
+	id, err := log.Wait(waiting)
+	polled := errors.Is(waiting.Err(), context.DeadlineExceeded)
+	l.mu.Lock()
+	l.interrupt = nil
+	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	var out []*space
+	for _, sp := range l.members() {
+		if polled || sp.state.Remote.ID == id {
+			out = append(out, sp)
+		}
+	}
+	return out, nil
+}
+
+// sleep waits for d or the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

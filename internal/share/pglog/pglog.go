@@ -1,0 +1,171 @@
+// Package pglog keeps the logs of shared spaces in PostgreSQL: schema, append, read, snapshots, notifications. It knows
+// rows, and not what their records mean.
+//
+// A Log is one connection and is used by one goroutine at a time. After an error of the network it is closed: Close it
+// and Connect again. A commit whose reply was lost may have happened; the reader of the log sees whether it did.
+package pglog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The errors of the package. Others are those of the driver.
+var (
+	ErrNoSchema    = errors.New("the database has no schema of memsidecar")
+	ErrOldSchema   = errors.New("the database has an older schema of memsidecar")
+	ErrNoSpace     = errors.New("the database has no such space")
+	ErrSpaceExists = errors.New("the database has a space of this name")
+	// ErrBehind means that others appended since the head that the caller knows.
+	ErrBehind  = errors.New("others appended first")
+	ErrDamaged = errors.New("the log is damaged")
+)
+
+// connectTimeout bounds a connection attempt, callTimeout one call.
+const (
+	connectTimeout = 10 * time.Second
+	callTimeout    = 60 * time.Second
+)
+
+// channel is where a commit is announced; the payload is the number of the space.
+const channel = "memsidecar"
+
+// Log is a connection to a database with logs.
+type Log struct{ conn *pgx.Conn }
+
+// Connect opens a connection. For a host that is not this machine TLS with a checked certificate and name is required,
+// unless the URL or PGSSLMODE says otherwise. Errors never contain the password.
+func Connect(ctx context.Context, address string) (*Log, error) {
+	cfg, err := config(address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", Shown(address), err)
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen at %s: %w", Shown(address), err), conn.Close(ctx))
+	}
+	return &Log{conn}, nil
+}
+
+// config parses an address.
+func config(address string) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the database: %w", err) // the driver leaves the password out
+	}
+	if !isLocal(cfg.Host) && !strings.Contains(address, "sslmode") && !strings.Contains(address, "service") &&
+		os.Getenv("PGSSLMODE") == "" {
+		if cfg, err = pgx.ParseConfig(withVerification(address)); err != nil {
+			return nil, fmt.Errorf("the address of the database: %w", err)
+		}
+	}
+	// Poolers in front of a server may give every transaction another session, which knows no prepared statements.
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "memsidecar"
+	}
+	return cfg, nil
+}
+
+// isLocal reports whether a host is this machine: a directory of a Unix socket, or a loopback name.
+func isLocal(host string) bool {
+	return host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" ||
+		host == "127.0.0.1" || host == "::1"
+}
+
+// withVerification adds sslmode=verify-full to an address in either form.
+func withVerification(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Scheme != "" {
+		q := u.Query()
+		q.Set("sslmode", "verify-full")
+		u.RawQuery = q.Encode()
+		return u.String()
+	}
+	return address + " sslmode=verify-full"
+}
+
+// Shown is an address as people may see it: user, host and database, without a password.
+func Shown(address string) string {
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return "the database"
+	}
+	host := cfg.Host
+	if !strings.HasPrefix(host, "/") {
+		host = fmt.Sprintf("%s:%d", host, cfg.Port)
+	}
+	return fmt.Sprintf("%s@%s/%s", cfg.User, host, cfg.Database)
+}
+
+// Close ends the connection.
+func (l *Log) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return l.conn.Close(ctx)
+}
+
+// Closed reports whether the connection is lost.
+func (l *Log) Closed() bool { return l.conn.IsClosed() }
+
+// CheckSchema says whether the schema is the one of this program. Errors: ErrNoSchema, ErrOldSchema,
+// memory.ErrNewerVersion.
+func (l *Log) CheckSchema(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := l.checkSchema(ctx)
+	return err
+}
+
+// Wait returns the number of a space to which somebody appended, and 0 when ctx ended first. Behind some poolers nothing
+// is ever announced, so callers also poll.
+func (l *Log) Wait(ctx context.Context) (space int64, err error) {
+	n, err := l.conn.WaitForNotification(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil && !l.conn.IsClosed():
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("wait for the database: %w", err)
+	}
+	_, _ = fmt.Sscan(n.Payload, &space)
+	return space, nil
+}
+
+// IsRefusal reports whether the server answered and said no, so that trying again soon is of no use: a wrong password,
+// no rights, no such database.
+func IsRefusal(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (strings.HasPrefix(e.Code, "28") || e.Code == "42501" || e.Code == "3D000")
+}
+
+// Advice says what a person can do about an error of the database, "" when there is nothing special.
+func Advice(err error) string {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case errors.Is(err, ErrNoSchema), errors.Is(err, ErrOldSchema):
+		return "let an administrator of the database run what `memsidecar share schema` prints"
+	case !ok:
+		return ""
+	case strings.HasPrefix(e.Code, "28"):
+		return "check the user and the password: in the URL, in ~/.pgpass or in a service file"
+	case e.Code == "42501":
+		return "the user lacks rights: let an administrator of the database run what `memsidecar share schema` prints, and grant them"
+	case e.Code == "3D000":
+		return "create the database first"
+	case strings.HasPrefix(e.Code, "53"):
+		return "the server is out of disk space, memory or connections; sharing goes on by itself when it is not"
+	}
+	return ""
+}

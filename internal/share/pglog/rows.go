@@ -1,0 +1,220 @@
+package pglog
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Space is a shared space as the database has it.
+type Space struct {
+	ID   int64
+	Name string
+	Log  string // identity of the log: two databases may both have a space of one name
+	Head Head
+}
+
+// Head is a position in a log with the hash of the row there.
+type Head struct {
+	Seq  int64
+	Hash []byte
+}
+
+// Row is one operation.
+type Row struct {
+	Seq           int64
+	Origin, Epoch string
+	Op            int64
+	At            time.Time
+	Record        string
+	Hash          []byte
+}
+
+// Member is a machine that takes part.
+type Member struct {
+	Origin, Epoch, Host string
+	Position            int64
+	SeenAt              time.Time
+}
+
+// start is the hash before the first row of a log.
+func start(log string) []byte {
+	sum := sha256.Sum256([]byte("memsidecar log " + log))
+	return sum[:]
+}
+
+// chain is the hash of a row behind a row with hash before.
+func (r *Row) chain(before []byte) []byte {
+	h := sha256.New()
+	for _, part := range []string{
+		string(before), strconv.FormatInt(r.Seq, 10), r.Origin, r.Epoch, strconv.FormatInt(r.Op, 10),
+		r.At.UTC().Format(time.RFC3339Nano), r.Record,
+	} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	return h.Sum(nil)
+}
+
+// Find returns a space by its name. Error: ErrNoSpace.
+func (l *Log) Find(ctx context.Context, name string) (s Space, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	s.Name = name
+	err = l.conn.QueryRow(ctx, "SELECT id, log, head, hash FROM memsidecar.space WHERE name = $1", name).
+		Scan(&s.ID, &s.Log, &s.Head.Seq, &s.Head.Hash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, fmt.Errorf("space %q: %w", name, ErrNoSpace)
+	}
+	if err != nil {
+		return s, fmt.Errorf("look for space %q: %w", name, err)
+	}
+	return s, nil
+}
+
+// Create creates a space whose state at position 0 is the snapshot. Error: ErrSpaceExists.
+func (l *Log) Create(ctx context.Context, name, log string, snapshot []string) (s Space, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	s = Space{Name: name, Log: log, Head: Head{Hash: start(log)}}
+	err = pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, "INSERT INTO memsidecar.space (name, log, hash) VALUES ($1, $2, $3) RETURNING id", name, log, s.Head.Hash).
+			Scan(&s.ID)
+		if err != nil {
+			return err
+		}
+		return putSnapshot(ctx, tx, s.ID, s.Head, snapshot)
+	})
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
+		return s, fmt.Errorf("space %q: %w", name, ErrSpaceExists)
+	}
+	if err != nil {
+		return s, fmt.Errorf("create space %q: %w", name, err)
+	}
+	return s, nil
+}
+
+// Read returns the rows behind a head, at most limit, each checked against the chain of hashes. When there are none, the
+// head of the log is compared too. Errors: ErrDamaged, ErrNoSpace.
+func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]Row, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	rows, err := l.conn.Query(ctx, "SELECT seq, origin, epoch, op, at, record, hash FROM memsidecar.log "+
+		"WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3", space, after.Seq, int64(limit))
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Row])
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	for i := range found {
+		r := &found[i]
+		r.At = r.At.UTC()
+		if r.Seq != after.Seq+1 {
+			return nil, fmt.Errorf("row %d of the log is missing: %w", after.Seq+1, ErrDamaged)
+		}
+		if !bytes.Equal(r.Hash, r.chain(after.Hash)) {
+			return nil, fmt.Errorf("row %d of the log does not match its hash: somebody changed it, or the row before: %w", r.Seq, ErrDamaged)
+		}
+		after = Head{r.Seq, r.Hash}
+	}
+	if len(found) == 0 {
+		return nil, l.checkHead(ctx, space, after)
+	}
+	return found, nil
+}
+
+// checkHead compares the head of a log with what the caller has received, when nothing is behind it.
+func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
+	var head Head
+	err := l.conn.QueryRow(ctx, "SELECT head, hash FROM memsidecar.space WHERE id = $1", space).Scan(&head.Seq, &head.Hash)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("it was removed from the database: %w", ErrNoSpace)
+	case err != nil:
+		return fmt.Errorf("read the head of the log: %w", err)
+	case head.Seq < known.Seq:
+		return fmt.Errorf("the log ends at row %d, and row %d was received from it before: the database is older: %w", head.Seq, known.Seq, ErrDamaged)
+	case head.Seq == known.Seq && !bytes.Equal(head.Hash, known.Hash):
+		return fmt.Errorf("row %d is not the one that was received before: the log was replaced: %w", known.Seq, ErrDamaged)
+	}
+	return nil
+}
+
+// Append appends rows behind a head as one transaction and returns the new head. Durable on return, as PostgreSQL is
+// configured. Seq and Hash of the rows are set here. Error: ErrBehind; after any other, the rows may be there.
+func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (Head, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	next := head
+	for i := range rows {
+		rows[i].Seq = next.Seq + 1
+		rows[i].Hash = rows[i].chain(next.Hash)
+		next = Head{rows[i].Seq, rows[i].Hash}
+	}
+	err := pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, "UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5", next.Seq, next.Hash, space, head.Seq, head.Hash)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return ErrBehind
+		}
+		batch := &pgx.Batch{}
+		for _, r := range rows {
+			batch.Queue("INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+				space, r.Seq, r.Origin, r.Epoch, r.Op, r.At, r.Record, r.Hash)
+		}
+		batch.Queue("SELECT pg_notify($1, $2)", channel, strconv.FormatInt(space, 10))
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return head, fmt.Errorf("append to the log: %w", err)
+	}
+	return next, nil
+}
+
+// SetMember records how far a machine has received.
+func (l *Log) SetMember(ctx context.Context, space int64, m Member) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := l.conn.Exec(ctx, "INSERT INTO memsidecar.member (space, origin, epoch, host, position) VALUES ($1, $2, $3, $4, $5) "+
+		"ON CONFLICT (space, origin, epoch) DO UPDATE SET host = excluded.host, position = excluded.position, seen_at = now()",
+		space, m.Origin, m.Epoch, m.Host, m.Position)
+	if err != nil {
+		return fmt.Errorf("record the position of this machine: %w", err)
+	}
+	return nil
+}
+
+// RemoveMember removes a machine that leaves.
+func (l *Log) RemoveMember(ctx context.Context, space int64, origin string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := l.conn.Exec(ctx, "DELETE FROM memsidecar.member WHERE space = $1 AND origin = $2", space, origin); err != nil {
+		return fmt.Errorf("remove this machine from the space: %w", err)
+	}
+	return nil
+}
+
+// Members lists the machines of a space by name.
+func (l *Log) Members(ctx context.Context, space int64) ([]Member, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	rows, err := l.conn.Query(ctx, "SELECT origin, epoch, host, position, seen_at FROM memsidecar.member WHERE space = $1 ORDER BY host, origin", space)
+	if err != nil {
+		return nil, fmt.Errorf("list the machines: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[Member])
+}

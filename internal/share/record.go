@@ -1,0 +1,60 @@
+package share
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/share/merge"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+)
+
+// recordVersion is the version of records in the log.
+const recordVersion = 1
+
+// errRecord is a record that cannot be used.
+var errRecord = errors.New("not a record of memsidecar")
+
+// record is what the log holds of an operation.
+type record struct {
+	Version int            `json:"v"`
+	Actor   string         `json:"actor"`
+	Reason  string         `json:"reason,omitempty"`
+	Changes []merge.Change `json:"changes"`
+}
+
+// encodeRecord returns the record of an operation with its changes against the log.
+func encodeRecord(o *operation, changes []merge.Change) (string, error) {
+	raw, err := json.Marshal(record{recordVersion, o.actor, o.reason, changes})
+	if err != nil {
+		return "", fmt.Errorf("encode operation %d for the log: %w", o.op, err)
+	}
+	return string(raw), nil
+}
+
+// decodeRecord reads the record of a row. A newer version, or a member that is not known, is refused: what is not
+// understood must not be lost. Errors: memory.ErrNewerVersion, errRecord.
+func decodeRecord(r *pglog.Row) (rec record, err error) {
+	var head struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal([]byte(r.Record), &head); err != nil {
+		return rec, fmt.Errorf("row %d of the log: %w", r.Seq, errRecord)
+	}
+	if head.Version > recordVersion {
+		return rec, fmt.Errorf("row %d of the log: %w; update this program", r.Seq, memory.ErrNewerVersion)
+	}
+	if err := decodeStrict(r.Record, &rec); err != nil {
+		return rec, fmt.Errorf("row %d of the log: %w", r.Seq, errRecord)
+	}
+	return rec, nil
+}
+
+// decodeStrict decodes JSON and refuses members that are not known.
+func decodeStrict(text string, v any) error {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}

@@ -1,0 +1,272 @@
+package share
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/share/merge"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// memoriesAPart is how many memories a part of a snapshot, and an operation of a joining, hold.
+const memoriesAPart = 500
+
+// Start shares a space: it creates the schema if the database has none, and uploads what the space holds. Durable here
+// and in PostgreSQL on return. Errors: memory.ErrExists when the space is shared already or the database has one of its
+// name; those of pglog.
+func (s *Service) Start(ctx context.Context, name, address string) error {
+	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) error {
+		if err := log.Migrate(ctx); err != nil {
+			return err
+		}
+		contents, changed := s.cfg.Store.Space(name).ContentsAt()
+		sp.catchUp(changed)
+		parts, err := snapshotParts(contents)
+		if err != nil {
+			return err
+		}
+		remote, err := log.Create(ctx, name, store.NewID(), parts)
+		if errors.Is(err, pglog.ErrSpaceExists) {
+			return fmt.Errorf("%w: %w; `memsidecar share join` takes part in it", err, memory.ErrExists)
+		} else if err != nil {
+			return err
+		}
+		return s.begin(sp, remote, changed, nil)
+	})
+}
+
+// Join takes part in a space of a database, under a local name. What the local space holds already and the log does not
+// is sent; where both differ the log's value is chosen and the other is left for review. Durable here on return. Errors:
+// memory.ErrExists when the local space is shared already; those of pglog.
+func (s *Service) Join(ctx context.Context, remoteName, name, address string) error {
+	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) error {
+		if err := log.CheckSchema(ctx); errors.Is(err, pglog.ErrOldSchema) {
+			if err := log.Migrate(ctx); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		remote, err := log.Find(ctx, remoteName)
+		if err != nil {
+			return err
+		}
+		values, head, err := fetch(ctx, log, remote)
+		if err != nil {
+			return err
+		}
+		remote.Head = head
+		if err := s.adopt(ctx, sp, &values, remote); err != nil {
+			return err
+		}
+		// What only this space holds is sent under a number that no other operation has.
+		held := &seed{}
+		_, err = s.cfg.Store.Update(ctx, store.Meta{Space: name, Actor: journal.ActorShare, Reason: "joined a shared space",
+			Key: store.NewID()}, func(tx *store.Tx) error { held.Op, held.At = tx.LSN(), tx.Now(); return nil })
+		if err != nil {
+			return err
+		}
+		contents, changed := s.cfg.Store.Space(name).ContentsAt()
+		sp.catchUp(changed)
+		held.Changes = missing(contents, &values)
+		return s.begin(sp, remote, changed, held)
+	})
+}
+
+// setUp runs do with a connection and a space that collects the local operations from now on, and then starts to
+// exchange it.
+func (s *Service) setUp(ctx context.Context, name, address string, do func(*pglog.Log, *space) error) (err error) {
+	var check memory.Check
+	check.Slug("space", name)
+	if err := check.Err(); err != nil {
+		return err
+	}
+	s.setup.Lock()
+	defer s.setup.Unlock()
+	if s.Shared(name) {
+		return fmt.Errorf("space %q is shared already: %w", name, memory.ErrExists)
+	}
+	log, err := pglog.Connect(ctx, address)
+	if err != nil {
+		return &DatabaseError{err}
+	}
+	defer func() { _ = log.Close() }()
+	_, _, changed := s.cfg.Store.Space(name).Look(nil)
+	sp := newSpace(name, nil)
+	sp.applied, sp.state = changed, &state{Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch(), From: 1 << 62}
+	s.mu.Lock()
+	s.spaces[name] = sp
+	s.mu.Unlock()
+	if err := do(log, sp); err != nil {
+		s.mu.Lock()
+		delete(s.spaces, name)
+		s.mu.Unlock()
+		if errors.Is(err, memory.ErrExists) {
+			return err
+		}
+		return &DatabaseError{err}
+	}
+	sp.show()
+	sp.contact(s.cfg.Now())
+	s.mu.Lock()
+	s.attach(sp)
+	s.mu.Unlock()
+	return nil
+}
+
+// begin records where the exchange starts: the local operations up to from are in the log, or in held.
+func (s *Service) begin(sp *space, remote pglog.Space, from int64, held *seed) error {
+	st := sp.state
+	st.Remote, st.From, st.Read, st.Sent = remote, from, from, from
+	if held != nil && len(held.Changes) > 0 {
+		st.Seed, st.Sent = held, held.Op-1
+		for i := range held.Changes {
+			if c := held.Changes[i].Memory; c != nil {
+				st.Known.SetMemory(c.ID, c.Before)
+			} else if f := held.Changes[i].Forgotten; f != nil {
+				st.Known.SetForgotten(f.Hash, f.Before)
+			}
+		}
+		sp.wait(held.operation())
+	}
+	sp.done = remote.Head.Seq
+	return st.save(s.cfg.FS)
+}
+
+// fetch reads a snapshot and the rows behind it.
+func fetch(ctx context.Context, log *pglog.Log, remote pglog.Space) (values merge.Values, head pglog.Head, err error) {
+	head, parts, err := log.Snapshot(ctx, remote.ID)
+	if err != nil {
+		return values, head, err
+	}
+	for i, part := range parts {
+		var some merge.Values
+		if err := decodeStrict(part, &some); err != nil {
+			return values, head, fmt.Errorf("part %d of the snapshot at row %d: %w", i, head.Seq, errRecord)
+		}
+		for _, key := range some.Keys() {
+			values.Take(key, &some)
+		}
+	}
+	for {
+		rows, err := log.Read(ctx, remote.ID, head, readAtOnce)
+		if err != nil {
+			return values, head, err
+		}
+		for i := range rows {
+			rec, err := decodeRecord(&rows[i])
+			if err != nil {
+				return values, head, err
+			}
+			values.Apply(rec.Changes)
+			head = pglog.Head{Seq: rows[i].Seq, Hash: rows[i].Hash}
+		}
+		if len(rows) < readAtOnce {
+			return values, head, nil
+		}
+	}
+}
+
+// adopt makes the local space hold what the log does, a part at a time.
+func (s *Service) adopt(ctx context.Context, sp *space, values *merge.Values, remote pglog.Space) error {
+	var ids []string
+	for id, m := range values.Memories {
+		if m != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		return values.Memories[a].CreatedAt.Compare(values.Memories[b].CreatedAt)
+	})
+	meta := store.Meta{Space: sp.name, Actor: journal.ActorShare,
+		Reason: fmt.Sprintf("joined shared space %s at position %d", remote.Name, remote.Head.Seq)}
+	for some := range slices.Chunk(ids, memoriesAPart) {
+		_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
+			for _, id := range some {
+				if err := s.adoptMemory(tx, values.Memories[id]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := s.cfg.Store.Update(ctx, meta, func(tx *store.Tx) error {
+		for hash, at := range values.Forgotten {
+			tx.PutForgotten(hash, at)
+		}
+		if values.Summary != nil && *values.Summary != "" {
+			tx.SetSummary(*values.Summary)
+		}
+		return nil
+	})
+	return err
+}
+
+// adoptMemory makes a local memory what it is in the log. Another text that was here is left for review.
+func (s *Service) adoptMemory(tx *store.Tx, m *memory.Memory) error {
+	before := tx.Memory(m.ID)
+	if merge.Same(before, m) {
+		return nil
+	}
+	if err := tx.PutReceived(m.Clone()); err != nil {
+		return err
+	}
+	if before == nil || before.Content == m.Content && before.Title == m.Title {
+		return nil
+	}
+	return reviewConflict(tx, &merge.Conflict{ID: m.ID, Kind: merge.BothChanged, Lost: before}, s.cfg.Location)
+}
+
+// missing lists what the space holds and the log does not.
+func missing(contents store.Contents, values *merge.Values) (changes []journal.Change) {
+	for _, m := range contents.Memories {
+		if known := values.Memories[m.ID]; !merge.Same(known, m) {
+			changes = append(changes, journal.Change{Memory: &journal.MemoryChange{ID: m.ID, Before: known, After: m}})
+		}
+	}
+	for hash, when := range contents.Forgotten {
+		if values.Forgotten[hash].IsZero() {
+			changes = append(changes, journal.Change{Forgotten: &journal.ForgottenChange{Hash: hash, After: when}})
+		}
+	}
+	return changes
+}
+
+// snapshotParts encodes what a space holds.
+func snapshotParts(contents store.Contents) (parts []string, err error) {
+	add := func(v merge.Values) error {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("encode a snapshot: %w", err)
+		}
+		parts = append(parts, string(raw))
+		return nil
+	}
+	rest := merge.Values{Summary: &contents.Summary, Forgotten: map[string]time.Time{}}
+	for hash, at := range contents.Forgotten {
+		rest.SetForgotten(hash, at)
+	}
+	if err := add(rest); err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(contents.Memories, memoriesAPart) {
+		v := merge.Values{}
+		for _, m := range some {
+			v.SetMemory(m.ID, m)
+		}
+		if err := add(v); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}

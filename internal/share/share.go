@@ -1,0 +1,223 @@
+// Package share keeps spaces equal on several machines, through a log in PostgreSQL that orders their operations.
+//
+// The local journal stays the truth of a daemon: writes are acknowledged as ever, and what is not sent yet is what the
+// journal holds behind a position. What others appended is applied below one's own waiting operations, which are then
+// expressed against the new head of the log (package merge). docs/shared.md is for people, docs/crash-safety.md lists
+// the steps.
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// Config configures Open. All fields but Poll are required.
+type Config struct {
+	Store  *store.Store
+	FS     durable.FS
+	Now    func() time.Time
+	Logger *slog.Logger
+	// Location decides into which daily log a conflict is written.
+	Location *time.Location
+	Host     string // name of this machine, for people at the others
+	// Poll is how often the log is asked when nothing is announced; 0 is 5 s.
+	Poll time.Duration
+}
+
+// defaultPoll is how often the log is asked where no announcement arrives.
+const defaultPoll = 5 * time.Second
+
+// Service shares spaces. It is a projection of the store, and is safe for concurrent use.
+type Service struct {
+	cfg Config
+
+	mu     sync.RWMutex
+	spaces map[string]*space // by local name; guarded by mu
+	links  map[string]*link  // by address; guarded by mu
+	run    context.Context   //nolint:containedctx // links that start later end with the others; nil before Run; guarded by mu
+	group  sync.WaitGroup
+
+	setup sync.Mutex // held while a space is shared, joined or left
+}
+
+// New returns a Service that shares nothing. It can be given to a store as a projection before Open.
+func New() *Service { return &Service{spaces: map[string]*space{}, links: map[string]*link{}} }
+
+// Open reads what is shared. It is called once, before anything else writes to the store. Errors: a file of state that
+// cannot be read; memory.ErrNewerVersion.
+func (s *Service) Open(ctx context.Context, cfg Config) error {
+	if cfg.Poll == 0 {
+		cfg.Poll = defaultPoll
+	}
+	s.cfg = cfg
+	states, err := loadStates(cfg.FS)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range states {
+		sp := newSpace(st.Space, st)
+		if err := sp.resume(ctx, cfg.Store); err != nil {
+			sp.stop(err)
+		}
+		s.spaces[st.Space] = sp
+	}
+	return nil
+}
+
+// Run sends and receives until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	s.mu.Lock()
+	s.run = ctx
+	for _, sp := range s.spaces {
+		s.attach(sp)
+	}
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()
+	s.run, s.links = nil, map[string]*link{}
+	s.mu.Unlock()
+	s.group.Wait()
+	return nil
+}
+
+// attach gives a space to the link of its address. The caller holds mu.
+func (s *Service) attach(sp *space) {
+	if s.run == nil {
+		return
+	}
+	l := s.links[sp.state.URL]
+	if l == nil {
+		l = newLink(s, sp.state.URL)
+		s.links[sp.state.URL] = l
+		ctx := s.run
+		s.group.Go(func() { l.run(ctx) })
+	}
+	l.add(sp)
+}
+
+// Apply notes an operation of a shared space. The store calls it; see store.Projection.
+func (s *Service) Apply(rec *journal.Record) {
+	s.mu.RLock()
+	sp := s.spaces[rec.Space]
+	s.mu.RUnlock()
+	if sp != nil {
+		sp.note(rec)
+	}
+}
+
+// Shared reports whether a space is shared.
+func (s *Service) Shared(name string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.spaces[name] != nil
+}
+
+// Names lists the shared spaces, sorted.
+func (s *Service) Names() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.spaces))
+}
+
+// Status is how the sharing of one space goes.
+type Status struct {
+	Space    string // local name
+	Remote   string // name in the database
+	Database string // user, host and database, without a password
+	Position int64  // newest row that is applied here
+	Waiting  int    // operations that are acknowledged here and not in the log
+	Contact  time.Time
+	Error    string // of the last attempt, "" when it succeeded
+	Stopped  bool   // Error does not go away by itself
+}
+
+// Status lists the shared spaces by name.
+func (s *Service) Status() (out []Status) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, name := range slices.Sorted(maps.Keys(s.spaces)) {
+		out = append(out, s.spaces[name].status())
+	}
+	return out
+}
+
+// Leave ends the sharing of a space. Its memories stay, here and at the others. Without force, an *UnsentError when
+// operations wait; they stay here alone. Durable on return.
+func (s *Service) Leave(ctx context.Context, name string, force bool) error {
+	s.setup.Lock()
+	defer s.setup.Unlock()
+	s.mu.RLock()
+	sp := s.spaces[name]
+	s.mu.RUnlock()
+	if sp == nil {
+		return &memory.NotFoundError{Kind: "shared space", Name: name}
+	}
+	if n := sp.status().Waiting; n > 0 && !force {
+		return &UnsentError{name, n}
+	}
+	s.mu.Lock()
+	delete(s.spaces, name)
+	l := s.links[sp.state.URL]
+	s.mu.Unlock()
+	if l != nil {
+		l.remove(sp)
+	}
+	if err := removeState(s.cfg.FS, name); err != nil {
+		return err
+	}
+	s.forgetMember(ctx, sp)
+	return nil
+}
+
+// forgetMember removes this machine from the list of the space. That is only for people, so a failure is logged.
+func (s *Service) forgetMember(ctx context.Context, sp *space) {
+	log, err := pglog.Connect(ctx, sp.state.URL)
+	if err == nil {
+		err = errors.Join(log.RemoveMember(ctx, sp.state.Remote.ID, s.cfg.Store.Origin()), log.Close())
+	}
+	if err != nil {
+		s.cfg.Logger.Info("the list of machines of the shared space still names this one", "space", sp.name, "err", err)
+	}
+}
+
+// UnsentError says that operations would stay on this machine alone.
+type UnsentError struct {
+	Space string
+	Count int
+}
+
+// Error says what to do.
+func (e *UnsentError) Error() string {
+	return fmt.Sprintf("%d operations of space %q are not sent yet; wait until `memsidecar share status` shows none, or use "+
+		"--force: they stay on this machine", e.Count, e.Space)
+}
+
+// Is makes errors.Is(err, memory.ErrUnsent) true.
+func (e *UnsentError) Is(target error) bool { return target == memory.ErrUnsent }
+
+// DatabaseError is an error of the database while a space is shared or joined, with what a person can do. It matches
+// memory.ErrDatabase.
+type DatabaseError struct{ err error }
+
+// Error is the error with the advice.
+func (e *DatabaseError) Error() string { return describe(e.err) }
+
+// Unwrap is the error of the database.
+func (e *DatabaseError) Unwrap() error { return e.err }
+
+// Is makes errors.Is(err, memory.ErrDatabase) true.
+func (e *DatabaseError) Is(target error) bool { return target == memory.ErrDatabase }

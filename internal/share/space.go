@@ -1,0 +1,335 @@
+package share
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/share/merge"
+	"github.com/memsidecar/memsidecar/internal/share/pglog"
+	"github.com/memsidecar/memsidecar/internal/store"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
+)
+
+// space is a shared space. What is not guarded by mu belongs to the goroutine that sets it up, then to its link.
+type space struct {
+	name    string
+	state   *state
+	waiting []*operation // oldest first
+	// byKey finds the changes of waiting operations by what they are about, oldest first.
+	byKey map[string][]keyed
+	// done is the newest row that the journal says is applied. It may be ahead of state.Remote.Head after a crash.
+	done int64
+	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
+	snapshotAt int64
+	memberAt   time.Time // when the position was last reported
+
+	mu sync.Mutex
+	// moved wakes those who wait for applied.
+	moved *sync.Cond
+	// queue are operations that were not looked at yet. Guarded by mu.
+	queue []*journal.Record
+	// applied is the newest operation that was queued. Guarded by mu.
+	applied int64
+	// wake is called when something was queued; nil without a link. Guarded by mu.
+	wake func()
+	// shown is what people see. Guarded by mu.
+	shown Status
+}
+
+// operation is an operation that waits to be sent.
+type operation struct {
+	op            int64
+	at            time.Time
+	actor, reason string
+	changes       []journal.Change
+}
+
+// keyed is one change of a waiting operation.
+type keyed struct {
+	op     int64
+	change journal.Change
+}
+
+// newSpace returns a space with a state that resume has not looked at.
+func newSpace(name string, st *state) *space {
+	sp := &space{name: name, state: st, byKey: map[string][]keyed{}, snapshotAt: -1}
+	sp.moved = sync.NewCond(&sp.mu)
+	sp.shown = Status{Space: name}
+	if st != nil {
+		sp.show()
+	}
+	return sp
+}
+
+// note queues an operation.
+func (sp *space) note(rec *journal.Record) {
+	sp.mu.Lock()
+	sp.queue = append(sp.queue, rec)
+	sp.applied = rec.Last()
+	sp.moved.Broadcast()
+	wake := sp.wake
+	if rec.Actor != journal.ActorShare && sharesAnything(rec) {
+		sp.shown.Waiting++
+	}
+	sp.mu.Unlock()
+	if wake != nil && rec.Actor != journal.ActorShare {
+		wake()
+	}
+}
+
+// sharesAnything reports whether an operation changed something that is shared.
+func sharesAnything(rec *journal.Record) bool {
+	for i := range rec.Changes {
+		if merge.KeyOf(&rec.Changes[i]) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// resume finds the waiting operations in the journal. Nothing may be written meanwhile.
+func (sp *space) resume(ctx context.Context, st *store.Store) error {
+	s := sp.state
+	if s.Epoch != st.Epoch() {
+		return fmt.Errorf("the store began a new line of history (a restore or a repair), so what is sent is not known; "+
+			"run `memsidecar share leave %s --force`, then join again: what only this machine holds is sent then", sp.name)
+	}
+	if s.Seed != nil && s.Sent < s.Seed.Op {
+		sp.wait(s.Seed.operation())
+	}
+	var fresh []*journal.Record
+	from := max(s.From, s.Sent)
+	for rec, err := range st.Operations(ctx, min(from, s.Read)+1, math.MaxInt64) {
+		if err != nil {
+			return fmt.Errorf("read the operations that wait to be sent: %w", err)
+		}
+		if rec.Space != sp.name {
+			continue
+		}
+		if rec.Actor == journal.ActorShare {
+			sp.done = max(sp.done, seqOf(rec, s.Remote.Log))
+		}
+		if rec.Op > s.Read {
+			fresh = append(fresh, rec)
+		} else if rec.Op > from && rec.Actor != journal.ActorShare {
+			sp.wait(operationOf(rec))
+		}
+	}
+	_, _, sp.applied = st.Space(sp.name).Look(nil)
+	sp.reconstruct(st, fresh)
+	sp.take(fresh)
+	sp.show()
+	return nil
+}
+
+// reconstruct fills in what accesses were counted from: the journal does not say, so it goes back from the present.
+func (sp *space) reconstruct(st *store.Store, fresh []*journal.Record) {
+	now := map[string]*memory.Memory{}
+	for i := len(fresh) - 1; i >= 0; i-- {
+		for j := len(fresh[i].Changes) - 1; j >= 0; j-- {
+			switch c := &fresh[i].Changes[j]; {
+			case c.Memory != nil:
+				now[c.Memory.ID] = c.Memory.Before
+			case c.Access != nil:
+				m, known := now[c.Access.ID]
+				if !known {
+					m, _ = st.Space(sp.name).Get(c.Access.ID)
+				}
+				if m != nil {
+					before := *m
+					before.AccessCount -= c.Access.Count
+					before.LastAccessed = time.Time{}
+					m = &before
+				}
+				now[c.Access.ID], c.Access.Before = m, m
+			}
+		}
+	}
+}
+
+// markPrefix begins the idempotency key of an operation that applies rows of a log.
+const markPrefix = "share-"
+
+// markOf is the idempotency key of the operation that applies the rows up to seq.
+func markOf(log string, seq int64) string { return markPrefix + log + "-" + strconv.FormatInt(seq, 10) }
+
+// seqOf is the newest row of a log that an operation applied, 0 for none.
+func seqOf(rec *journal.Record, log string) int64 {
+	if rec.Receipt == nil {
+		return 0
+	}
+	text, ok := strings.CutPrefix(rec.Receipt.Key, markPrefix+log+"-")
+	if !ok {
+		return 0
+	}
+	seq, _ := strconv.ParseInt(text, 10, 64)
+	return seq
+}
+
+// catchUp waits until everything up to an LSN that a reader of the store saw is queued, and looks at what is queued.
+func (sp *space) catchUp(seen int64) {
+	sp.mu.Lock()
+	for sp.applied < seen {
+		sp.moved.Wait()
+	}
+	queue := sp.queue
+	sp.queue = nil
+	sp.mu.Unlock()
+	sp.take(queue)
+}
+
+// take adds operations to those that wait, and what the things that they touch were before to Known.
+func (sp *space) take(recs []*journal.Record) {
+	for _, rec := range recs {
+		if rec.Last() <= sp.state.Read {
+			continue
+		}
+		sp.state.Read = rec.Last()
+		if rec.Actor == journal.ActorShare || rec.Op <= sp.state.From {
+			continue
+		}
+		known := &sp.state.Known
+		for i := range rec.Changes {
+			c := &rec.Changes[i]
+			if key := merge.KeyOf(c); key == "" || known.Has(key) {
+				continue
+			}
+			switch {
+			case c.Memory != nil:
+				known.SetMemory(c.Memory.ID, c.Memory.Before)
+			case c.Access != nil:
+				known.SetMemory(c.Access.ID, c.Access.Before)
+			case c.Forgotten != nil:
+				known.SetForgotten(c.Forgotten.Hash, c.Forgotten.Before)
+			case c.Summary != nil:
+				before := c.Summary.Before
+				known.Summary = &before
+			}
+		}
+		sp.wait(operationOf(rec))
+	}
+}
+
+// operationOf is what is sent of an operation.
+func operationOf(rec *journal.Record) *operation {
+	o := &operation{op: rec.Op, at: rec.At, actor: rec.Actor, reason: rec.Reason}
+	for i := range rec.Changes {
+		if merge.KeyOf(&rec.Changes[i]) != "" {
+			o.changes = append(o.changes, rec.Changes[i])
+		}
+	}
+	return o
+}
+
+// wait adds an operation to those that wait, if it says anything.
+func (sp *space) wait(o *operation) {
+	if len(o.changes) == 0 {
+		return
+	}
+	sp.waiting = append(sp.waiting, o)
+	for i := range o.changes {
+		key := merge.KeyOf(&o.changes[i])
+		sp.byKey[key] = append(sp.byKey[key], keyed{o.op, o.changes[i]})
+	}
+}
+
+// sent removes the operations up to op from those that wait.
+func (sp *space) sent(op int64) {
+	sp.state.Sent = max(sp.state.Sent, op)
+	for len(sp.waiting) > 0 && sp.waiting[0].op <= op {
+		for i := range sp.waiting[0].changes {
+			key := merge.KeyOf(&sp.waiting[0].changes[i])
+			if left := sp.byKey[key][1:]; len(left) > 0 {
+				sp.byKey[key] = left
+			} else {
+				delete(sp.byKey, key)
+			}
+		}
+		sp.waiting = sp.waiting[1:]
+	}
+	if s := sp.state; s.Seed != nil && s.Sent >= s.Seed.Op {
+		s.Seed = nil
+	}
+	for hash, lsn := range sp.state.Arrived {
+		if len(sp.waiting) == 0 || sp.waiting[0].op > lsn {
+			delete(sp.state.Arrived, hash)
+		}
+	}
+}
+
+// forgottenSince returns what reports whether others forgot a text, unknown to operation op.
+func (sp *space) forgottenSince(op int64) func(string) bool {
+	return func(text string) bool {
+		for hash, lsn := range sp.state.Arrived {
+			if salt, _, ok := strings.Cut(hash, ":"); ok && lsn > op && memory.ForgottenHash(salt, text) == hash {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// show updates what people see.
+func (sp *space) show() {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	s := sp.state
+	sp.shown.Remote, sp.shown.Database, sp.shown.Position = s.Remote.Name, pglog.Shown(s.URL), s.Remote.Head.Seq
+	sp.shown.Waiting = len(sp.waiting)
+	for _, rec := range sp.queue {
+		if rec.Actor != journal.ActorShare && sharesAnything(rec) {
+			sp.shown.Waiting++
+		}
+	}
+}
+
+// contact records that the log answered.
+func (sp *space) contact(now time.Time) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.shown.Contact, sp.shown.Error = now, ""
+}
+
+// failed records an error that may go away.
+func (sp *space) failed(err error) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	if !sp.shown.Stopped {
+		sp.shown.Error = describe(err)
+	}
+}
+
+// stop ends the exchange because of an error that does not go away by itself. Local work goes on.
+func (sp *space) stop(err error) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.shown.Error, sp.shown.Stopped = describe(err), true
+}
+
+// stopped reports whether the exchange ended.
+func (sp *space) stopped() bool {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return sp.shown.Stopped
+}
+
+// status is what people see.
+func (sp *space) status() Status {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return sp.shown
+}
+
+// describe is an error with what a person can do.
+func describe(err error) string {
+	if advice := pglog.Advice(err); advice != "" {
+		return err.Error() + "; " + advice
+	}
+	return err.Error()
+}
