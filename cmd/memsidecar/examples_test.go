@@ -210,12 +210,13 @@ func readExamples(repo string) ([]example, error) {
 		if err != nil {
 			return nil, err
 		}
-		fenced := false
+		fenced, program := false, false // inside a block, and one of a program's text
 		for n, line := range strings.Split(string(data), "\n") {
 			where := fmt.Sprintf("%s:%d", filepath.Base(file), n+1)
 			switch trimmed := strings.TrimSpace(line); {
 			case strings.HasPrefix(trimmed, "```"):
-				fenced = !fenced
+				fenced, program = !fenced, trimmed == "```go"
+			case program:
 			case fenced && strings.HasPrefix(trimmed, "$ "):
 				out = append(out, commandLines(where, trimmed[2:])...)
 			case fenced && strings.HasPrefix(trimmed, "memsidecar "):
