@@ -48,6 +48,9 @@ var sentinels = map[string]struct {
 	"ErrEpoch":         {memory.ErrEpoch, codes.FailedPrecondition},
 	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},
 	"ErrRefused":       {memory.ErrRefused, codes.FailedPrecondition},
+	"ErrDatabase":      {memory.ErrDatabase, codes.FailedPrecondition},
+	"ErrUnsent":        {memory.ErrUnsent, codes.FailedPrecondition},
+	"ErrShared":        {memory.ErrShared, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

@@ -31,7 +31,10 @@ func TestHookProgramsAgree(t *testing.T) {
 			answers, records := map[bool][]string{}, map[bool][]string{}
 			for _, slim := range []bool{false, true} {
 				p := newPlace(t)
-				p.serve(t)
+				serve := p.Command("daemon", "serve")
+				// On a busy machine meaning misses its deadline, once here, once there.
+				serve.Env = append(serve.Env, "MEMSIDECAR_EMBEDDINGS_INSIDE=false")
+				p.serveAs(t, serve)
 				p.Succeeds(t, "add", lesson)
 				p.Succeeds(t, "add", "The deploy command is make ship; 部署用 make ship")
 				h := p.host(t, host.Name)

@@ -194,6 +194,7 @@ export const words = {
   actor_edit: ['file edited', '文件编辑'],
   actor_view: ['view edited', '视图编辑'],
   actor_repair: ['repaired', '修复'],
+  actor_share: ['received from another machine', '从另一台机器收到'],
   kind_memory: ['memory', '记忆'],
   kind_entry: ['log entry', '日志条目'],
   kind_day: ['log', '日志'],
