@@ -148,6 +148,7 @@ async fn call(client: &mut Client, name: &str, request: &[u8]) -> Result<Vec<u8>
         "MemoryService/Delete" => memory.delete,
         "MemoryService/Restore" => memory.restore,
         "MemoryService/Consolidate" => memory.consolidate,
+        "MemoryService/Save" => memory.save,
         "MemoryService/GetSummary" => memory.get_summary,
         "MemoryService/SetSummary" => memory.set_summary,
         "SearchService/Search" => searches.search,
