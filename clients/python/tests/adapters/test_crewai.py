@@ -36,7 +36,7 @@ def crew_of(memory, llm, description):
 
 
 def test_example(home):
-    run_example("CrewAI", printed_before=True)  # CrewAI shows its own events
+    run_example("CrewAI", prints_more=True)  # a thread of CrewAI shows its events, before the answer or after it
 
 
 def test_crew(home):
