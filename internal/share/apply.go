@@ -147,7 +147,7 @@ func (m *merging) extend() {
 // takeLocal copies what the space holds of a key, which equals the log because no waiting operation touches it.
 func (m *merging) takeLocal(key string) {
 	if id := merge.MemoryID(key); id != "" {
-		i := slices.Index(m.ids, id)
+		i, _ := slices.BinarySearch(m.ids, id) // sorted, as the keys are
 		m.now.SetMemory(id, m.seen[i])
 	} else if hash := merge.ForgottenHash(key); hash != "" {
 		m.now.SetForgotten(hash, m.rest.Forgotten[hash])

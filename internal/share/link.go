@@ -21,6 +21,7 @@ const (
 type link struct {
 	service *Service
 	address string
+	end     context.CancelFunc // ends run
 
 	mu sync.Mutex
 	// spaces to exchange. Guarded by mu.
@@ -61,7 +62,7 @@ func (l *link) remove(sp *space) {
 	delete(l.due, sp)
 	l.mu.Unlock()
 	l.busy.Lock()
-	l.busy.Unlock() //nolint:staticcheck // whoever used it has ended
+	l.busy.Unlock() //nolint:staticcheck // an exchange that had begun has ended
 }
 
 // wake has the link look at a space soon.

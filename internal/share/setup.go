@@ -27,7 +27,6 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 			return err
 		}
 		contents, changed := s.cfg.Store.Space(name).ContentsAt()
-		sp.catchUp(changed)
 		parts, err := snapshotParts(contents)
 		if err != nil {
 			return err
@@ -74,7 +73,6 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string) er
 			return err
 		}
 		contents, changed := s.cfg.Store.Space(name).ContentsAt()
-		sp.catchUp(changed)
 		held.Changes = missing(contents, &values)
 		return s.begin(sp, remote, changed, held)
 	})
@@ -100,7 +98,7 @@ func (s *Service) setUp(ctx context.Context, name, address string, do func(*pglo
 	defer func() { _ = log.Close() }()
 	_, _, changed := s.cfg.Store.Space(name).Look(nil)
 	sp := newSpace(name, nil)
-	sp.applied, sp.state = changed, &state{Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch(), From: 1 << 62}
+	sp.applied, sp.state = changed, &state{Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch()}
 	s.mu.Lock()
 	s.spaces[name] = sp
 	s.mu.Unlock()

@@ -103,10 +103,22 @@ func (s *Service) attach(sp *space) {
 	if l == nil {
 		l = newLink(s, sp.state.URL)
 		s.links[sp.state.URL] = l
-		ctx := s.run
-		s.group.Go(func() { l.run(ctx) })
+		ctx, cancel := context.WithCancel(s.run)
+		l.end = cancel
+		s.group.Go(func() { defer cancel(); l.run(ctx) })
 	}
 	l.add(sp)
+}
+
+// detach takes a space from its link, and ends a link that has no other.
+func (s *Service) detach(l *link, sp *space) {
+	l.remove(sp)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(l.members()) == 0 && s.links[l.address] == l {
+		delete(s.links, l.address)
+		l.end()
+	}
 }
 
 // Apply notes an operation of a shared space. The store calls it; see store.Projection.
@@ -174,7 +186,7 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	l := s.links[sp.state.URL]
 	s.mu.Unlock()
 	if l != nil {
-		l.remove(sp)
+		s.detach(l, sp)
 	}
 	if err := removeState(s.cfg.FS, name); err != nil {
 		return err

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memtest"
@@ -152,6 +155,30 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// writesWhileSettingUp writes to a space on both sides while it is shared and joined: everything must arrive.
+func writesWhileSettingUp(t *testing.T, address string) {
+	a, b := start(t, crashfs.New()), start(t, crashfs.New())
+	ctx, cancel := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for i, n := range []*node{a, b} {
+		for w := range 2 {
+			writers.Go(func() {
+				for k := 0; ctx.Err() == nil; k++ {
+					n.add(fmt.Sprintf("n%dw%dk%d", i, w, k), fmt.Sprintf("fact %d of writer %d at %d", k, w, i))
+				}
+			})
+		}
+	}
+	err := a.share.Start(t.Context(), "team", address)
+	if err == nil {
+		err = b.share.Join(t.Context(), "team", "team", address)
+	}
+	cancel()
+	writers.Wait()
+	must(t, err)
+	settled(t, a, b)
+}
+
 // pair shares space team of a first node with a second one.
 func pair(t *testing.T, address string) (a, b *node) {
 	t.Helper()
@@ -171,7 +198,7 @@ func TestShare(t *testing.T) {
 	}{
 		{"both ways", bothWays}, {"text conflict", textConflict}, {"retired and changed", retiredAndChanged},
 		{"fields and sets", fieldsAndSets}, {"forgotten", forgotten}, {"undo", undo}, {"joined with memories", joinedWithMemories},
-		{"restart", restart}, {"names and refusals", refusals}, {"damage", damage}, {"many", many},
+		{"restart", restart}, {"names and refusals", refusals}, {"damage", damage}, {"many", many}, {"writes while setting up", writesWhileSettingUp},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, pg.Database(t, fmt.Sprintf("d%d", i))) })
 	}
@@ -357,6 +384,18 @@ func joinedWithMemories(t *testing.T, address string) {
 	if after := a.share.Status()[0].Position; after != before+1 {
 		t.Errorf("%d rows were added by joining again, want 1", after-before)
 	}
+	// Nothing is shared any more, so nothing stays connected.
+	must(t, b.share.Leave(t.Context(), "team", false))
+	must(t, a.share.Leave(t.Context(), "team", false))
+	conn, err := pgx.Connect(t.Context(), address)
+	must(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	eventually(t, func() string {
+		open := 0
+		must(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "+
+			"application_name = 'memsidecar'").Scan(&open))
+		return map[bool]string{true: "", false: fmt.Sprint(open, " connections are still open")}[open == 0]
+	})
 }
 
 func restart(t *testing.T, address string) {

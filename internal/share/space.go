@@ -70,7 +70,9 @@ func newSpace(name string, st *state) *space {
 // note queues an operation.
 func (sp *space) note(rec *journal.Record) {
 	sp.mu.Lock()
-	sp.queue = append(sp.queue, rec)
+	if !sp.shown.Stopped { // else the next start of the daemon reads it in the journal
+		sp.queue = append(sp.queue, rec)
+	}
 	sp.applied = rec.Last()
 	sp.moved.Broadcast()
 	wake := sp.wake
@@ -309,7 +311,7 @@ func (sp *space) failed(err error) {
 func (sp *space) stop(err error) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
-	sp.shown.Error, sp.shown.Stopped = describe(err), true
+	sp.shown.Error, sp.shown.Stopped, sp.queue = describe(err), true, nil
 }
 
 // stopped reports whether the exchange ended.

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +44,7 @@ const channel = "memsidecar"
 type Log struct{ conn *pgx.Conn }
 
 // Connect opens a connection. For a host that is not this machine TLS with a checked certificate and name is required,
-// unless the URL or PGSSLMODE says otherwise. Errors never contain the password.
+// unless the address, its service file or PGSSLMODE chooses another mode; in a service file "prefer" is no choice. Errors never contain the password.
 func Connect(ctx context.Context, address string) (*Log, error) {
 	cfg, err := config(address)
 	if err != nil {
@@ -66,8 +68,7 @@ func config(address string) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address of the database: %w", err) // the driver leaves the password out
 	}
-	if !isLocal(cfg.Host) && !strings.Contains(address, "sslmode") && !strings.Contains(address, "service") &&
-		os.Getenv("PGSSLMODE") == "" {
+	if isRemote(cfg) && isOpportunistic(cfg) && !names(address, "sslmode") && os.Getenv("PGSSLMODE") == "" {
 		if cfg, err = pgx.ParseConfig(withVerification(address)); err != nil {
 			return nil, fmt.Errorf("the address of the database: %w", err)
 		}
@@ -80,10 +81,29 @@ func config(address string) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
-// isLocal reports whether a host is this machine: a directory of a Unix socket, or a loopback name.
-func isLocal(host string) bool {
-	return host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" ||
-		host == "127.0.0.1" || host == "::1"
+// isRemote reports whether one of the hosts is not this machine, which is a directory of a Unix socket, or a loopback name.
+func isRemote(cfg *pgx.ConnConfig) bool {
+	local := func(host string) bool {
+		return host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" ||
+			host == "127.0.0.1" || host == "::1"
+	}
+	return !local(cfg.Host) || slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return !local(f.Host) })
+}
+
+// isOpportunistic reports whether a connection would do with TLS and without: the driver's default, sslmode=prefer.
+func isOpportunistic(cfg *pgx.ConnConfig) bool {
+	return cfg.TLSConfig != nil && slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil }) ||
+		cfg.TLSConfig == nil && slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig != nil })
+}
+
+var keyword = regexp.MustCompile(`(?:^|\s)(\w+)\s*=`)
+
+// names reports whether an address in either form has a parameter, whatever its hosts are called.
+func names(address, parameter string) bool {
+	if u, err := url.Parse(address); err == nil && u.Scheme != "" {
+		return u.Query().Has(parameter)
+	}
+	return slices.ContainsFunc(keyword.FindAllStringSubmatch(address, -1), func(m []string) bool { return m[1] == parameter })
 }
 
 // withVerification adds sslmode=verify-full to an address in either form.
@@ -116,9 +136,6 @@ func (l *Log) Close() error {
 	defer cancel()
 	return l.conn.Close(ctx)
 }
-
-// Closed reports whether the connection is lost.
-func (l *Log) Closed() bool { return l.conn.IsClosed() }
 
 // CheckSchema says whether the schema is the one of this program. Errors: ErrNoSchema, ErrOldSchema,
 // memory.ErrNewerVersion.

@@ -42,7 +42,6 @@ type Row struct {
 type Member struct {
 	Origin, Epoch, Host string
 	Position            int64
-	SeenAt              time.Time
 }
 
 // start is the hash before the first row of a log.
@@ -206,15 +205,4 @@ func (l *Log) RemoveMember(ctx context.Context, space int64, origin string) erro
 		return fmt.Errorf("remove this machine from the space: %w", err)
 	}
 	return nil
-}
-
-// Members lists the machines of a space by name.
-func (l *Log) Members(ctx context.Context, space int64) ([]Member, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	rows, err := l.conn.Query(ctx, "SELECT origin, epoch, host, position, seen_at FROM memsidecar.member WHERE space = $1 ORDER BY host, origin", space)
-	if err != nil {
-		return nil, fmt.Errorf("list the machines: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Member])
 }
