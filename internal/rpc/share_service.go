@@ -16,7 +16,10 @@ type shareServer struct {
 }
 
 // Start shares a space. Durable on return.
-func (s *shareServer) Start(ctx context.Context, req *pb.ShareServiceStartRequest) (*pb.ShareServiceStartResponse, error) {
+func (s *shareServer) Start(
+	ctx context.Context,
+	req *pb.ShareServiceStartRequest,
+) (*pb.ShareServiceStartResponse, error) {
 	space := cmp.Or(req.GetSpace(), memory.DefaultSpace)
 	if err := s.share.Start(ctx, space, req.GetUrl()); err != nil {
 		return nil, err
@@ -34,7 +37,10 @@ func (s *shareServer) Join(ctx context.Context, req *pb.ShareServiceJoinRequest)
 }
 
 // Leave ends the sharing of a space. Durable on return.
-func (s *shareServer) Leave(ctx context.Context, req *pb.ShareServiceLeaveRequest) (*pb.ShareServiceLeaveResponse, error) {
+func (s *shareServer) Leave(
+	ctx context.Context,
+	req *pb.ShareServiceLeaveRequest,
+) (*pb.ShareServiceLeaveResponse, error) {
 	if err := s.share.Leave(ctx, cmp.Or(req.GetSpace(), memory.DefaultSpace), req.GetForce()); err != nil {
 		return nil, err
 	}

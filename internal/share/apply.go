@@ -36,7 +36,12 @@ func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, own in
 			return err
 		}
 	}
-	return fmt.Errorf("merge into space %q: gave up after %d conflicting concurrent changes: %w", sp.name, maxAttempts, memory.ErrBusy)
+	return fmt.Errorf(
+		"merge into space %q: gave up after %d conflicting concurrent changes: %w",
+		sp.name,
+		maxAttempts,
+		memory.ErrBusy,
+	)
 }
 
 // merging is one call of Service.merge.
@@ -110,7 +115,10 @@ func (m *merging) plan() {
 				continue
 			}
 			since := sp.forgottenSince(k.op)
-			_, conflicts := m.target.Rebase([]journal.Change{k.change}, func(text string) bool { return since(text) || arrived(text) })
+			_, conflicts := m.target.Rebase(
+				[]journal.Change{k.change},
+				func(text string) bool { return since(text) || arrived(text) },
+			)
 			if m.own == 0 {
 				m.conflicts = append(m.conflicts, conflicts...)
 			}
@@ -134,7 +142,10 @@ func (m *merging) look() {
 // extend adds to the keys what else may change: the waiting memories when a value was forgotten, and what own operations
 // in the rows touched.
 func (m *merging) extend() {
-	forgets := slices.ContainsFunc(m.changes, func(c merge.Change) bool { return c.Forgotten != nil && !c.Forgotten.At.IsZero() })
+	forgets := slices.ContainsFunc(
+		m.changes,
+		func(c merge.Change) bool { return c.Forgotten != nil && !c.Forgotten.At.IsZero() },
+	)
 	for key, changes := range m.space.byKey {
 		if forgets && m.own == 0 && merge.MemoryID(key) != "" || m.own > 0 && changes[0].op <= m.own {
 			m.keys = append(m.keys, key)
@@ -176,7 +187,11 @@ func (m *merging) arrived() func(string) bool {
 // memory.ErrStale when somebody wrote to it since it was looked at.
 func (m *merging) run(ctx context.Context) error {
 	if !m.skip && (m.own == 0 || m.differs()) {
-		meta := store.Meta{Space: m.space.name, Actor: journal.ActorShare, Reason: "what the log says of the own operations"}
+		meta := store.Meta{
+			Space:  m.space.name,
+			Actor:  journal.ActorShare,
+			Reason: "what the log says of the own operations",
+		}
 		if m.own == 0 {
 			meta.Reason = reasonOf(m.rows, &m.first)
 			meta.Key = markOf(m.space.state.Remote.Log, m.rows[len(m.rows)-1].Seq)
@@ -230,7 +245,8 @@ func (m *merging) write(tx *store.Tx) error {
 // checkUnchanged compares the state with the one that was looked at.
 func (m *merging) checkUnchanged(tx *store.Tx) error {
 	for i, id := range m.ids {
-		if now := tx.Memory(id); now != m.seen[i] && (now == nil || m.seen[i] == nil || now.Revision != m.seen[i].Revision || !merge.Same(now, m.seen[i])) {
+		if now := tx.Memory(id); now != m.seen[i] &&
+			(now == nil || m.seen[i] == nil || now.Revision != m.seen[i].Revision || !merge.Same(now, m.seen[i])) {
 			return &memory.StaleError{Kind: "memory", Name: id}
 		}
 	}
@@ -284,16 +300,31 @@ func reviewConflict(tx *store.Tx, c *merge.Conflict, loc *time.Location) error {
 	if now == nil || !now.IsActive() {
 		return nil
 	}
-	p := &guard.Proposal{Reason: string(c.Kind), Action: guard.Update, Target: c.ID, Revision: now.Revision, By: guard.ByRules, Before: now.Content}
+	p := &guard.Proposal{
+		Reason:   string(c.Kind),
+		Action:   guard.Update,
+		Target:   c.ID,
+		Revision: now.Revision,
+		By:       guard.ByRules,
+		Before:   now.Content,
+	}
 	text := c.Lost.Content
 	switch {
 	case c.Kind == merge.BothChanged:
-		p.Proposed = &guard.Values{Content: c.Lost.Content, Category: c.Lost.Category, Title: c.Lost.Title, StructuredData: c.Lost.StructuredData}
+		p.Proposed = &guard.Values{
+			Content:        c.Lost.Content,
+			Category:       c.Lost.Category,
+			Title:          c.Lost.Title,
+			StructuredData: c.Lost.StructuredData,
+		}
 	default:
 		p.Action, text = guard.Delete, "retire: "+now.Content
 	}
 	at := tx.Now().In(loc)
-	entry, err := guard.WithProposal(&memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text}, p)
+	entry, err := guard.WithProposal(
+		&memory.Entry{At: at, Time: at.Format(time.TimeOnly), Type: memory.EntryReview, Content: text},
+		p,
+	)
 	if err != nil {
 		return err
 	}

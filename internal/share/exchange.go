@@ -68,7 +68,10 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 			return err
 		}
 		size += len(text)
-		rows = append(rows, pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Op: o.op, At: o.at.UTC(), Record: text})
+		rows = append(
+			rows,
+			pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Op: o.op, At: o.at.UTC(), Record: text},
+		)
 	}
 	if len(rows) > 0 {
 		if _, err := log.Append(ctx, sp.state.Remote.ID, sp.state.Remote.Head, rows); err != nil {
@@ -122,8 +125,12 @@ func (s *Service) report(ctx context.Context, log *pglog.Log, sp *space) error {
 		return nil
 	}
 	sp.memberAt = now
-	return log.SetMember(ctx, sp.state.Remote.ID, pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Host: s.cfg.Host,
-		Position: sp.state.Remote.Head.Seq})
+	return log.SetMember(
+		ctx,
+		sp.state.Remote.ID,
+		pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Host: s.cfg.Host,
+			Position: sp.state.Remote.Head.Seq},
+	)
 }
 
 // snapshot stores the state of the space when many rows are behind the newest snapshot, and nothing waits.

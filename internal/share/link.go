@@ -159,7 +159,13 @@ func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 		return nil
 	case isLasting(err):
 		sp.stop(err)
-		l.service.cfg.Logger.Error("a shared space is not exchanged any more; local work goes on", "space", sp.name, "err", err)
+		l.service.cfg.Logger.Error(
+			"a shared space is not exchanged any more; local work goes on",
+			"space",
+			sp.name,
+			"err",
+			err,
+		)
 		return nil
 	}
 	sp.failed(err)
@@ -170,7 +176,8 @@ func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 func isLasting(err error) bool {
 	var invalid *memory.InvalidError
 	return errors.Is(err, pglog.ErrDamaged) || errors.Is(err, pglog.ErrNoSpace) || errors.Is(err, memory.ErrNewerVersion) ||
-		errors.Is(err, errRecord) || errors.As(err, &invalid)
+		errors.Is(err, errRecord) ||
+		errors.As(err, &invalid)
 }
 
 // idle waits until something is announced, written here, or it is time to poll. It returns the spaces to look at.

@@ -67,8 +67,12 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string) er
 		}
 		// What only this space holds is sent under a number that no other operation has.
 		held := &seed{}
-		_, err = s.cfg.Store.Update(ctx, store.Meta{Space: name, Actor: journal.ActorShare, Reason: "joined a shared space",
-			Key: store.NewID()}, func(tx *store.Tx) error { held.Op, held.At = tx.LSN(), tx.Now(); return nil })
+		_, err = s.cfg.Store.Update(
+			ctx,
+			store.Meta{Space: name, Actor: journal.ActorShare, Reason: "joined a shared space",
+				Key: store.NewID()},
+			func(tx *store.Tx) error { held.Op, held.At = tx.LSN(), tx.Now(); return nil },
+		)
 		if err != nil {
 			return err
 		}

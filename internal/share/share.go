@@ -214,8 +214,12 @@ type UnsentError struct {
 
 // Error says what to do.
 func (e *UnsentError) Error() string {
-	return fmt.Sprintf("%d operations of space %q are not sent yet; wait until `memsidecar share status` shows none, or use "+
-		"--force: they stay on this machine", e.Count, e.Space)
+	return fmt.Sprintf(
+		"%d operations of space %q are not sent yet; wait until `memsidecar share status` shows none, or use "+
+			"--force: they stay on this machine",
+		e.Count,
+		e.Space,
+	)
 }
 
 // Is makes errors.Is(err, memory.ErrUnsent) true.

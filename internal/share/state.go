@@ -50,7 +50,13 @@ type seed struct {
 
 // operation is the seed as an operation that waits.
 func (h *seed) operation() *operation {
-	return &operation{op: h.Op, at: h.At, actor: journal.ActorShare, reason: "held before it joined", changes: h.Changes}
+	return &operation{
+		op:      h.Op,
+		at:      h.At,
+		actor:   journal.ActorShare,
+		reason:  "held before it joined",
+		changes: h.Changes,
+	}
 }
 
 // fileOf is the file of a space.
@@ -80,8 +86,13 @@ func loadStates(fsys durable.FS) (out []*state, err error) {
 		st := &state{}
 		switch err := json.Unmarshal(raw, st); {
 		case err != nil || st.Space != name:
-			return nil, fmt.Errorf("%s/%s: %w; remove it and run `memsidecar share join` again: what this machine holds and the log "+
-				"does not is sent then", dir, e.Name(), memory.ErrCorrupt)
+			return nil, fmt.Errorf(
+				"%s/%s: %w; remove it and run `memsidecar share join` again: what this machine holds and the log "+
+					"does not is sent then",
+				dir,
+				e.Name(),
+				memory.ErrCorrupt,
+			)
 		case st.Version > stateVersion:
 			return nil, fmt.Errorf("%s/%s: %w", dir, e.Name(), memory.ErrNewerVersion)
 		}

@@ -87,12 +87,14 @@ func isRemote(cfg *pgx.ConnConfig) bool {
 		return host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" ||
 			host == "127.0.0.1" || host == "::1"
 	}
-	return !local(cfg.Host) || slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return !local(f.Host) })
+	return !local(cfg.Host) ||
+		slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return !local(f.Host) })
 }
 
 // isOpportunistic reports whether a connection would do with TLS and without: the driver's default, sslmode=prefer.
 func isOpportunistic(cfg *pgx.ConnConfig) bool {
-	return cfg.TLSConfig != nil && slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil }) ||
+	return cfg.TLSConfig != nil &&
+		slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil }) ||
 		cfg.TLSConfig == nil && slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig != nil })
 }
 
@@ -103,7 +105,10 @@ func names(address, parameter string) bool {
 	if u, err := url.Parse(address); err == nil && u.Scheme != "" {
 		return u.Query().Has(parameter)
 	}
-	return slices.ContainsFunc(keyword.FindAllStringSubmatch(address, -1), func(m []string) bool { return m[1] == parameter })
+	return slices.ContainsFunc(
+		keyword.FindAllStringSubmatch(address, -1),
+		func(m []string) bool { return m[1] == parameter },
+	)
 }
 
 // withVerification adds sslmode=verify-full to an address in either form.

@@ -124,7 +124,11 @@ func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]R
 			return nil, fmt.Errorf("row %d of the log is missing: %w", after.Seq+1, ErrDamaged)
 		}
 		if !bytes.Equal(r.Hash, r.chain(after.Hash)) {
-			return nil, fmt.Errorf("row %d of the log does not match its hash: somebody changed it, or the row before: %w", r.Seq, ErrDamaged)
+			return nil, fmt.Errorf(
+				"row %d of the log does not match its hash: somebody changed it, or the row before: %w",
+				r.Seq,
+				ErrDamaged,
+			)
 		}
 		after = Head{r.Seq, r.Hash}
 	}
@@ -137,16 +141,26 @@ func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]R
 // checkHead compares the head of a log with what the caller has received, when nothing is behind it.
 func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
 	var head Head
-	err := l.conn.QueryRow(ctx, "SELECT head, hash FROM memsidecar.space WHERE id = $1", space).Scan(&head.Seq, &head.Hash)
+	err := l.conn.QueryRow(ctx, "SELECT head, hash FROM memsidecar.space WHERE id = $1", space).
+		Scan(&head.Seq, &head.Hash)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("it was removed from the database: %w", ErrNoSpace)
 	case err != nil:
 		return fmt.Errorf("read the head of the log: %w", err)
 	case head.Seq < known.Seq:
-		return fmt.Errorf("the log ends at row %d, and row %d was received from it before: the database is older: %w", head.Seq, known.Seq, ErrDamaged)
+		return fmt.Errorf(
+			"the log ends at row %d, and row %d was received from it before: the database is older: %w",
+			head.Seq,
+			known.Seq,
+			ErrDamaged,
+		)
 	case head.Seq == known.Seq && !bytes.Equal(head.Hash, known.Hash):
-		return fmt.Errorf("row %d is not the one that was received before: the log was replaced: %w", known.Seq, ErrDamaged)
+		return fmt.Errorf(
+			"row %d is not the one that was received before: the log was replaced: %w",
+			known.Seq,
+			ErrDamaged,
+		)
 	}
 	return nil
 }
@@ -163,7 +177,15 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		next = Head{rows[i].Seq, rows[i].Hash}
 	}
 	err := pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, "UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5", next.Seq, next.Hash, space, head.Seq, head.Hash)
+		tag, err := tx.Exec(
+			ctx,
+			"UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5",
+			next.Seq,
+			next.Hash,
+			space,
+			head.Seq,
+			head.Hash,
+		)
 		if err != nil {
 			return err
 		}
@@ -172,8 +194,17 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		}
 		batch := &pgx.Batch{}
 		for _, r := range rows {
-			batch.Queue("INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-				space, r.Seq, r.Origin, r.Epoch, r.Op, r.At, r.Record, r.Hash)
+			batch.Queue(
+				"INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+				space,
+				r.Seq,
+				r.Origin,
+				r.Epoch,
+				r.Op,
+				r.At,
+				r.Record,
+				r.Hash,
+			)
 		}
 		batch.Queue("SELECT pg_notify($1, $2)", channel, strconv.FormatInt(space, 10))
 		return tx.SendBatch(ctx, batch).Close()
@@ -188,9 +219,16 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 func (l *Log) SetMember(ctx context.Context, space int64, m Member) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := l.conn.Exec(ctx, "INSERT INTO memsidecar.member (space, origin, epoch, host, position) VALUES ($1, $2, $3, $4, $5) "+
-		"ON CONFLICT (space, origin, epoch) DO UPDATE SET host = excluded.host, position = excluded.position, seen_at = now()",
-		space, m.Origin, m.Epoch, m.Host, m.Position)
+	_, err := l.conn.Exec(
+		ctx,
+		"INSERT INTO memsidecar.member (space, origin, epoch, host, position) VALUES ($1, $2, $3, $4, $5) "+
+			"ON CONFLICT (space, origin, epoch) DO UPDATE SET host = excluded.host, position = excluded.position, seen_at = now()",
+		space,
+		m.Origin,
+		m.Epoch,
+		m.Host,
+		m.Position,
+	)
 	if err != nil {
 		return fmt.Errorf("record the position of this machine: %w", err)
 	}

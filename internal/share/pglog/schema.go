@@ -68,8 +68,12 @@ func (l *Log) checkSchema(ctx context.Context) (version int, err error) {
 	}
 	switch {
 	case version > len(versions):
-		return version, fmt.Errorf("the database has version %d of the schema, and this program knows %d: %w; update this program",
-			version, len(versions), memory.ErrNewerVersion)
+		return version, fmt.Errorf(
+			"the database has version %d of the schema, and this program knows %d: %w; update this program",
+			version,
+			len(versions),
+			memory.ErrNewerVersion,
+		)
 	case version < len(versions):
 		return version, ErrOldSchema
 	}

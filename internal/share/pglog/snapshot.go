@@ -34,16 +34,28 @@ func (l *Log) PutSnapshot(ctx context.Context, space int64, at Head, parts []str
 
 // putSnapshot inserts a snapshot unless there is one at its position.
 func putSnapshot(ctx context.Context, tx pgx.Tx, space int64, at Head, parts []string) error {
-	tag, err := tx.Exec(ctx, "INSERT INTO memsidecar.snapshot (space, position, hash, parts) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-		space, at.Seq, at.Hash, int64(len(parts)))
+	tag, err := tx.Exec(
+		ctx,
+		"INSERT INTO memsidecar.snapshot (space, position, hash, parts) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+		space,
+		at.Seq,
+		at.Hash,
+		int64(len(parts)),
+	)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
 	batch := &pgx.Batch{}
 	for i, part := range parts {
 		digest := sha256.Sum256([]byte(part))
-		batch.Queue("INSERT INTO memsidecar.snapshot_part (space, position, part, data, digest) VALUES ($1, $2, $3, $4, $5)",
-			space, at.Seq, int64(i), part, digest[:])
+		batch.Queue(
+			"INSERT INTO memsidecar.snapshot_part (space, position, part, data, digest) VALUES ($1, $2, $3, $4, $5)",
+			space,
+			at.Seq,
+			int64(i),
+			part,
+			digest[:],
+		)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }
@@ -52,7 +64,8 @@ func putSnapshot(ctx context.Context, tx pgx.Tx, space int64, at Head, parts []s
 func (l *Log) SnapshotPosition(ctx context.Context, space int64) (position int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err = l.conn.QueryRow(ctx, "SELECT coalesce(max(position), -1) FROM memsidecar.snapshot WHERE space = $1", space).Scan(&position)
+	err = l.conn.QueryRow(ctx, "SELECT coalesce(max(position), -1) FROM memsidecar.snapshot WHERE space = $1", space).
+		Scan(&position)
 	if err != nil {
 		return 0, fmt.Errorf("look for a snapshot: %w", err)
 	}
@@ -63,36 +76,57 @@ func (l *Log) SnapshotPosition(ctx context.Context, space int64) (position int64
 func (l *Log) Snapshot(ctx context.Context, space int64) (at Head, parts []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err = pgx.BeginTxFunc(ctx, l.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		var count int64
-		err := tx.QueryRow(ctx, "SELECT position, hash, parts FROM memsidecar.snapshot WHERE space = $1 ORDER BY position DESC LIMIT 1", space).
-			Scan(&at.Seq, &at.Hash, &count)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("the space has no snapshot: %w", ErrDamaged)
-		} else if err != nil {
-			return err
-		}
-		rows, err := tx.Query(ctx, "SELECT data, digest FROM memsidecar.snapshot_part WHERE space = $1 AND position = $2 ORDER BY part", space, at.Seq)
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			var data string
-			var digest []byte
-			if err := rows.Scan(&data, &digest); err != nil {
+	err = pgx.BeginTxFunc(
+		ctx,
+		l.conn,
+		pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			var count int64
+			err := tx.QueryRow(ctx, "SELECT position, hash, parts FROM memsidecar.snapshot WHERE space = $1 ORDER BY position DESC LIMIT 1", space).
+				Scan(&at.Seq, &at.Hash, &count)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return fmt.Errorf("the space has no snapshot: %w", ErrDamaged)
+			} else if err != nil {
 				return err
 			}
-			if sum := sha256.Sum256([]byte(data)); !bytes.Equal(sum[:], digest) {
-				rows.Close()
-				return fmt.Errorf("part %d of the snapshot at row %d does not match its hash: %w", len(parts), at.Seq, ErrDamaged)
+			rows, err := tx.Query(
+				ctx,
+				"SELECT data, digest FROM memsidecar.snapshot_part WHERE space = $1 AND position = $2 ORDER BY part",
+				space,
+				at.Seq,
+			)
+			if err != nil {
+				return err
 			}
-			parts = append(parts, data)
-		}
-		if rows.Err() == nil && int64(len(parts)) != count {
-			return fmt.Errorf("the snapshot at row %d has %d of %d parts: %w", at.Seq, len(parts), count, ErrDamaged)
-		}
-		return rows.Err()
-	})
+			for rows.Next() {
+				var data string
+				var digest []byte
+				if err := rows.Scan(&data, &digest); err != nil {
+					return err
+				}
+				if sum := sha256.Sum256([]byte(data)); !bytes.Equal(sum[:], digest) {
+					rows.Close()
+					return fmt.Errorf(
+						"part %d of the snapshot at row %d does not match its hash: %w",
+						len(parts),
+						at.Seq,
+						ErrDamaged,
+					)
+				}
+				parts = append(parts, data)
+			}
+			if rows.Err() == nil && int64(len(parts)) != count {
+				return fmt.Errorf(
+					"the snapshot at row %d has %d of %d parts: %w",
+					at.Seq,
+					len(parts),
+					count,
+					ErrDamaged,
+				)
+			}
+			return rows.Err()
+		},
+	)
 	if err != nil {
 		return at, nil, fmt.Errorf("read the snapshot: %w", err)
 	}

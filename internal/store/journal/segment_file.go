@@ -44,7 +44,13 @@ func openSegment(fsys durable.FS, name string) (*segmentFile, error) {
 		return nil, err
 	}
 	lines := compressed.Open(data)
-	return &segmentFile{ReaderAt: lines, size: lines.Size(), compressed: true, bytes: info.Size(), close: func() {}}, nil
+	return &segmentFile{
+		ReaderAt:   lines,
+		size:       lines.Size(),
+		compressed: true,
+		bytes:      info.Size(),
+		close:      func() {},
+	}, nil
 }
 
 // Compress compresses the oldest segment that is not compressed, and reports whether there was one. Only segments that are
