@@ -3,9 +3,11 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -314,13 +316,13 @@ func (s *soak) fillDisk() {
 	}()
 	p := s.at(disk+"/data", s.Socket+".d")
 	d := p.serve(s.t)
-	client, big := p.memories(s.t), strings.Repeat("x", 7000)
+	client := p.memories(s.t)
 	var ids []string
 	full := false
 	for i := 0; i < 5000 && !full; i++ {
 		id := fmt.Sprint("f", i)
 		_, err := client.Add(s.t.Context(), &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Id: id, Category: "facts",
-			Content: id + big}}})
+			Content: longText(id)}}})
 		if full = err != nil; !full {
 			ids = append(ids, id)
 		}
@@ -328,24 +330,38 @@ func (s *soak) fillDisk() {
 	if !full {
 		s.t.Error("the disk was never full")
 	}
-	if lost := s.gone(client, ids, big); len(lost) > 0 {
+	if lost := s.gone(client, ids); len(lost) > 0 {
 		s.t.Errorf("on the full disk %d of %d acknowledged memories are gone", len(lost), len(ids))
 	}
 	d.Kill()
 	d = p.serve(s.t)
-	if lost := s.gone(p.memories(s.t), ids, big); len(lost) > 0 {
+	if lost := s.gone(p.memories(s.t), ids); len(lost) > 0 {
 		s.t.Errorf("after the full disk %d of %d acknowledged memories are gone", len(lost), len(ids))
 	}
 	d.Kill()
 	s.fullDisks++
 }
 
-// gone returns which of the ids do not have the content id + rest.
-func (s *soak) gone(client pb.MemoryServiceClient, ids []string, rest string) (out []string) {
+// longText is a text of 7,000 letters that compression of old segments makes little shorter.
+func longText(id string) string {
+	seed := sha256.Sum256([]byte(id))
+	random := rand.NewChaCha8(seed)
+	text := make([]byte, 7000)
+	for i := range text {
+		text[i] = 'a' + byte(random.Uint64()%26)
+		if i%8 == 7 {
+			text[i] = ' '
+		}
+	}
+	return id + " " + string(text) + "."
+}
+
+// gone returns which of the ids do not have their longText.
+func (s *soak) gone(client pb.MemoryServiceClient, ids []string) (out []string) {
 	s.t.Helper()
 	for _, id := range ids {
 		resp, err := client.Get(s.t.Context(), &pb.MemoryServiceGetRequest{Ids: []string{id}})
-		if err != nil || len(resp.GetMemories()) != 1 || resp.GetMemories()[0].GetContent() != id+rest {
+		if err != nil || len(resp.GetMemories()) != 1 || resp.GetMemories()[0].GetContent() != longText(id) {
 			out = append(out, id)
 		}
 	}
