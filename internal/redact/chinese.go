@@ -42,8 +42,7 @@ var chinese = []shape{
 		`|和|加)\s*["'“`+"`"+`]?(?P<v>[!-~]{4,}?)["'”`+"`"+`]?\s*(?:来|去)?(?:登录|登陆|连接|登进)`, chinesePair),
 	newShape("password", "wi wlan 无线 热点", `(?i:wi-?fi|wlan|无线|热点)[^\n。]{0,16}?(?:密码`+
 		`|口令)[^\n。!-~]{0,6}[:：]?\s*["'“]?(?P<v>[!-~]{4,}?)`+spokenEnd, chinesePassword),
-	newShape("password", chineseHints, chineseNames+`\s*[:：=]?\s*(?P<v>[a-z]{8,32})\s*(?:[，。；！、,;."'\n]`+
-		`|[ ][A-Z]|$)`, drawnLetters),
+	newShape("password", chineseHints, chineseNames+`\s*[:：=]?\s*(?P<v>[a-z]{8,32})`+spokenEnd, drawnLetters),
 	newShape("share-code", "提取码 验证码 取件码", `(?:提取码|验证码|取件码)\s*(?:是|为)?\s*[:：]?\s*(?P<v>[A-Za-z0-9]{4,8})(?:[^\w]`+
 		`|$)`, shareCode),
 	newShape("secret", "token secret api key", `(?i:token|secret|(?:api|access`+

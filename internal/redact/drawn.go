@@ -24,22 +24,34 @@ var speaksOfSecrets = lazyregexp.New(`(?i)pass(?:word|wd|phrase|code|wort)|(?:^|
 	`|credentials?|secrets?|log(?:s|ged)?[ -]?in(?:to)?|log[ -]?on|sign(?:s|ed)?[ -]?in(?:to)?|sudo|authenticat\w*` +
 	`|auth|http-basic|unlock(?:s|ed)?|decrypt(?:s|ed)?|admin|root)(?:[^a-z]|$)` +
 	`|(?:^|[\s"'])-[pPwWa]\s*$|(?:connect|database|\.begin)\([^()\n]*$` +
-	`|(?:^|[^a-z])(?:echo|printf)\s+["']?$|kennwort|contrase|mot de passe|senha` +
+	`|(?:^|[^a-z])(?:(?:echo|printf)\s+["']?|(?:postgres|mysql|redis|mongo)\s+)$|(?:wi-?fi|wlan` +
+	`|ssid)[^\n]*,\s+key\s+$|(?:radius|tacacs|isakmp)[^\n]*\skey\s+(?:\d\s+)?$|kennwort|contrase|mot de passe|senha` +
 	`|密码|密碼|口令|密钥|令牌|登录|登陆|授权码`)
 
 // drawnShape looks where a word of speaksOfSecrets is.
 var drawnShape = func() shape {
 	s := newMixedShape("password", "passw passphrase pass~phrase passcode |pass| pwd |pw| |psk| |cred |secret |login "+
-		"|log~in |log-in |logs~in |logged~in |log~on |logon |sign~in |sign-in |signin |signs~in |signed~in |sudo| |authenticat "+
+		"|log~in |log-in |logs~in |logged~in |log~on |logon |sign~in |sign-in |signin |signs~in |signed~in |sudo| "+
+		"|authenticat "+
 		"|auth| http-basic |unlock |decrypt |admin| |root| 密码 密碼 口令 密钥 令牌 登录 登陆 授权码 "+
 		"~-p~ ~-w~ ~-a~ |echo~ "+
-		"|printf~ kennwort contrase mot~de~passe |senha| passwort |-p connect( database( .begin(", `(?P<v>[!-~]{7,})`, nil)
-	s.values = func(text string) []Finding { return drawnValues(text, inContext) }
+		"|printf~ kennwort contrase mot~de~passe |senha| passwort |parola| wachtwoord |-p connect connection( "+
+		"database( .begin( "+
+		"mysqli( pdo( identified~by http-basic |alias~set ctl~register bindpw admin: root: admin/ root/ postgres~ "+
+		"mysql~ redis~ mongo~ session( send_keys( |wifi |wi-fi |wlan |hotspot |ssid hmac fernet( jwt. cipher radius "+
+		"tacacs isakmp |creds| dbpassword user_pass", `(?P<v>[!-~]{7,})`, nil)
+	s.values = func(text string) []Finding { return suspectValues(text, inContext) }
 	return s
 }()
 
-// drawnValues finds drawn values that are suspect where they stand.
-func drawnValues(s string, suspect func(s string, start, end int) bool) (list []Finding) {
+// inContext reports whether a piece is a drawn value where secrets are spoken of, or a chosen one that is pointed at.
+func inContext(s string, start, end int) bool {
+	v := s[start:end]
+	return looksDrawn(v) && nearSecrets(s, start, end) || looksChosen(v) && pointedAt(s, start, end)
+}
+
+// suspectValues finds the pieces of words that are suspect where they stand.
+func suspectValues(s string, suspect func(s string, start, end int) bool) (list []Finding) {
 	for at := 0; at < len(s); {
 		from, to := nextWord(s, at)
 		if from == to {
@@ -57,8 +69,7 @@ func drawnValues(s string, suspect func(s string, start, end int) bool) (list []
 			}
 			from = end
 			start = behindUser(s, start, end)
-			if looksDrawn(s[start:end]) && !isTemplate(s, start, end) &&
-				suspect(s, start, end) {
+			if start < end && !isTemplate(s, start, end) && suspect(s, start, end) {
 				list = append(list, Finding{"password", start, end})
 			}
 		}
@@ -113,11 +124,12 @@ var passwordSymbols = func() (b byteSet) {
 	return b
 }()
 
-// everyClass reports whether a value, which looks drawn, has letters of both cases, a digit and a symbol of
+// everyClass reports whether a value looks drawn and has letters of both cases, a digit and a symbol of
 // passwordSymbols. Nothing but a password has them all, so its surroundings do not matter.
 func everyClass(s string, start, end int) bool {
 	v := trimValue(s[start:end])
-	return strings.ContainsAny(v, "!#%?$^") && v != strings.ToLower(v) && v != strings.ToUpper(v) && rarePairs(v) > 0
+	return strings.ContainsAny(v, "!#%?$^") && looksDrawn(v) && v != strings.ToLower(v) && v != strings.ToUpper(v) &&
+		rarePairs(v) > 0
 }
 
 // isTemplate reports whether a piece is the name of a variable.
@@ -126,18 +138,16 @@ func isTemplate(s string, start, end int) bool {
 		s[start-2] == '$'
 }
 
-// inContext reports whether the sentence or line around a value speaks of secrets.
-func inContext(s string, start, end int) bool {
-	before, after := s[wordStart(s, start-maxContext):start], s[end:wordBreak(s, end+maxContext)]
-	if i := strings.LastIndexByte(before, '\n'); i >= 0 {
-		before = before[i+1:]
-	}
-	for _, stop := range []string{". ", "。", "! ", "? "} {
+// nearSecrets reports whether the sentence or line around a value speaks of secrets.
+func nearSecrets(s string, start, end int) bool {
+	before, _ := lineBefore(s, start)
+	after := s[end:wordBreak(s, end+maxContext)]
+	for _, stop := range []string{". ", "。", "! "} { // a question may ask for the value
 		if i := strings.LastIndex(before, stop); i >= 0 {
 			before = before[i+len(stop):]
 		}
 	}
-	if speaksOfSecrets.MatchString(before) {
+	if speaksOfSecrets.MatchString(before) || connectsWith.MatchString(before) {
 		return true
 	}
 	for _, stop := range []string{"\n", ". ", "。", "! ", "? "} {

@@ -124,12 +124,13 @@ func (r *ruleSet) find(s string) []Finding {
 	}
 	if t.digits >= minCard {
 		list = append(list, cardNumbers(s)...)
+		list = append(list, identityNumbers(s)...)
 	}
 	if t.token >= minRandom {
 		list = append(list, highEntropy(s)...)
 	}
 	if t.mixed && t.bytes.meets(&passwordSymbols) {
-		list = append(list, drawnValues(s, everyClass)...)
+		list = append(list, suspectValues(s, everyClass)...)
 	}
 	return union(list)
 }

@@ -102,9 +102,9 @@ var forms = []shape{
 	newMixedShape("password", "auth credential login connect", `(?i)(?:auth\w*|credentials?|login|connect|signin`+
 		`|sign_in)\s*=?\s*`+
 		`\(\s*["'][^"'\n]{1,60}["']\s*,\s*["'](?P<v>[^"'\n]{4,})["']`, mixedPassword),
-	newShape("password", "password passphrase passwd", `(?i)(?:password|passphrase`+
-		`|passwd)[^\n"']{0,20}["']?\s*[;\n{]?\s*`+
-		`(?:send|sendline|write|type|answer)\w*[\s(]+(?:--\s+)?["'](?P<v>[^"'\n\\]{3,})`, notPlaceholder),
+	newShape("password", "assword passphrase passwd", `(?i)(?:p?assword|passphrase`+
+		`|passwd)[^\n"']{0,20}["']?[)\s;{]{0,8}[\w.$]{0,20}?`+
+		`(?:send|sendline|write|type|answer)\w*[\s(]+(?:--\s+)?b?["'](?P<v>[^"'\n\\]{3,})`, notPlaceholder),
 
 	// Chinese: "the password, type x", "**密码**：x", "log in with this password: x", "凭证：name / x".
 	newMixedShape("password", chineseHints, chineseNames+`[^\n。；;!-~]{0,10}(?:输入|填写|填|敲|键入|打)(?:的是|的)?\s*[:：]?\s*`+

@@ -236,3 +236,48 @@ func TestEleventhKinds(t *testing.T) { kinds(t, "secrets_eleventh.txt", 110) }
 
 // TestEleventhHarmlessTextsStay is the same for harmless texts.
 func TestEleventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eleventh.txt", 100) }
+
+// TestTwelfthKinds is a corpus of settings of frameworks, tools, code and chat, written by somebody who had not read the
+// rules. At first 177 of its 189 kinds were taken out.
+func TestTwelfthKinds(t *testing.T) { kinds(t, "secrets_twelfth.txt", 189) }
+
+// TestTwelfthHarmlessTextsStay is the same for harmless texts; at first 2 of 244 changed.
+func TestTwelfthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twelfth.txt", 240) }
+
+// TestThirteenthKinds is a corpus of forms that others write: fixtures of secret scanners, guides, code and notes. At
+// first 125 of its 163 kinds were taken out; when the rules had learnt the twelfth, 138.
+func TestThirteenthKinds(t *testing.T) { kinds(t, "secrets_thirteenth.txt", 160) }
+
+// TestThirteenthHarmlessTextsStay is the same for harmless texts, many in the manner of guides and code; at first 6 of
+// 222 changed.
+func TestThirteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_thirteenth.txt", 200) }
+
+// TestChosenValues: values that people choose are taken out as drawn ones are, in every corpus.
+func TestChosenValues(t *testing.T) {
+	missed, all := 0, 0
+	files, _ := filepath.Glob("testdata/secrets*.txt")
+	for _, name := range files {
+		for _, line := range lines(t, filepath.Base(name)) {
+			for _, values := range [][2]string{{"Sunflower42", "Sommer!2024"}, {"kodiak88", "P@ssw0rd9"}} {
+				kind, template, _ := strings.Cut(line, "\t")
+				chosen := strings.NewReplacer("{weak}", values[0], "{pw}", values[1]).Replace(template)
+				if chosen == template {
+					continue
+				}
+				all++
+				if left := leaks(chosen); len(left) > 0 {
+					missed++
+					t.Logf("%s stays in %v: %q", kind, left, chosen)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d are taken out in all %d channels", all-missed, all, len(channels))
+	if missed*100 > 3*all {
+		t.Errorf("%d of %d stay", missed, all)
+	}
+}
+
+// TestFourteenthKinds is a corpus of notes, chat, files of programs and commands. At first 119 of its 135 kinds were
+// taken out; when the rules had learnt the thirteenth, 121.
+func TestFourteenthKinds(t *testing.T) { kinds(t, "secrets_fourteenth.txt", 130) }

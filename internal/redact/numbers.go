@@ -9,6 +9,11 @@ import (
 // numberEnd is what follows a number that is a value of its own, not a count of things.
 const numberEnd = `(?:[.,;!)](?:[\s"\\]|$)|\\*["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z])`
 
+// opened are things that a code opens.
+const opened = `(?:door|gate|garage|alarm|safe|lock(?:er|box)?|padlock|keypad|entrance|entry|building|lift` +
+	`|voicemail|mailbox|sim` +
+	`|card|bank|phone|tablet|laptop|ipad|iphone|meeting|conference|suitcase|luggage|bike|house|flat|apartment|shed|gym)`
+
 // numbers are values without a letter, and values in places that no other rule looks at.
 var numbers = []shape{
 	newShape("pin", spokenPasswordHints, `(?i)\b`+spokenPasswords+`\b[^.\n;:=|@/\[\]\d]{0,60}?`+
@@ -25,11 +30,12 @@ var numbers = []shape{
 	newMixedShape("password", "@", `[\w.+-]+@[\w-]+(?:\.[\w-]+)+[:|]`+opening+`(?P<v>[!-~]{6,}?)`+spokenEnd,
 		listedPassword),
 	// chap-secrets and pap-secrets: client, server, secret, addresses.
-	newMixedShape("password", "*", `(?m)^["']?[\w.@-]+["']?[ \t]+(?:\*|[\w.-]+)[ \t]+["']?(?P<v>[!-~]{4,}?)["']?[ \t]+\*`,
+	newMixedShape("password", "*", `(?m)^["']?[\w.@-]+["']?[ \t]+(?:\*`+
+		`|[\w.-]+)[ \t]+["']?(?P<v>[!-~]{4,}?)["']?[ \t]+\*`,
 		mixedPassword),
 	newShape("password", "rootpw", `\brootpw\s+(?:--?\w+\s+)*(?P<v>[^\s"'-][^\s"']{3,})`, notPlaceholder),
 	newShape("pin", "pin~是 pin是 pin~码 pin码 pin~为 pin为 pin：",
-		`(?i:\bpin)\s*码?\s*(?:是|为|改成|改为|：|:)\s*(?P<v>\d{4,8})`, nil),
+		`(?i:\bpin)\s*(?:码\s*|码?\s*(?:是|为|改成|改为|：|:)\s*)(?P<v>\d{4,8})`, nil),
 	// The environment of a container: a name, and a value of its own.
 	newShape("password", "value", `(?i)name["']?\s*:\s*["']?\w*(?:pass(?:word|wd)?|pwd|secret|token|api_?key)["']?`+
 		`\s*,?\s*["']?value["']?\s*:\s*["']?(?P<v>[^\s"'{}]{4,})`, notPlaceholder),
@@ -37,6 +43,9 @@ var numbers = []shape{
 	newShape("pin", "|tan|", `\bTAN\b[^.\n\d]{0,40}?(?::|\s(?:is|was|ist|lautet))\s+(?P<v>\d{4,8})\b`, nil),
 	newShape("pin", "|lock~ |padlock~",
 		`(?i)\b(?:pad)?lock\s(?:is|was)\s(?:now\s)?(?:set\sto\s)?(?P<v>\d{3,6})`+numberEnd, nil),
+	newShape("license-key", "激活码 注册码",
+		`(?:激活码|注册码)[^\n。!-~]{0,8}\s*[:：]?\s*["'“`+"`"+`]?(?P<v>[A-Za-z0-9-]{6,})`, hasDigit),
+	newShape("pin", "安全码", `安全码\s*(?:是|为|：|:)?\s*(?P<v>\d{3})(?:[^\d.%]|$)`, nil),
 	newShape("pin", "密码", `密码(?:是|为|：|:)\s*(?P<v>\d{3})(?:[，。；！,;.]|\s|["\\]|$)`, nil),
 	newMixedShape("password", "passwort kennwort contrase mot~de~passe |senha|",
 		`(?i)(?:passwort|kennwort|contrase\S{1,2}a|mot de passe|senha)`+
@@ -63,18 +72,61 @@ var numbers = []shape{
 	newMixedShape("password", "admin/ root/ administrator/", `(?i)[:：]\s+["'`+"`"+`]?(?:admin|root|administrator)/`+
 		`(?P<v>[!-~]{6,}?)`+spokenEnd, pairPassword),
 	// Names that end in "pass", and "the password's x".
-	newAssigned("password", "pass|", `(?im)(?:^|[\s,;{"'$])[a-z]{2,}pass\s*[=:]\s*["']?(?P<v>[!-~]{4,}?)["']?(?:[\s,;]|$)`,
+	newAssigned("password", "pass|",
+		`(?im)(?:^|[\s,;{"'$?&])[a-z]{2,}pass\s*[=:]\s*["']?(?P<v>[!-~]{4,}?)["']?(?:[\s,;&"]|$)`,
 		mixedPassword),
-	newMixedShape("password", "password's passphrase's", `(?i)\b(?:password|passphrase)'s\s+`+opening+`(?P<v>[!-~]{4,}?)`+
+	newMixedShape("password", "password's passphrase's", `(?i)\b(?:password`+
+		`|passphrase)'s\s+`+opening+`(?P<v>[!-~]{4,}?)`+
 		spokenEnd, mixedPassword),
 	newMixedShape("password", "|unlock |decrypt", `(?i)\b(?:unlock|decrypt)(?:s|ed)?\s+(?:with|by|using)\s+`+
 		opening+`(?P<v>[!-~]{6,}?)`+spokenEnd, mixedPassword),
 	newShape("pin", "|press| |type| |enter| |dial|", `(?i)\b(?:disarm|unlock|open|alarm|door|gate)\b[^.\n\d]{0,30}\b`+
-		`(?:press|type|enter|dial)\s+`+opening+`(?P<v>\d{4,8})\b(?: and|[,.;!]|\s*$|\\*")`, nil),
+		`(?:press|type|enter|dial)\s+`+opening+`(?P<v>\d{4,8})\b(?: and|[,.;!]|\s*(?:$|\n)|\\*")`, nil),
 	newShape("pin", "|code~for |code~of |code~to", `(?i)\b(?P<n>[\w-]+)\s+code\s+(?:for|of|to)\s+[^.\n\d:]{1,40}?`+
 		`(?:\s(?:is|was)|:)\s+`+opening+`(?P<v>\d{4,8})(?-i:`+numberEnd+`)`, secretCode),
-	newShape("pin", "|locker |lockbox |padlock |safe| |gate| |garage|", `(?i)\b(?:locker|lockbox|padlock|safe|gate`+
-		`|garage)\b[^.\n\d:]{0,30}:\s+`+opening+`(?P<v>\d{4,8})(?-i:`+numberEnd+`)`, nil),
+	newShape("pin", "|locker |lockbox |padlock |safe| |gate| |garage| |keypad|", `(?i)\b(?:keypad|locker|lockbox`+
+		`|padlock|safe|gate`+
+		`|garage)\b[^.\n\d:]{0,30}:\s+`+opening+`(?P<v>\d{4,8})(?-i:`+numberEnd+`|[#*])`, nil),
+	// "Use code 123456 to sign in", "123456 is your verification code".
+	newShape("pin", "|code~", `(?i)\b(?:use|enter)\s+(?:the\s+|this\s+)?code\s+`+opening+`(?P<v>\d{4,8})\b`, nil),
+	newShape("pin", "is~your~ is~the~", `(?i)(?:^|[\s"-])(?P<v>\d{4,8})\s+is\s+(?:your|the)\s[\w -]{0,30}?\b(?:code`+
+		`|passcode|otp|pin)\b`, nil),
+	// "Grafana: viewer / x", "u: anna p: x", "open the file with x".
+	newMixedShape("password", "~/~",
+		`[:：]\s+["'`+"`"+`]?[A-Za-z][\w.@+-]{1,39}["'`+"`"+`]?\s+/{1,2}\s+`+opening+`(?P<v>[!-~]{7,}?)`+
+			spokenEnd, drawnWord),
+	newMixedShape("password", "u: user: usr:", `(?i)(?:^|\s)(?:u|user|usr):\s*\S+[\s,;]+(?:p|pw|pwd`+
+		`|pass):\s*(?P<v>[!-~]{4,}?)`+spokenEnd,
+		mixedPassword),
+	newMixedShape("password", "|open |unzip |extract |unpack", `(?i)\b(?:open|unzip|extract`+
+		`|unpack)\s+(?:[\w.'-]+\s+){1,4}(?:with|using)\s+`+
+		opening+`(?P<v>[!-~]{7,}?)`+spokenEnd, drawnWord),
+	// "PIN 4711", "passcode 25385", "the code of the lockbox by the stairs, 4711".
+	newShape("pin", "|pin| |passcode |pin-code |pincode", `\b(?:PIN(?: code)?|[Pp]in[ -]?code`+
+		`|[Pp]asscode)\s*[:#=–—-]?\s*`+opening+
+		`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, nil),
+	newShape("pin", "|code| |code# |pin| |combo| |combination| |passcode|",
+		`(?i)\b`+opened+`\b[^.\n\d]{0,40}?\b(?:code|pin|passcode`+
+			`|combo|combination)\b\s*(?:(?:is|was)\s)?[:#=→–—-]{0,2}\s*`+opening+`#?(?P<v>\d{3,8})(?-i:`+numberEnd+``+
+			`|[,*#])`, openedBy),
+	newShape("pin", "|unlock |open |opens |disarm", `(?i)\b(?:unlock|open|disarm)s?\s+(?:it\s+)?(?:with|by`+
+		`|using)\s+(?:the\s+)?`+
+		`(?:code|pin|number|combination)?\s*`+opening+`(?P<v>\d{3,8})(?-i:`+numberEnd+`|,|\s+(?:within|and|then)\b)`, nil),
+	// A name and behind it the value, in lists, XML and lines of settings without a sign of assignment.
+	newMixedShape("password", "passwords secrets tokens passwd", `(?i)(?:passwords|secrets|tokens`+
+		`|passwd)\\*["']?:\s*\n\s*-\s*["']?`+
+		`(?P<v>[!-~]{4,}?)["']?(?:\s|$)`, mixedPassword),
+	newShape("password", "</key> </name>", `(?i)<(?:key|name)>[^<>\n]*(?:password|passwd|pass|pwd|secret|token`+
+		`|key)</(?:key|name)>\s*`+
+		`<(?:value|string)>(?P<v>[^<>\s]{3,})</`, notPlaceholder),
+	newShape("secret", "|env~ |arg~ define~ |setenv~", `(?:^|[\s"'`+"`"+`])(?:ENV|ARG|#\s*define|setenv|SetEnv)\s+`+
+		`\w*(?:PASS(?:WORD|WD|PHRASE|CODE)?|PWD|SECRET|TOKEN|API_?KEY`+
+		`|SECRET_?KEY)\s+["']?(?P<v>[^\s"'=][^\s"']{5,})`, notPlaceholder),
+	newShape("password", "password~ passphrase~ |pass~ |pw~", `(?i)\b(?:with|and|plus|,)\s+(?:the\s+`+
+		`|a\s+)?(?:password|passphrase|pass|pw)\s+`+
+		`["“'`+"`"+`](?P<v>[^"”'`+"`"+`\s]{4,})["”'`+"`"+`]`, quotedSentence),
+	// Several words: "the passphrase is correct horse battery staple".
+	phraseShape,
 	// Commands that read a password, or set one.
 	newShape("password", "|echo| |printf|", `\b(?:echo|printf)\s+(?:-\w+\s+)?["']?(?P<v>[^\s"'|$]{4,})["']?\s*\|\s*`+
 		`(?:sudo\s+)?(?:cryptsetup|gpg|openssl|veracrypt|kinit|smbpasswd|docker\s+login)\b`, optionPassword),
@@ -103,7 +155,7 @@ func listedPassword(v, _ string) bool {
 // of a word and a symbol.
 func bareArgument(v, _ string) bool {
 	v = trimValue(v)
-	return looksDrawn(v) || isValue(v) && looksMixed(v) && namedNumber.MatchString(v)
+	return looksDrawn(v) || looksChosen(v) || isValue(v) && looksMixed(v) && namedNumber.MatchString(v)
 }
 
 // namedNumber is a word with a year or three digits behind it, which people choose.
@@ -115,3 +167,14 @@ var measureWord = lazyregexp.New(`(?i)\b(?:length|minimum|maximum|max|min|expir|
 
 // noMeasure rejects a number that measures something.
 func noMeasure(_, match string) bool { return !measureWord.MatchString(match) }
+
+// openedBy rejects a code that everybody may know.
+func openedBy(_, match string) bool { return !openKind.MatchString(match) }
+
+// openKind is a kind of code that everybody may know, before the word "code".
+var openKind = lazyregexp.New(`(?i)\b(?:area|zip|postal|post|country|error|exit|status|response|return|source` +
+	`|dress|qr|colou?r` +
+	`|product|bar|dialling|dialing|currency|language|branch|sort|model|part|discount|promo|voucher)\s+code\b`)
+
+// drawnWord accepts a word that looks drawn by lot.
+func drawnWord(v, _ string) bool { return looksDrawn(v) }

@@ -75,7 +75,7 @@ var prose = []shape{
 	newAssigned("password", passwordHints, `(?i)`+passwordNames+assign+`\\*"(?P<v>[^"\\\n]{3,})\\*"`, quotedPassword),
 	newAssigned("password", passwordHints, `(?i)`+passwordNames+assign+`\\*'(?P<v>[^'\\\n]{3,})\\*'`, quotedPassword),
 	newAssigned("password", passwordHints, `(?i)`+passwordNames+assign+`(?P<v>[^\s"'，。；、|`+"`"+`]{4,})`, barePassword),
-	newAssigned("password", shortHints, `(?i:`+shortNames+`)`+assign+`\\*["']`+
+	newAssigned("password", shortHints, `(?i:`+shortNames+`)(?:\[\w*\])?`+assign+`\\*["']`+
 		`(?P<v>[^"'\\\n]{3,})\\*["']`, quotedPassword),
 	newAssigned("password", shortHints, `(?i:`+shortNames+`)`+assign+`(?P<v>[^\s"'，。；、|`+"`"+`]{3,})`, shortPassword),
 	newShape("password", "<pass <pwd <secret <token <api <key password> pwd> secret> token> key>",
@@ -88,11 +88,15 @@ var prose = []shape{
 	newAssigned("secret", secretHints, `(?i)`+secretNames+assign+`\\*["'](?P<v>[^"'\\\s]{8,})\\*["']`, quotedSecret),
 	newAssigned("secret", secretHints, `(?i)`+secretNames+assign+`(?:bearer\s+)?(?P<v>[^\s"'，。；、,;&`+
 		`|`+"`"+`]{8,})`, bareSecret),
+	newShape("secret", "secret= token= key=", `(?:^|[\s"';])[A-Z][A-Z0-9_]*`+
+		`(?:SECRET|TOKEN|API_?KEY|SECRET_KEY|ACCESS_KEY)=(?P<v>[^\s"'<>|;&]{6,})`,
+		environmentSecret),
 	newShape("secret", "?key= &key= ?sig= &sig= signature= token= &code= ?code=",
 		`(?i)[?&#](?:key|sig|signature|x-amz-signature|code|\w*token|auth|sid)=(?P<v>[^\s"'&<>#]{12,})`, bareSecret),
 	newShape("pin", "|pin| |pincode |pin-code |cvv |cvc |otp| |one-time~code |verification~code |security~code |2fa~code "+
+		"|verification~number |security~number "+
 		"|door~code |gate~code |alarm~code |safe~code |lock~code |unlock~code", `(?i)\b(?:pin(?:[ -]?code)?|cvv2?|cvc|otp|one-time code`+
-		`|verification code|security code|2fa code|door code`+
+		`|(?:verification|security) (?:code|number)|2fa code|door code`+
 		`|gate code|alarm code|safe code|lock code|unlock code)\b[^.\n;:=\d]{0,40}?(?:\s(?:is|was|to)\s`+
 		`(?:now\s)?|[:=]\s*)`+opening+
 		`(?P<v>\d{3,8})\b`, nil),
@@ -104,8 +108,8 @@ var prose = []shape{
 		`|otp)\b[^.\n]{0,40}?\b(?P<v>(?-i:[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15}[A-Z2-7]{0,3}))\b`, nil),
 	newShape("ssn", "|ssn| |social~security", `(?i)\b(?:ssn|social security(?: number)?)\b[^\n\d]{0,20}`+
 		`(?P<v>\d{3}-\d{2}-\d{4})\b`, nil),
-	newShape("hex-key", "key secret seed token psk", `(?i)(?:\b|_)(?P<n>[\w-]*(?:\s[\w-]+)?)\s?(?:key|secret`+
-		`|seed|token|psk)\b[^.\n;]{0,30}?\b(?:0x)?(?P<v>[0-9a-f]{32,128})\b`, hexKey),
+	newShape("hex-key", "key secret seed token psk salt", `(?i)(?:\b|_)(?P<n>[\w-]*(?:\s[\w-]+)?)\s?(?:key|secret`+
+		`|seed|token|psk|salt)\b[^.\n;]{0,30}?\b(?:0x)?(?P<v>[0-9a-f]{32,128})\b`, hexKey),
 	newSeedPhrase("seed phrase mnemonic recovery backup wallet", `(?i)\b(?:seed|mnemonic|recovery`+
 		`|backup|wallet|secret)\b[ \w]{0,24}?(?:phrase|words?|seed|mnemonic|is|:)?`+
 		`[^\n.]{0,20}?[:=\-"'“]?\s*["'“`+"`"+`]?(?P<v>(?-i:(?:\d{1,2}[.)]\s*)?[a-z]{3,8}(?:[ ,]+(?:\d{1,2}[.)]`+
@@ -147,7 +151,8 @@ var prose = []shape{
 		`|authenticate)`, pairPassword),
 
 	// Commands and files of programs.
-	newShape("password", "password(", `(?i)\bpassword\(\s*["'](?P<v>[^"'\n]{3,})["']\s*\)`, notPlaceholder),
+	newShape("password", "password(", `(?i)(?:\b|set_?|with_?|change_?|update_?)password\(`+
+		`\s*["'](?P<v>[^"'\n]{3,})["']\s*\)`, notPlaceholder),
 	newShape("password", "--pass", `--pass(?:word|wd|phrase|code)?[ =]+["']?`+
 		`(?P<v>[^\s"'-][^\s"']{2,})`, bareOptionPassword),
 	newShape("password", "|curl| |wget|", `\b(?:curl|wget)\b[^\n|]*?\s(?:-u|--user`+
@@ -164,7 +169,7 @@ var prose = []shape{
 			`(?P<v>[^\s"'-][^\s"']{2,})`, optionPassword),
 	newShape("password", "chpasswd sudo passwd", `\becho\s+["']?(?:[\w.-]+:)?(?P<v>[^\s"'|$]{3,})["']?\s*\|\s*`+
 		`(?:sudo\s+)?(?:chpasswd|sudo\s+-S|passwd\b)`, notPlaceholder),
-	newShape("password", "htpasswd", `\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(?P<v>\S{3,})`, notPlaceholder),
+	newShape("password", "htpasswd", `\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?(?P<v>[^\s"']{3,})`, notPlaceholder),
 	newShape("password", "identified |password", `(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|(?:with|role\s+\w+`+
 		`|user\s+\w+)(?:\s+\w+)*?\s+password)\s+["'](?P<v>[^"'\n]{3,})["']`, notPlaceholder),
 	newShape("password", "requirepass masterauth storepass keypass pass:", `(?i)(?:\b(?:requirepass`+

@@ -73,10 +73,12 @@ var shapes = []shape{
 	newShape("webhook", "hooks.slack.com/ /api/webhooks/ webhook/send?key=",
 		`(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/`+
 			`|webhook/send\?key=)(?P<v>[\w/+-]{16,})`, nil),
+	newShape("webhook", "webhook /hooks/ hooks.",
+		`(?i)https?://[^\s"'<>]*?(?:webhook|\bhooks?\b)[\w.-]*/(?P<v>[^\s"'<>]{20,})`, randomSegment),
 	newShape("telegram-token", ":aa", `\b\d{8,10}:AA[\w-]{32,}`, nil),
 	newShape("stripe-key", "_live_ _test_ whsec_",
 		`\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`,
-		nil),
+		notPlaceholder),
 	newShape("anthropic-key", "sk-ant-", `\bsk-ant-[\w-]{16,}`, nil),
 	newShape("openai-key", "sk- sess-", `\bsk-(?:proj|svcacct|admin|or-v1|None|live)-[\w-]{16,}`+
 		`|\bsk-[A-Za-z0-9]{20,}\b`+

@@ -41,21 +41,37 @@ var (
 	// A selector or qualified name, such as os.Getenv or config::key.
 	codeExpression = lazyregexp.New(`^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+;?$`)
 	// A template variable, a masked value or an example.
-	placeholder = lazyregexp.New(`(?i)^(?:!(?:vault|secret|env\w*|var|ref|sub|include|file)\b.*|[$%@]?[{<(\[].*|\$\w+|%\w*%?|[*.xX•_-]+|your[\w-]*|<.*|example\w*` +
+	placeholder = lazyregexp.New(`(?i)^(?:!(?:vault|secret|env\w*|var|ref|sub|include|file)\b.*|[$%@]?[{<(\[].*|\$\w+|%[~\w]*%?|[*.xX•_-]+` +
+		`|(?:your|my|sua|seu|tu|su|mon|votre|dein|ihr)[_-]\w*(?:pass|pwd|senha|clave|mot|token|secret|key|user)\w*|your[\w-]*|<.*|example\w*` +
 		`|redacted` +
 		`|changeme|placeholder|null|nil|none|undefined|true|false|todo|tbd)[,;)}\]>"'` + "`" + `]*$`)
+	// The name of a variable that holds a secret, which examples have in its place.
+	variableName = lazyregexp.New(`^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY|USERNAME` +
+		`|HERE)[,;)}\]>"'` + "`" + `]*$`)
 	// A type or a field name in a declaration.
 	typeWord = lazyregexp.New(`(?i)^\[?\]?\*?(?:string|str|bytes?|text|char|varchar|int|integer|number|bool` +
-		`|boolean|any|object|optional|required|secret\w*|password\w*|passwd|pwd|token\w*|hidden|field|input|value` +
+		`|boolean|any|object|optional|required|secret[a-z_]*|password[a-z_]*|passwd|pwd|token[a-z_]*|hidden|field|input` +
+		`|value` +
 		`|key|env|self|this)\b[\w.\[\]|?<>(){},;]*$`)
 	// The name of an algorithm or protocol, as in "token: sha256".
 	algorithm = lazyregexp.New(`(?i)^(?:base\d+|sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2|aes-?\d*|utf-?\d+` +
-		`|oauth-?2?|rsa-?\d*|[rehp]s(?:256|384|512)k?|http2?|ed25519|x509|2fa|mfa|[ks]?8s?)\b`)
+		`|oauth-?2?|rsa-?\d*|[rehp]s(?:256|384|512)k?|http2?|ed25519|x509|2fa|mfa|[ks]?8s?|gpio\d+)\b`)
 )
 
 // isPlaceholder reports whether v is an example, a variable or a marker of Text.
 func isPlaceholder(v string) bool {
-	return placeholder.MatchString(v) || strings.Contains(v, markerOpen)
+	return placeholder.MatchString(v) || isMasked(v) ||
+		strings.IndexByte(v, '_') > 0 && variableName.MatchString(v) || strings.Contains(v, markerOpen)
+}
+
+// isMasked reports whether a part of v is hidden, as in sk_live_xxxxxxxx and whsec_***.
+func isMasked(v string) bool {
+	for _, mask := range []string{"xxxxxx", "XXXXXX", "***", "..."} {
+		if strings.Contains(v, mask) {
+			return true
+		}
+	}
+	return false
 }
 
 // isCode reports whether v is an expression or a type rather than a value.
@@ -321,7 +337,7 @@ func chinesePair(v, match string) bool {
 var consonants = lazyregexp.New(`[bcdfghjklmnpqrstvwxz]{5,}`)
 
 // drawnLetters accepts letters that no word has in this order.
-func drawnLetters(v, _ string) bool { return consonants.MatchString(v) }
+func drawnLetters(v, _ string) bool { return consonants.MatchString(v) || rarePairs(v) > 2 }
 
 // shareCode accepts a short code of letters and digits.
 func shareCode(v, _ string) bool {
@@ -358,3 +374,28 @@ var openCode = lazyregexp.New(`(?i)^(?:area|zip|postal|post|country|error|exit|s
 
 // secretCode accepts the number behind "garage code is", unless the code is of an open kind.
 func secretCode(_, match string) bool { return !openCode.MatchString(strings.TrimLeft(match, " ")) }
+
+// randomSegment accepts the path of a URL with a segment that looks drawn by lot.
+func randomSegment(v, match string) bool {
+	if strings.Contains(match, "slack.com/") || strings.Contains(match, "/api/webhooks/") {
+		return false // whose shapes are known
+	}
+	for segment := range strings.SplitSeq(v, "/") {
+		if len(segment) >= 20 && count(segment, isDigit) >= 4 && randomness(segment) >= 0.3 {
+			return true
+		}
+	}
+	return false
+}
+
+// environmentSecret accepts the value of a variable such as SECRET_KEY, also of words, when it is no example, name or
+// number.
+func environmentSecret(v, _ string) bool {
+	v = trimValue(v)
+	return len(v) >= 6 && !isPlaceholder(v) && !isCode(v) && !notValue(v) && !exampleWord.MatchString(v) &&
+		strings.ContainsFunc(v, unicode.IsLetter) && isASCII(v) && !algorithm.MatchString(v)
+}
+
+// exampleWord is what examples write in place of a secret.
+var exampleWord = lazyregexp.New(`(?i)your|example|change|replace|dummy` +
+	`|placeholder|insert|todo|here$|^(?:true|false|none|test)$`)

@@ -107,6 +107,39 @@ func endsNumber(s string, end int) bool {
 
 func isDigitByte(c byte) bool { return c >= '0' && c <= '9' }
 
+// personNumber is a Chinese identity number: region, date of birth, sequence, check digit (GB 11643).
+var personNumber = lazyregexp.New(`^[1-9]\d{5}(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]$`)
+
+// identityNumbers finds identity numbers whose check digit is right.
+func identityNumbers(s string) (list []Finding) {
+	const length = 18
+	for at := 0; at+length <= len(s); at++ {
+		if !isDigitByte(s[at]) {
+			continue
+		}
+		end := at
+		for end < len(s) && (isDigitByte(s[end]) || end == at+length-1 && s[end]|0x20 == 'x') {
+			end++
+		}
+		if end-at == length && startsNumber(s, at) && endsNumber(s, end) && personNumber.MatchString(s[at:end]) &&
+			"10x98765432"[weightedSum(s[at:end-1])%11] == s[end-1]|0x20 {
+			list = append(list, Finding{"identity-number", at, end})
+		}
+		at = end
+	}
+	return list
+}
+
+// weightedSum is the sum of the digits, each times a power of two modulo 11 (ISO 7064, MOD 11-2).
+func weightedSum(digits string) (sum int) {
+	weight := 1
+	for i := len(digits) - 1; i >= 0; i-- {
+		weight = weight * 2 % 11
+		sum += weight * int(digits[i]-'0')
+	}
+	return sum
+}
+
 // luhn reports whether the check digit is right and the number is not one digit repeated.
 func luhn(digits string) bool {
 	sum, same := 0, true
