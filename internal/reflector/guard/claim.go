@@ -188,6 +188,10 @@ func parseClaim(content string) parsedClaim {
 			return r
 		}
 	}
+	if slot, value, ok := frequencyOf(s); ok {
+		r.slot, r.value = slot, value
+		return r
+	}
 	for _, p := range slotPatterns {
 		m := p.re.FindStringSubmatchIndex(s)
 		if m == nil {

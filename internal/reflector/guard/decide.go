@@ -158,7 +158,7 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 	if repeats(mine, other) {
 		return decideOn(c, target, Noop, ReasonNearDuplicate, nil), true
 	}
-	if len(other.words) > 1 && refines(c.Memory.Content, target.Content, mine, other) &&
+	if len(other.words) > 1 && !otherFrequency(mine, other) && refines(c.Memory.Content, target.Content, mine, other) &&
 		(mine.tokens.Negations == other.tokens.Negations || addsClause(mine.normal, other.normal)) {
 		return decideOn(c, target, Update, ReasonRefined, nil), true
 	}
@@ -214,8 +214,9 @@ func addsClause(text, old string) bool {
 // replacedTokens returns the protected tokens of the old value that the new statement lacks. Only these are replaced
 // on purpose.
 func replacedTokens(old, now protectedTokens, oldValue string) (out []string) {
+	replaced := protectedTokensOf(oldValue) // numbers in words count, too
 	for n := range old.Numbers {
-		if !now.Numbers[n] && strings.Contains(oldValue, n) {
+		if !now.Numbers[n] && replaced.Numbers[n] {
 			out = append(out, n)
 		}
 	}
@@ -224,7 +225,7 @@ func replacedTokens(old, now protectedTokens, oldValue string) (out []string) {
 			out = append(out, n)
 		}
 	}
-	if protectedTokensOf(oldValue).Negations > 0 {
+	if replaced.Negations > 0 {
 		out = append(out, negationToken)
 	}
 	slices.Sort(out)

@@ -96,6 +96,8 @@ func TestDecide(t *testing.T) {
 		{"The session limit is 1 hour", "The session limit is 2 hours", 0.9, guard.Update, guard.ReasonChangedValue},
 		{"宿舍楼是 8 层", "宿舍楼是 32 米", 0.8, guard.Add, ""},
 		{"限速是每秒 10 次", "限速是每天 900 次", 0.8, guard.Add, ""},
+		// a number in words is part of the value
+		{"The user's favorite number is three", "The user's favorite number is five", 0.9, guard.Update, guard.ReasonChangedValue},
 		// other words of the same meaning
 		{"The user likes pizza", "The user loves pizza.", 0.8, guard.Noop, guard.ReasonNearDuplicate},
 		{"用户偏好简洁的代码风格", "用户喜欢简洁的代码风格", 0.9, guard.Noop, guard.ReasonNearDuplicate},
@@ -228,5 +230,73 @@ func TestRepeatedIsTheTargetOfANoop(t *testing.T) {
 	}
 	if noops < len(known) {
 		t.Errorf("only %d texts repeat a known one", noops)
+	}
+}
+
+// TestDecideFrequency: how often one thing happens has one value at a time, in words and in digits.
+func TestDecideFrequency(t *testing.T) {
+	for _, tt := range []struct {
+		old, candidate string
+		want           guard.Action
+	}{
+		{"I go to the gym three times a week", "I go to the gym five times a week", guard.Update},
+		{"I go to the gym 3 times a week", "I go to the gym five times per week.", guard.Update},
+		{"The user goes to the gym three times a week", "I now go to the gym 5x/week", guard.Update},
+		{"The user waters the plants twice a week", "The user waters the plants once a week now", guard.Update},
+		{"I see the dentist once every six months", "I see the dentist once every three months", guard.Update},
+		{"The service polls the queue every 30 seconds", "The service polls the queue every 10 seconds", guard.Update},
+		{"The user calls home every other day", "The user calls home every three days", guard.Update},
+		{"Two of us swim two to three times a week", "Two of us swim three to four times a week", guard.Update},
+		{"I take 2 pills three times a day", "I take 2 pills four times a day", guard.Update},
+		{"Three times a week I walk to work", "Four times a week I walk to work", guard.Update},
+		{"I go to the gym three times a week", "I go to the gym 3 times a week", guard.Noop},
+		{"I go to the gym three times a week", "The user goes to the gym three times every week", guard.Noop},
+		{"I see the dentist every second month", "I see the dentist every two months", guard.Noop},
+		{"我每周三次去健身房", "我每周五次去健身房", guard.Update},
+		{"我每周去三次健身房", "我现在每周去五次健身房了", guard.Update},
+		{"用户每周去健身房三次", "我一周去健身房 5 次", guard.Update},
+		{"我一周去健身房三次", "我每星期去健身房四次", guard.Update},
+		{"我每三天浇一次花", "我每两天浇一次花", guard.Update},
+		{"用户每个月回家一趟", "用户每个月回家两趟", guard.Update},
+		{"我每周去健身房三次", "用户每周去健身房 3 次", guard.Noop},
+
+		// another period, activity, person or time may be true beside it
+		{"I go to the gym three times a week", "I go to the gym five times a month", guard.Add},
+		{"I go to the gym three times a week", "I go to the pool five times a week", guard.Add},
+		{"I go to the gym three times a week", "My brother goes to the gym five times a week", guard.Add},
+		{"I go to the gym three times a week", "We go to the gym five times a week", guard.Add},
+		{"I go to the gym three times a week", "I want to go to the gym five times a week", guard.Add},
+		{"I go to the gym three times a week", "I went to the gym five times a week", guard.Add},
+		{"I go to the gym three times a week", "I do not go to the gym five times a week", guard.Add},
+		{"I feed three cats a day", "I feed five cats a day", guard.Add},
+		{"I have three cats", "I go there three times a week", guard.Add},
+		{"I take 2 pills three times a day", "I take 3 pills four times a day", guard.Add},
+		{"The job polls every second", "The job polls every second day", guard.Add},
+		{"Going to the gym three times a week is enough", "Going to the gym five times a week is enough", guard.Add},
+		{"If I swim three times a week I sleep well", "If I swim five times a week I sleep well", guard.Add},
+		{"One customer calls three times a day", "One customer calls five times a day", guard.Add},
+		{"I swim once a week and run twice a week", "I swim once a week and run three times a week", guard.Add},
+		{"I went to the gym three times", "I went to the gym five times", guard.Add},
+		{"我每周去三次健身房", "我每月去五次健身房", guard.Add},
+		{"我每周去三次健身房", "我每周去五次游泳馆", guard.Add},
+		{"我每周去三次健身房", "我弟弟每周去五次健身房", guard.Add},
+		{"我每周三次去健身房", "我每周三去健身房", guard.Add},
+		{"我每周去三次健身房就够了", "我每周去五次健身房就够了", guard.Add},
+		{"我每周三去健身房", "我每周五去健身房", guard.Add},
+		{"有一天我去健身房三次", "有一天我去健身房五次", guard.Add},
+		{"每周去三次健身房就够了", "每周去五次健身房就够了", guard.Add},
+		{"我养了三只猫", "我每周去三次健身房", guard.Add},
+	} {
+		t.Run(tt.old+" / "+tt.candidate, func(t *testing.T) {
+			old := &memory.Memory{ID: "m1", Revision: 7, Category: memory.Facts, Content: tt.old, Status: memory.Active}
+			got := guard.Decide(guard.Item{Memory: memory.Memory{Content: tt.candidate, Category: memory.Facts}},
+				[]guard.Neighbour{{Memory: old, Score: 0.9}})
+			if got.Action != tt.want {
+				t.Fatalf("got %s %s, want %s", got.Action, got.Reason, tt.want)
+			}
+			if _, rejected := guard.Guard(guard.Plan{Items: []guard.Item{got}}, fakeView{"m1": old}); len(rejected) != 0 {
+				t.Errorf("the guard refuses it: %+v", rejected)
+			}
+		})
 	}
 }

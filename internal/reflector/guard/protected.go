@@ -128,7 +128,7 @@ func properNames(s string) (names []string) {
 	for i, at := range spans {
 		w := strings.TrimSuffix(strings.TrimSuffix(s[at[0]:at[1]], "'s"), "’s")
 		low := strings.ToLower(w)
-		if first := []rune(w)[0]; !unicode.IsUpper(first) || alwaysCapitalised[low] {
+		if first := []rune(w)[0]; !unicode.IsUpper(first) || alwaysCapitalised[low] || numerals[low] != "" {
 			continue
 		}
 		if !startsSentence(s[:at[0]]) {
