@@ -178,14 +178,34 @@ func (s *Service) ContextShown(session string, spaces []string, text string) {
 	if strings.Contains(text, phrasesByLanguage[Chinese].guide) {
 		languageIn = Chinese
 	}
+	beforeAge, behindAge := aroundAges(text)
 	for _, c := range top {
-		// The age behind a memory may have grown since the context was frozen.
-		plain := singleLine(s.cleanTexts.sanitize(c.memory.Content))
-		line := "): " + plain + toolMark(c.memory, languageIn) + "\n"
-		if strings.Contains(text, "\n- "+s.contextText(c.memory)+" (") || strings.Contains(text, line) {
+		if beforeAge[s.contextText(c.memory)] || len(behindAge) > 0 &&
+			behindAge[singleLine(s.cleanTexts.sanitize(c.memory.Content))+toolMark(c.memory, languageIn)] {
 			seen.markShown(c.space, c.memory)
 		}
 	}
+}
+
+// aroundAges returns what stands before the ages of a context's lines and, in an index, behind them. The ages
+// themselves may have grown since the context was frozen. A text may have brackets of its own, so each may be the age.
+func aroundAges(context string) (before, behind map[string]bool) {
+	before, behind = map[string]bool{}, map[string]bool{}
+	for line := range strings.SplitSeq(context, "\n") {
+		line, ok := strings.CutPrefix(line, "- ")
+		if !ok {
+			continue
+		}
+		for i := range len(line) {
+			if strings.HasPrefix(line[i:], " (") {
+				before[line[:i]] = true
+			}
+			if rest, ok := strings.CutPrefix(line[i:], "): "); ok {
+				behind[rest] = true
+			}
+		}
+	}
+	return before, behind
 }
 
 // mostImportant returns the most important active memories of spaces, at most maxImportant of each: pinned ones first,

@@ -100,6 +100,21 @@ func BenchmarkContext(b *testing.B) {
 	}
 }
 
+// BenchmarkContextShown measures what follows a start: recording what a session was shown.
+func BenchmarkContextShown(b *testing.B) {
+	var all []*memory.Memory
+	for i := range 10_000 {
+		m := old(fmt.Sprint("m", i), fmt.Sprintf("The service %d listens on port %d in rack %d.", i, i%6000, i%40), i%400)
+		m.Salience = float64(i%17) / 17
+		all = append(all, m)
+	}
+	w := newWorld(b, recall.Config{}, all...)
+	text := w.context(b, recall.ContextRequest{})
+	for b.Loop() {
+		w.ContextShown("s", nil, text)
+	}
+}
+
 // cancelledAfter is a context that ends after Err was called so many times.
 type cancelledAfter struct {
 	context.Context

@@ -62,7 +62,7 @@ func TestRecallSearchesOnce(t *testing.T) {
 func TestContextIsNotRecalled(t *testing.T) {
 	for _, index := range []bool{false, true} {
 		t.Run(fmt.Sprint("index ", index), func(t *testing.T) {
-			w := newWorld(t, recall.Config{}, old("f", "Deploys of staging need the tunnel.", 2))
+			w := newWorld(t, recall.Config{}, old("f", "Deploys of staging (the small one): need the tunnel (2 days ago).", 2))
 			text, err := w.Context(t.Context(), recall.ContextRequest{Index: index})
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestContextIsNotRecalled(t *testing.T) {
 			if got := ask("s2"); len(got.Items) != 1 {
 				t.Errorf("another session was told %q", got.Block)
 			}
-			w.put(t, memory.DefaultSpace, old("f", "Deploys of staging need the tunnel and a ticket.", 2))
+			w.put(t, memory.DefaultSpace, old("f", "Deploys of staging (the small one): need the tunnel and a ticket.", 2))
 			if got := ask("s1"); len(got.Items) != 1 {
 				t.Errorf("the changed memory is not told: %s", got.Reason)
 			}
