@@ -12,7 +12,7 @@ import (
 func TestRuleExamples(t *testing.T) {
 	quoted := regexp.MustCompile(`(?m)^\t// "(.*)"\n\tnewRule\(`)
 	var examples []string
-	for _, name := range []string{"userrules.go", "experience.go", "taskrules.go", "project.go", "correction.go",
+	for _, name := range []string{"userrules.go", "experience.go", "peoplerules.go", "taskrules.go", "project.go", "correction.go",
 		"background.go"} {
 		source, err := os.ReadFile(name)
 		if err != nil {

@@ -13,7 +13,7 @@ var (
 	rememberComma = lazyregexp.New(`(?i)^remember, ((?:the|our|we|my|all|every|each)\b.+)$`)
 	// A refusal before the correction.
 	saidNo = lazyregexp.New(`(?i)^(?:no|nope|wrong|incorrect)[,.!;:\s-]+(?:(?:that's|that is` +
-		`|this is) (?:wrong|not right|incorrect|not what i meant)[,.!;:\s-]+)?|^(?:不对|错了|不是这样的?|不行)[，,。!！、\s]+`)
+		`|this is) (?:wrong|not right|incorrect|not what i meant)[,.!;:\s-]+)?|^(?:不对|错了|不是这样的?|不行|(?:不要|别|不能)这样[做写]?|不是这个意思)[，,。!！、\s]+`)
 	// A "would" that expresses a wish, not a hypothesis.
 	wishes = lazyregexp.New(`(?i)^i(?:'d| would) (?:much |really |generally )?(?:prefer|rather)\b`)
 	// A request to remember; group 2 is the content.

@@ -103,6 +103,7 @@ func findStatements(s *sentence) (out []finding) {
 	if s.hypothetical && !wishes.MatchString(text) {
 		return nil
 	}
+	text = saidNo.ReplaceAllString(text, "") // "No, the port is 9443" states something, too
 	for _, c := range clauses(text) {
 		c = trimLeadingFiller(strings.TrimSpace(c))
 		if f, ok := statement(c); ok && !(f.category == memory.Facts && derivable.MatchString(s.unmask(c))) {

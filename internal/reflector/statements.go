@@ -98,4 +98,4 @@ func cleanValue(v string) string {
 
 // statementRules recognise statements about the user, the project and tasks. They are tried in order against one
 // clause; the first match wins.
-var statementRules = slices.Concat(userRules, experienceRules, teamRules, taskRules)
+var statementRules = slices.Concat(userRules, experienceRules, peopleRules, teamRules, taskRules)

@@ -93,7 +93,7 @@ var userRules = []rule{
 			return ""
 		}),
 	// "I have two cats"
-	newRule("USER_FACT", memory.Facts, 0.6, `^i (?:have|own) ((?:a|an|one|two|three|four|\d+) (?:[\p{L}]+ )?(?:dogs?`+
+	newRule("USER_FACT", memory.Facts, 0.6, `^i(?: have| own|'ve)(?: got)? ((?:a|an|one|two|three|four|five|six|\d+) (?:[\p{L}]+ )?(?:dogs?`+
 		`|cats?|sons?|daughters?|kids?|child(?:ren)?|brothers?|sisters?|siblings|pets?)\b.*)$`,
 		func(m []string) string { return toThirdPerson("The user has " + m[1]) }),
 	// "I'm allergic to peanuts"
@@ -253,7 +253,7 @@ var userRules = []rule{
 	// "我在腾讯工作"
 	newRule("USER_WORK", memory.Facts, 0.65,
 		`^我(?:现在|目前)?在(.+?)(工作|上班|任职|就职|上学|读书|读研|读博|读大学|留学|教书|实习|做(?:\p{Han}{0,4}(?:运维|开发|测试|设计`+
-			`|研究|产品|架构|数据|安全|运营|前端|后端|算法)))(?:了)?$`, func(m []string) string {
+			`|研究|产品|架构|数据|安全|运营|前端|后端|算法))|(?:做|当|担任)\p{Han}{0,6}?(?:`+jobsZh+`))(?:了)?$`, func(m []string) string {
 			v := cleanValue(m[1])
 			if v == "" || notPlaceZh.MatchString(v) {
 				return ""
