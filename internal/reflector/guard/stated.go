@@ -65,6 +65,13 @@ func replacedByStatement(c Item, target *memory.Memory) (Item, bool) {
 	return c, true
 }
 
+// secondClause matches the end of a first clause in a normalised text. A comma in a number is none.
+var secondClause = lazyregexp.New(`[,;](?:[\s\p{Han}]|$)`)
+
+// narrows matches what follows a clause and leaves a part of it true.
+var narrows = lazyregexp.New(`^\s*(?:except|unless|apart|other than|only|just|at least|as|when|while|on|in|during|for now|but (?:still|only|sometimes)` +
+	`|除|只|仅|但|至少|周|平时|有时|偶尔)`)
+
 // plainText normalises a statement for the cues.
 func plainText(s string) string {
 	s = strings.ToLower(norm.NFKC.String(s))
@@ -89,6 +96,14 @@ func endedBy(text, known string) (sure, unsure bool) {
 			rest = text[:at[0]] + " " + m[i]
 		}
 		over, was := stems(rest), stems(known)
+		if end := secondClause.FindStringIndex(text[at[1]:]); end != nil && !narrows.MatchString(text[at[1]+end[0]+1:]) {
+			// what comes behind the clause does not narrow it: "no longer works at Acme, but at Globex"
+			over = stems(text[:at[0]] + " " + text[at[1]:at[1]+end[0]])
+			if subjectOf(rest) == subjectOf(known) && len(was) > 0 && slices.Equal(over, was) {
+				return true, false
+			}
+			over = stems(rest)
+		}
 		switch {
 		case subjectOf(rest) != subjectOf(known) || len(was) == 0:
 			return false, false

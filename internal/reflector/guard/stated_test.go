@@ -60,3 +60,25 @@ func decideOne(known, said string) guard.Item {
 	return guard.Decide(guard.Item{Memory: memory.Memory{Content: said, Category: memory.Facts}},
 		[]guard.Neighbour{{Memory: m, Score: 0.6}})
 }
+
+// TestEndedInAClause: what is over may be followed by what holds instead, but not by what narrows it.
+func TestEndedInAClause(t *testing.T) {
+	for _, tt := range []struct {
+		known, said string
+		want        bool
+	}{
+		{"The user works at Acme", "The user no longer works at Acme, he switched to Globex", true},
+		{"The user smokes a pipe", "The user stopped smoking a pipe; the doctor asked for it", false}, // another form of the verb
+		{"用户在腾讯工作", "用户不再在腾讯工作，去了阿里", true},
+		{"The user works at Acme", "The user no longer works at Acme, except on Fridays", false},
+		{"The user works at Acme", "The user no longer works at Acme, only in the evenings", false},
+		{"The user works at Acme", "The user no longer works at Globex, he is at Acme", false},
+		{"The user works at Acme", "His brother no longer works at Acme, he switched to Globex", false},
+		{"用户喝咖啡", "用户不再喝咖啡，除了周末", false},
+	} {
+		item := decideOne(tt.known, tt.said)
+		if got := item.Action == guard.Delete && !item.Unsure; got != tt.want {
+			t.Errorf("%q => %q: %s %s, unsure %t", tt.known, tt.said, item.Action, item.Reason, item.Unsure)
+		}
+	}
+}
