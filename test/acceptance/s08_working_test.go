@@ -41,6 +41,10 @@ func TestWorkingMemory(t *testing.T) {
 	if got := recall(); strings.Contains(got, "Current agent state") {
 		t.Errorf("the next prompt gets it again:\n%s", got)
 	}
+	// An agent that notes nothing gets it, too.
+	p.Succeeds(t, "session", "working", "w2", "--dir", run, "--tool", "Bash", "--compacted")
+	shows(t, "the prompt of an agent without a note", p.Succeeds(t, "recall", "go on", "--session", "w2"), "Current agent state", run,
+		"Bash 1")
 
 	p.Succeeds(t, "memory", "skill", "add", "Tide chart", "--session", "w1", "--when", "a chart of tides is wanted",
 		"--step", "web_search: tide table", "--step", "read_url", "--step", "summarize")
