@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -50,6 +51,8 @@ func TestTwoDaemonsAtOnce(t *testing.T) {
 		for _, p := range []place{a, b} {
 			wg.Go(func() {
 				cmd := p.Command("daemon", "serve")
+				var said bytes.Buffer
+				cmd.Stderr = &said
 				if err := cmd.Start(); err != nil {
 					t.Error(err)
 					return
@@ -57,6 +60,9 @@ func TestTwoDaemonsAtOnce(t *testing.T) {
 				go func() { <-ctx.Done(); _ = cmd.Process.Kill() }()
 				err := cmd.Wait()
 				if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+					if text := said.String(); exit.ExitCode() == exitLocked && strings.Contains(text, "another process") {
+						t.Errorf("the refused daemon does not name the other directory: %s", text)
+					}
 					codes <- exit.ExitCode()
 				} else {
 					codes <- 0

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -139,14 +140,35 @@ func lockPath(path, owner string) (*flock.Flock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("lock socket: %w", err)
 	case !got:
-		raw, _ := os.ReadFile(name)
-		pid, other, _ := strings.Cut(string(raw), "\n")
-		return nil, &InUseError{Path: path, PID: pid, Owner: strings.TrimSpace(other)}
+		pid, other := holderOf(name)
+		return nil, &InUseError{Path: path, PID: pid, Owner: other}
 	}
 	if err := os.WriteFile(name, fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), owner), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock socket: %w", err), lock.Unlock())
 	}
 	return lock, nil
+}
+
+// How often a process that finds the lock taken looks for the name of its holder, and the pause between.
+const (
+	holderTries = 100
+	holderPause = 5 * time.Millisecond
+)
+
+// holderOf returns who holds a lock, "" for what is unknown. A process that has just taken the lock writes its name a
+// moment later; until then the file is empty or names one that has ended.
+func holderOf(name string) (pid, owner string) {
+	for range holderTries {
+		raw, _ := os.ReadFile(name)
+		pid, owner, _ = strings.Cut(string(raw), "\n")
+		id, err := strconv.Atoi(pid)
+		alive := err == nil && id > 0 && !errors.Is(syscall.Kill(id, 0), syscall.ESRCH)
+		if complete := strings.HasSuffix(owner, "\n"); complete && alive {
+			break
+		}
+		time.Sleep(holderPause)
+	}
+	return pid, strings.TrimSpace(owner)
 }
 
 // removeStale removes a socket on which nobody answers. Errors: *InUseError, ErrNotSocket.

@@ -3,6 +3,7 @@ package listener_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
@@ -293,4 +296,38 @@ func removeDir(path string) error {
 		return err
 	}
 	return os.RemoveAll(gone)
+}
+
+// TestInUseNamesWhoHasJustStarted: between the lock and the name in it there is a moment, in which the file is empty or
+// names a process that has ended.
+func TestInUseNamesWhoHasJustStarted(t *testing.T) {
+	for name, before := range map[string]string{"empty": "", "of a process that has ended": "999999999\n/old\n"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(shortDir(t), "s")
+			if err := os.WriteFile(path+".lock", []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			lock := flock.New(path + ".lock")
+			if got, err := lock.TryLock(); !got || err != nil {
+				t.Fatal(got, err)
+			}
+			defer lock.Unlock() //nolint:errcheck // the directory goes away
+			refused := make(chan error, 1)
+			go func() {
+				_, err := listener.Listen(t.Context(), path, "/second")
+				refused <- err
+			}()
+			select {
+			case err := <-refused:
+				t.Fatalf("refused before the holder had a name: %v", err)
+			case <-time.After(50 * time.Millisecond):
+			}
+			if err := os.WriteFile(path+".lock", fmt.Appendf(nil, "%d\n/first\n", os.Getpid()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if inUse, ok := errors.AsType[*listener.InUseError](<-refused); !ok || inUse.Owner != "/first" {
+				t.Errorf("refused with %v", inUse)
+			}
+		})
+	}
 }
