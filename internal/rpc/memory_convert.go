@@ -66,6 +66,7 @@ func draftFromProto(check *memory.Check, prefix string, in *pb.NewMemory) memory
 		Description: in.GetDescription(), Source: in.GetSource(),
 		Context: contextFromProto(in.GetContext()), AccessCount: in.GetAccessCount(), Pinned: in.GetPinned(),
 		CreatedAt:      timeFromProto(check, prefix+"created_at", in.GetCreatedAt()),
+		ContentAt:      timeFromProto(check, prefix+"content_at", in.GetContentAt()),
 		LastAccessed:   timeFromProto(check, prefix+"last_accessed", in.GetLastAccessed()),
 		ExpiresAt:      timeFromProto(check, prefix+"expires_at", in.GetExpiresAt()),
 		StructuredData: structFromProto(check, prefix+"structured_data", in.GetStructuredData()),

@@ -742,6 +742,15 @@ func TestSessionContext(t *testing.T) {
 		first.GetRecall().GetReason() != "ALREADY_SHOWN" { // the context has said it
 		t.Errorf("Start = %v", first)
 	}
+	named := &pb.SessionServiceGetRequest{SessionId: "s"}
+	if plain := must[*pb.SessionServiceGetResponse](t)(d.session.Get(t.Context(), named)); plain.GetContext() != "" {
+		t.Errorf("a context that nobody asked for: %q", plain.GetContext())
+	}
+	named.IncludeContext = true
+	kept := must[*pb.SessionServiceGetResponse](t)(d.session.Get(t.Context(), named)).GetContext()
+	if kept != first.GetContext() {
+		t.Errorf("Get says %q, Start %q", kept, first.GetContext())
+	}
 	d.add(t, "tea", "Drinks tea.")
 	again := must[*pb.SessionServiceStartResponse](t)(d.session.Start(t.Context(), req))
 	if again.GetContext() != first.GetContext() || !again.GetContextRepeated() ||

@@ -117,6 +117,11 @@ func (s *sessionServer) Get(_ context.Context, req *pb.SessionServiceGetRequest)
 			return nil, err
 		}
 	}
+	if req.GetIncludeContext() {
+		if res.Context, _, err = s.sessions.Context(space, req.GetSessionId()); err != nil {
+			return nil, err
+		}
+	}
 	return res, nil
 }
 

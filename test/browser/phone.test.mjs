@@ -87,6 +87,9 @@ test('an empty store says how to begin: connect, import with undo, add; then it 
 
     await panel.view('status', 'Back up everything');
     await panel.see('Days until a daily log is archived', '#transfer');
+    // The plots of a new store show a week, not ninety days.
+    await page.getByText('As a table').first().click();
+    assert.equal((await panel.texts('.figures[open] tbody tr')).length, 7);
     assert.match(await page.locator('#transfer').innerText(), /Log file of the daemon[^]*daemon.*\.log/);
     const save = async (name) => {
       const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);

@@ -1,5 +1,6 @@
 // What agents are told: the preview of a recall, and the hosts with what they were given.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -82,4 +83,44 @@ panelTest('hosts say whether they are connected, when they called, and what they
   assert.match(await card.first().innerText(), /claude-code · told[^]*The office closes at six/);
   await card.first().getByRole('button', { name: 'The office closes at six' }).click();
   await panel.see('The office closes at six', '.detail .content');
+  // The context at the start of that session, too.
+  const context = await daemon.hook('claude-code', 'session-start', {
+    hook_event_name: 'SessionStart',
+    session_id: 'begun',
+    cwd: daemon.dir,
+    source: 'startup',
+  });
+  assert.match(context, /The office closes at six/);
+  await panel.view('hosts', /^start of a session · /);
+  const start = panel.page.locator('article.start', { hasText: 'claude-code · begun' });
+  await start.locator('summary').click();
+  assert.match(await start.locator('pre').innerText(), /The office closes at six/);
 });
+
+panelTest(
+  'what a host did is said in the language of the panel',
+  async (panel) => {
+    await daemon.run('install', 'claude-code');
+    const instance = createHash('sha256').update(daemon.data).digest('hex').slice(0, 12);
+    const fired = join(daemon.dir, '.local', 'state', 'memsidecar', `hooks-${instance}`, 'fired');
+    await mkdir(fired, { recursive: true });
+    const called = async (outcome) => {
+      await writeFile(join(fired, 'claude-code.prompt'), `${outcome}\n`); // as a hook leaves it
+      await panel.page.getByRole('button', { name: '重新检查' }).click();
+    };
+    await panel.view('hosts');
+    const row = panel.page.locator('[data-host="claude-code"] tr', {
+      has: panel.page.getByText('提示', { exact: true }),
+    });
+    for (const [outcome, words] of [
+      ['ok', /成功/],
+      ['no daemon was running', /守护进程未运行/],
+      ['timed out', /超时/],
+      ['the space is full', /失败[^]*the space is full/],
+    ]) {
+      await called(outcome);
+      await row.getByText(words).first().waitFor();
+    }
+  },
+  { locale: 'zh-CN' },
+);

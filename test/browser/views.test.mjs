@@ -174,3 +174,27 @@ panelTest('doctor and figures say what the command line says', async (panel) => 
   for (const s of stats.spaces) assert.match(text, new RegExp(`${s.name}\\s+${s.active}\\s+${s.total}\\b`));
   assert.ok(text.includes(daemon.data), 'the data directory');
 });
+
+panelTest('the legend of a plot says the last day', async (panel) => {
+  await panel.view('status');
+  await panel.page.locator('.plot canvas').nth(3).waitFor();
+  const legends = await panel.texts('.u-legend');
+  assert.equal(legends.length, 4);
+  for (const text of legends) assert.match(text, /^Day\s*[A-Z][a-z]+ \d+, \d{4}/);
+});
+
+panelTest('a date is written in the language of the panel', async (panel) => {
+  await panel.page.getByRole('button', { name: '中文' }).click();
+  await panel.page.getByRole('button', { name: '筛选' }).click();
+  const from = panel.page.getByLabel('创建于', { exact: true });
+  assert.equal(await from.getAttribute('placeholder'), '年-月-日');
+  await from.fill('2100年1月2日');
+  await panel.see('暂无内容。');
+  await from.blur();
+  assert.equal(await from.inputValue(), '2100-01-02');
+  await from.fill('2100-13-40');
+  await from.blur();
+  assert.equal(await from.getAttribute('aria-invalid'), 'true');
+  await from.fill('');
+  await panel.see('Prefers small commits');
+});

@@ -275,7 +275,10 @@ type NewMemory struct {
 	// Where it was learnt; at most 64 items.
 	Evidence []*Evidence `protobuf:"bytes,17,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	// One line on what it is about; at most 1,000 characters.
-	Description   string `protobuf:"bytes,18,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,18,opt,name=description,proto3" json:"description,omitempty"`
+	// Since when the text holds, for one that was changed after created_at; default created_at, at most 24 hours ahead of
+	// the daemon's clock.
+	ContentAt     *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=content_at,json=contentAt,proto3" json:"content_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -434,6 +437,13 @@ func (x *NewMemory) GetDescription() string {
 		return x.Description
 	}
 	return ""
+}
+
+func (x *NewMemory) GetContentAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ContentAt
+	}
+	return nil
 }
 
 // MemoryServiceAddRequest holds memories to store.
@@ -3873,7 +3883,7 @@ var File_memsidecar_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\"memsidecar/v1/memory_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xef\x05\n" +
+	"\"memsidecar/v1/memory_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1dmemsidecar/v1/operation.proto\x1a\x19memsidecar/v1/write.proto\"\xaa\x06\n" +
 	"\tNewMemory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x18\n" +
@@ -3897,7 +3907,9 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"\x0fstructured_data\x18\x0f \x01(\v2\x17.google.protobuf.StructR\x0estructuredData\x125\n" +
 	"\trelations\x18\x10 \x03(\v2\x17.memsidecar.v1.RelationR\trelations\x123\n" +
 	"\bevidence\x18\x11 \x03(\v2\x17.memsidecar.v1.EvidenceR\bevidence\x12 \n" +
-	"\vdescription\x18\x12 \x01(\tR\vdescriptionB\v\n" +
+	"\vdescription\x18\x12 \x01(\tR\vdescription\x129\n" +
+	"\n" +
+	"content_at\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\tcontentAtB\v\n" +
 	"\t_salienceB\r\n" +
 	"\v_confidence\"\xe8\x01\n" +
 	"\x17MemoryServiceAddRequest\x12\x14\n" +
@@ -4335,94 +4347,95 @@ var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
 	49, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
 	50, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
 	51, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
-	3,  // 7: memsidecar.v1.MemoryServiceAddRequest.items:type_name -> memsidecar.v1.NewMemory
-	52, // 8: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 9: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
-	54, // 10: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
-	0,  // 11: memsidecar.v1.MemoryServiceListRequest.order:type_name -> memsidecar.v1.MemoryOrder
-	53, // 12: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
-	47, // 13: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
-	48, // 14: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
-	49, // 15: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
-	50, // 16: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
-	51, // 17: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
-	10, // 18: memsidecar.v1.MemoryServiceUpdateRequest.patch:type_name -> memsidecar.v1.MemoryPatch
-	55, // 19: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
-	52, // 20: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 21: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
-	52, // 22: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
-	1,  // 23: memsidecar.v1.PurgedPlace.kind:type_name -> memsidecar.v1.PurgedPlaceKind
-	52, // 24: memsidecar.v1.MemoryServicePurgeResponse.result:type_name -> memsidecar.v1.WriteResult
-	16, // 25: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
-	56, // 26: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
-	52, // 27: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
-	50, // 28: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
-	52, // 29: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 30: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
-	50, // 31: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
-	52, // 32: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 33: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
-	24, // 34: memsidecar.v1.MemoryServiceSaveRequest.memories:type_name -> memsidecar.v1.MemoryUpdate
-	57, // 35: memsidecar.v1.SavedMemory.decision:type_name -> memsidecar.v1.Decision
-	58, // 36: memsidecar.v1.SavedMemory.outcome:type_name -> memsidecar.v1.Outcome
-	52, // 37: memsidecar.v1.MemoryServiceSaveResponse.result:type_name -> memsidecar.v1.WriteResult
-	26, // 38: memsidecar.v1.MemoryServiceSaveResponse.memories:type_name -> memsidecar.v1.SavedMemory
-	59, // 39: memsidecar.v1.MemoryServiceSaveResponse.changes:type_name -> memsidecar.v1.Change
-	58, // 40: memsidecar.v1.MemoryServiceSaveResponse.history:type_name -> memsidecar.v1.Outcome
-	2,  // 41: memsidecar.v1.ConsolidateText.write_to:type_name -> memsidecar.v1.WriteTo
-	28, // 42: memsidecar.v1.MemoryServiceConsolidateRequest.text:type_name -> memsidecar.v1.ConsolidateText
-	29, // 43: memsidecar.v1.MemoryServiceConsolidateRequest.log_entries:type_name -> memsidecar.v1.ConsolidateLogEntries
-	57, // 44: memsidecar.v1.ConsolidatedItem.decision:type_name -> memsidecar.v1.Decision
-	60, // 45: memsidecar.v1.ConsolidatedItem.decided_by:type_name -> memsidecar.v1.Decider
-	52, // 46: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
-	31, // 47: memsidecar.v1.MemoryServiceConsolidateResponse.items:type_name -> memsidecar.v1.ConsolidatedItem
-	59, // 48: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
-	61, // 49: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
-	52, // 50: memsidecar.v1.MemoryServiceSetSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	52, // 51: memsidecar.v1.MemoryServiceRebuildSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	45, // 52: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	46, // 53: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	44, // 54: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
-	43, // 55: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
-	56, // 56: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
-	56, // 57: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
-	4,  // 58: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
-	6,  // 59: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
-	8,  // 60: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
-	11, // 61: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
-	13, // 62: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
-	15, // 63: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
-	18, // 64: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
-	20, // 65: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
-	22, // 66: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
-	25, // 67: memsidecar.v1.MemoryService.Save:input_type -> memsidecar.v1.MemoryServiceSaveRequest
-	30, // 68: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
-	33, // 69: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
-	35, // 70: memsidecar.v1.MemoryService.GetSummary:input_type -> memsidecar.v1.MemoryServiceGetSummaryRequest
-	37, // 71: memsidecar.v1.MemoryService.SetSummary:input_type -> memsidecar.v1.MemoryServiceSetSummaryRequest
-	39, // 72: memsidecar.v1.MemoryService.RebuildSummary:input_type -> memsidecar.v1.MemoryServiceRebuildSummaryRequest
-	41, // 73: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
-	5,  // 74: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
-	7,  // 75: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
-	9,  // 76: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
-	12, // 77: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
-	14, // 78: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
-	17, // 79: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
-	19, // 80: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
-	21, // 81: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
-	23, // 82: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
-	27, // 83: memsidecar.v1.MemoryService.Save:output_type -> memsidecar.v1.MemoryServiceSaveResponse
-	32, // 84: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
-	34, // 85: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
-	36, // 86: memsidecar.v1.MemoryService.GetSummary:output_type -> memsidecar.v1.MemoryServiceGetSummaryResponse
-	38, // 87: memsidecar.v1.MemoryService.SetSummary:output_type -> memsidecar.v1.MemoryServiceSetSummaryResponse
-	40, // 88: memsidecar.v1.MemoryService.RebuildSummary:output_type -> memsidecar.v1.MemoryServiceRebuildSummaryResponse
-	42, // 89: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
-	74, // [74:90] is the sub-list for method output_type
-	58, // [58:74] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	48, // 7: memsidecar.v1.NewMemory.content_at:type_name -> google.protobuf.Timestamp
+	3,  // 8: memsidecar.v1.MemoryServiceAddRequest.items:type_name -> memsidecar.v1.NewMemory
+	52, // 9: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 10: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
+	54, // 11: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	0,  // 12: memsidecar.v1.MemoryServiceListRequest.order:type_name -> memsidecar.v1.MemoryOrder
+	53, // 13: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
+	47, // 14: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
+	48, // 15: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
+	49, // 16: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
+	50, // 17: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
+	51, // 18: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
+	10, // 19: memsidecar.v1.MemoryServiceUpdateRequest.patch:type_name -> memsidecar.v1.MemoryPatch
+	55, // 20: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
+	52, // 21: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 22: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
+	52, // 23: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
+	1,  // 24: memsidecar.v1.PurgedPlace.kind:type_name -> memsidecar.v1.PurgedPlaceKind
+	52, // 25: memsidecar.v1.MemoryServicePurgeResponse.result:type_name -> memsidecar.v1.WriteResult
+	16, // 26: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
+	56, // 27: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
+	52, // 28: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
+	50, // 29: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
+	52, // 30: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 31: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
+	50, // 32: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
+	52, // 33: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 34: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
+	24, // 35: memsidecar.v1.MemoryServiceSaveRequest.memories:type_name -> memsidecar.v1.MemoryUpdate
+	57, // 36: memsidecar.v1.SavedMemory.decision:type_name -> memsidecar.v1.Decision
+	58, // 37: memsidecar.v1.SavedMemory.outcome:type_name -> memsidecar.v1.Outcome
+	52, // 38: memsidecar.v1.MemoryServiceSaveResponse.result:type_name -> memsidecar.v1.WriteResult
+	26, // 39: memsidecar.v1.MemoryServiceSaveResponse.memories:type_name -> memsidecar.v1.SavedMemory
+	59, // 40: memsidecar.v1.MemoryServiceSaveResponse.changes:type_name -> memsidecar.v1.Change
+	58, // 41: memsidecar.v1.MemoryServiceSaveResponse.history:type_name -> memsidecar.v1.Outcome
+	2,  // 42: memsidecar.v1.ConsolidateText.write_to:type_name -> memsidecar.v1.WriteTo
+	28, // 43: memsidecar.v1.MemoryServiceConsolidateRequest.text:type_name -> memsidecar.v1.ConsolidateText
+	29, // 44: memsidecar.v1.MemoryServiceConsolidateRequest.log_entries:type_name -> memsidecar.v1.ConsolidateLogEntries
+	57, // 45: memsidecar.v1.ConsolidatedItem.decision:type_name -> memsidecar.v1.Decision
+	60, // 46: memsidecar.v1.ConsolidatedItem.decided_by:type_name -> memsidecar.v1.Decider
+	52, // 47: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
+	31, // 48: memsidecar.v1.MemoryServiceConsolidateResponse.items:type_name -> memsidecar.v1.ConsolidatedItem
+	59, // 49: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
+	61, // 50: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
+	52, // 51: memsidecar.v1.MemoryServiceSetSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	52, // 52: memsidecar.v1.MemoryServiceRebuildSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	45, // 53: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	46, // 54: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	44, // 55: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
+	43, // 56: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
+	56, // 57: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
+	56, // 58: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
+	4,  // 59: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
+	6,  // 60: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
+	8,  // 61: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
+	11, // 62: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
+	13, // 63: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
+	15, // 64: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
+	18, // 65: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
+	20, // 66: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
+	22, // 67: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
+	25, // 68: memsidecar.v1.MemoryService.Save:input_type -> memsidecar.v1.MemoryServiceSaveRequest
+	30, // 69: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
+	33, // 70: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
+	35, // 71: memsidecar.v1.MemoryService.GetSummary:input_type -> memsidecar.v1.MemoryServiceGetSummaryRequest
+	37, // 72: memsidecar.v1.MemoryService.SetSummary:input_type -> memsidecar.v1.MemoryServiceSetSummaryRequest
+	39, // 73: memsidecar.v1.MemoryService.RebuildSummary:input_type -> memsidecar.v1.MemoryServiceRebuildSummaryRequest
+	41, // 74: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
+	5,  // 75: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
+	7,  // 76: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
+	9,  // 77: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
+	12, // 78: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
+	14, // 79: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
+	17, // 80: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
+	19, // 81: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
+	21, // 82: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
+	23, // 83: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
+	27, // 84: memsidecar.v1.MemoryService.Save:output_type -> memsidecar.v1.MemoryServiceSaveResponse
+	32, // 85: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
+	34, // 86: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
+	36, // 87: memsidecar.v1.MemoryService.GetSummary:output_type -> memsidecar.v1.MemoryServiceGetSummaryResponse
+	38, // 88: memsidecar.v1.MemoryService.SetSummary:output_type -> memsidecar.v1.MemoryServiceSetSummaryResponse
+	40, // 89: memsidecar.v1.MemoryService.RebuildSummary:output_type -> memsidecar.v1.MemoryServiceRebuildSummaryResponse
+	42, // 90: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
+	75, // [75:91] is the sub-list for method output_type
+	59, // [59:75] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_service_proto_init() }

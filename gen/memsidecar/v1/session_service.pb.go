@@ -1424,9 +1424,11 @@ type SessionServiceGetRequest struct {
 	// Default: the default space.
 	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	// The session.
-	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Also return the context that the agent got at the start.
+	IncludeContext bool `protobuf:"varint,3,opt,name=include_context,json=includeContext,proto3" json:"include_context,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SessionServiceGetRequest) Reset() {
@@ -1473,6 +1475,13 @@ func (x *SessionServiceGetRequest) GetSessionId() string {
 	return ""
 }
 
+func (x *SessionServiceGetRequest) GetIncludeContext() bool {
+	if x != nil {
+		return x.IncludeContext
+	}
+	return false
+}
+
 // SessionServiceGetResponse holds the session.
 type SessionServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1480,8 +1489,10 @@ type SessionServiceGetResponse struct {
 	Session *Session `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The newest context summary of the host; may be empty.
 	ContextSummary string `protobuf:"bytes,2,opt,name=context_summary,json=contextSummary,proto3" json:"context_summary,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The context that the agent got at the start, when it was asked for; empty if it got none, or it was purged.
+	Context       string `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SessionServiceGetResponse) Reset() {
@@ -1524,6 +1535,13 @@ func (x *SessionServiceGetResponse) GetSession() *Session {
 func (x *SessionServiceGetResponse) GetContextSummary() string {
 	if x != nil {
 		return x.ContextSummary
+	}
+	return ""
+}
+
+func (x *SessionServiceGetResponse) GetContext() string {
+	if x != nil {
+		return x.Context
 	}
 	return ""
 }
@@ -2131,14 +2149,16 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"\x81\x01\n" +
 	"\x19SessionServiceEndResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x120\n" +
-	"\asession\x18\x02 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"O\n" +
+	"\asession\x18\x02 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"x\n" +
 	"\x18SessionServiceGetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tR\tsessionId\"v\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12'\n" +
+	"\x0finclude_context\x18\x03 \x01(\bR\x0eincludeContext\"\x90\x01\n" +
 	"\x19SessionServiceGetResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\x12'\n" +
-	"\x0fcontext_summary\x18\x02 \x01(\tR\x0econtextSummary\"\xbf\x01\n" +
+	"\x0fcontext_summary\x18\x02 \x01(\tR\x0econtextSummary\x12\x18\n" +
+	"\acontext\x18\x03 \x01(\tR\acontext\"\xbf\x01\n" +
 	"\x19SessionServiceListRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x123\n" +
 	"\x06states\x18\x02 \x03(\x0e2\x1b.memsidecar.v1.SessionStateR\x06states\x12\x1b\n" +

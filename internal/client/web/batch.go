@@ -176,7 +176,8 @@ func copyOf(m *pb.Memory, along map[string]int64) *pb.NewMemory {
 	out := &pb.NewMemory{
 		Id: m.GetId(), Category: m.GetCategory(), Content: m.GetContent(), Salience: &m.Salience, Title: m.GetTitle(),
 		Tags: m.GetTags(), Source: m.GetSource(), Context: m.GetContext(), CreatedAt: m.GetCreatedAt(),
-		LastAccessed: m.GetLastAccessed(), AccessCount: m.GetAccessCount(), Pinned: m.GetPinned(),
+		ContentAt: m.GetContentAt(), LastAccessed: m.GetLastAccessed(), AccessCount: m.GetAccessCount(),
+		Pinned:     m.GetPinned(),
 		Confidence: &m.Confidence, ExpiresAt: m.GetExpiresAt(), StructuredData: m.GetStructuredData(),
 		Evidence: m.GetEvidence(), Description: m.GetDescription(),
 	}

@@ -46,9 +46,11 @@ func TestSeveralChangesAreOneOperation(t *testing.T) {
 func TestMove(t *testing.T) {
 	h := startDaemon(t)
 	h.addMemory(t, `{"id":"target","content":"stays here","category":"facts"}`)
-	h.addMemory(t, `{"id":"a","content":"moves along","category":"facts","salience":0.7,"tags":["x"],"title":"A",
-		"pinned":true,"structured_data":{"n":1},"relations":[{"type":"supports","target_id":"target"},
+	h.addMemory(t, `{"id":"a","content":"stood still","category":"facts","salience":0.7,"tags":["x"],"title":"A",
+		"created_at":"2020-01-02T03:04:05Z","pinned":true,"structured_data":{"n":1},
+		"relations":[{"type":"supports","target_id":"target"},
 		{"type":"refines","target_id":"b"}]}`)
+	h.requestJSON(t, 200, "PATCH", "/api/memory/entries/a", `{"content":"moves along"}`)
 	h.addMemory(t, `{"id":"b","content":"moves along too","category":"tasks"}`)
 	h.addMemory(t, `{"id":"taken","content":"one thing","category":"facts"}`)
 	h.addMemory(t, `{"id":"stale","content":"changed meanwhile","category":"facts"}`)
@@ -67,7 +69,12 @@ func TestMove(t *testing.T) {
 	if valueAt(was, "status") != "retired" || valueAt(is, "status") != "active" {
 		t.Errorf("here %v, there %v", valueAt(was, "status"), valueAt(is, "status"))
 	}
-	for _, name := range []string{"content", "category", "salience", "title", "pinned", "created_at", "source"} {
+	if valueAt(was, "content_at") == valueAt(was, "created_at") {
+		t.Fatalf("the text has not changed since %v", valueAt(was, "created_at"))
+	}
+	for _, name := range []string{
+		"content", "category", "salience", "title", "pinned", "created_at", "content_at", "source",
+	} {
 		if valueAt(was, name) != valueAt(is, name) {
 			t.Errorf("%s: %v became %v", name, valueAt(was, name), valueAt(is, name))
 		}

@@ -130,6 +130,9 @@ func prepare(check *memory.Check, prefix string, d *Draft, latest time.Time) red
 	if m.CreatedAt.After(latest) {
 		check.Add(prefix+"created_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
 	}
+	if m.ContentAt.After(latest) {
+		check.Add(prefix+"content_at", "IN_FUTURE", "is more than 24 hours ahead of the daemon's clock")
+	}
 	if looksSecret(m.ID) {
 		check.Add(prefix+"id", "SECRET", "looks like a secret; ids are in every listing and cannot be redacted")
 	}

@@ -156,6 +156,7 @@ func TestAddRefusesWithAllViolations(t *testing.T) {
 	b := newBench(t)
 	late := draft("", "facts", "from the future")
 	late.Memory.CreatedAt = b.clock.Add(25 * time.Hour)
+	late.Memory.ContentAt = late.Memory.CreatedAt
 	tags := draft("", "facts", "x")
 	tags.Memory.Tags = slices.Repeat([]string{"t"}, 33)
 	_, err := b.Add(t.Context(), store.Meta{Session: "a b"}, []memorysvc.Draft{draft("", "", "ok")})
@@ -169,6 +170,7 @@ func TestAddRefusesWithAllViolations(t *testing.T) {
 	})
 	want := []string{
 		"items[1].category INVALID_SLUG", "items[1].content REQUIRED", "items[2].created_at IN_FUTURE",
+		"items[2].content_at IN_FUTURE",
 		"items[3].tags TOO_MANY", "items[4].content TOO_LONG", "items[5].content NOTHING_LEFT",
 	}
 	if diff := cmp.Diff(want, reasons(t, err)); diff != "" {

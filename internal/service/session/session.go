@@ -270,8 +270,8 @@ func (s *Service) Context(space, id string) (text string, kept bool, err error) 
 		return "", false, err
 	}
 	for _, m := range all {
-		if m.Role == memory.RoleContext && m.Seq == 0 {
-			text, kept = m.Content, m.Content != textscrub.Placeholder
+		if m.Role == memory.RoleContext && m.Seq == 0 && m.Content != textscrub.Placeholder {
+			text, kept = m.Content, true
 		}
 	}
 	return text, kept, nil

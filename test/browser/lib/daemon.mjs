@@ -68,6 +68,14 @@ export class Daemon {
     return stdout;
   }
 
+  // hook is a call of a host's, and answers with what the agent is told.
+  async hook(host, event, payload) {
+    const args = ['hook', event, '--host', host, '--timeout', '10s', '--data', this.data, '--no-start'];
+    const call = exec(program, args, { env: this.env });
+    call.child.stdin.end(JSON.stringify(payload));
+    return (await call).stdout;
+  }
+
   async json(...args) {
     return JSON.parse(await this.run(...args, '--json'));
   }

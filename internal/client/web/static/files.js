@@ -2,6 +2,7 @@
 // an edit by hand.
 import { raw, call, query } from './api.js';
 import { h, fill, later, say, ask } from './dom.js';
+import { dateField } from './date.js';
 import { t, stamp, entriesOf } from './texts.js';
 
 const mostChecked = 15 * 1024 * 1024; // bytes that the daemon checks without saving them
@@ -37,9 +38,8 @@ export function files(box, { space, show, fail }, wanted) {
     h('option', { value: 'memory', selected: !date }, 'memory.json'),
     h('option', { value: 'log', selected: !!date }, t('logFile')),
   );
-  const day = h('input', {
-    type: 'date',
-    'aria-label': t('day'),
+  const day = dateField({
+    label: 'day',
     value: date,
     hidden: !date,
     onchange: () => {

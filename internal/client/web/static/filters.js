@@ -1,5 +1,6 @@
 // The filters and the order above the list of memories.
 import { h, fill, later } from './dom.js';
+import { dateField } from './date.js';
 import { t, word } from './texts.js';
 
 // How two memories are ordered, as the daemon orders a list.
@@ -41,7 +42,7 @@ export function memoryFilters(changed) {
     ['strong', t('onlyStrong')],
   ]);
   const tag = h('input', { placeholder: t('tags'), 'aria-label': t('tags'), oninput: later(250, changed) });
-  const date = (label) => h('input', { type: 'date', 'aria-label': t(label), onchange: changed });
+  const date = (label) => dateField({ label, onchange: changed });
   const from = date('createdFrom'),
     until = date('createdUntil');
   const everywhere = h('input', { type: 'checkbox', onchange: changed });
@@ -52,8 +53,8 @@ export function memoryFilters(changed) {
     source,
     salience,
     strength,
-    h('label', { class: 'inline' }, `${t('createdFrom')} `, from),
-    h('label', { class: 'inline' }, `${t('createdUntil')} `, until),
+    h('span', { class: 'inline' }, `${t('createdFrom')} `, from),
+    h('span', { class: 'inline' }, `${t('createdUntil')} `, until),
     h('label', { class: 'inline' }, everywhere, t('allSpaces')),
     h('button', { onclick: clear }, t('clearFilters')),
   );

@@ -2,8 +2,34 @@
 import { api, call, callAll } from './api.js';
 import { h, fill } from './dom.js';
 import { t, word, stamp, countOf } from './texts.js';
+import { requestOf } from './sessions.js';
 
-const recalls = 50; // newest ones that are shown
+const recalls = 50, // newest ones that are shown
+  starts = 20; // newest sessions of which the context at the start is shown
+
+// outcomes are those of a hook that have words; any other outcome is the text of an error.
+const outcomes = { ok: 'ok', 'no daemon was running': 'noDaemon', 'timed out': 'timeout' };
+
+// resultOf says in words how the last call of a part ended, or what is wrong with its registration. What a program
+// said itself follows as it said it.
+function resultOf(p) {
+  const said = (text) => h('code', { class: 'said', lang: 'en' }, text);
+  if (p.problem) return [t('badRegistration'), said(p.problem)];
+  if (!p.outcome) return [];
+  return outcomes[p.outcome] ? [word('call', outcomes[p.outcome])] : [t('call_failed'), said(p.outcome)];
+}
+
+// contextsOf are the contexts that sessions got at their start, as they were told of.
+async function contextsOf(space, sessions) {
+  const found = await Promise.all(
+    sessions.slice(0, starts).map(async (session) => {
+      const named = { space, session_id: session.id };
+      const { context } = await call('SessionService/Get', { ...named, include_context: true });
+      return context && { session, context, request: await requestOf(space, session) };
+    }),
+  );
+  return found.filter(Boolean);
+}
 
 // hosts is the view.
 export function hosts(box, { space, show, fail }) {
@@ -89,13 +115,13 @@ export function hosts(box, { space, show, fail }) {
                 'td',
                 { class: p.problem || (p.outcome && p.outcome !== 'ok') ? 'bad' : '' },
                 [
-                  p.problem || p.outcome,
+                  ...resultOf(p),
                   p.trust && word('trust', p.trust),
                   p.times > 1 && `×${p.times}`,
                   p.gave_up > 0 && countOf(p.gave_up, 'timeout'),
                 ]
                   .filter(Boolean)
-                  .join(', '),
+                  .flatMap((x, i) => (i ? [', ', x] : [x])),
               ),
               h('td', { class: 'dim' }, p.path || t('byPlugin')),
             ),
@@ -109,6 +135,7 @@ export function hosts(box, { space, show, fail }) {
       call('SearchService/ListRecalls', { page_size: recalls }),
       callAll('SessionService/List', 'sessions', { space, page_size: 1000 }),
     ]);
+    const contexts = await contextsOf(space, sessions.sessions);
     const hostOf = new Map(sessions.sessions.map((s) => [s.id, s.host]));
     const texts = new Map();
     const bySpace = Map.groupBy(
@@ -133,27 +160,39 @@ export function hosts(box, { space, show, fail }) {
         ),
       );
     };
-    fill(
-      told,
-      traces.length
-        ? traces.map((r) =>
-            h(
-              'article',
-              { class: 'card told' },
-              h('strong', { class: 'clip' }, r.query),
-              h(
-                'div',
-                { class: 'dim' },
-                [stamp(r.at), hostOf.get(r.session_id), r.explicit && t('askedItself'), r.session_id]
-                  .filter(Boolean)
-                  .join(' · '),
-              ),
-              h('ul', {}, r.memories.map(line)),
-            ),
-          )
-        : h('p', { class: 'empty' }, t('nothingTold')),
-    );
+    const recallCard = (r) =>
+      h(
+        'article',
+        { class: 'card told' },
+        h('strong', { class: 'clip' }, r.query),
+        h(
+          'div',
+          { class: 'dim' },
+          [stamp(r.at), hostOf.get(r.session_id), r.explicit && t('askedItself'), r.session_id]
+            .filter(Boolean)
+            .join(' · '),
+        ),
+        h('ul', {}, r.memories.map(line)),
+      );
+    const cards = [
+      ...traces.map((r) => [r.at, recallCard(r)]),
+      ...contexts.map((c) => [c.session.started_at, startCard(c)]),
+    ].sort(([a], [b]) => Date.parse(b) - Date.parse(a));
+    fill(told, cards.length ? cards.map(([, el]) => el) : h('p', { class: 'empty' }, t('nothingTold')));
   }
+
+  const startCard = ({ session, context, request }) =>
+    h(
+      'article',
+      { class: 'card told start' },
+      h('strong', { class: 'clip' }, request || session.summary.split('\n', 1)[0] || t('noRequest')),
+      h(
+        'div',
+        { class: 'dim' },
+        [t('atStart'), stamp(session.started_at), session.host, session.id].filter(Boolean).join(' · '),
+      ),
+      h('details', {}, h('summary', {}, t('asGiven')), h('pre', { class: 'pre', tabindex: '0' }, context)),
+    );
 
   async function load() {
     const [{ hosts: found }] = await Promise.all([api('GET', '/api/hosts'), loadTold()]);

@@ -1,6 +1,7 @@
 // Daily logs: a calendar of the days, and the log of the selected day.
 import { call, getAll } from './api.js';
 import { h, fill, later } from './dom.js';
+import { dateField } from './date.js';
 import { t, word, stamp, language, entriesOf } from './texts.js';
 
 const utc = (date) => new Date(`${date}T00:00:00Z`);
@@ -35,9 +36,8 @@ export function logs(box, { space, show, fail }, wanted) {
   const heading = h('h2', { id: 'month', 'aria-live': 'polite' });
   const grid = h('table', { role: 'grid', class: 'calendar', 'aria-labelledby': 'month', onkeydown: key });
   const year = h('div', { class: 'year', role: 'group', 'aria-label': t('months') });
-  const jump = h('input', {
-    type: 'date',
-    'aria-label': t('jump'),
+  const jump = dateField({
+    label: 'jump',
     onchange: () => {
       if (jump.value) go(jump.value, { open: true });
     },
@@ -77,7 +77,7 @@ export function logs(box, { space, show, fail }, wanted) {
           'div',
           { class: 'bar' },
           h('button', { onclick: () => go(today, { open: true, focus: true }) }, t('goToday')),
-          h('label', { class: 'inline' }, t('jump'), jump),
+          h('span', { class: 'inline' }, t('jump'), jump),
         ),
       ),
       day,

@@ -16,6 +16,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
     stop = new AbortController(),
     loading = false,
     behind = false;
+  const first = Promise.withResolvers(); // the first memories are in the page; nothing else is asked for before
 
   const search = h('input', {
     type: 'search',
@@ -133,6 +134,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
     } catch (e) {
       if (!signal.aborted) fail(e);
     } finally {
+      first.resolve();
       if (!signal.aborted) {
         loading = false;
         if (behind) reload();
@@ -151,6 +153,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
 
   function draw(fresh, reason) {
     list.set(total, !fresh);
+    first.resolve();
     counted.textContent = String(total - rows.filter((r) => r?.heading).length);
     empty.hidden = total > 0;
     if (found || filters.any() || total > 0) fill(empty, found ? `${t('noMatch')} ${reason ?? ''}` : t('nothing'));
@@ -197,7 +200,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
   async function all(signal, fresh) {
     found = null;
     const next = [];
-    let first = fresh;
+    let top = fresh;
     for (const one of searched()) {
       if (filters.everywhere()) next.push({ heading: `${t('space')} ${one}` });
       const before = next.length;
@@ -209,8 +212,8 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
         if (fresh) {
           rows = next;
           total = Math.max(before + page.total, next.length);
-          draw(first);
-          first = false;
+          draw(top);
+          top = false;
         }
         token = page.next_page_token;
         if (!token) break;
@@ -219,7 +222,7 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
     }
     rows = next;
     total = rows.length;
-    draw(first);
+    draw(top);
   }
 
   async function count() {
@@ -230,9 +233,10 @@ export function memories(box, { space, fail, show: go }, wanted, wantedSpace) {
   }
 
   load(true);
-  count().catch(fail);
+  first.promise.then(count).catch(fail);
   if (wanted) detail.openById(wanted, wantedSpace).catch(fail);
   return {
+    ready: first.promise,
     where: detail.where,
     dirty: detail.dirty,
     escape: () => {

@@ -230,10 +230,11 @@ try {
 }
 if (hasToken()) {
   whenLost(() => (panel.view?.dirty?.() ? say(t('sessionExpired')) : askToLogIn()));
-  show(wanted || 'memories');
+  listen(changed, connected);
+  await show(wanted || 'memories');
+  await panel.view?.ready; // what a view shows first comes before what stands around it
   findSpaces().catch(fail);
   countWaiting().catch(fail);
-  listen(changed, connected);
   // A view that fails to load now is loaded again when it is chosen.
   setTimeout(() => Promise.allSettled(Object.values(views).map((view) => view())), 1500);
 } else if (!app.querySelector('.login')) {

@@ -90,7 +90,8 @@ export function plot({ label, xs, series, areas, note }) {
         },
       ],
       series: [
-        { label: t('day'), value: (_, s) => (s == null ? '–' : names(s, true)) },
+        // Without a pointer over the plot, the legend has the last day.
+        { label: t('day'), value: (_, s) => names(s ?? xs.at(-1), true) },
         ...series.map((s, i) => {
           const colour = css(s.colour ?? hues[i % hues.length]);
           return {
@@ -99,7 +100,7 @@ export function plot({ label, xs, series, areas, note }) {
             width: areas ? 1 : 0,
             fill: colour,
             points: { show: false },
-            value: (_, __, ___, x) => (x == null ? '–' : number(s.values[x])),
+            value: (_, __, ___, x) => number(s.values[x ?? xs.length - 1]),
             ...(areas
               ? {}
               : {

@@ -224,7 +224,9 @@ export function status(box, { space, fail }, part) {
     if (!days.days.length) return void fill(plotsBox, h('p', { class: 'empty' }, t('noUsage')));
     const first = days.days[0].date,
       before = (n) => new Date(Date.parse(`${last}T00:00:00Z`) - (n - 1) * 86400000).toISOString().slice(0, 10);
-    const from = spans[span.value] ? before(spans[span.value]) : [first, before(7)].sort()[0];
+    // The days that there are, within the period; at least a week, for a plot of one day shows nothing.
+    const begun = [first, before(7)].sort()[0];
+    const from = spans[span.value] ? [before(spans[span.value]), begun].sort()[1] : begun;
     const all = spread(days.days, [first, from].sort()[0], last, (d) => d),
       xs = axis(from, last),
       cut = all.length - xs.length;

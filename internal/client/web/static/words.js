@@ -76,6 +76,8 @@ export const words = {
   onlyStrong: ['Strong matches', '强匹配'],
   createdFrom: ['Created from', '创建于'],
   createdUntil: ['Created until', '截至'],
+  datePattern: ['YYYY-MM-DD', '年-月-日'],
+  pickDate: ['choose in a calendar', '在日历中选择'],
   allSpaces: ['all spaces', '所有空间'],
   reason_NO_TERMS: ['There is nothing to search for in these words.', '这些文字中没有可搜索的内容。'],
   reason_NO_MATCH: ['No memory has these words.', '没有记忆包含这些文字。'],

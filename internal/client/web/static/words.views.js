@@ -240,9 +240,18 @@ export const viewWords = {
   event_mcp: ['tools (MCP)', '工具（MCP）'],
   event_instructions: ['instructions', '使用说明'],
   toldLately: ['What agents were told lately', '最近提供给智能体的内容'],
-  toldLatelyHint: ['Recalls since the daemon started, newest first.', '守护进程启动以来的回忆，最新的在前。'],
+  toldLatelyHint: [
+    'Recalls since the daemon started, and what the last sessions of this space got at their start. Newest first.',
+    '守护进程启动以来的回忆，以及此空间最近会话开始时得到的内容，最新的在前。',
+  ],
+  atStart: ['start of a session', '会话开始时'],
   askedItself: ['the agent asked', '智能体主动查询'],
-  nothingTold: ['Nothing was told since the daemon started.', '守护进程启动以来没有提供过内容。'],
+  nothingTold: ['Nothing was told lately.', '最近没有提供过内容。'],
+  badRegistration: ['the registration does not work', '注册无法使用'],
+  call_ok: ['succeeded', '成功'],
+  call_noDaemon: ['the daemon was not running', '守护进程未运行'],
+  call_timeout: ['took too long', '超时'],
+  call_failed: ['failed', '失败'],
   // Graph
   searchEntities: ['Search entities', '搜索实体'],
   noGraph: [

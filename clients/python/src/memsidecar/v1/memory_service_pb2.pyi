@@ -174,6 +174,7 @@ class NewMemory(google.protobuf.message.Message):
     RELATIONS_FIELD_NUMBER: builtins.int
     EVIDENCE_FIELD_NUMBER: builtins.int
     DESCRIPTION_FIELD_NUMBER: builtins.int
+    CONTENT_AT_FIELD_NUMBER: builtins.int
     id: builtins.str
     """Default: a new UUID v7. An id that exists is a DUPLICATE when category and content are equal; else it is REJECTED
     with ID_EXISTS.
@@ -228,6 +229,12 @@ class NewMemory(google.protobuf.message.Message):
     def evidence(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memsidecar.v1.memory_pb2.Evidence]:
         """Where it was learnt; at most 64 items."""
 
+    @property
+    def content_at(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Since when the text holds, for one that was changed after created_at; default created_at, at most 24 hours ahead of
+        the daemon's clock.
+        """
+
     def __init__(
         self,
         *,
@@ -249,9 +256,10 @@ class NewMemory(google.protobuf.message.Message):
         relations: collections.abc.Iterable[memsidecar.v1.memory_pb2.Relation] | None = ...,
         evidence: collections.abc.Iterable[memsidecar.v1.memory_pb2.Evidence] | None = ...,
         description: builtins.str = ...,
+        content_at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_confidence", b"_confidence", "_salience", b"_salience", "confidence", b"confidence", "context", b"context", "created_at", b"created_at", "expires_at", b"expires_at", "last_accessed", b"last_accessed", "salience", b"salience", "structured_data", b"structured_data"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_confidence", b"_confidence", "_salience", b"_salience", "access_count", b"access_count", "category", b"category", "confidence", b"confidence", "content", b"content", "context", b"context", "created_at", b"created_at", "description", b"description", "evidence", b"evidence", "expires_at", b"expires_at", "id", b"id", "last_accessed", b"last_accessed", "pinned", b"pinned", "relations", b"relations", "salience", b"salience", "source", b"source", "structured_data", b"structured_data", "tags", b"tags", "title", b"title"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_confidence", b"_confidence", "_salience", b"_salience", "confidence", b"confidence", "content_at", b"content_at", "context", b"context", "created_at", b"created_at", "expires_at", b"expires_at", "last_accessed", b"last_accessed", "salience", b"salience", "structured_data", b"structured_data"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_confidence", b"_confidence", "_salience", b"_salience", "access_count", b"access_count", "category", b"category", "confidence", b"confidence", "content", b"content", "content_at", b"content_at", "context", b"context", "created_at", b"created_at", "description", b"description", "evidence", b"evidence", "expires_at", b"expires_at", "id", b"id", "last_accessed", b"last_accessed", "pinned", b"pinned", "relations", b"relations", "salience", b"salience", "source", b"source", "structured_data", b"structured_data", "tags", b"tags", "title", b"title"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_confidence", b"_confidence"]) -> typing.Literal["confidence"] | None: ...
     @typing.overload

@@ -688,17 +688,21 @@ class SessionServiceGetRequest(google.protobuf.message.Message):
 
     SPACE_FIELD_NUMBER: builtins.int
     SESSION_ID_FIELD_NUMBER: builtins.int
+    INCLUDE_CONTEXT_FIELD_NUMBER: builtins.int
     space: builtins.str
     """Default: the default space."""
     session_id: builtins.str
     """The session."""
+    include_context: builtins.bool
+    """Also return the context that the agent got at the start."""
     def __init__(
         self,
         *,
         space: builtins.str = ...,
         session_id: builtins.str = ...,
+        include_context: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["session_id", b"session_id", "space", b"space"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["include_context", b"include_context", "session_id", b"session_id", "space", b"space"]) -> None: ...
 
 global___SessionServiceGetRequest = SessionServiceGetRequest
 
@@ -710,8 +714,11 @@ class SessionServiceGetResponse(google.protobuf.message.Message):
 
     SESSION_FIELD_NUMBER: builtins.int
     CONTEXT_SUMMARY_FIELD_NUMBER: builtins.int
+    CONTEXT_FIELD_NUMBER: builtins.int
     context_summary: builtins.str
     """The newest context summary of the host; may be empty."""
+    context: builtins.str
+    """The context that the agent got at the start, when it was asked for; empty if it got none, or it was purged."""
     @property
     def session(self) -> memsidecar.v1.session_pb2.Session:
         """The header."""
@@ -721,9 +728,10 @@ class SessionServiceGetResponse(google.protobuf.message.Message):
         *,
         session: memsidecar.v1.session_pb2.Session | None = ...,
         context_summary: builtins.str = ...,
+        context: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["context_summary", b"context_summary", "session", b"session"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["context", b"context", "context_summary", b"context_summary", "session", b"session"]) -> None: ...
 
 global___SessionServiceGetResponse = SessionServiceGetResponse
 
