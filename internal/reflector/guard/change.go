@@ -70,6 +70,9 @@ func changeReason(before, after, said string) string {
 		if changed > 1 || !c.supported(h, after) {
 			return ReasonNewValue // of two values, one may be the other's
 		}
+		if c.drops(h) {
+			return ReasonLostText
+		}
 	}
 	if swapped(old, now) {
 		return ReasonNewValue
@@ -137,6 +140,25 @@ func (c *comparison) supported(h hunk, after string) bool {
 	return true
 }
 
+// mostDropped is how many words that carry a meaning a change may leave out in one place.
+const mostDropped = 1
+
+// drops reports whether a hunk only leaves out: words of which nothing is left, in place of which nothing stands, and
+// which were not spoken of.
+func (c *comparison) drops(h hunk) bool {
+	meaning := func(t token) bool { return !fillers[t.key] && !fillerHan[t.key] }
+	if slices.ContainsFunc(h.added, meaning) {
+		return false
+	}
+	dropped := 0
+	for _, t := range h.removed {
+		if meaning(t) && !c.after.has(t) && !c.said.has(t) {
+			dropped++
+		}
+	}
+	return dropped > mostDropped
+}
+
 // fillerHan are Chinese characters that carry no meaning of their own here.
 var fillerHan = wordSet("的 了 在 是 和 也 与 及 就 都 而 着 把 被 其 之 现 已 经 改 为 成 到 用 换 有")
 
@@ -197,8 +219,7 @@ func polarityReason(before, after, said string) string {
 	}
 	for _, s := range sentence.Split(said, -1) {
 		shared, all := keptWords(s, after)
-		if all < 2 || 3*shared < 2*all || !slices.ContainsFunc(contentWords(strings.ToLower(s)),
-			func(w string) bool { return negated[w] }) {
+		if all < 2 || 3*shared < 2*all || !speaksOf(s, negated) {
 			continue
 		}
 		if negates := protectedTokensOf(s).Negations; is > was && negates > 0 || is < was && negates == 0 {
@@ -209,6 +230,26 @@ func polarityReason(before, after, said string) string {
 		return ReasonNewValue
 	}
 	return ReasonLostNegation
+}
+
+// speaksOf reports whether a sentence has one of the negated words. A Chinese character alone is in many words, so two of
+// them are wanted where there are two.
+func speaksOf(said string, negated map[string]bool) bool {
+	all, found := 0, 0
+	spoken := wordSet(strings.Join(contentWords(strings.ToLower(said)), " "))
+	for w := range negated {
+		han := isHan(w)
+		if spoken[w] && !han {
+			return true
+		}
+		if han {
+			all++
+			if spoken[w] {
+				found++
+			}
+		}
+	}
+	return found > 0 && found >= min(2, all)
 }
 
 // movedNegation returns why a text that negates something else is left to a person: what stands right behind a negation
