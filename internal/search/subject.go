@@ -8,16 +8,16 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 )
 
-// maxHead is how many bytes of a memory are looked at for a speaker or subject.
+// maxHead is how many bytes of a memory are looked at for a speaker.
 const maxHead = 40
 
-// addNames adds the evidence of names when the query names exactly one of the speakers and subjects in the pool. With two
-// of them, who is meant is not known.
+// addNames adds the evidence of a name when the query names exactly one of the speakers in the pool. With two of them, who
+// is meant is not known. The name of whom a fact is about is a word of the fact, and counts as such alone.
 func (c *evidenceCollector) addNames() {
 	named := ""
 	var docs []int
 	for i := range c.pool {
-		name := c.subjectNamed(c.index.docs[c.pool[i].doc])
+		name := c.speakerNamed(c.index.docs[c.pool[i].doc])
 		switch {
 		case name == "":
 		case named == "" || named == name:
@@ -28,12 +28,11 @@ func (c *evidenceCollector) addNames() {
 		}
 	}
 	for _, i := range docs {
-		w := &c.pool[i]
-		w.named = namedWeight
-		if c.isTurn(w.doc) {
-			w.named = speakerWeight
+		evidence := namedWeight
+		if c.isTurn(c.pool[i].doc) {
+			evidence = speakerWeight
 		}
-		w.first += w.named
+		c.addNamed(i, evidence)
 	}
 }
 
@@ -75,22 +74,12 @@ func (c *evidenceCollector) addNamed(i int, evidence float64) {
 	}
 }
 
-// subjectNamed is the speaker of a memory, or its first word when it is a name, if the query contains it or a variant of
-// it; "" otherwise.
-func (r *ranking) subjectNamed(m *memory.Memory) string {
-	head := m.Content[:min(len(m.Content), maxHead)]
-	if speaker, _, ok := analysis.CutSpeaker(head); ok {
-		speaker = strings.ToLower(speaker)
-		if len(speaker) > 1 && (analysis.ContainsPhrase(r.q.phrase, speaker) || r.namesVariantOf(speaker)) {
-			return speaker
-		}
-		return ""
-	}
-	first, _, _ := strings.Cut(head, " ")
-	first = strings.ToLower(analysis.TrimClitic(first))
-	stem := analysis.Stem(first)
-	if len(first) > 1 && slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.name > 0 && t.term == stem }) {
-		return first
+// speakerNamed is the speaker of a memory, if the query contains the name or a variant of it; "" otherwise.
+func (r *ranking) speakerNamed(m *memory.Memory) string {
+	speaker, _, _ := analysis.CutSpeaker(m.Content[:min(len(m.Content), maxHead)])
+	speaker = strings.ToLower(speaker)
+	if len(speaker) > 1 && (analysis.ContainsPhrase(r.q.phrase, speaker) || r.namesVariantOf(speaker)) {
+		return speaker
 	}
 	return ""
 }
