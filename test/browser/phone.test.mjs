@@ -31,6 +31,8 @@ test('every view is reached and fits on a phone', () =>
       assert.equal(await page.locator('nav').isVisible(), false);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 390, `${name} is ${width} wide`);
+      const { height } = await page.locator('header').boundingBox();
+      assert.ok(height < 60, `the header of ${name} is ${height} high`);
     }
     await menu.click();
     await panel.view('memories', 'Prefers small commits');

@@ -183,6 +183,14 @@ panelTest('the legend of a plot says the last day', async (panel) => {
   for (const text of legends) assert.match(text, /^Day\s*[A-Z][a-z]+ \d+, \d{4}/);
 });
 
+panelTest('reasons of the daemon are said in the language of the panel', async (panel) => {
+  await panel.page.getByRole('button', { name: '中文' }).click();
+  await panel.view('changes', /从会话学习/);
+  await panel.see(/删除 \d{4}-\d\d-\d\d 的归档日志/);
+  const text = await panel.page.locator('section.changes').innerText();
+  assert.doesNotMatch(text, /session reflection|archive log|delete archived log/);
+});
+
 panelTest('a date is written in the language of the panel', async (panel) => {
   await panel.page.getByRole('button', { name: '中文' }).click();
   await panel.page.getByRole('button', { name: '筛选' }).click();

@@ -1,7 +1,7 @@
 // Changes: what happened in a space, newest first, with what each operation changed, and undo.
 import { call } from './api.js';
 import { h, fill, later } from './dom.js';
-import { t, word, stamp } from './texts.js';
+import { t, word, stamp, reasonOf } from './texts.js';
 import { changesOf, getOperation, gists, headline, kindsOf, numberOf, says, undo } from './operations.js';
 
 const atOnce = 50; // cards that are shown before a person asks for more
@@ -102,7 +102,7 @@ export function changes(box, { space, show, fail }) {
           stamp(op.at),
           word('actor', op.actor),
           op.undoes_operation_id && `${t('undo')} ${numberOf(op.undoes_operation_id)}`,
-          op.reason,
+          reasonOf(op.reason),
           numberOf(op.id),
         ]
           .filter(Boolean)

@@ -1,7 +1,7 @@
 // Operations: their differences for people, and undo.
 import { call } from './api.js';
 import { h, say, ask, wordDiff } from './dom.js';
-import { t, word, phrase, valueOf, countOf } from './texts.js';
+import { t, word, phrase, valueOf, countOf, reasonOf } from './texts.js';
 
 const unlisted = new Set(['revision', 'updated_at', 'content_at']); // they follow from the change
 
@@ -144,7 +144,7 @@ export const gists = (op, most) => (op.changes ?? []).map(gistOf).filter(Boolean
 
 // says reports whether any text of an operation holds all the words, which are in lower case.
 export function says(op, words) {
-  const texts = [op.reason, op.id];
+  const texts = [op.reason, reasonOf(op.reason), op.id];
   const collect = (v) => {
     if (typeof v === 'string') texts.push(v);
     else if (v && typeof v === 'object') Object.values(v).forEach(collect);

@@ -19,6 +19,12 @@ export const t = (key) => texts[key]?.[at] ?? key;
 // word is the text of a value of an enum of the API.
 export const word = (kind, value) => texts[`${kind}_${value}`]?.[at] ?? value;
 
+// reasonOf is the reason of an operation in words. One that a client gave stays as it is.
+export function reasonOf(reason) {
+  const [, known, value] = /^(archive log|delete archived log|moved from|moved to) (\S+)$/.exec(reason) ?? [];
+  return known ? word('why', known).replace('{}', value) : (texts[`why_${reason}`]?.[at] ?? reason);
+}
+
 // phrase says what was done to a kind of thing: "Added memory".
 export const phrase = (deed, kind) => word('deed', deed).replace('{}', word('kind', kind));
 

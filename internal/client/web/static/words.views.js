@@ -73,6 +73,8 @@ export const viewWords = {
   type_tool_failure: ['failed tool call', '工具调用失败'],
   type_correction: ['correction', '更正'],
   type_session_summary: ['session summary', '会话摘要'],
+  type_review: ['to decide', '待决定'],
+  type_skill_run: ['workflow that worked', '成功的工作流程'],
   entry_count: ['Entries', '条目数'],
   archived_at: ['Archived', '归档时间'],
   deleted_at: ['Deleted', '删除时间'],
