@@ -130,7 +130,7 @@ func reasonWords(reason string) string {
 	case "REVIEW_LOST_NEGATION":
 		return "would lose a negation; pending in memsidecar review"
 	case "REVIEW_LOST_TEXT":
-		return "would lose most of the text; pending in memsidecar review"
+		return "would lose a clause or most of the text; pending in memsidecar review"
 	case "REVIEW_USERS_OWN":
 		return "would retire a memory that you saved; pending in memsidecar review"
 	case "NEAR_IDENTICAL_REPLACED":

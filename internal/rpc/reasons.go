@@ -174,7 +174,7 @@ var Reasons = []Reason{
 		"Decide with `memsidecar review`."},
 	{"REVIEW_LOST_NUMBER", KindOutcome, "The change would lose a number; it waits as a proposal.",
 		"Decide with `memsidecar review`."},
-	{"REVIEW_LOST_TEXT", KindOutcome, "The change would lose most of the text; it waits as a proposal.",
+	{"REVIEW_LOST_TEXT", KindOutcome, "The change would lose a clause or most of the text; it waits as a proposal.",
 		"Decide with `memsidecar review`."},
 	{"REVIEW_LOST_UNIT", KindOutcome, "The change would lose a unit or a word such as only; it waits as a proposal.",
 		"Decide with `memsidecar review`."},

@@ -56,7 +56,7 @@ export const viewWords = {
   REVIEW_LOST_NUMBER: ['It would lose a number', '会丢失数字'],
   REVIEW_LOST_NAME: ['It would lose a name', '会丢失名称'],
   REVIEW_LOST_NEGATION: ['It would lose a negation', '会丢失否定'],
-  REVIEW_LOST_TEXT: ['It would lose most of the text', '会丢失大部分文字'],
+  REVIEW_LOST_TEXT: ['It would lose a clause or most of the text', '会丢失一个分句或大部分文字'],
   REVIEW_LOST_UNIT: ['It would lose a unit or a limit', '会丢失单位或限定'],
   REVIEW_NEW_VALUE: ['It has a value that nobody said', '含有没人说过的值'],
   REVIEW_USERS_OWN: ['It would retire a memory that you or your agent saved', '会停用你或代理保存的记忆'],
