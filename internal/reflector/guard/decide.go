@@ -140,7 +140,7 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 		case other.value != "" && strings.HasPrefix(mine.slot, "project.") &&
 			(valueKind(mine.value) != valueKind(other.value) || unlike(mine.value, other.value)):
 			return c, false // "runs on Fly.io" and "runs on Tuesday" do not contradict each other
-		case strings.ContainsAny(other.value, ";；。"): // the known text says more, which the new one must not drop
+		case saysMore(other.value, mine.value): // the new text must not drop it
 			item := decideOn(c, target, Delete, ReasonChangedValue, nil)
 			item.Unsure = true
 			return item, true
@@ -163,6 +163,34 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 		return decideOn(c, target, Update, ReasonRefined, nil), true
 	}
 	return c, false
+}
+
+// leastClause is the number of words from which what follows a comma is a clause, not the country of a town.
+const leastClause = 3
+
+// saysMore reports whether an old value holds what a new one does not replace: a further clause, or more numbers and
+// names than the new one has in their place ("5432 behind nginx on web03" and "6543").
+func saysMore(old, now string) bool {
+	if strings.ContainsAny(old, ";；。") {
+		return true
+	}
+	if _, rest, ok := strings.Cut(strings.ReplaceAll(old, "，", ","), ","); ok && !strings.ContainsAny(now, ",，") &&
+		(isHan(rest) || len(strings.Fields(rest)) >= leastClause) {
+		return true
+	}
+	was, is := protectedTokensOf(old), protectedTokensOf(now)
+	return countMissing(was.Numbers, is.Numbers) > max(1, countMissing(is.Numbers, was.Numbers)) ||
+		countMissing(was.Names, is.Names) > max(1, countMissing(is.Names, was.Names))
+}
+
+// countMissing counts the keys of a that b lacks.
+func countMissing(a, b map[string]bool) (n int) {
+	for k := range a {
+		if !b[k] {
+			n++
+		}
+	}
+	return n
 }
 
 // repeatedWords is the minimum length of a statement that counts as a repetition when another one contains it.

@@ -122,6 +122,37 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A statement about one value must not take with it what else the old memory says: the new one is added, and a person
+// decides about the old one.
+func TestDecideKeepsWhatElseIsSaid(t *testing.T) {
+	for _, tt := range []struct {
+		old, candidate string
+		keeps          bool
+	}{
+		{"数据库的端口是 5432，不要改防火墙。", "数据库的端口改成 6543 了。", true},
+		{"用户住在杭州，养了两只猫。", "用户住在上海。", true},
+		{"The database port is 5432 behind nginx on web03.", "The database port is 6543.", true},
+		{"The database port is 5432, do not touch the firewall.", "The database port is 6543.", true},
+		{"The backup server is Debian 12 at rack 7; never reboot it.", "The backup server is Debian 13.", true},
+		{"The backup server is Debian 12 at rack 7 in hall B.", "The backup server is Debian 13.", true},
+		{"The database port is 5432.", "The database port is 6543.", false},
+		{"The standup is at 18:15.", "The standup is at 19:00.", false},
+		{"The user lives in Oslo, Norway.", "The user lives in Bergen.", false},
+		{"用户住在杭州。", "用户住在上海。", false},
+	} {
+		old := &memory.Memory{ID: "m1", Category: memory.General, Content: tt.old, Status: memory.Active}
+		c := guard.Item{Memory: memory.Memory{Content: tt.candidate, Category: memory.General}}
+		got := guard.Decide(c, []guard.Neighbour{{Memory: old, Score: .7}})
+		if want := guard.Update; !tt.keeps && got.Action != want {
+			t.Errorf("%q over %q is %s, want %s", tt.candidate, tt.old, got.Action, want)
+		}
+		if tt.keeps && (got.Action != guard.Delete || !got.Unsure) {
+			t.Errorf("%q over %q is %s (unsure: %v), want a retirement that a person decides", tt.candidate, tt.old,
+				got.Action, got.Unsure)
+		}
+	}
+}
+
 func TestDecideNeverReachesForInactiveMemories(t *testing.T) {
 	old := &memory.Memory{ID: "m1", Category: memory.General, Content: "We use Postgres 14", Status: memory.Retired}
 	got := guard.Decide(guard.Item{Memory: memory.Memory{Content: "We use Postgres 14", Category: memory.General}},
