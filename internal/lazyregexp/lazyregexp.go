@@ -2,8 +2,8 @@
 // compiled at the start cost every command, most of which use none, 20 ms.
 //
 // An expression is matched only against a text that contains one of the words without which it cannot match, found in
-// one pass over the text, and begins with one of the words that a match begins with. Most expressions are lists of words that most texts do not contain, and package regexp tries
-// every alternative at every place: some 50 times as long.
+// one pass over the text, and begins with one of the words that a match begins with. Most expressions are lists of words
+// that most texts do not contain, and package regexp tries every alternative at every place: some 50 times as long.
 package lazyregexp
 
 import (
@@ -11,24 +11,34 @@ import (
 	"sync"
 )
 
-// Pattern is a regular expression. It is safe for concurrent use. Its methods are those of regexp.Regexp.
+// Pattern is a regular expression. It is safe for concurrent use. Its methods are those of regexp.Regexp. It is one
+// object until it is used: a program has some hundreds of them.
 type Pattern struct {
 	expr     string
-	compiled func() *regexp.Regexp
-	// words are searches for texts that every match contains one of each.
-	words func() []*literals
+	compile  sync.Once
+	compiled *regexp.Regexp // set by compile
+	find     sync.Once
+	found    []*literals // set by find
 }
 
 // New returns the pattern of an expression in the syntax of package regexp. One that is not valid panics when it is
 // first used: each needs a test that uses it.
-func New(expr string) *Pattern {
-	return &Pattern{expr, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) }),
-		sync.OnceValue(func() (all []*literals) {
-			for _, r := range require(expr) {
-				all = append(all, newLiterals(r))
-			}
-			return all
-		})}
+func New(expr string) *Pattern { return &Pattern{expr: expr} }
+
+// regexp compiles the expression when it is first called.
+func (p *Pattern) regexp() *regexp.Regexp {
+	p.compile.Do(func() { p.compiled = regexp.MustCompile(p.expr) })
+	return p.compiled
+}
+
+// words are searches for texts that every match contains one of each.
+func (p *Pattern) words() []*literals {
+	p.find.Do(func() {
+		for _, r := range require(p.expr) {
+			p.found = append(p.found, newLiterals(r))
+		}
+	})
+	return p.found
 }
 
 // possible reports whether s may contain a match. It is false only when s contains none.
@@ -49,7 +59,7 @@ func (p *Pattern) MatchString(s string) bool {
 	if !p.possible(s) {
 		return false
 	}
-	return p.compiled().MatchString(s)
+	return p.regexp().MatchString(s)
 }
 
 // FindString returns the leftmost match, "" for none.
@@ -57,7 +67,7 @@ func (p *Pattern) FindString(s string) string {
 	if !p.possible(s) {
 		return ""
 	}
-	return p.compiled().FindString(s)
+	return p.regexp().FindString(s)
 }
 
 // FindStringIndex returns where the leftmost match begins and ends, nil for none.
@@ -65,7 +75,7 @@ func (p *Pattern) FindStringIndex(s string) []int {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindStringIndex(s)
+	return p.regexp().FindStringIndex(s)
 }
 
 // FindStringSubmatch returns the leftmost match and its groups, nil for none.
@@ -73,7 +83,7 @@ func (p *Pattern) FindStringSubmatch(s string) []string {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindStringSubmatch(s)
+	return p.regexp().FindStringSubmatch(s)
 }
 
 // FindStringSubmatchIndex returns where the leftmost match and its groups begin and end, nil for none.
@@ -81,7 +91,7 @@ func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindStringSubmatchIndex(s)
+	return p.regexp().FindStringSubmatchIndex(s)
 }
 
 // FindAllString returns the first n matches, all when n is negative.
@@ -89,7 +99,7 @@ func (p *Pattern) FindAllString(s string, n int) []string {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindAllString(s, n)
+	return p.regexp().FindAllString(s, n)
 }
 
 // FindAllStringIndex returns where the first n matches begin and end, all when n is negative.
@@ -97,7 +107,7 @@ func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindAllStringIndex(s, n)
+	return p.regexp().FindAllStringIndex(s, n)
 }
 
 // FindAllStringSubmatch returns the first n matches with their groups, all when n is negative.
@@ -105,7 +115,7 @@ func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindAllStringSubmatch(s, n)
+	return p.regexp().FindAllStringSubmatch(s, n)
 }
 
 // FindAllStringSubmatchIndex returns where the first n matches and their groups begin and end, all when n is negative.
@@ -113,7 +123,7 @@ func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	if !p.possible(s) {
 		return nil
 	}
-	return p.compiled().FindAllStringSubmatchIndex(s, n)
+	return p.regexp().FindAllStringSubmatchIndex(s, n)
 }
 
 // ReplaceAllString replaces all matches by with, in which $1 stands for the first group.
@@ -121,7 +131,7 @@ func (p *Pattern) ReplaceAllString(s, with string) string {
 	if !p.possible(s) {
 		return s
 	}
-	return p.compiled().ReplaceAllString(s, with)
+	return p.regexp().ReplaceAllString(s, with)
 }
 
 // ReplaceAllStringFunc replaces each match by what with makes of it.
@@ -129,11 +139,11 @@ func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) strin
 	if !p.possible(s) {
 		return s
 	}
-	return p.compiled().ReplaceAllStringFunc(s, with)
+	return p.regexp().ReplaceAllStringFunc(s, with)
 }
 
 // Split divides s at the matches into at most n parts, all when n is negative.
-func (p *Pattern) Split(s string, n int) []string { return p.compiled().Split(s, n) }
+func (p *Pattern) Split(s string, n int) []string { return p.regexp().Split(s, n) }
 
 // SubexpIndex returns the number of the group of that name, -1 for none.
-func (p *Pattern) SubexpIndex(name string) int { return p.compiled().SubexpIndex(name) }
+func (p *Pattern) SubexpIndex(name string) int { return p.regexp().SubexpIndex(name) }
