@@ -122,8 +122,8 @@ func (a *app) shareLeave() *cobra.Command {
 		Short: "End the sharing of a space on this machine; its memories stay",
 		Args:  cobra.ExactArgs(1),
 	}
-	cmd.Flags().
-		BoolVar(&req.Force, "force", false, "leave although operations are not sent yet; they stay on this machine")
+	cmd.Flags().BoolVar(&req.Force, "force", false,
+		"leave although operations are not sent yet; they stay on this machine")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client, _ *cobra.Command, args []string) error {
 		req.Space = args[0]
 		resp, err := c.share.Leave(ctx, req)
@@ -167,17 +167,8 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 		case s.GetError() != "":
 			state = "waiting"
 		}
-		rows = append(
-			rows,
-			[]string{
-				s.GetSpace(),
-				state,
-				s.GetRemote() + " at " + s.GetDatabase(),
-				strconv.FormatInt(s.GetPosition(), 10),
-				strconv.FormatInt(s.GetWaiting(), 10),
-				contact,
-			},
-		)
+		rows = append(rows, []string{s.GetSpace(), state, s.GetRemote() + " at " + s.GetDatabase(),
+			strconv.FormatInt(s.GetPosition(), 10), strconv.FormatInt(s.GetWaiting(), 10), contact})
 	}
 	a.out.table([]string{"SPACE", "STATE", "SHARED AS", "POSITION", "WAITING", "CONTACT"}, rows)
 	for _, s := range spaces {

@@ -168,8 +168,9 @@ func reviseTarget(c Item, mine *parsedClaim, target *memory.Memory, other *parse
 // leastClause is the number of words from which what follows a comma is a clause, not the country of a town.
 const leastClause = 3
 
-// saysMore reports whether an old value holds what a new one does not replace: a further clause, or more numbers and
-// names than the new one has in their place ("5432 behind nginx on web03" and "6543").
+// saysMore reports whether an old value holds what a new one does not replace: a further clause, or more numbers than
+// the new one has in their place ("5432 behind nginx on web03" and "6543"). Values are in lower case, so names are not
+// seen.
 func saysMore(old, now string) bool {
 	if strings.ContainsAny(old, ";；。") {
 		return true
@@ -178,9 +179,8 @@ func saysMore(old, now string) bool {
 		(isHan(rest) || len(strings.Fields(rest)) >= leastClause) {
 		return true
 	}
-	was, is := protectedTokensOf(old), protectedTokensOf(now)
-	return countMissing(was.Numbers, is.Numbers) > max(1, countMissing(is.Numbers, was.Numbers)) ||
-		countMissing(was.Names, is.Names) > max(1, countMissing(is.Names, was.Names))
+	was, is := protectedTokensOf(old).Numbers, protectedTokensOf(now).Numbers
+	return countMissing(was, is) > max(1, countMissing(is, was))
 }
 
 // countMissing counts the keys of a that b lacks.
