@@ -12,7 +12,7 @@ import (
 // The parameters of BM25, tuned together with the kind weights on conversation and fact corpora in English and Chinese.
 const (
 	bm25K1     = 1.0
-	bm25B      = 0.6
+	bm25B      = 0.45
 	priorDocs  = 50   // imagined memories beside those of the store, so that rarity means something in a small store
 	priorTerm  = 0.01 // share of the imagined memories that hold an ordinary term
 	priorWeak  = 0.3  // share of the imagined memories that hold a weak term

@@ -10,14 +10,14 @@ import (
 // The evidence that a memory bears on a query is one sum of absolute parts. No part depends on the size of the store, on
 // its other memories' scores or on other spaces: a store of three memories behaves as one of ten thousand.
 //
-//	first = 2 · words + cosines + named + .8 · date
-//	final = 2 · words + (cosines − familiarity) / 2 + tokens + named + .8 · date        of the best by first
+//	first = 1.7 · words + cosines + named + .8 · date
+//	final = 1.7 · words + (cosines − familiarity) / 2 + tokens + named + .8 · date        of the best by first
 //
 // words is BM25 as a share of its upper bound for the query. cosines, familiarity and tokens are sums over the models.
 // tokens is late interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than
 // a point.
 const (
-	wordWeight     = 2.0
+	wordWeight     = 1.7
 	namedWeight    = 0.3 // the query names the speaker of a note, or a relation that the memory names
 	speakerWeight  = 0.5 // the query names the speaker of the turn
 	relativeWeight = 0.5 // the memory names the relative of the user whom the query names

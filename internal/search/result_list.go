@@ -9,7 +9,7 @@ const (
 	tailEvidence = 0.3  // share of the best evidence below which the rest is cut
 	// When the best is decisive, the rest must be clear by itself or nearly as good as the best: below a memory that answers,
 	// others that are merely of the same kind are noise. Below a weak one they may be the answer.
-	decisiveEvidence = 1.2
+	decisiveEvidence = 1.1
 	clearEvidence    = 1.0
 	tailDecisive     = 0.6
 	// The same with one model, by which there is less evidence.
