@@ -2,7 +2,6 @@ package redact
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -23,15 +22,15 @@ const (
 type ruleSet struct {
 	shapes []shape
 	hints  []hint
+	owners [][]uint16 // by hint, the shapes that look around it
 	words  *automaton // its ids are indices of hints
 }
 
-// hint is a keyword, whether a word must begin or end there, and the shapes that look around it.
+// hint is a keyword, and whether a word must begin or end there.
 type hint struct {
-	keyword     string
+	keyword     string // lower case
 	begins, end bool
 	assigned    bool // a sign of assignment must follow, see maxName
-	owners      []uint16
 }
 
 // maxName is how many bytes may stand between a keyword and the sign of assignment: the rest of the name, quotes and
@@ -61,20 +60,20 @@ func isWordByte(c byte) bool { return class(c) != 0 || c == '_' }
 var rules = sync.OnceValue(func() *ruleSet {
 	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms, numbers,
 		[]shape{drawnShape})}
-	ids := map[string]int{}
+	ids := map[hint]int{}
 	var keywords []string
 	for i := range r.shapes {
-		for _, text := range r.shapes[i].hints {
-			h := hintOf(text)
+		r.shapes[i].prepare()
+		for _, h := range r.shapes[i].hints {
 			h.assigned = r.shapes[i].assigned
-			key := fmt.Sprint(text, h.assigned)
-			id, known := ids[key]
+			id, known := ids[h]
 			if !known {
 				id = len(r.hints)
-				ids[key], r.hints = id, append(r.hints, h)
-				keywords = append(keywords, r.hints[id].keyword)
+				ids[h] = id
+				r.hints, r.owners = append(r.hints, h), append(r.owners, nil)
+				keywords = append(keywords, h.keyword)
 			}
-			r.hints[id].owners = append(r.hints[id].owners, uint16(i))
+			r.owners[id] = append(r.owners[id], uint16(i))
 		}
 	}
 	r.words = newAutomaton(keywords)
@@ -139,8 +138,8 @@ func (r *ruleSet) find(s string) []Finding {
 func (r *ruleSet) findInSmall(s string, t *traits) (list []Finding) {
 	var wanted shapeSet
 	r.words.scan(s, func(id uint16, end int) {
-		if h := &r.hints[id]; h.at(s, end) {
-			for _, owner := range h.owners {
+		if r.hints[id].at(s, end) {
+			for _, owner := range r.owners[id] {
 				wanted[owner>>6] |= 1 << (owner & 63)
 			}
 		}
@@ -181,11 +180,10 @@ func (r *ruleSet) findInWindows(s string, t *traits) (list []Finding) {
 func (r *ruleSet) windows(s string) [][]window {
 	out := make([][]window, len(r.shapes))
 	r.words.scan(s, func(id uint16, end int) {
-		h := &r.hints[id]
-		if !h.at(s, end) {
+		if !r.hints[id].at(s, end) {
 			return
 		}
-		for _, owner := range h.owners {
+		for _, owner := range r.owners[id] {
 			list := out[owner]
 			switch n := len(list); {
 			case n > 0 && (list[n-1].to >= end+reach || list[n-1].to == len(s)):

@@ -42,7 +42,9 @@ func readGitleaks() []shape {
 		s := newShape(kindOf(r.ID), "", strings.ReplaceAll(r.Regex, gitleaksEnd, proseEnd), func(value, _ string) bool {
 			return shannon(value) > entropy && !matchesAny(allow, value) && !isPlaceholder(value)
 		})
-		s.hints = r.Keywords
+		for _, word := range r.Keywords {
+			s.hints = append(s.hints, hint{keyword: word})
+		}
 		out = append(out, s)
 	}
 	return out

@@ -8,22 +8,36 @@ import (
 )
 
 // shape describes one kind of secret. Group "v" of the expression is the value to replace, else the first group that
-// matched, else the whole match.
+// matched, else the whole match. The lists of shapes are constants, which cost no start of a program; prepare does what
+// must be computed.
 type shape struct {
 	kind     string
-	hints    []string // lower case; the expression looks only around them, see reach and hintOf
-	re       *lazyregexp.Pattern
+	hintList string // hints separated by spaces, in the notation of hintOf
+	expr     string
 	accepts  func(value, match string) bool // rejects false positives; nil accepts every match
 	assigned bool                           // a sign of assignment follows the keyword, see hint
+	mixed    bool                           // accepts implies looksMixed
 	worth    func(text string) bool         // whether a text is worth a look; nil for every text
-	derived  func() derived                 // computed when it is first needed
 	values   func(text string) []Finding    // looks instead of the expression
+
+	hints   []hint // the expression looks only around them, see reach
+	re      *lazyregexp.Pattern
+	derived func() derived // computed when it is first needed
+}
+
+// prepare reads the hints and sets what follows from the expression.
+func (p *shape) prepare() {
+	for text := range strings.FieldsSeq(p.hintList) {
+		p.hints = append(p.hints, hintOf(text))
+	}
+	expr, mixed := p.expr, p.mixed
+	p.re = lazyregexp.New(expr)
+	p.derived = sync.OnceValue(func() derived { return derive(expr, mixed) })
 }
 
 // newShape makes a shape from hints separated by spaces.
 func newShape(kind, hints, re string, is func(value, match string) bool) shape {
-	return shape{kind: kind, hints: strings.Fields(hints), re: lazyregexp.New(re), accepts: is,
-		derived: sync.OnceValue(func() derived { return derive(re, false) })}
+	return shape{kind: kind, hintList: hints, expr: re, accepts: is}
 }
 
 // newSeedPhrase makes a shape of seed phrases, whose expressions are slow.
@@ -43,7 +57,7 @@ func newAssigned(kind, hints, re string, is func(value, match string) bool) shap
 // newMixedShape makes a shape whose check implies looksMixed, so that texts without such a word need no look.
 func newMixedShape(kind, hints, re string, is func(value, match string) bool) shape {
 	s := newShape(kind, hints, re, is)
-	s.derived = sync.OnceValue(func() derived { return derive(re, true) })
+	s.mixed = true
 	return s
 }
 

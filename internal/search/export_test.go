@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"maps"
 	"slices"
 	"testing"
@@ -62,7 +61,7 @@ func WithChecksum(data []byte) []byte {
 	}
 	out := append([]byte(fileMagic), data[4:]...)
 	binary.LittleEndian.PutUint32(out[4:], fileVersion)
-	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
+	return binary.LittleEndian.AppendUint32(out, crc32c(out))
 }
 
 // NumbersDiffer reports whether two texts have different numbers, and their similarity with equal weights.

@@ -30,7 +30,8 @@ const (
 	termSize    = 8
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// crc32c is the CRC-32C of data.
+func crc32c(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // errStale means a valid file of another tokenizer or version.
 var errStale = errors.New("made by another version")
@@ -48,7 +49,7 @@ func (f *textChecksum) sum(m *memory.Memory) uint32 {
 	for _, t := range m.Tags {
 		f.buf = append(append(f.buf, t...), 0)
 	}
-	return crc32.Checksum(f.buf, castagnoli)
+	return crc32c(f.buf)
 }
 
 // With many spaces, the indexes of small ones are not saved: they are built anew in a few milliseconds, and a file and
@@ -163,7 +164,7 @@ func (x *invertedIndex) encode(fingerprint uint32) (data []byte, changes uint64)
 	for _, t := range terms {
 		data = append(data, t...)
 	}
-	return le.AppendUint32(data, crc32.Checksum(data, castagnoli)), x.changes
+	return le.AppendUint32(data, crc32c(data)), x.changes
 }
 
 // appendTables appends the tables of documents and terms, and the postings.
@@ -216,7 +217,7 @@ func decodeIndex(data []byte, fingerprint uint32) (*invertedIndex, []savedDoc, e
 		return nil, nil, errStale
 	}
 	body := data[:len(data)-4]
-	if crc32.Checksum(body, castagnoli) != le.Uint32(data[len(body):]) {
+	if crc32c(body) != le.Uint32(data[len(body):]) {
 		return nil, nil, corrupt("checksum differs")
 	}
 	docs, terms := int(le.Uint32(data[12:])), int(le.Uint32(data[16:]))

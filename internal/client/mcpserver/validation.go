@@ -3,10 +3,11 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 )
 
 // invalidArgument begins the errors with which the SDK refuses arguments. Behind it stands the whole value, which a
@@ -14,23 +15,23 @@ import (
 const invalidArgument = `validating "arguments": `
 
 // argumentName finds the argument in such an error: the last property of the path.
-var argumentName = regexp.MustCompile(`/properties/([\w]+)`)
+var argumentName = lazyregexp.New(`/properties/([\w]+)`)
 
 // argumentFaults turn the keyword of a schema and its bound into a sentence. Values are left out.
 var argumentFaults = []struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Pattern
 	says    string
 }{
-	{regexp.MustCompile(`(?s)maxLength: .* contains (\d+) Unicode code points, more than (\d+)$`),
+	{lazyregexp.New(`(?s)maxLength: .* contains (\d+) Unicode code points, more than (\d+)$`),
 		"has $1 characters; the limit is $2"},
-	{regexp.MustCompile(`(?s)minLength: .* fewer than (\d+)$`), "must have at least $1 characters"},
-	{regexp.MustCompile(`(?s)maximum: .* is greater than (\d+)(?:\.0+)?$`), "must be at most $1"},
-	{regexp.MustCompile(`(?s)maximum: .* is greater than ([\d.]+)$`), "must be at most $1"},
-	{regexp.MustCompile(`(?s)minimum: .* is less than (\d+)(?:\.0+)?$`), "must be at least $1"},
-	{regexp.MustCompile(`(?s)minimum: .* is less than ([\d.]+)$`), "must be at least $1"},
-	{regexp.MustCompile(`(?s)enum: .* does not equal any of: (\[[^\]]*\])$`), "must be one of $1"},
-	{regexp.MustCompile(`(?s)type: .* has type "(\w+)", want (?:one of )?"?([\w", ]+?)"?$`), "is of type $1; it must be $2"},
-	{regexp.MustCompile(`required: missing properties: (\[[^\]]*\])$`), "lacks $1"},
+	{lazyregexp.New(`(?s)minLength: .* fewer than (\d+)$`), "must have at least $1 characters"},
+	{lazyregexp.New(`(?s)maximum: .* is greater than (\d+)(?:\.0+)?$`), "must be at most $1"},
+	{lazyregexp.New(`(?s)maximum: .* is greater than ([\d.]+)$`), "must be at most $1"},
+	{lazyregexp.New(`(?s)minimum: .* is less than (\d+)(?:\.0+)?$`), "must be at least $1"},
+	{lazyregexp.New(`(?s)minimum: .* is less than ([\d.]+)$`), "must be at least $1"},
+	{lazyregexp.New(`(?s)enum: .* does not equal any of: (\[[^\]]*\])$`), "must be one of $1"},
+	{lazyregexp.New(`(?s)type: .* has type "(\w+)", want (?:one of )?"?([\w", ]+?)"?$`), "is of type $1; it must be $2"},
+	{lazyregexp.New(`required: missing properties: (\[[^\]]*\])$`), "lacks $1"},
 }
 
 // hideArguments says what is wrong with arguments without repeating them: a text of 9,000 characters that is too long
@@ -59,7 +60,7 @@ func (s *Server) hideArguments(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // unknownArguments finds the names of arguments that a tool does not have.
-var unknownArguments = regexp.MustCompile(`^validating "arguments": (?:validating root: )?` +
+var unknownArguments = lazyregexp.New(`^validating "arguments": (?:validating root: )?` +
 	`unexpected additional properties (\[.*\])$`)
 
 // unknownArgument names arguments that the tool of a call does not have, and those that it has.
@@ -79,9 +80,8 @@ func argumentFault(text string) string {
 		subject = "The argument " + names[len(names)-1][1]
 	}
 	for _, f := range argumentFaults {
-		if m := f.pattern.FindStringSubmatchIndex(text); m != nil {
-			said := string(f.pattern.ExpandString(nil, f.says, text, m))
-			return subject + " " + said + ". Call the tool again with values within these limits."
+		if m := f.pattern.FindString(text); m != "" {
+			return subject + " " + f.pattern.ReplaceAllString(m, f.says) + ". Call the tool again with values within these limits."
 		}
 	}
 	return subject + " is not valid. Call the tool again with the arguments that its schema names."

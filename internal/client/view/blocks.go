@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memsidecar/memsidecar/internal/jsonstore/markdownv1"
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -25,13 +25,13 @@ type block struct {
 }
 
 var (
-	headingForm = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*#*\s*$`)
-	itemForm    = regexp.MustCompile(`^(?:[-*+•]\s+|\d{1,3}[.)]\s+|\d{1,3}、\s*)`)
-	boxForm     = regexp.MustCompile(`^\[([ xX])\]\s+`)
-	markForm    = regexp.MustCompile(`<!-- memsidecar (\d+)\b`)
-	moreForm    = regexp.MustCompile(`^<!-- \d+ more files are in this directory -->$`)
-	titleForm   = regexp.MustCompile(`^\*\*(.+?)\*\* — `)
-	ruleForm    = regexp.MustCompile(`^(?:-{3,}|\*{3,}|_{3,}|={3,})$`)
+	headingForm = lazyregexp.New(`^(#{1,6})\s+(.*?)\s*#*\s*$`)
+	itemForm    = lazyregexp.New(`^(?:[-*+•]\s+|\d{1,3}[.)]\s+|\d{1,3}、\s*)`)
+	boxForm     = lazyregexp.New(`^\[([ xX])\]\s+`)
+	markForm    = lazyregexp.New(`<!-- memsidecar (\d+)\b`)
+	moreForm    = lazyregexp.New(`^<!-- \d+ more files are in this directory -->$`)
+	titleForm   = lazyregexp.New(`^\*\*(.+?)\*\* — `)
+	ruleForm    = lazyregexp.New(`^(?:-{3,}|\*{3,}|_{3,}|={3,})$`)
 )
 
 // blockParser cuts a file into blocks.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -19,13 +19,13 @@ import (
 // an entry of a log; what is missing is written again at the end.
 
 // stampForm begins an entry in a file of all days.
-var stampForm = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})(?::\d{2})?\]\s*`)
+var stampForm = lazyregexp.New(`^\[(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})(?::\d{2})?\]\s*`)
 
 // timeForm begins an entry in a file of one day.
-var timeForm = regexp.MustCompile(`^(\d{1,2}:\d{2})(?::\d{2})?\s+`)
+var timeForm = lazyregexp.New(`^(\d{1,2}:\d{2})(?::\d{2})?\s+`)
 
 // dailyForm is the name of a file of one day.
-var dailyForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}\.md$`)
+var dailyForm = lazyregexp.New(`^\d{4}-\d{2}-\d{2}\.md$`)
 
 // logLine is a log entry on a line.
 func logLine(l *layout, date string, e *memory.Entry) string {

@@ -1,11 +1,12 @@
 package view
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 )
 
-var linkForm = regexp.MustCompile(`^\[(.+?)\]\(([^()]+\.md)\)\s*(?:[-—–:：]+\s*(.*))?$`)
+var linkForm = lazyregexp.New(`^\[(.+?)\]\(([^()]+\.md)\)\s*(?:[-—–:：]+\s*(.*))?$`)
 
 // readIndex adopts what was written into the index: new lines, and other names and descriptions of entries.
 func (r *pass) readIndex() {

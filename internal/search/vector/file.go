@@ -22,7 +22,8 @@ const (
 	headerSize  = 20
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// crc32c is the CRC-32C of data.
+func crc32c(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // ErrStale says that a file is undamaged but has another model's vectors, or another version.
 var ErrStale = errors.New("the vectors are of another model or version")
@@ -44,7 +45,7 @@ func Encode(identity string, dim int, rows iter.Seq2[Key, []int8]) []byte {
 	le.PutUint32(data[8:], uint32(dim))
 	le.PutUint32(data[12:], uint32(n))
 	le.PutUint32(data[16:], uint32(len(identity)))
-	return le.AppendUint32(data, crc32.Checksum(data, castagnoli))
+	return le.AppendUint32(data, crc32c(data))
 }
 
 // File is a decoded vector file.
@@ -61,7 +62,7 @@ func Decode(data []byte, identity string) (*File, error) {
 		return nil, corrupt("it has no header")
 	}
 	body := data[:len(data)-4]
-	if crc32.Checksum(body, castagnoli) != le.Uint32(data[len(body):]) {
+	if crc32c(body) != le.Uint32(data[len(body):]) {
 		return nil, corrupt("the checksum is wrong")
 	}
 	if le.Uint32(data[4:]) != fileVersion {

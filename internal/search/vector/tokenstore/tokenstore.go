@@ -38,7 +38,8 @@ const (
 // Erased records are reclaimed when they take this much and as much as half of the others.
 const reclaimSize = 1 << 20
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// crc32c is the CRC-32C of data.
+func crc32c(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
 
 // Store is one file. It is safe for concurrent use.
 type Store struct {
@@ -108,7 +109,7 @@ func (s *Store) header() []byte {
 	out := le.AppendUint32([]byte(magic), version)
 	out = le.AppendUint32(out, uint32(len(s.identity)))
 	out = append(out, s.identity...)
-	return le.AppendUint32(out, crc32.Checksum(out, castagnoli))
+	return le.AppendUint32(out, crc32c(out))
 }
 
 // scanLocked finds the records of the open file and cuts off what is none.
@@ -164,7 +165,7 @@ func recordSize(set uint32) int64 { return headSize + int64(set) + tailSize }
 func decodeHead(head []byte) (key vector.Key, size uint32, ok bool) {
 	le := binary.LittleEndian
 	size = le.Uint32(head[16:])
-	ok = crc32.Checksum(head[:20], castagnoli) == le.Uint32(head[20:]) && size <= maxSetSize
+	ok = crc32c(head[:20]) == le.Uint32(head[20:]) && size <= maxSetSize
 	return vector.Key(head[:16]), size, ok
 }
 
@@ -172,9 +173,9 @@ func decodeHead(head []byte) (key vector.Key, size uint32, ok bool) {
 func appendRecord(dst []byte, key vector.Key, set vector.TokenSet) []byte {
 	le, first := binary.LittleEndian, len(dst)
 	dst = le.AppendUint32(append(dst, key[:]...), uint32(len(set)))
-	dst = le.AppendUint32(dst, crc32.Checksum(dst[first:], castagnoli))
+	dst = le.AppendUint32(dst, crc32c(dst[first:]))
 	dst = append(dst, set...)
-	return le.AppendUint32(dst, crc32.Checksum(dst[first:], castagnoli))
+	return le.AppendUint32(dst, crc32c(dst[first:]))
 }
 
 // errClosed says that the store is closed.
@@ -252,7 +253,7 @@ func (s *Store) readLocked(key vector.Key, p place, buf []byte) (vector.TokenSet
 		return nil, false
 	}
 	body, sum := buf[:size-tailSize], binary.LittleEndian.Uint32(buf[size-tailSize:])
-	if crc32.Checksum(body, castagnoli) != sum || vector.Key(body[:16]) != key {
+	if crc32c(body) != sum || vector.Key(body[:16]) != key {
 		return nil, false
 	}
 	return body[headSize:], true
