@@ -78,42 +78,6 @@ func nextRows(a *assembly, t tile, weights []string) {
 	a.op("RET")
 }
 
-// vnni writes a tile with VPDPWSSD, which multiplies pairs of 16 bits and adds them to a sum of 32. Z0 to Z15 sums,
-// Z16 to Z19 rows of weights, Z20 to Z23 inputs; other registers as in avx2.
-func vnni(a *assembly, t tile) {
-	weights, inputs := tileArguments(a, t)
-	a.label("tile")
-	for s := range t.sums() {
-		a.op("VPXORD", z(s), z(s), z(s))
-	}
-	a.op("LEAQ", fmt.Sprint(prefetchDistance, at(weights[0], "R8", t.rows)), "R14")
-	a.op("XORQ", "AX", "AX")
-	a.label("columns")
-	for b := 0; b < step*t.rows; b += 64 {
-		a.op("PREFETCHT0", fmt.Sprint(b, at("R14", "AX", t.rows)))
-	}
-	for r, p := range weights {
-		a.op("VPMOVSXBW", at(p, "AX", 1), z(16+r))
-	}
-	for i, p := range inputs {
-		a.op("VMOVDQU64", at(p, "AX", 2), z(20+i))
-		for r := range weights {
-			a.op("VPDPWSSD", z(16+r), z(20+i), z(i*t.rows+r))
-		}
-	}
-	a.op("ADDQ", fmt.Sprint("$", step), "AX")
-	a.op("CMPQ", "AX", "R8")
-	a.op("JLT", "columns")
-	a.WriteByte('\n')
-
-	for s := range t.sums() {
-		a.op("VEXTRACTI64X4", "$1", z(s), y(16))
-		a.op("VPADDD", y(16), y(s), y(s))
-	}
-	avx2Store(a, t)
-	nextRows(a, t, weights)
-}
-
 // avx2Columns adds the products of 16 columns to all sums, starting at column AX + c.
 func avx2Columns(a *assembly, t tile, c int, weights, inputs []string) {
 	row, input, pair := 8, 12, 13 // first registers

@@ -71,6 +71,16 @@ type target struct {
 	check string // Go expression: does this machine have it?
 	tiles []tile
 	write func(*assembly, tile)
+	more  []function
+}
+
+// function is an assembly function that is no tile.
+type function struct {
+	doc       string // of its Go declaration, without the name that it begins with
+	name      string
+	arguments string
+	size      int // of the arguments in bytes
+	write     func(*assembly)
 }
 
 // AVX2 has 16 registers, enough for 8 sums with their rows and inputs; NEON and AVX-512 have 32, enough for 16 sums.
@@ -80,15 +90,15 @@ var targets = []target{
 		{dots, 1, 1},
 		{products, 2, 4}, {products, 4, 2}, {products, 4, 1},
 		{packed, 1, 1},
-	}, avx2},
+	}, avx2, nil},
 	{"amd64", "VNNI", "AVX-512 VNNI", "cpu.X86.HasAVX512VNNI && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL", []tile{
 		{products, 4, 4}, {products, 4, 2}, {products, 4, 1},
-	}, vnni},
+	}, vnni, vnniPanel},
 	{"arm64", "", "NEON", "cpu.ARM64.HasASIMD", []tile{
 		{dots, 1, 1},
 		{products, 4, 4}, {products, 4, 2}, {products, 4, 1},
 		{packed, 1, 1},
-	}, neon},
+	}, neon, nil},
 }
 
 func main() {
@@ -146,6 +156,9 @@ func (t target) declarations() string {
 		fmt.Fprint(&b, "// In out, sums of consecutive inputs are n apart.\n//\n//go:noescape\n")
 		fmt.Fprintf(&b, "func %s\n", l.signature(t.label))
 	}
+	for _, f := range t.more {
+		fmt.Fprintf(&b, "\n// %s %s\n//\n//go:noescape\nfunc %[1]s(%[3]s)\n", f.name, f.doc, f.arguments)
+	}
 	return b.String()
 }
 
@@ -163,6 +176,11 @@ func (t target) assembly() string {
 		fmt.Fprintf(a, "//\n// %d rows of weights × %d of inputs at a time.\n", l.rows, l.inputs)
 		fmt.Fprintf(a, "TEXT ·%s%s(SB), NOSPLIT, $0-48\n", l, t.label)
 		t.write(a, l)
+	}
+	for _, f := range t.more {
+		fmt.Fprintf(a, "\n// func %s(%s)\n", f.name, f.arguments)
+		fmt.Fprintf(a, "TEXT ·%s(SB), NOSPLIT, $0-%d\n", f.name, f.size)
+		f.write(a)
 	}
 	return a.String()
 }

@@ -28,6 +28,8 @@ type attention struct {
 	valueScales []float32 // size
 	scores      []float32 // tokens
 	headCodes   []int16   // size
+	highs, lows []int8    // size: halves of headCodes
+	inverses    []float32 // size: of valueScales
 }
 
 // fit grows the buffers to a text of so many tokens. They are kept between texts, so that a text
@@ -39,6 +41,7 @@ func (a *attention) fit(tokens, size int) {
 	a.keys, a.keyScales = make([]int8, 2*tokens*size), make([]float32, tokens)
 	a.values, a.valueScales = make([]int8, 2*size*paddedTokens(tokens)), make([]float32, size)
 	a.scores, a.headCodes = make([]float32, tokens), make([]int16, size)
+	a.highs, a.lows, a.inverses = make([]int8, size), make([]int8, size), make([]float32, size)
 }
 
 // paddedTokens is a length that rows of Products can have.
@@ -62,9 +65,7 @@ func (s *scratch) attendHead(rows []float32, width, first int, ones []float32) {
 		dot.Products(outputs, a.values[:2*size*paddedTokens(tokens)], paddedTokens(tokens), s.codes)
 		for i, scale := range s.scales {
 			out, sums := queries[3*width*i+first:][:size], outputs[2*size*i:][:2*size]
-			for k := range out {
-				out[k] = float32(int64(sums[k])<<lowBits+int64(sums[size+k])) * (a.valueScales[k] * scale)
-			}
+			joinRow(out, sums[:size], sums[size:], a.valueScales[:size], scale)
 		}
 	}
 }
@@ -107,10 +108,7 @@ func (a *attention) quantizeKeys(rows []float32, tokens, stride int, ones []floa
 	for j := range tokens {
 		codes := a.headCodes[:size]
 		_, a.keyScales[j] = quantizeRow(codes, rows[stride*j:], ones)
-		highs, lows := a.keys[j*size:][:size], a.keys[(tokens+j)*size:][:size]
-		for k, code := range codes {
-			highs[k], lows[k] = high(code), low(code)
-		}
+		splitCodes(a.keys[j*size:][:size], a.keys[(tokens+j)*size:][:size], codes)
 	}
 }
 
@@ -119,19 +117,21 @@ func (a *attention) quantizeValues(rows []float32, tokens, stride, size int) {
 	padded, greatest := paddedTokens(tokens), a.valueScales[:size]
 	clear(greatest)
 	for j := range tokens {
-		for k, x := range rows[stride*j:][:size] {
-			greatest[k] = math.Float32frombits(max(math.Float32bits(greatest[k]), magnitude(x)))
+		raiseMagnitudes(greatest, rows[stride*j:][:size])
+	}
+	inverses := a.inverses[:size]
+	for k := range greatest {
+		inverses[k], greatest[k] = scaleOf(greatest[k])
+	}
+	codes, highs, lows := a.headCodes[:size], a.highs[:size], a.lows[:size]
+	for j := range tokens {
+		quantizeCodes(codes, rows[stride*j:][:size], inverses, 1)
+		splitCodes(highs, lows, codes)
+		for k, code := range highs {
+			a.values[k*padded+j], a.values[(size+k)*padded+j] = code, lows[k]
 		}
 	}
-	for k := range greatest {
-		inverse, scale := scaleOf(greatest[k])
-		greatest[k] = scale
-		highs, lows := a.values[k*padded:][:padded], a.values[(size+k)*padded:][:padded]
-		for j := range tokens {
-			code := int16(nearest(float32(rows[stride*j+k] * inverse)))
-			highs[j], lows[j] = high(code), low(code)
-		}
-		clear(highs[tokens:])
-		clear(lows[tokens:])
+	for row := 0; row < 2*size*padded; row += padded { // what is behind the last token must count nothing
+		clear(a.values[row+tokens : row+padded])
 	}
 }

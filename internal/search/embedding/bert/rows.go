@@ -1,5 +1,7 @@
 package bert
 
+import "math"
+
 // Operations on each number of a row. In compiled Go they take a third of the time of a pass, so amd64 has them in
 // assembly, too, with the same bits. Rows have the same length within a call.
 
@@ -50,5 +52,30 @@ func normalizePortable(row, weight, bias []float32, factor float32) {
 func expPortable(row []float32, greatest float32) {
 	for i, x := range row {
 		row[i] = exp(x - greatest)
+	}
+}
+
+// splitPortable splits codes of 14 bits into high and low ones.
+func splitPortable(highs, lows []int8, codes []int16) {
+	highs, lows = highs[:len(codes)], lows[:len(codes)]
+	for i, code := range codes {
+		highs[i], lows[i] = high(code), low(code)
+	}
+}
+
+// joinPortable sets out to the sums of products with high and low codes, put together, times the scale of each column.
+// float64 holds them without rounding.
+func joinPortable(out []float32, highs, lows []int32, scales []float32, scale float32) {
+	highs, lows, scales = highs[:len(out)], lows[:len(out)], scales[:len(out)]
+	for i := range out {
+		out[i] = float32(float64(float64(highs[i])*(1<<lowBits))+float64(lows[i])) * float32(scales[i]*scale)
+	}
+}
+
+// raisePortable raises each number of greatest to the magnitude of that of row.
+func raisePortable(greatest, row []float32) {
+	row = row[:len(greatest)]
+	for i, x := range row {
+		greatest[i] = math.Float32frombits(max(math.Float32bits(greatest[i]), magnitude(x)))
 	}
 }

@@ -63,6 +63,36 @@ func expRow(row []float32, greatest float32) {
 	expPortable(row[n:], greatest)
 }
 
+func splitCodes(highs, lows []int8, codes []int16) {
+	n := len(codes) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		splitAVX2(&highs[0], &lows[0], &codes[0], n)
+	}
+	splitPortable(highs[n:], lows[n:], codes[n:])
+}
+
+func joinRow(out []float32, highs, lows []int32, scales []float32, scale float32) {
+	n := len(out) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		joinAVX2(&out[0], &highs[0], &lows[0], &scales[0], n, scale)
+	}
+	joinPortable(out[n:], highs[n:], lows[n:], scales[n:], scale)
+}
+
+func raiseMagnitudes(greatest, row []float32) {
+	n := len(greatest) / rowStep * rowStep
+	if !hasAVX2() || n == 0 {
+		n = 0
+	} else {
+		raiseAVX2(&greatest[0], &row[0], n)
+	}
+	raisePortable(greatest[n:], row[n:])
+}
+
 // The functions in assembly compute n numbers, a positive multiple of rowStep.
 
 //go:noescape
@@ -82,3 +112,12 @@ func normalizeAVX2(row, weight, bias *float32, n int, factor float32)
 
 //go:noescape
 func expAVX2(row *float32, n int, greatest float32)
+
+//go:noescape
+func splitAVX2(highs, lows *int8, codes *int16, n int)
+
+//go:noescape
+func joinAVX2(out *float32, highs, lows *int32, scales *float32, n int, scale float32)
+
+//go:noescape
+func raiseAVX2(greatest, row *float32, n int)

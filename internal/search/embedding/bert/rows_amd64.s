@@ -245,3 +245,88 @@ DATA expOne<>+8(SB)/8, $0x3F8000003F800000
 DATA expOne<>+16(SB)/8, $0x3F8000003F800000
 DATA expOne<>+24(SB)/8, $0x3F8000003F800000
 GLOBL expOne<>(SB), RODATA|NOPTR, $32
+
+// func splitAVX2(highs, lows *int8, codes *int16, n int)
+//
+// Y3 is 64 in each word, Y4 127.
+TEXT ·splitAVX2(SB), NOSPLIT, $0-32
+	MOVQ         highs+0(FP), DI
+	MOVQ         lows+8(FP), SI
+	MOVQ         codes+16(FP), DX
+	MOVQ         n+24(FP), R8
+	VPCMPEQW     Y4, Y4, Y4
+	VPSRLW       $9, Y4, Y4
+	VPCMPEQW     Y3, Y3, Y3
+	VPSRLW       $15, Y3, Y3
+	VPSLLW       $6, Y3, Y3
+	XORQ         AX, AX
+
+numbers:
+	VPADDW       (DX)(AX*2), Y3, Y0
+	VPAND        Y4, Y0, Y1
+	VPSRAW       $7, Y0, Y0
+	VPSUBW       Y3, Y1, Y1
+	VPACKSSWB    Y1, Y0, Y0
+	VPERMQ       $0xD8, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VMOVDQU      X0, (DI)(AX*1)
+	VMOVDQU      X1, (SI)(AX*1)
+	ADDQ         $16, AX
+	CMPQ         AX, R8
+	JLT          numbers
+	VZEROUPPER
+	RET
+
+DATA joinNumbers<>+0(SB)/8, $128.0
+GLOBL joinNumbers<>(SB), RODATA|NOPTR, $8
+
+// func joinAVX2(out *float32, highs, lows *int32, scales *float32, n int, scale float32)
+TEXT ·joinAVX2(SB), NOSPLIT, $0-44
+	MOVQ         out+0(FP), DI
+	MOVQ         highs+8(FP), SI
+	MOVQ         lows+16(FP), DX
+	MOVQ         scales+24(FP), CX
+	MOVQ         n+32(FP), R8
+	VBROADCASTSS scale+40(FP), Y0
+	VBROADCASTSD joinNumbers<>(SB), Y1
+	XORQ         AX, AX
+
+numbers:
+	VCVTDQ2PD    (SI)(AX*4), Y2
+	VCVTDQ2PD    16(SI)(AX*4), Y3
+	VCVTDQ2PD    (DX)(AX*4), Y4
+	VCVTDQ2PD    16(DX)(AX*4), Y5
+	VMULPD       Y1, Y2, Y2
+	VMULPD       Y1, Y3, Y3
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	VCVTPD2PSY   Y2, X2
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $1, X3, Y2, Y2
+	VMULPS       (CX)(AX*4), Y0, Y4
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      Y2, (DI)(AX*4)
+	ADDQ         $8, AX
+	CMPQ         AX, R8
+	JLT          numbers
+	VZEROUPPER
+	RET
+
+// func raiseAVX2(greatest, row *float32, n int)
+TEXT ·raiseAVX2(SB), NOSPLIT, $0-24
+	MOVQ         greatest+0(FP), DI
+	MOVQ         row+8(FP), SI
+	MOVQ         n+16(FP), R8
+	VPCMPEQD     Y0, Y0, Y0
+	VPSRLD       $1, Y0, Y0
+	XORQ         AX, AX
+
+numbers:
+	VPAND        (SI)(AX*4), Y0, Y1
+	VPMAXUD      (DI)(AX*4), Y1, Y1
+	VMOVDQU      Y1, (DI)(AX*4)
+	ADDQ         $8, AX
+	CMPQ         AX, R8
+	JLT          numbers
+	VZEROUPPER
+	RET

@@ -19,3 +19,11 @@ func normalizeRow(row, weight, bias []float32, factor float32) {
 }
 
 func expRow(row []float32, greatest float32) { expPortable(row, greatest) }
+
+func splitCodes(highs, lows []int8, codes []int16) { splitPortable(highs, lows, codes) }
+
+func joinRow(out []float32, highs, lows []int32, scales []float32, scale float32) {
+	joinPortable(out, highs, lows, scales, scale)
+}
+
+func raiseMagnitudes(greatest, row []float32) { raisePortable(greatest, row) }

@@ -45,6 +45,33 @@ func TestRowOperations(t *testing.T) {
 			t.Errorf("codes of %d: %v, want %v", n, gotCodes, wantCodes)
 		}
 
+		for i := range wantCodes {
+			wantCodes[i] = int16(r.IntN(2*maxActivation+1) - maxActivation)
+		}
+		gotHighs, gotLows, wantHighs, wantLows := make([]int8, n), make([]int8, n), make([]int8, n), make([]int8, n)
+		splitCodes(gotHighs, gotLows, wantCodes)
+		splitPortable(wantHighs, wantLows, wantCodes)
+		if !slices.Equal(gotHighs, wantHighs) || !slices.Equal(gotLows, wantLows) {
+			t.Errorf("halves of %v: %v and %v, want %v and %v", wantCodes, gotHighs, gotLows, wantHighs, wantLows)
+		}
+
+		lows := make([]int32, n)
+		for i := range lows {
+			lows[i] = int32(r.Uint32())
+		}
+		joinRow(got, sums, lows, factors, 0.0321)
+		joinPortable(want, sums, lows, factors, 0.0321)
+		equalBits(t, "join", got, want)
+
+		got, want = floats(n, 2), slices.Clone(got)
+		for i := range got {
+			got[i] = max(got[i], -got[i])
+			want[i] = got[i]
+		}
+		raiseMagnitudes(got, row)
+		raisePortable(want, row)
+		equalBits(t, "raise", got, want)
+
 		got, want = slices.Clone(row), slices.Clone(row)
 		normalizeRow(got, factors, bias, 0.77)
 		normalizePortable(want, factors, bias, 0.77)

@@ -83,6 +83,7 @@ func TestExtremes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, k := range []int{32, 64, 96, 384, dot.MaxProducts} {
 				sameProducts(t, slices.Repeat([]int8{tt.weight}, 7*k), k, slices.Repeat([]int16{tt.input}, 7*k))
+				sameProducts(t, slices.Repeat([]int8{tt.weight}, 33*k), k, slices.Repeat([]int16{tt.input}, 17*k))
 			}
 			code := int8(max(-128, min(127, tt.input)))
 			for _, k := range []int{32, 64, 96, 384, dot.MaxDots} {
@@ -103,6 +104,15 @@ func TestSizes(t *testing.T) {
 	}
 	sameProducts(t, fill[int8](r, 9*1536, 127), 1536, fill[int16](r, 67*1536, dot.MaxInput))
 	sameProducts(t, fill[int8](r, 50*384, 127), 384, fill[int16](r, 6*384, dot.MaxInput))
+	// Panels of 32 rows and 512 columns, with 8 inputs at a time: whole ones and every kind of rest.
+	for _, n := range []int{31, 32, 33, 64, 71} {
+		for _, inputs := range []int{15, 16, 17, 23, 24, 35} {
+			sameProducts(t, fill[int8](r, n*96, 127), 96, fill[int16](r, inputs*96, dot.MaxInput))
+		}
+	}
+	for _, k := range []int{32, 512, 544, 1536, dot.MaxProducts} {
+		sameProducts(t, fill[int8](r, 67*k, 127), k, fill[int16](r, 21*k, dot.MaxInput))
+	}
 }
 
 // TestChosen compares what callers get.
@@ -205,9 +215,10 @@ func FuzzProducts(f *testing.F) {
 	f.Add(uint8(11), uint8(13), uint8(7), []byte{129, 127, 0xff, 0x1f}) // −127, 127, MaxInput
 	f.Add(uint8(63), uint8(4), uint8(3), []byte{127, 0x80})
 	f.Add(uint8(1), uint8(20), uint8(18), []byte{0x01, 0xe0, 129})
+	f.Add(uint8(17), uint8(65), uint8(27), []byte{0x01, 0xe0, 129, 7})
 	f.Fuzz(func(t *testing.T, blocks, rows, many uint8, data []byte) {
 		k := dot.Step * (1 + int(blocks)%(dot.MaxProducts/dot.Step))
-		n, inputs := int(rows)%21, int(many)%19
+		n, inputs := int(rows)%70, int(many)%35
 		data = append(data, 1, 2, 3)
 		w, in := make([]int8, n*k), make([]int16, inputs*k)
 		for i := range w {

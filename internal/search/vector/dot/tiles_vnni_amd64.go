@@ -27,3 +27,16 @@ func products2VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
 //
 //go:noescape
 func products1VNNI(out *int32, weights *int8, inputs *int16, rows, k, n int)
+
+// packPanelVNNI copies columns of 32 rows of weights, which are k bytes apart, into a panel: pair of columns
+// by pair of columns, the two bytes of all rows. columns is a multiple of 16.
+//
+//go:noescape
+func packPanelVNNI(panel, weights *int8, k, columns int)
+
+// panelProductsVNNI multiplies a panel with 8 inputs, which are k numbers apart. Sums of consecutive inputs are n apart
+// in out. They are added to what is in out, unless first is not 0. columns is even. As many bytes as the panel has
+// are prefetched from next.
+//
+//go:noescape
+func panelProductsVNNI(out *int32, panel *int8, inputs *int16, next *int8, k, n, columns, first int)

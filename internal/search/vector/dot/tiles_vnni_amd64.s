@@ -293,3 +293,211 @@ columns:
 
 	VZEROUPPER
 	RET
+
+// func packPanelVNNI(panel, weights *int8, k, columns int)
+TEXT ·packPanelVNNI(SB), NOSPLIT, $0-32
+	MOVQ         panel+0(FP), R12
+	MOVQ         weights+8(FP), R13
+	MOVQ         k+16(FP), R8
+	LEAQ         (R8)(R8*2), BX
+	LEAQ         (R8)(R8*4), R10
+	LEAQ         (R10)(R8*2), R11
+	MOVQ         $2, AX
+
+group:
+	MOVQ         R12, DI
+	MOVQ         R13, SI
+	LEAQ         (R13)(R8*8), DX
+	MOVQ         columns+24(FP), CX
+
+columns:
+	VMOVDQU      (SI), X0
+	VINSERTI128  $1, (DX), Y0, Y0
+	VMOVDQU      (SI)(R8*1), X1
+	VINSERTI128  $1, (DX)(R8*1), Y1, Y1
+	VMOVDQU      (SI)(R8*2), X2
+	VINSERTI128  $1, (DX)(R8*2), Y2, Y2
+	VMOVDQU      (SI)(BX*1), X3
+	VINSERTI128  $1, (DX)(BX*1), Y3, Y3
+	VMOVDQU      (SI)(R8*4), X4
+	VINSERTI128  $1, (DX)(R8*4), Y4, Y4
+	VMOVDQU      (SI)(R10*1), X5
+	VINSERTI128  $1, (DX)(R10*1), Y5, Y5
+	VMOVDQU      (SI)(BX*2), X6
+	VINSERTI128  $1, (DX)(BX*2), Y6, Y6
+	VMOVDQU      (SI)(R11*1), X7
+	VINSERTI128  $1, (DX)(R11*1), Y7, Y7
+	VPUNPCKLWD   Y1, Y0, Y8
+	VPUNPCKHWD   Y1, Y0, Y9
+	VPUNPCKLWD   Y3, Y2, Y10
+	VPUNPCKHWD   Y3, Y2, Y11
+	VPUNPCKLWD   Y5, Y4, Y12
+	VPUNPCKHWD   Y5, Y4, Y13
+	VPUNPCKLWD   Y7, Y6, Y14
+	VPUNPCKHWD   Y7, Y6, Y15
+	VPUNPCKLDQ   Y10, Y8, Y0
+	VPUNPCKHDQ   Y10, Y8, Y1
+	VPUNPCKLDQ   Y14, Y12, Y2
+	VPUNPCKHDQ   Y14, Y12, Y3
+	VPUNPCKLDQ   Y11, Y9, Y4
+	VPUNPCKHDQ   Y11, Y9, Y5
+	VPUNPCKLDQ   Y15, Y13, Y6
+	VPUNPCKHDQ   Y15, Y13, Y7
+	VPUNPCKLQDQ  Y2, Y0, Y8
+	VPUNPCKHQDQ  Y2, Y0, Y9
+	VPUNPCKLQDQ  Y3, Y1, Y10
+	VPUNPCKHQDQ  Y3, Y1, Y11
+	VPUNPCKLQDQ  Y6, Y4, Y12
+	VPUNPCKHQDQ  Y6, Y4, Y13
+	VPUNPCKLQDQ  Y7, Y5, Y14
+	VPUNPCKHQDQ  Y7, Y5, Y15
+	VMOVDQU      Y8, 0(DI)
+	VMOVDQU      Y9, 64(DI)
+	VMOVDQU      Y10, 128(DI)
+	VMOVDQU      Y11, 192(DI)
+	VMOVDQU      Y12, 256(DI)
+	VMOVDQU      Y13, 320(DI)
+	VMOVDQU      Y14, 384(DI)
+	VMOVDQU      Y15, 448(DI)
+	ADDQ         $512, DI
+	ADDQ         $16, SI
+	ADDQ         $16, DX
+	SUBQ         $16, CX
+	JNZ          columns
+
+	ADDQ         $32, R12
+	SHLQ         $4, R8
+	ADDQ         R8, R13
+	SHRQ         $4, R8
+	DECQ         AX
+	JNZ          group
+
+	VZEROUPPER
+	RET
+
+// func panelProductsVNNI(out *int32, panel *int8, inputs *int16, next *int8, k, n, columns, first int)
+TEXT ·panelProductsVNNI(SB), NOSPLIT, $0-64
+	MOVQ         out+0(FP), DI
+	MOVQ         panel+8(FP), SI
+	MOVQ         inputs+16(FP), DX
+	MOVQ         next+24(FP), R14
+	MOVQ         k+32(FP), R8
+	MOVQ         columns+48(FP), CX
+	SHLQ         $1, CX
+	LEAQ         (DX)(R8*2), BX
+	LEAQ         (BX)(R8*2), R9
+	LEAQ         (R9)(R8*2), R10
+	LEAQ         (R10)(R8*2), R11
+	LEAQ         (R11)(R8*2), R12
+	LEAQ         (R12)(R8*2), R13
+	LEAQ         (R13)(R8*2), R15
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+	VPXORD       Z11, Z11, Z11
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	XORQ         AX, AX
+
+pairs:
+	PREFETCHT1   (R14)
+	VPMOVSXBW    (SI), Z16
+	VPMOVSXBW    32(SI), Z17
+	VPBROADCASTD (DX)(AX*1), Z18
+	VPDPWSSD     Z16, Z18, Z0
+	VPDPWSSD     Z17, Z18, Z1
+	VPBROADCASTD (BX)(AX*1), Z19
+	VPDPWSSD     Z16, Z19, Z2
+	VPDPWSSD     Z17, Z19, Z3
+	VPBROADCASTD (R9)(AX*1), Z20
+	VPDPWSSD     Z16, Z20, Z4
+	VPDPWSSD     Z17, Z20, Z5
+	VPBROADCASTD (R10)(AX*1), Z21
+	VPDPWSSD     Z16, Z21, Z6
+	VPDPWSSD     Z17, Z21, Z7
+	VPBROADCASTD (R11)(AX*1), Z22
+	VPDPWSSD     Z16, Z22, Z8
+	VPDPWSSD     Z17, Z22, Z9
+	VPBROADCASTD (R12)(AX*1), Z23
+	VPDPWSSD     Z16, Z23, Z10
+	VPDPWSSD     Z17, Z23, Z11
+	VPBROADCASTD (R13)(AX*1), Z24
+	VPDPWSSD     Z16, Z24, Z12
+	VPDPWSSD     Z17, Z24, Z13
+	VPBROADCASTD (R15)(AX*1), Z25
+	VPDPWSSD     Z16, Z25, Z14
+	VPDPWSSD     Z17, Z25, Z15
+	ADDQ         $64, SI
+	ADDQ         $64, R14
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          pairs
+
+	MOVQ         n+40(FP), R9
+	SHLQ         $2, R9
+	MOVQ         first+56(FP), AX
+	TESTQ        AX, AX
+	JNE          store
+	MOVQ         DI, DX
+	VPADDD       (DX), Z0, Z0
+	VPADDD       64(DX), Z1, Z1
+	ADDQ         R9, DX
+	VPADDD       (DX), Z2, Z2
+	VPADDD       64(DX), Z3, Z3
+	ADDQ         R9, DX
+	VPADDD       (DX), Z4, Z4
+	VPADDD       64(DX), Z5, Z5
+	ADDQ         R9, DX
+	VPADDD       (DX), Z6, Z6
+	VPADDD       64(DX), Z7, Z7
+	ADDQ         R9, DX
+	VPADDD       (DX), Z8, Z8
+	VPADDD       64(DX), Z9, Z9
+	ADDQ         R9, DX
+	VPADDD       (DX), Z10, Z10
+	VPADDD       64(DX), Z11, Z11
+	ADDQ         R9, DX
+	VPADDD       (DX), Z12, Z12
+	VPADDD       64(DX), Z13, Z13
+	ADDQ         R9, DX
+	VPADDD       (DX), Z14, Z14
+	VPADDD       64(DX), Z15, Z15
+	ADDQ         R9, DX
+
+store:
+	VMOVDQU32    Z0, (DI)
+	VMOVDQU32    Z1, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z2, (DI)
+	VMOVDQU32    Z3, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z4, (DI)
+	VMOVDQU32    Z5, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z6, (DI)
+	VMOVDQU32    Z7, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z8, (DI)
+	VMOVDQU32    Z9, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z10, (DI)
+	VMOVDQU32    Z11, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z12, (DI)
+	VMOVDQU32    Z13, 64(DI)
+	ADDQ         R9, DI
+	VMOVDQU32    Z14, (DI)
+	VMOVDQU32    Z15, 64(DI)
+	ADDQ         R9, DI
+	VZEROUPPER
+	RET
