@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/share"
+	"github.com/memsidecar/memsidecar/internal/store"
 )
 
 // openShare reads what is shared. Nothing may write to the store before.
@@ -29,9 +31,14 @@ func (d *daemon) findShare() (out []rpc.Finding) {
 				Detail: fmt.Sprintf("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error),
 				Remedy: "see `memsidecar share status`"})
 		case s.Error != "":
+			waiting := fmt.Sprintf("%d operations wait", s.Waiting)
+			if !s.Oldest.IsZero() {
+				waiting += s.Oldest.In(d.cfg.Location()).Format(", the oldest since " + time.DateOnly)
+			}
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelWarn,
-				Detail: fmt.Sprintf("space %s is not exchanged; %d operations wait: %s", s.Space, s.Waiting, s.Error),
-				Remedy: "it goes on by itself when the database answers"})
+				Detail: fmt.Sprintf("space %s is not exchanged; %s: %s", s.Space, waiting, s.Error),
+				Remedy: fmt.Sprintf("it goes on by itself when the database answers; what waits is kept for %d days at least",
+					store.MaxNeededDays)})
 		default:
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
 				Detail: fmt.Sprintf("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
@@ -20,6 +21,9 @@ const (
 	rowsTogether  = 100
 	snapshotEvery = 1000
 )
+
+// settleEvery is how often the marks of a space move up although nothing was sent.
+const settleEvery = time.Hour
 
 // exchange sends what waits and receives what others appended, until neither is left.
 func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
@@ -47,7 +51,25 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		received = len(rows) < readAtOnce
 	}
 	sp.show()
-	return errors.Join(ctx.Err(), s.report(ctx, log, sp), s.snapshot(ctx, log, sp))
+	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.snapshot(ctx, log, sp))
+}
+
+// settle moves the marks of a space for which nothing waits up to the present, at most once in settleEvery: what other
+// spaces wrote need not be read at the next start, and the journal may be trimmed.
+func (s *Service) settle(sp *space) error {
+	now := s.cfg.Now()
+	if since := now.Sub(sp.settledAt); since >= 0 && since < settleEvery {
+		return nil
+	}
+	present := s.cfg.Store.LSN()
+	_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
+	sp.catchUp(changed) // so everything up to present is looked at
+	sp.settledAt = now
+	if len(sp.waiting) > 0 || present <= sp.state.settled() || sp.done > sp.state.Remote.Head.Seq {
+		return nil
+	}
+	sp.state.Read, sp.state.Sent = max(sp.state.Read, present), max(sp.state.Sent, present)
+	return sp.save(s.cfg.FS)
 }
 
 // send appends the oldest waiting operations, expressed against the head. Error: pglog.ErrBehind.
@@ -82,7 +104,7 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 		return err
 	}
 	sp.show()
-	return sp.state.save(s.cfg.FS)
+	return sp.save(s.cfg.FS)
 }
 
 // receive applies rows that were read.
@@ -105,7 +127,7 @@ func (s *Service) receive(ctx context.Context, sp *space, rows []pglog.Row) erro
 		rows = rows[n:]
 	}
 	sp.show()
-	return sp.state.save(s.cfg.FS)
+	return sp.save(s.cfg.FS)
 }
 
 // alike reports whether two rows may become one local operation: they are of one origin, and applied already, or not.

@@ -111,6 +111,7 @@ func (l *link) run(ctx context.Context) {
 		}
 		for _, sp := range l.members() {
 			sp.failed(err)
+			l.settle(sp)
 		}
 		l.service.cfg.Logger.Warn("shared spaces are not exchanged", "database", pglog.Shown(l.address), "err", err)
 		sleep(ctx, pause/2+rand.N(pause))
@@ -170,6 +171,19 @@ func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 	}
 	sp.failed(err)
 	return err
+}
+
+// settle is Service.settle while the database is away.
+func (l *link) settle(sp *space) {
+	l.busy.Lock()
+	defer l.busy.Unlock()
+	if sp.stopped() || !l.service.Shared(sp.name) {
+		return
+	}
+	if err := l.service.settle(sp); err != nil {
+		l.service.cfg.Logger.Warn("the position of a shared space is not recorded", "space", sp.name, "err", err)
+	}
+	sp.show()
 }
 
 // isLasting reports whether an error does not go away by itself.

@@ -139,7 +139,7 @@ func (s *Service) begin(sp *space, remote pglog.Space, from int64, held *seed) e
 		sp.wait(held.operation())
 	}
 	sp.done = remote.Head.Seq
-	return st.save(s.cfg.FS)
+	return sp.save(s.cfg.FS)
 }
 
 // fetch reads a snapshot and the rows behind it.

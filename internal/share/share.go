@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -131,6 +132,18 @@ func (s *Service) Apply(rec *journal.Record) {
 	}
 }
 
+// Needed is the oldest local operation that is not in a log yet, or may not be: math.MaxInt64 when nothing waits. It is
+// for store.Config.
+func (s *Service) Needed() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	oldest := int64(math.MaxInt64)
+	for _, sp := range s.spaces {
+		oldest = min(oldest, sp.saved.Load()+1)
+	}
+	return oldest
+}
+
 // Shared reports whether a space is shared.
 func (s *Service) Shared(name string) bool {
 	s.mu.RLock()
@@ -147,11 +160,12 @@ func (s *Service) Names() []string {
 
 // Status is how the sharing of one space goes.
 type Status struct {
-	Space    string // local name
-	Remote   string // name in the database
-	Database string // user, host and database, without a password
-	Position int64  // newest row that is applied here
-	Waiting  int    // operations that are acknowledged here and not in the log
+	Space    string    // local name
+	Remote   string    // name in the database
+	Database string    // user, host and database, without a password
+	Position int64     // newest row that is applied here
+	Waiting  int       // operations that are acknowledged here and not in the log
+	Oldest   time.Time // of the oldest of them that was looked at; zero when there is none
 	Contact  time.Time
 	Error    string // of the last attempt, "" when it succeeded
 	Stopped  bool   // Error does not go away by itself

@@ -33,15 +33,19 @@ type node struct {
 }
 
 // start opens a node on a file system and begins to exchange.
-func start(t testing.TB, fsys durable.FS) *node {
+func start(t testing.TB, fsys durable.FS) *node { return startAt(t, fsys, time.Now) }
+
+// startAt is start with a clock. History is kept for a day, in small segments.
+func startAt(t testing.TB, fsys durable.FS, now func() time.Time) *node {
 	t.Helper()
 	n := &node{t: t, fs: fsys, share: share.New()}
 	var err error
-	n.store, err = store.Open(store.Config{FS: fsys, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Projections: []store.Projection{n.share}})
+	n.store, err = store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
+		Projections: []store.Projection{n.share}, SegmentSize: 16 << 10, HistoryDays: 1, Needed: n.share.Needed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = n.share.Open(t.Context(), share.Config{Store: n.store, FS: fsys, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	err = n.share.Open(t.Context(), share.Config{Store: n.store, FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
 		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

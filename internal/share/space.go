@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -28,6 +29,9 @@ type space struct {
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
 	snapshotAt int64
 	memberAt   time.Time // when the position was last reported
+	settledAt  time.Time // when the marks were last moved up; see Service.settle
+	// saved is the newest local operation that no start of the daemon needs, by the file of the state.
+	saved atomic.Int64
 
 	mu sync.Mutex
 	// moved wakes those who wait for applied.
@@ -62,6 +66,7 @@ func newSpace(name string, st *state) *space {
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.shown = Status{Space: name}
 	if st != nil {
+		sp.saved.Store(st.settled())
 		sp.show()
 	}
 	return sp
@@ -102,12 +107,19 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 		return fmt.Errorf("the store began a new line of history (a restore or a repair), so what is sent is not known; "+
 			"run `memsidecar share leave %s --force`, then join again: what only this machine holds is sent then", sp.name)
 	}
+	_, _, changed := st.Space(sp.name).Look(nil)
+	if settled, first := s.settled(), st.First(); settled+1 < first && changed > settled {
+		sp.saved.Store(math.MaxInt64 - 1) // the rest is of no use
+		return fmt.Errorf("what was written here since operation %d is not sent, and history before operation %d is not "+
+			"kept any more; run `memsidecar share leave %s --force`, then join again: what only this machine holds is "+
+			"sent then", settled, first, sp.name)
+	}
 	if s.Seed != nil && s.Sent < s.Seed.Op {
 		sp.wait(s.Seed.operation())
 	}
 	var fresh []*journal.Record
 	from := max(s.From, s.Sent)
-	for rec, err := range st.Operations(ctx, min(from, s.Read)+1, math.MaxInt64) {
+	for rec, err := range st.Operations(ctx, s.settled()+1, math.MaxInt64) {
 		if err != nil {
 			return fmt.Errorf("read the operations that wait to be sent: %w", err)
 		}
@@ -123,7 +135,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 			sp.wait(operationOf(rec))
 		}
 	}
-	_, _, sp.applied = st.Space(sp.name).Look(nil)
+	sp.applied = changed
 	sp.reconstruct(st, fresh)
 	sp.take(fresh)
 	sp.show()
@@ -283,7 +295,10 @@ func (sp *space) show() {
 	defer sp.mu.Unlock()
 	s := sp.state
 	sp.shown.Remote, sp.shown.Database, sp.shown.Position = s.Remote.Name, pglog.Shown(s.URL), s.Remote.Head.Seq
-	sp.shown.Waiting = len(sp.waiting)
+	sp.shown.Waiting, sp.shown.Oldest = len(sp.waiting), time.Time{}
+	if len(sp.waiting) > 0 {
+		sp.shown.Oldest = sp.waiting[0].at
+	}
 	for _, rec := range sp.queue {
 		if rec.Actor != journal.ActorShare && sharesAnything(rec) {
 			sp.shown.Waiting++

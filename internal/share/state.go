@@ -59,6 +59,9 @@ func (h *seed) operation() *operation {
 	}
 }
 
+// settled is the newest local operation that no start of the daemon needs.
+func (st *state) settled() int64 { return min(max(st.From, st.Sent), st.Read) }
+
 // fileOf is the file of a space.
 func fileOf(space string) string { return path.Join(dir, space+".json") }
 
@@ -102,6 +105,15 @@ func loadStates(fsys durable.FS) (out []*state, err error) {
 }
 
 // save replaces the file of a space. Durable on return.
+func (sp *space) save(fsys durable.FS) error {
+	if err := sp.state.save(fsys); err != nil {
+		return err
+	}
+	sp.saved.Store(sp.state.settled())
+	return nil
+}
+
+// save writes the file.
 func (st *state) save(fsys durable.FS) error {
 	if err := errors.Join(fsys.MkdirAll(dir), fsys.SyncDir(".")); err != nil {
 		return fmt.Errorf("create %s: %w", dir, err)

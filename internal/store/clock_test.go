@@ -155,7 +155,7 @@ func TestTrimWaitsForTheClock(t *testing.T) {
 	}
 	trim := func(want bool, when string) {
 		t.Helper()
-		if err := st.Trim(); err != nil {
+		if err := st.Trim(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := first() > 1; got != want {

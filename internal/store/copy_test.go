@@ -202,7 +202,7 @@ func busy(t *testing.T, fs durable.FS, rng *rand.Rand, digests map[int64]string,
 			if _, err := st.Checkpoint(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := st.Trim(); err != nil {
+			if err := st.Trim(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -288,7 +288,7 @@ func TestPreviousManifestOfACopy(t *testing.T) {
 	}
 	now = now.AddDate(0, 0, 30)
 	st = open()
-	if err := st.Trim(); err != nil {
+	if err := st.Trim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	crashed := fs.Crash(crashfs.Kept, nil)
@@ -338,7 +338,7 @@ func TestPinKeepsFiles(t *testing.T) {
 		if _, err := st.Checkpoint(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := st.Trim(); err != nil {
+		if err := st.Trim(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -365,7 +365,7 @@ func TestPinKeepsFiles(t *testing.T) {
 	if _, err := st.Checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Trim(); err != nil {
+	if err := st.Trim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if there() > 0 {

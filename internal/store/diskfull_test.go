@@ -61,7 +61,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal("a snapshot was written on a full disk")
 	}
 	clock.Advance(72 * time.Hour)
-	if err := st.Trim(); err != nil {
+	if err := st.Trim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if digest, _ := st.Digest(); digest != full {
@@ -104,7 +104,7 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := st.Trim(); err != nil {
+	if err := st.Trim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	memtest.CheckDir(t, fs)

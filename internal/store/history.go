@@ -19,6 +19,9 @@ func (s *Store) Operations(ctx context.Context, from, to int64) iter.Seq2[*journ
 	return untilDone(ctx, s.journal.Read(max(from, s.journal.First()), to))
 }
 
+// First is the oldest operation whose history is kept, LSN()+1 when there is none.
+func (s *Store) First() int64 { return s.journal.First() }
+
 // OperationsBackward is Operations, newest first.
 func (s *Store) OperationsBackward(ctx context.Context, from, to int64) iter.Seq2[*journal.Record, error] {
 	return untilDone(ctx, s.journal.Backward(max(from, s.journal.First()), to))

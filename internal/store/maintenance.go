@@ -47,7 +47,7 @@ func (s *Store) Run(ctx context.Context) error {
 				}
 			}
 		case <-trim.C:
-			err = s.trim(ctx)
+			err = s.Trim(ctx)
 		}
 		// A failure loses at most access counts. The next tick tries again.
 		if err != nil && ctx.Err() == nil && !errors.Is(err, memory.ErrReadOnly) {
@@ -80,9 +80,10 @@ func (s *Store) compressJournal() (bool, error) {
 	return s.journal.Compress(m.LSN)
 }
 
-// trim removes history that is older than the configured days, unless the clock is not trusted. What it removes is
-// included in the newest snapshot and in the previous one, so that either can be used after damage.
-func (s *Store) trim(ctx context.Context) error {
+// Trim removes history that is older than the configured days and not needed any more, unless the clock is not trusted.
+// What it removes is included in the newest snapshot and in the previous one, so that either can be used after damage.
+// Maintenance calls it every hour.
+func (s *Store) Trim(ctx context.Context) error {
 	now, warning, err := s.TrustedNow(ctx)
 	if warning != "" || err != nil {
 		return err
@@ -97,7 +98,16 @@ func (s *Store) trim(ctx context.Context) error {
 	}
 	// In a copy of the directory the previous manifest may be the newer one.
 	lsn := min(previous.LSN, s.Snapshot().LSN)
-	removed, err := s.journal.Trim(now.AddDate(0, 0, -s.historyDays), lsn)
+	held := lsn
+	if s.needed != nil {
+		held = min(lsn, s.needed()-1)
+	}
+	removed, err := s.journal.Trim(now.AddDate(0, 0, -s.historyDays), held)
+	if err == nil && held < lsn {
+		var more int
+		more, err = s.journal.Trim(now.AddDate(0, 0, -max(s.historyDays, MaxNeededDays)), lsn)
+		removed += more
+	}
 	if removed > 0 {
 		s.log.Info("trimmed old history", "segments", removed)
 	}

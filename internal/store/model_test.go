@@ -276,7 +276,7 @@ func (m *machine) Checkpoint(t *rapid.T) {
 
 func (m *machine) Trim(t *rapid.T) {
 	m.clock.Advance(time.Duration(rapid.IntRange(0, 30).Draw(t, "hours")) * time.Hour)
-	if err := m.st.Trim(); err != nil {
+	if err := m.st.Trim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	m.first = m.st.LSN() + 1

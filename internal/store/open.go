@@ -21,6 +21,7 @@ import (
 func Open(cfg Config) (*Store, error) {
 	s := &Store{
 		fs: cfg.FS, now: cfg.Now, log: cfg.Logger, projections: cfg.Projections, historyDays: cfg.HistoryDays,
+		needed:  cfg.Needed,
 		visible: newState(true), staged: newState(false), accesses: map[string]map[string]accessCount{},
 	}
 	s.packFrom = cmp.Or(cfg.PackFrom, packFrom)

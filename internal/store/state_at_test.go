@@ -312,7 +312,7 @@ func TestPastBeyondHistory(t *testing.T) {
 		put("later")
 	}
 	clock.Advance(72 * time.Hour)
-	if err := st.Trim(); err != nil {
+	if err := st.Trim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := st.StateAt(t.Context(), "", 1); !errors.Is(err, memory.ErrTrimmed) {

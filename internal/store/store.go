@@ -23,6 +23,9 @@ import (
 // DefaultHistoryDays is for how many days operations can be listed and undone, unless configured.
 const DefaultHistoryDays = 90
 
+// MaxNeededDays is for how many days operations are kept that somebody has still to read; see Config.Needed.
+const MaxNeededDays = 365
+
 // Projection follows the durable state. Apply is called in journal order, one call at a time, before the write is
 // acknowledged. It must not block and must not call the store.
 type Projection interface{ Apply(rec *journal.Record) }
@@ -39,6 +42,9 @@ type Config struct {
 	// somebody sets the wall clock. When it is nil, Now is trusted while the store is open.
 	Elapsed     func() time.Duration
 	HistoryDays int // 0 is DefaultHistoryDays
+	// Needed is the oldest operation that somebody has still to read, math.MaxInt64 when nobody has. History from there on
+	// is kept longer than HistoryDays, for MaxNeededDays at most. It must not call the store; nil means nobody.
+	Needed func() int64
 	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
 	SegmentSize int64
 	// PackFrom is how many small spaces share files of a snapshot at least; 0 means 32. Tests use small ones.
@@ -54,6 +60,7 @@ type Store struct {
 	log         *slog.Logger
 	projections []Projection
 	historyDays int
+	needed      func() int64 // nil when nobody needs old operations
 	packFrom    int
 	journal     *journal.Journal
 	clock       *clock
