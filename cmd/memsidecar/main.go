@@ -39,8 +39,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return a.out.fail(unknownCommand(cmd, left[0]))
 		}
 	}
-	if len(args) > 0 && args[0] == "help" {
-		args = append(args[1:len(args):len(args)], "--help")
+	if len(args) > 0 && (args[0] == "help" || args[0] == "version") { // other programs have such commands
+		flag := map[string]string{"help": "--help", "version": "--version"}[args[0]]
+		args = append(args[1:len(args):len(args)], flag)
 	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

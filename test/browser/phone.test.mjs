@@ -48,6 +48,41 @@ test('every view is reached and fits on a phone', () =>
     await page.getByLabel('分类', { exact: true }).waitFor();
   }));
 
+test('the bar of the memories leaves a small phone to the memories, in both languages', async () => {
+  for (const locale of ['en-US', 'zh-CN'])
+    await withPanel(browser, daemon, { locale }, async (panel) => {
+      const { page } = panel;
+      const zh = locale === 'zh-CN';
+      await page.setViewportSize({ width: 360, height: 740 });
+      await panel.see('Prefers small commits');
+      const height = async () => {
+        const box = await page.locator('section.view.memories').boundingBox();
+        const list = await page.locator('section.view.memories .split').boundingBox();
+        return list.y - box.y;
+      };
+      assert.ok((await height()) <= 120, `the list begins ${await height()} below the bar's top, ${locale}`);
+      // All of the filters are a fold, which closes again; what it chose counts on its button.
+      const filters = page.locator('button[aria-controls=filters]');
+      await filters.click();
+      await page.getByLabel(zh ? '分类' : 'Category', { exact: true }).selectOption('preferences');
+      await panel.shot(`phone-open-${zh ? 'zh' : 'en'}`);
+      assert.ok((await height()) <= 740 / 2, `the open filters take ${await height()}, ${locale}`);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 360, `the open filters are ${width} wide`);
+      await filters.click();
+      assert.ok((await height()) <= 120);
+      assert.match(await filters.innerText(), /\(1\)/);
+      await panel.shot(`phone-bar-${zh ? 'zh' : 'en'}`);
+      // The menu names the view that is shown, and its entry can be seen when the menu is open.
+      await page.locator('button.menu').click();
+      await page.locator('nav button[data-view=status]').click();
+      await page.locator('button.menu').click();
+      const chosen = await page.locator('nav button[aria-current=page]').boundingBox();
+      assert.ok(chosen.y >= 0 && chosen.y + chosen.height <= 740, `the chosen view is at ${chosen.y}`);
+      assert.match(await page.locator('button.menu').innerText(), zh ? /状态/ : /Status/);
+    });
+});
+
 test('what waits for a decision is counted beside the name of its view', () =>
   withPanel(browser, daemon, {}, async (panel) => {
     const badge = panel.page.locator('nav button[data-view=review] .badge');

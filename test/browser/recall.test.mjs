@@ -83,6 +83,20 @@ panelTest('hosts say whether they are connected, when they called, and what they
   assert.match(await card.first().innerText(), /claude-code · told[^]*The office closes at six/);
   await card.first().getByRole('button', { name: 'The office closes at six' }).click();
   await panel.see('The office closes at six', '.detail .content');
+  // However many sessions there are, they take one request.
+  for (let i = 0; i < 8; i++) await daemon.run('session', 'start', `more-${i}`, '--host', 'claude-code');
+  const asked = [];
+  const frame = /^(\/static|\/api\/events|\/api\/v1\/(FileService|MemoryService\/Stats))/; // not the view's
+  const note = (r) => {
+    const path = new URL(r.url()).pathname;
+    if (!frame.test(path)) asked.push(path.replace(/^\/api\/(v1\/)?/, ''));
+  };
+  panel.page.on('request', note);
+  await panel.view('hosts', 'When does the office close today?');
+  await host('claude-code').waitFor();
+  panel.page.off('request', note);
+  const once = ['SearchService/ListRecalls', 'SessionService/List', 'MemoryService/Get', 'hosts', 'memory/session-starts'];
+  assert.deepEqual(asked.sort(), once.sort());
   // The context at the start of that session, too.
   const context = await daemon.hook('claude-code', 'session-start', {
     hook_event_name: 'SessionStart',

@@ -188,15 +188,16 @@ func TestResponsesMatchDocument(t *testing.T) {
 		"POST /api/memory/recall-preview": {
 			"", []string{`{"text":"how do we deploy"}`, `{"text":"how do we deploy","explicit":true}`, `{"colour":1}`},
 		},
-		"GET /api/memory/graph": {"/api/memory/graph?contains=a", []string{""}},
-		"GET /api/export":       {"/api/export?space=default", []string{""}},
-		"GET /api/backup":       {"", []string{""}},
-		"POST /api/import":      {"", []string{`{}`}},
-		"GET /api/hosts":        {"", []string{""}},
-		"GET /api/settings":     {"", []string{""}},
-		"POST /api/login-codes": {"", []string{""}},
-		"POST /api/login":       {"", []string{`{"code":"` + code + `"}`, `{"code":"x"}`}},
-		"GET /api/openapi.json": {"", []string{""}},
+		"GET /api/memory/graph":          {"/api/memory/graph?contains=a", []string{""}},
+		"GET /api/memory/session-starts": {"/api/memory/session-starts?limit=5", []string{""}},
+		"GET /api/export":                {"/api/export?space=default", []string{""}},
+		"GET /api/backup":                {"", []string{""}},
+		"POST /api/import":               {"", []string{`{}`}},
+		"GET /api/hosts":                 {"", []string{""}},
+		"GET /api/settings":              {"", []string{""}},
+		"POST /api/login-codes":          {"", []string{""}},
+		"POST /api/login":                {"", []string{`{"code":"` + code + `"}`, `{"code":"x"}`}},
+		"GET /api/openapi.json":          {"", []string{""}},
 	}
 	for path, methods := range doc.Paths {
 		for method, operation := range methods {

@@ -39,6 +39,7 @@ func (s *Server) routeTable() []route {
 		{pattern: "GET /api/memory/usage", serve: s.listUsage},
 		{pattern: "POST /api/memory/recall-preview", serve: s.previewRecall},
 		{pattern: "GET /api/memory/graph", serve: s.readGraph},
+		{pattern: "GET /api/memory/session-starts", serve: s.listStarts},
 		{pattern: "GET /api/export", serve: s.export, timeout: transferTimeout},
 		{pattern: "GET /api/backup", serve: s.backup, timeout: transferTimeout},
 		{pattern: "POST /api/import", serve: s.importFile, timeout: transferTimeout, maxBody: maxImportBytes},

@@ -64,6 +64,7 @@ type Server struct {
 	ops         pb.OperationServiceClient
 	logs        pb.LogServiceClient
 	files       pb.FileServiceClient
+	sessions    pb.SessionServiceClient
 	usage       pbalpha.UsageServiceClient
 	views       pbalpha.ViewServiceClient
 	previews    pbalpha.PreviewServiceClient
@@ -80,7 +81,8 @@ func New(cfg Config) *Server {
 		memory:   pb.NewMemoryServiceClient(cfg.Conn), search: pb.NewSearchServiceClient(cfg.Conn),
 		admin: pb.NewAdminServiceClient(cfg.Conn), ops: pb.NewOperationServiceClient(cfg.Conn),
 		logs: pb.NewLogServiceClient(cfg.Conn), files: pb.NewFileServiceClient(cfg.Conn),
-		usage: pbalpha.NewUsageServiceClient(cfg.Conn), views: pbalpha.NewViewServiceClient(cfg.Conn),
+		sessions: pb.NewSessionServiceClient(cfg.Conn),
+		usage:    pbalpha.NewUsageServiceClient(cfg.Conn), views: pbalpha.NewViewServiceClient(cfg.Conn),
 		previews: pbalpha.NewPreviewServiceClient(cfg.Conn), graph: pbalpha.NewGraphServiceClient(cfg.Conn),
 	}
 	s.routes = s.routeTable()

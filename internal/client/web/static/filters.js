@@ -53,9 +53,9 @@ export function memoryFilters(changed) {
     source,
     salience,
     strength,
-    h('span', { class: 'inline' }, `${t('createdFrom')} `, from),
-    h('span', { class: 'inline' }, `${t('createdUntil')} `, until),
     h('label', { class: 'inline' }, everywhere, t('allSpaces')),
+    h('span', { class: 'inline from' }, `${t('createdFrom')} `, from),
+    h('span', { class: 'inline until' }, `${t('createdUntil')} `, until),
     h('button', { onclick: clear }, t('clearFilters')),
   );
   const button = h(
@@ -91,8 +91,12 @@ export function memoryFilters(changed) {
     return new Date(y, m - 1, d + days).toISOString();
   };
   const dates = () => ({ created_from: start(from.value, 0), created_before: start(until.value, 1) });
+  const phone = matchMedia('(max-width: 800px)'); // where the bar's own choices are behind the button, too
   const inUse = () =>
-    [source, salience, strength, tag, from, until].filter((el) => el.value).length + (everywhere.checked ? 1 : 0);
+    [source, salience, strength, tag, from, until, ...(phone.matches ? [category] : [])].filter((el) => el.value)
+      .length +
+    (everywhere.checked ? 1 : 0) +
+    (phone.matches && status.value !== 'active' ? 1 : 0);
 
   let searching = false,
     listed = 'created'; // the order that was chosen when nothing was searched for

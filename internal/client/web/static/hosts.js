@@ -1,11 +1,9 @@
 // Hosts: the programs that run agents, whether they are connected, when they last called, and what they were told.
-import { api, call, callAll } from './api.js';
+import { api, call, callAll, query } from './api.js';
 import { h, fill } from './dom.js';
 import { t, word, stamp, countOf } from './texts.js';
-import { requestOf } from './sessions.js';
 
-const recalls = 50, // newest ones that are shown
-  starts = 20; // newest sessions of which the context at the start is shown
+const recalls = 50; // newest ones that are shown
 
 // outcomes are those of a hook that have words; any other outcome is the text of an error.
 const outcomes = { ok: 'ok', 'no daemon was running': 'noDaemon', 'timed out': 'timeout' };
@@ -17,18 +15,6 @@ function resultOf(p) {
   if (p.problem) return [t('badRegistration'), said(p.problem)];
   if (!p.outcome) return [];
   return outcomes[p.outcome] ? [word('call', outcomes[p.outcome])] : [t('call_failed'), said(p.outcome)];
-}
-
-// contextsOf are the contexts that sessions got at their start, as they were told of.
-async function contextsOf(space, sessions) {
-  const found = await Promise.all(
-    sessions.slice(0, starts).map(async (session) => {
-      const named = { space, session_id: session.id };
-      const { context } = await call('SessionService/Get', { ...named, include_context: true });
-      return context && { session, context, request: await requestOf(space, session) };
-    }),
-  );
-  return found.filter(Boolean);
 }
 
 // hosts is the view.
@@ -131,11 +117,11 @@ export function hosts(box, { space, show, fail }) {
     );
 
   async function loadTold() {
-    const [{ recalls: traces }, sessions] = await Promise.all([
+    const [{ recalls: traces }, sessions, { starts }] = await Promise.all([
       call('SearchService/ListRecalls', { page_size: recalls }),
       callAll('SessionService/List', 'sessions', { space, page_size: 1000 }),
+      api('GET', `/api/memory/session-starts?${query({ space })}`),
     ]);
-    const contexts = await contextsOf(space, sessions.sessions);
     const hostOf = new Map(sessions.sessions.map((s) => [s.id, s.host]));
     const texts = new Map();
     const bySpace = Map.groupBy(
@@ -176,7 +162,7 @@ export function hosts(box, { space, show, fail }) {
       );
     const cards = [
       ...traces.map((r) => [r.at, recallCard(r)]),
-      ...contexts.map((c) => [c.session.started_at, startCard(c)]),
+      ...starts.map((s) => [s.session.started_at, startCard(s)]),
     ].sort(([a], [b]) => Date.parse(b) - Date.parse(a));
     fill(told, cards.length ? cards.map(([, el]) => el) : h('p', { class: 'empty' }, t('nothingTold')));
   }

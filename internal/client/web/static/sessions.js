@@ -17,7 +17,7 @@ const message = (m) =>
   );
 
 // requestOf is the first line of what the user asked for first; '' when there is none.
-export async function requestOf(space, session) {
+async function requestOf(space, session) {
   const page = await call('SessionService/ListMessages', { space, session_id: session.id, page_size: 20 });
   const first = page.messages.find((m) => m.role === 'user' && m.content.trim());
   return first ? first.content.trim().split('\n', 1)[0].slice(0, 300) : '';
