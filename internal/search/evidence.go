@@ -102,8 +102,8 @@ func (r *ranking) collectByEvidence(x *invertedIndex, src source, s *scratch) (m
 	c.addIdentifiers()
 	c.sumTokens()
 	c.sumEvidence()
+	c.observeGate()
 	for i := range c.pool {
-		c.gate.observe(&c.pool[i])
 		c.addCandidate(&c.pool[i])
 	}
 	return len(s.touched)

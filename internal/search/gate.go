@@ -145,44 +145,77 @@ func writeTypical(fsys durable.FS, m embedding.Model, vectors []typicalVector) e
 	})
 }
 
-// gateFeatures are the best words, cosines and tokens among the candidates.
+// gateFeatures are the best evidence among the candidates of a prompt: of those in its language, and of the others. Each
+// feature is the best by itself, but for distinct, which is of one memory.
 type gateFeatures struct {
-	words       float64
-	cosines     [maxModels]float64
-	tokens      [maxModels]float64
+	same, other gateEvidence
 	identifiers int
 }
 
-// observe updates the best features by those of one candidate.
-func (g *gateFeatures) observe(w *docEvidence) {
-	for i := range w.cosines {
-		g.cosines[i] = max(g.cosines[i], w.cosines[i])
-		g.tokens[i] = max(g.tokens[i], w.tokens[i])
-	}
-	g.words = max(g.words, w.words)
-	g.identifiers = max(g.identifiers, w.identifiers)
+type gateEvidence struct {
+	found    bool
+	sum      float64 // evidence of the best
+	words    float64
+	distinct float64 // sum of a memory's cosines less its familiarity
+	cosine   float64 // by e5
+	tokens   float64 // by e5
 }
 
-// The coefficients of the gate: one regression for English prompts about memories with MiniLM vectors, one by e5 for all
-// others. They are fitted on the three paraphrase sets: paraphrases, overlap and multi against unrelated prompts and, with
-// half of the negatives' weight (.55 in English), questions that belong to another store. Each case is in the fit twice,
-// with the typical memories of the two stores and without: people differ from the typical ones as much. Silent on nine
-// of ten unrelated prompts.
-const (
-	gateIntercept    = -5.03
-	gateE5           = 2.6
-	gateMiniLM       = 9.37
-	gateE5Tokens     = 4.09
-	gateMiniLMTokens = -3.41 // tokens that match where the whole does not are about something else
-	gateWords        = -2.36
-	gateE5Likeness   = -8.28
-	gateE5Nearest    = 1.53
-	gateMiniLMNear   = 8.17
+// observe updates the best features by those of one candidate, of a familiarity. e5 is the position of the model.
+func (g *gateEvidence) observe(w *docEvidence, familiarity float64, e5 int) {
+	distinct := -familiarity
+	for _, cosine := range w.cosines {
+		distinct += cosine
+	}
+	if !g.found {
+		*g = gateEvidence{true, w.sum, w.words, distinct, w.cosines[e5], w.tokens[e5]}
+		return
+	}
+	g.sum, g.words, g.distinct = max(g.sum, w.sum), max(g.words, w.words), max(g.distinct, distinct)
+	g.cosine, g.tokens = max(g.cosine, w.cosines[e5]), max(g.tokens, w.tokens[e5])
+}
 
-	gateOtherIntercept = -5.88
-	gateOtherE5        = 16.56
-	gateOtherLikeness  = -26.06
-	gateOtherNearest   = 13.56
+// observeGate updates the features of the gate by the candidates of a source.
+func (c *evidenceCollector) observeGate() {
+	e5, minilm := c.modelIndex("e5"), c.modelIndex("minilm")
+	if e5 < 0 || minilm < 0 {
+		return
+	}
+	english := c.models[minilm].Supports(c.req.Query)
+	for i := range c.pool {
+		w, g := &c.pool[i], &c.gate.other
+		if c.index.vectors[minilm].rows.Has(int(w.doc)) == english {
+			g = &c.gate.same
+		}
+		g.observe(w, c.familiarity[w.doc], e5)
+		c.gate.identifiers = max(c.gate.identifiers, w.identifiers)
+	}
+}
+
+// The coefficients of the gate: one regression for English prompts about memories with MiniLM vectors, one for other
+// prompts about memories in their language, one for memories in another language. They are fitted on the paraphrase sets:
+// paraphrases, overlap and multi against unrelated prompts and, with .6 of the negatives' weight, questions that belong to
+// another store. Each case is in the fit twice, with the typical memories of the two stores and without: people differ
+// from the typical ones as much. The intercepts silence nine of ten unrelated prompts and eight of ten questions of
+// other stores whose own regression did not see them.
+const (
+	gateEnglishIntercept = -5.66
+	gateEnglishDistinct  = 7.79
+	gateEnglishWords     = -4.21 // words that a memory shares while its meaning is far are shared by accident
+	gateEnglishLikeness  = -17.01
+	gateEnglishNearest   = 3.52
+	gateEnglishMiniLM    = 10.77 // nearest typical memories by MiniLM
+
+	gateE5Intercept = -5.96 // by e5 alone
+	gateE5Distinct  = 18.01
+	gateE5Likeness  = -27.99
+	gateE5Nearest   = 14.04
+
+	gateCrossIntercept = -5.84
+	gateCrossE5        = 12.89
+	gateCrossTokens    = 6.03
+	gateCrossLikeness  = -22.8
+	gateCrossNearest   = 9.58
 )
 
 // modelIndex is the position of a model by name, -1 when the engine does not have it.
@@ -206,19 +239,26 @@ func (r *ranking) hasGate() bool {
 	return r.typical.vectors[e5].Load() != nil && r.typical.vectors[minilm].Load() != nil
 }
 
-// passesGate reports whether an implicit request is answered.
+// passesGate reports whether an implicit request is answered. The language of the best candidate decides by which
+// regression.
 func (r *ranking) passesGate() bool {
-	g := &r.gate
-	if g.identifiers > 0 {
+	if r.gate.identifiers > 0 {
 		return true
 	}
 	e5, minilm := r.modelIndex("e5"), r.modelIndex("minilm")
 	likeness, nearest := r.typical.likeness(e5, r.queries[e5].Vector)
+	same, other := &r.gate.same, &r.gate.other
+	if other.found && (!same.found || other.sum > same.sum) {
+		return gateCrossIntercept+gateCrossE5*other.cosine+gateCrossTokens*other.tokens+gateCrossLikeness*likeness+
+			gateCrossNearest*nearest > 0
+	}
+	if !same.found {
+		return false
+	}
 	if !r.minilmVector() {
-		return gateOtherIntercept+gateOtherE5*g.cosines[e5]+gateOtherLikeness*likeness+gateOtherNearest*nearest > 0
+		return gateE5Intercept+gateE5Distinct*same.distinct+gateE5Likeness*likeness+gateE5Nearest*nearest > 0
 	}
 	_, miniLMNearest := r.typical.likeness(minilm, r.queries[minilm].Vector)
-	return gateIntercept+gateE5*g.cosines[e5]+gateMiniLM*g.cosines[minilm]+gateE5Tokens*g.tokens[e5]+
-		gateMiniLMTokens*g.tokens[minilm]+gateWords*g.words+gateE5Likeness*likeness+gateE5Nearest*nearest+
-		gateMiniLMNear*miniLMNearest > 0
+	return gateEnglishIntercept+gateEnglishDistinct*same.distinct+gateEnglishWords*same.words+gateEnglishLikeness*likeness+gateEnglishNearest*nearest+
+		gateEnglishMiniLM*miniLMNearest > 0
 }
