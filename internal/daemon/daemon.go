@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -124,8 +126,6 @@ type daemon struct {
 	// embedder if it is a server, else nil
 	remote      *embedding.Client
 	recallIndex *recall.Index
-	// called when the index is loaded; searches wait for it
-	indexed func()
 	// receives the error that made the store read-only
 	failed    chan error
 	memories  *jsonstore.Publisher
@@ -279,7 +279,7 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	group, work := errgroup.WithContext(work)
 	for _, run := range []func(context.Context) error{
-		d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.RunIndexing, d.finder.Run,
+		d.store.Run, d.edits.Run, d.memories.Run, d.logs.Run, d.scheduler.Run, d.engine.RunIndexing, d.engine.RunClosing, d.finder.Run,
 		d.learner.Run, d.share.Run, d.embed, d.loadIndex, d.watchFailure, d.watchSocket, d.serveMetrics} {
 		group.Go(func() error { return run(work) })
 	}
@@ -315,15 +315,21 @@ func (d *daemon) serve(ctx context.Context, socket net.Listener, ready func(stri
 	return errors.Join(err, <-served, d.close())
 }
 
-// loadIndex builds the search index. Searches wait for it.
+// loadIndex builds the search index of the largest spaces before they are searched. The others are small: they are
+// opened when they are searched.
 func (d *daemon) loadIndex(ctx context.Context) error {
-	defer d.indexed()
-	for _, name := range d.store.Spaces() {
-		if ctx.Err() != nil {
-			return nil
+	names := d.store.Spaces()
+	if len(names) > search.MaxOpen {
+		size := make(map[string]int, len(names))
+		for _, name := range names {
+			size[name] = d.store.Space(name).Count()
 		}
-		if err := d.engine.Load(name, d.store.Space(name).Memories(), d.fs); err != nil {
-			return fmt.Errorf("index space %s: %w", name, err)
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(size[b], size[a]) })
+		names = names[:search.MaxOpen]
+	}
+	for _, name := range names {
+		if d.engine.Open(ctx, name) != nil {
+			return nil // it is stopping
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/archiver"
 	"github.com/memsidecar/memsidecar/internal/dailylog"
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/publish"
 	"github.com/memsidecar/memsidecar/internal/reconcile"
 	"github.com/memsidecar/memsidecar/internal/reflector"
@@ -62,8 +63,6 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 	}
 	searching.Models = d.models
 	d.engine = search.New(searching)
-	// Searches wait until the index is loaded: an answer from half of the memories would look like a whole one.
-	d.indexed = d.engine.BlockSearches()
 	foreign, displaced := func(name string) { d.edits.FileChanged(name) }, func(e publish.Edit) { d.edits.EditQuarantined(e) }
 	d.memories = jsonstore.NewPublisher(jsonstore.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
 	d.logs = dailylog.NewPublisher(dailylog.Config{FS: d.fs, Now: d.now, Logger: d.log, OnEdit: foreign, OnDisplaced: displaced})
@@ -79,6 +78,10 @@ func (d *daemon) openStore(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	d.engine.Attach(search.Source{
+		Spaces: d.store.Spaces, Count: func(space string) int { return d.store.Space(space).Count() },
+		Memories: func(space string) []*memory.Memory { return d.store.Space(space).Memories() },
+	}, d.fs)
 	if err := d.openShare(ctx); err != nil {
 		return errors.Join(err, d.store.Close(ctx))
 	}

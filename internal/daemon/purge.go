@@ -33,7 +33,7 @@ func (d *daemon) saveErased() error {
 	for _, m := range d.models {
 		m.ClearCache()
 	}
-	return d.engine.Save(d.fs)
+	return d.engine.SaveErased(d.fs)
 }
 
 // waitingEdits adopts pending edits and returns the names of files with edits that cannot be adopted.

@@ -89,11 +89,11 @@ func (r *Request) sources() []source {
 }
 
 // sourceIndexes returns the function that finds the index of a source, nil when the space is unknown.
-func (e *Engine) sourceIndexes(req *Request) func(source) *invertedIndex {
+func sourceIndexes(req *Request, in *spacesInUse) func(source) *invertedIndex {
 	return func(src source) *invertedIndex {
 		if src.isCollection() {
 			return req.Collections[src.collection-1].Collection.index
 		}
-		return e.spaceIndex(src.space)
+		return in.index(src.space)
 	}
 }

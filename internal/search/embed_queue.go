@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
@@ -27,15 +26,49 @@ type EmbeddingCoverage struct {
 	Rejected int // memories that the embedder does not take; words find them
 }
 
-// EmbeddingCoverage of the named space, zero without vectors. It counts what was added before the call.
+// EmbeddingCoverage of the named space, zero without vectors. It counts what was added before the call. Of a closed space
+// it is what it was when it was closed, zero when it was not opened since the start.
 func (e *Engine) EmbeddingCoverage(space string) (c EmbeddingCoverage) {
 	e.drainChanges() // indexing follows the acknowledgement, and what is not indexed does not wait yet
-	x := e.spaceIndex(space)
-	if x == nil || len(x.vectors) == 0 {
+	if len(e.models) == 0 {
 		return c
 	}
+	s, x, few := e.peek(space)
+	if x == nil && few && e.embedQueue.has(spaceName(space)) { // it is new, and would be opened in a moment
+		s, _ = e.acquire(context.Background(), space)
+		if s != nil {
+			defer e.releaseUnused(s)
+			x = e.indexOf(s)
+		}
+	}
+	switch {
+	case x != nil:
+		return x.coverage()
+	case s != nil:
+		e.mu.RLock()
+		defer e.mu.RUnlock()
+		return s.closed
+	}
+	return c
+}
+
+// peek returns a space and its index, if it is known and open, and whether another could be opened without closing one.
+func (e *Engine) peek(name string) (s *space, x *invertedIndex, few bool) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if s = e.spaces[spaceName(name)]; s != nil {
+		x = s.index
+	}
+	return s, x, e.source != nil && len(e.opened) < e.maxOpen
+}
+
+// coverage counts the memories of an index by the state of their vectors.
+func (x *invertedIndex) coverage() (c EmbeddingCoverage) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	if len(x.vectors) == 0 {
+		return c
+	}
 	for doc, m := range x.docs {
 		if m == nil {
 			continue
@@ -94,9 +127,6 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 	hurried := embedding.WithUrgency(ctx, e.urgency)
 	for ctx.Err() == nil {
 		n, err := e.embedBatch(hurried, fsys)
-		if n == 0 && err == nil {
-			err = e.embedTypical(ctx, fsys)
-		}
 		// Save writes the rest; a file for each memory would be too much writing
 		if unsaved += n; unsaved >= saveEvery {
 			if err := e.saveVectorFiles(fsys, true); err != nil {
@@ -191,11 +221,27 @@ func (j *embedJob) stillNeeded() bool {
 
 // embedBatch makes the vectors of one batch for each model and returns how many jobs were completed or rejected.
 func (e *Engine) embedBatch(ctx context.Context, fsys durable.FS) (done int, err error) {
+	for done == 0 && err == nil {
+		spaces, opening := e.openToEmbed(ctx, fsys)
+		if len(spaces) == 0 {
+			return 0, opening
+		}
+		done, err = e.embedIn(ctx, fsys, spaces)
+		e.putBack(spaces)
+		if err = errors.Join(err, opening); done == 0 && err == nil {
+			e.announceEmbedded() // what they waited for may have been deleted
+		}
+	}
+	return done, err
+}
+
+// embedIn makes the vectors of one batch for each model, of memories in these spaces.
+func (e *Engine) embedIn(ctx context.Context, fsys durable.FS, spaces []*space) (done int, err error) {
 	for i, model := range e.models {
 		var batch []embedJob
-		for _, name := range e.spaceNames() {
-			if x := e.spaceIndex(name); len(batch) < embedding.MaxBatch {
-				e.attachTokens(x, fsys, name)
+		for _, s := range spaces {
+			if x := e.indexOf(s); len(batch) < embedding.MaxBatch {
+				e.attachTokens(x, fsys, s.name)
 				batch = append(batch, x.takeJobs(x.vectors[i], embedding.MaxBatch-len(batch))...)
 			}
 		}
@@ -258,16 +304,4 @@ func (e *Engine) wakeEmbedding() {
 	case e.wakeEmbedder <- struct{}{}:
 	default: // a wake-up is pending
 	}
-}
-
-// spaceNames lists the spaces, sorted.
-func (e *Engine) spaceNames() []string {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	names := make([]string, 0, len(e.spaces))
-	for name := range e.spaces {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

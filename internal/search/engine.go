@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
@@ -37,11 +40,16 @@ type Engine struct {
 	analyzers freelist[analyzer]
 	scratches freelist[scratch]
 
-	saving sync.Mutex                    // held by Save
-	gate   atomic.Pointer[chan struct{}] // closed once searches may proceed; see BlockSearches
+	saving sync.Mutex // held while files of words are written; before savingVectors
 
-	mu     sync.RWMutex
-	spaces map[string]*space // guarded by mu
+	source     *Source // set by Attach, as fsys is; nil keeps all that Load and Apply give
+	fsys       durable.FS
+	mu         sync.RWMutex
+	spaces     map[string]*space // guarded by mu; one that was not used since the start need not be there
+	opened     map[string]*space // those with an index; guarded by mu
+	uses       uint64            // counts uses of spaces; guarded by mu
+	wakeCloser chan struct{}     // wakes RunClosing
+	maxOpen    int               // MaxOpen; tests use a small one
 
 	indexing       sync.Mutex        // held while queued records are indexed; taken before queueMu
 	queueMu        sync.Mutex        // held briefly, because writers wait for it
@@ -53,7 +61,8 @@ type Engine struct {
 	tokens        tokenStores
 	typical       typicalMemories
 	questions     *questionVectors
-	sureQueries   atomic.Int64  // searches that words alone answered, although models are there
+	sureQueries   atomic.Int64 // searches that words alone answered, although models are there
+	embedQueue    embedQueue
 	wakeEmbedder  chan struct{} // wakes RunEmbedding
 	savingVectors sync.Mutex    // held by SaveVectors
 	embedErrMu    sync.Mutex
@@ -66,16 +75,22 @@ type Engine struct {
 
 // space is the index of one space, and the records to apply to an index that is being loaded.
 type space struct {
-	mu      sync.Mutex     // serialises changes; taken before invertedIndex.mu
-	index   *invertedIndex // replaced only by Load, with mu and Engine.mu held
-	loads   int            // running Loads; guarded by mu
-	pending []*journal.Record
+	name    string
+	opening chan struct{}     // a semaphore: held while the space is opened or closed, before mu
+	mu      sync.Mutex        // serialises changes; taken before Engine.mu and invertedIndex.mu
+	index   *invertedIndex    // nil while closed; replaced with mu and Engine.mu held
+	loads   int               // running loads; guarded by mu
+	pending []*journal.Record // guarded by mu
+	users   int               // that keep it open; guarded by Engine.mu
+	lastUse uint64            // Engine.uses then; guarded by Engine.mu
+	closed  EmbeddingCoverage // when it was closed; guarded by Engine.mu
 }
 
 // New returns an engine without memories.
 func New(cfg Config) *Engine {
 	e := &Engine{
 		lambda: cfg.Lambda, now: cfg.Now, log: cfg.Logger, lex: analysis.NewLexicon(), spaces: map[string]*space{},
+		opened: map[string]*space{}, wakeCloser: make(chan struct{}, 1), maxOpen: MaxOpen,
 		wakeIndexer: make(chan struct{}, 1), models: cfg.Models, wakeEmbedder: make(chan struct{}, 1),
 	}
 	if e.lambda == 0 {
@@ -94,22 +109,8 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// BlockSearches makes searches wait until unblock is called, for a start at which the spaces are not loaded yet. It
-// must be called before the first search.
-func (e *Engine) BlockSearches() (unblock func()) {
-	gate := make(chan struct{})
-	e.gate.Store(&gate)
-	return sync.OnceFunc(func() { close(gate) })
-}
-
-// waitReady returns once searches may proceed and every applied change of a memory is indexed.
+// waitReady returns once every applied change of a memory is indexed. Error: that of ctx.
 func (e *Engine) waitReady(ctx context.Context) error {
-	if gate := e.gate.Load(); gate != nil {
-		select {
-		case <-*gate:
-		case <-ctx.Done():
-		}
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -117,33 +118,40 @@ func (e *Engine) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// space returns the named space and creates it when it is new.
+// space returns the named space. It creates one that is new, unless there is a source to open it from later.
 func (e *Engine) space(name string) *space {
-	if s := e.lookupSpace(name); s != nil {
+	name = spaceName(name)
+	e.mu.RLock()
+	s := e.spaces[name]
+	e.mu.RUnlock()
+	if s != nil || e.source != nil {
 		return s
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	name = spaceName(name)
-	if e.spaces[name] == nil {
-		e.spaces[name] = &space{index: newInvertedIndex(0)}
-		e.spaces[name].index.vectors = newDocVectors(e.models)
+	if s := e.spaces[name]; s != nil {
+		return s
 	}
-	return e.spaces[name]
+	return e.addSpaceLocked(name)
 }
 
-// lookupSpace returns the named space, nil when it is unknown.
-func (e *Engine) lookupSpace(name string) *space {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	return e.spaces[spaceName(name)]
+// addSpaceLocked adds a space.
+func (e *Engine) addSpaceLocked(name string) *space {
+	s := &space{name: name, opening: make(chan struct{}, 1)}
+	e.spaces[name] = s
+	if e.source == nil {
+		s.index = newInvertedIndex(0)
+		s.index.vectors = newDocVectors(e.models)
+		e.opened[name] = s
+	}
+	return s
 }
 
-// spaceIndex returns the current index of a space, nil when the space is unknown.
+// spaceIndex returns the current index of a space, nil when it is unknown or closed.
 func (e *Engine) spaceIndex(name string) *invertedIndex {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	if s := e.spaces[spaceName(name)]; s != nil {
+	if s := e.opened[spaceName(name)]; s != nil {
 		return s.index
 	}
 	return nil
@@ -156,3 +164,5 @@ func spaceName(name string) string {
 	}
 	return name
 }
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -152,3 +152,19 @@ func EncodeQuestions(m embedding.Model, made map[string]vector.Quantized) []byte
 		}
 	})
 }
+
+// OpenSpaces counts the spaces with an index in RAM.
+func (e *Engine) OpenSpaces() int { return len(e.openNames()) }
+
+// IsOpen reports whether a space has an index in RAM.
+func (e *Engine) IsOpen(space string) bool { return e.spaceIndex(space) != nil }
+
+// KnownSpaces counts the spaces of which the engine keeps anything.
+func (e *Engine) KnownSpaces() int {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return len(e.spaces)
+}
+
+// SetMaxOpen makes n in place of MaxOpen the number of open spaces. It must be called before Attach.
+func (e *Engine) SetMaxOpen(n int) { e.maxOpen = n }

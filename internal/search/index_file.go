@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -94,24 +95,38 @@ func (e *Engine) saveKeywords(fsys durable.FS, grown bool) error {
 	if err := fsys.MkdirAll("index"); err != nil {
 		return fmt.Errorf("make index directory: %w", err)
 	}
-	names := e.spaceNames()
+	names := e.openNames()
 	least := 0
 	if len(names) > manySpaces {
 		least = minSavedDocs
 	}
 	for _, name := range names {
-		if err := e.saveSpace(fsys, name, e.space(name), least, grown); err != nil {
-			return fmt.Errorf("save search index of space %q: %w", name, err)
+		s := e.pinOpen(name)
+		if s == nil {
+			continue // it was closed, and saved
+		}
+		err := e.saveSpace(fsys, s, least, grown)
+		e.releaseUnused(s)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // saveSpace saves the index of a space that has at least that many documents and, if grown is set, outgrew its file.
-func (e *Engine) saveSpace(fsys durable.FS, name string, s *space, least int, grown bool) error {
+func (e *Engine) saveSpace(fsys durable.FS, s *space, least int, grown bool) error {
 	s.mu.Lock()
 	x := s.index
-	if len(x.docIDs) < least || grown && !outgrown(x.saved, x.changes, len(x.docIDs)) {
+	if len(x.docIDs) < least {
+		changed, changes := x.saved != x.changes, x.changes
+		s.mu.Unlock()
+		if changed && !grown {
+			return s.removeIndexFile(fsys, x, changes)
+		}
+		return nil
+	}
+	if grown && !outgrown(x.saved, x.changes, len(x.docIDs)) {
 		s.mu.Unlock()
 		return nil
 	}
@@ -120,12 +135,27 @@ func (e *Engine) saveSpace(fsys durable.FS, name string, s *space, least int, gr
 	if data == nil {
 		return nil
 	}
-	err := durable.WriteFile(fsys, indexFile(name), func(w io.Writer) error {
+	err := durable.WriteFile(fsys, indexFile(s.name), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("save search index of space %q: %w", s.name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.saved = changes
+	return nil
+}
+
+// removeIndexFile removes the file of a space that is small now: what was erased since would still be in it.
+func (s *space) removeIndexFile(fsys durable.FS, x *invertedIndex, changes uint64) error {
+	err := fsys.Remove(indexFile(s.name))
+	if err == nil {
+		err = fsys.SyncDir("index")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove search index of space %q: %w", s.name, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -113,14 +113,22 @@ func (e *Engine) drainAccesses() (done bool) {
 // tryApplyAccesses applies a record of accesses unless a search of its space is running.
 func (e *Engine) tryApplyAccesses(rec *journal.Record) bool {
 	s := e.space(rec.Space)
+	if s == nil {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.index.mu.TryLock() {
-		return false
+	if s.index != nil {
+		if !s.index.mu.TryLock() {
+			return false
+		}
+		defer s.index.mu.Unlock()
 	}
-	defer s.index.mu.Unlock()
 	if s.loads > 0 {
 		s.pending = append(s.pending, rec)
+	}
+	if s.index == nil { // it will be loaded from what has the accesses
+		return true
 	}
 	s.index.applyAccessesLocked(rec.Changes)
 	return true
@@ -156,13 +164,22 @@ func (e *Engine) drain() {
 // indexRecord applies the changes of one record to the index of its space, about 30 µs for each memory of 300
 // characters.
 func (e *Engine) indexRecord(rec *journal.Record) {
+	if len(e.models) > 0 && slices.ContainsFunc(rec.Changes, changesMemory) {
+		defer e.embedQueue.add(spaceName(rec.Space))
+	}
 	s := e.space(rec.Space)
+	if s == nil { // it will be loaded from what has the changes
+		return
+	}
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.loads > 0 {
 		s.pending = append(s.pending, rec)
+	}
+	if s.index == nil {
+		return
 	}
 	for changes := rec.Changes; len(changes) > 0; {
 		n := max(1, leadingAccesses(changes))

@@ -66,6 +66,13 @@ func (x *invertedIndex) get(id string) *memory.Memory {
 	return nil
 }
 
+// size is the number of documents.
+func (x *invertedIndex) size() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.docIDs)
+}
+
 // put adds or replaces a memory. Text is analysed before the lock is taken.
 func (x *invertedIndex) put(a *analyzer, m *memory.Memory) {
 	old := x.get(m.ID)

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
 	"slices"
 
@@ -65,39 +67,50 @@ func (x *invertedIndex) recountInactive() {
 	}
 }
 
-// Load makes memories the content of a space. It takes unchanged ones from the saved index and indexes the rest. It is
+// Load makes memories the content of a space, without a source (see Attach). It takes unchanged ones from the saved index and indexes the rest. It is
 // called once at start with the state of the space at that moment. A missing, stale or corrupt file is logged and costs
 // only time. Changes applied while Load runs are kept, and searches see the old state until it is done.
 func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) error {
-	s := e.space(name)
+	e.load(e.space(name), func() []*memory.Memory { return memories }, fsys)
+	return nil
+}
+
+// load is Load with memories that are read once records that come meanwhile are kept.
+func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS) {
 	s.mu.Lock()
 	s.loads++
 	s.mu.Unlock()
 	began := e.now()
-	x, missing := e.loadIndex(name, memories, fsys)
+	memories := read()
+	x, missing := e.loadIndex(s.name, memories, fsys)
 	a := e.analyzers.get()
 	defer e.analyzers.put(a)
 	for _, m := range missing {
 		x.put(a, m)
 	}
-	e.log.Debug("search index loaded", slog.String("space", spaceName(name)), slog.Int("memories", len(memories)),
+	e.log.Debug("search index loaded", slog.String("space", s.name), slog.Int("memories", len(memories)),
 		slog.Int("indexed", len(missing)), slog.Duration("took", e.now().Sub(began)))
 	x.vectors = newDocVectors(e.models)
 	for i, v := range x.vectors {
-		v.tokens = e.openTokens(fsys, spaceName(name), e.models[i])
-		x.loadVectors(v, e.readVectorFile(name, e.models[i], fsys))
-		defer e.wakeEmbedding()
+		v.tokens = e.openTokens(fsys, s.name, e.models[i])
+		x.loadVectors(v, e.readVectorFile(s.name, e.models[i], fsys))
 	}
 	e.drain() // into the pending records
 	e.replaceIndex(s, x, a)
-	return nil
+	if x.waits() {
+		e.embedQueue.add(s.name)
+		e.wakeEmbedding()
+	}
 }
 
 // loadIndex returns the index of a file, or an empty one, and the memories missing in it.
 func (e *Engine) loadIndex(name string, memories []*memory.Memory, fsys durable.FS) (*invertedIndex, []*memory.Memory) {
 	log := e.log.With(slog.String("space", spaceName(name)))
 	data, err := durable.ReadFile(fsys, indexFile(spaceName(name)))
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(memories) < minSavedDocs:
+		return newUnsavedIndex(len(memories)), memories // small ones need not have a file
+	case err != nil:
 		log.Info("search index file is missing; index is rebuilt", slog.Any("error", err))
 		return newUnsavedIndex(len(memories)), memories
 	}
@@ -132,6 +145,7 @@ func (e *Engine) replaceIndex(s *space, x *invertedIndex, a *analyzer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.index = x
+	e.opened[s.name] = s
 }
 
 // replay applies one change that the loaded memories may already contain.

@@ -19,10 +19,11 @@ func (e *Engine) Similar(ctx context.Context, space, text string, k int) ([]Hit,
 
 // SimilarByWords is Similar without meaning: no model is asked.
 func (e *Engine) SimilarByWords(ctx context.Context, space, text string, k int) ([]Hit, error) {
-	x, err := e.checkSimilar(ctx, space, text, k, memory.Filter{})
+	x, done, err := e.checkSimilar(ctx, space, text, k, memory.Filter{})
 	if x == nil || err != nil {
 		return nil, err
 	}
+	defer done()
 	return e.similarIn(x, spaceName(space), text, k, memory.Filter{}), nil
 }
 
@@ -35,10 +36,11 @@ func (e *Engine) SimilarByWords(ctx context.Context, space, text string, k int) 
 func (e *Engine) SimilarAmong(
 	ctx context.Context, space, text string, k int, filter memory.Filter,
 ) ([]Hit, error) {
-	x, err := e.checkSimilar(ctx, space, text, k, filter)
+	x, done, err := e.checkSimilar(ctx, space, text, k, filter)
 	if x == nil || err != nil {
 		return nil, err
 	}
+	defer done()
 	words := e.similarIn(x, spaceName(space), text, k, filter)
 	meaning := e.similarByMeaning(ctx, x, spaceName(space), text, k, filter)
 	return mergeSimilar(words, meaning, k), ctx.Err()
@@ -47,7 +49,7 @@ func (e *Engine) SimilarAmong(
 // checkSimilar checks the arguments and returns the index of the space once it is ready; nil when the space is unknown.
 func (e *Engine) checkSimilar(
 	ctx context.Context, space, text string, k int, filter memory.Filter,
-) (*invertedIndex, error) {
+) (x *invertedIndex, done func(), err error) {
 	var check memory.Check
 	check.Text("text", text, maxQuery, false)
 	if k < 1 || k > memory.MaxK {
@@ -55,12 +57,16 @@ func (e *Engine) checkSimilar(
 	}
 	filter.Validate(&check, "filter.")
 	if err := check.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := e.waitReady(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return e.spaceIndex(space), nil
+	s, err := e.acquire(ctx, space)
+	if s == nil || err != nil {
+		return nil, nil, err
+	}
+	return e.indexOf(s), func() { e.release(s) }, nil
 }
 
 // Among returns a function that finds those of the given active memories that are most similar to a text by words,

@@ -51,10 +51,10 @@ type ranking struct {
 	sureQueries     *atomic.Int64 // of the engine
 }
 
-func newRanking(req *Request, q *query, e *Engine, s *scratch) *ranking {
+func newRanking(req *Request, q *query, e *Engine, s *scratch, in *spacesInUse) *ranking {
 	return &ranking{
 		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, questions: e.questions,
-		sureQueries: &e.sureQueries, indexOf: e.sourceIndexes(req),
+		sureQueries: &e.sureQueries, indexOf: sourceIndexes(req, in),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  topK{limit: 2*req.K + poolExtra, items: s.pool[:0], heap: s.heap},
 	}

@@ -1,6 +1,6 @@
 // Package search finds memories by words and by meaning.
 //
-// Each space has an inverted index in memory. Words are ranked by BM25 (Robertson and Zaragoza 2009, "The
+// Each space that is used has an inverted index in memory. Words are ranked by BM25 (Robertson and Zaragoza 2009, "The
 // Probabilistic Relevance Framework: BM25 and Beyond") with term-at-a-time accumulation: every posting of a term is
 // added to the score of its document before the next term is read, and a bounded heap selects the top k. Every
 // document that can be relevant is scored. The best candidates are reranked with what only a second look shows:
@@ -24,6 +24,11 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 	if err := e.waitReady(ctx); err != nil {
 		return nil, err
 	}
+	in, err := e.use(ctx, req.Spaces)
+	if err != nil {
+		return nil, err
+	}
+	defer in.release()
 	a := e.analyzers.get()
 	defer func() {
 		clear(a.query.terms) // an idle analyzer keeps no posting list alive
@@ -36,7 +41,7 @@ func (e *Engine) Search(ctx context.Context, req Request) (*Response, error) {
 		return resp, nil
 	}
 	s := e.scratches.get()
-	r := newRanking(&req, q, e, s)
+	r := newRanking(&req, q, e, s, in)
 	r.embedQueries = e.queryEmbedder(ctx, &req)
 	defer func() {
 		s.pool, s.heap = r.pool.items, r.pool.heap

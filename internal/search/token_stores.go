@@ -45,6 +45,19 @@ func (e *Engine) openTokens(fsys durable.FS, space string, model embedding.Model
 	return store
 }
 
+// close closes the token store of a space that is being closed.
+func (t *tokenStores) close(space, model string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name := tokenFile(space, model)
+	store := t.byFile[name]
+	delete(t.byFile, name)
+	if store == nil {
+		return nil
+	}
+	return store.Close()
+}
+
 // attachTokens opens the token stores of an index that has none yet. Memories without tokens wait for them.
 func (e *Engine) attachTokens(x *invertedIndex, fsys durable.FS, space string) {
 	for _, v := range x.vectors {

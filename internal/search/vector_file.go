@@ -40,12 +40,26 @@ func (e *Engine) saveVectorFiles(fsys durable.FS, grown bool) error {
 	if err := fsys.MkdirAll("index"); err != nil {
 		return fmt.Errorf("make index directory: %w", err)
 	}
-	for _, name := range e.spaceNames() {
-		x := e.spaceIndex(name)
-		for _, v := range x.vectors {
-			if err := errors.Join(x.saveVectors(v, fsys, name, grown), x.retainTokens(v)); err != nil {
-				return fmt.Errorf("save vectors of space %q: %w", name, err)
-			}
+	for _, name := range e.openNames() {
+		s := e.pinOpen(name)
+		if s == nil {
+			continue // it was closed, and saved
+		}
+		err := e.saveVectorsOf(fsys, s, grown)
+		e.releaseUnused(s)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveVectorsOf saves the vectors and the token sets of an open space.
+func (e *Engine) saveVectorsOf(fsys durable.FS, s *space, grown bool) error {
+	x := e.indexOf(s)
+	for _, v := range x.vectors {
+		if err := errors.Join(x.saveVectors(v, fsys, s.name, grown), x.retainTokens(v)); err != nil {
+			return fmt.Errorf("save vectors of space %q: %w", s.name, err)
 		}
 	}
 	return nil
@@ -66,7 +80,7 @@ func (e *Engine) spacesWithFiles(fsys durable.FS) (spaces []string, err error) {
 			}
 		}
 	}
-	return slices.DeleteFunc(e.spaceNames(), func(name string) bool { return !present[name] }), nil
+	return slices.DeleteFunc(e.allNames(), func(name string) bool { return !present[name] }), nil
 }
 
 // saveVectors writes the vectors of one model when they changed or, if grown is set, outgrew their file.

@@ -17,6 +17,12 @@ func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 	if len(spaces) == 0 {
 		spaces = []string{memory.DefaultSpace}
 	}
+	in, err := e.use(ctx, spaces)
+	if err != nil {
+		return err
+	}
+	defer in.release()
+	e.embedQueue.prefer(spaces)
 	hurried := false
 	for {
 		progress := e.embedProgress() // taken before the look, so that nothing between the two is missed
