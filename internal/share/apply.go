@@ -78,7 +78,11 @@ func (m *merging) decode() error {
 			m.first = rec
 		}
 		m.changes = append(m.changes, rec.Changes...)
-		if m.service.isOwn(m.space, &m.rows[i]) {
+		own, err := m.service.isOwn(m.space, &m.rows[i], &rec)
+		if err != nil {
+			return err
+		}
+		if own {
 			m.own = max(m.own, m.rows[i].Op)
 		}
 	}

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
+	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // Bounds of one round: rows that are read at once, operations and bytes that are sent at once, rows that become one
@@ -92,7 +94,7 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 		size += len(text)
 		rows = append(
 			rows,
-			pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Op: o.op, At: o.at.UTC(), Record: text},
+			pglog.Row{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Op: o.op, At: o.at.UTC(), Record: text},
 		)
 	}
 	if len(rows) > 0 {
@@ -135,9 +137,30 @@ func (s *Service) alike(sp *space, a, b *pglog.Row) bool {
 	return a.Origin == b.Origin && a.Epoch == b.Epoch && (a.Seq <= sp.done) == (b.Seq <= sp.done)
 }
 
-// isOwn reports whether this store made the operation of a row, in the present line of its history.
-func (s *Service) isOwn(sp *space, r *pglog.Row) bool {
-	return r.Origin == s.cfg.Store.Origin() && r.Epoch == sp.state.Epoch
+// errCopied means that somebody else sends in the name of this machine.
+var errCopied = errors.New("this data directory and a copy of it both take part, or an older copy of it was put back")
+
+// isOwn reports whether this store made the operation of a row since it joined. A row that only says so would make what
+// waits here count as sent. Error: errCopied.
+func (s *Service) isOwn(sp *space, r *pglog.Row, rec *record) (bool, error) {
+	if r.Origin != s.cfg.Store.Origin() || r.Epoch != sp.state.Line {
+		return false, nil
+	}
+	i, found := slices.BinarySearchFunc(sp.waiting, r.Op, func(o *operation, op int64) int { return cmp.Compare(o.op, op) })
+	if found && sp.waiting[i].made(r, rec) {
+		return true, nil
+	}
+	return false, fmt.Errorf("row %d of the log is said to be operation %d of this machine and is not: %w",
+		r.Seq, r.Op, errCopied)
+}
+
+// made reports whether a row is what was sent of o: made at the same microsecond, about the same things. Its values
+// depend on what the log held then.
+func (o *operation) made(r *pglog.Row, rec *record) bool {
+	return o.at.Equal(r.At) && !slices.ContainsFunc(rec.Changes, func(c merge.Change) bool {
+		key := c.Key()
+		return !slices.ContainsFunc(o.changes, func(own journal.Change) bool { return merge.KeyOf(&own) == key })
+	})
 }
 
 // report tells the others how far this machine is, at most once in the time between two polls.
@@ -150,7 +173,7 @@ func (s *Service) report(ctx context.Context, log *pglog.Log, sp *space) error {
 	return log.SetMember(
 		ctx,
 		sp.state.Remote.ID,
-		pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Epoch, Host: s.cfg.Host,
+		pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Host: s.cfg.Host,
 			Position: sp.state.Remote.Head.Seq},
 	)
 }

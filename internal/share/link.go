@@ -189,8 +189,9 @@ func (l *link) settle(sp *space) {
 // isLasting reports whether an error does not go away by itself.
 func isLasting(err error) bool {
 	var invalid *memory.InvalidError
-	return errors.Is(err, pglog.ErrDamaged) || errors.Is(err, pglog.ErrNoSpace) || errors.Is(err, memory.ErrNewerVersion) ||
-		errors.Is(err, errRecord) ||
+	return errors.Is(err, pglog.ErrDamaged) || errors.Is(err, pglog.ErrNoSpace) ||
+		errors.Is(err, pglog.ErrTaken) || errors.Is(err, errCopied) ||
+		errors.Is(err, memory.ErrNewerVersion) || errors.Is(err, errRecord) ||
 		errors.As(err, &invalid)
 }
 

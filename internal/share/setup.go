@@ -102,7 +102,9 @@ func (s *Service) setUp(ctx context.Context, name, address string, do func(*pglo
 	defer func() { _ = log.Close() }()
 	_, _, changed := s.cfg.Store.Space(name).Look(nil)
 	sp := newSpace(name, nil)
-	sp.applied, sp.state = changed, &state{Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch()}
+	sp.applied, sp.state = changed, &state{
+		Version: stateVersion, Space: name, URL: address, Epoch: s.cfg.Store.Epoch(), Line: store.NewID(),
+	}
 	s.mu.Lock()
 	s.spaces[name] = sp
 	s.mu.Unlock()

@@ -213,7 +213,7 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 func (s *Service) forgetMember(ctx context.Context, sp *space) {
 	log, err := pglog.Connect(ctx, sp.state.URL)
 	if err == nil {
-		err = errors.Join(log.RemoveMember(ctx, sp.state.Remote.ID, s.cfg.Store.Origin()), log.Close())
+		err = errors.Join(log.RemoveMember(ctx, sp.state.Remote.ID, s.cfg.Store.Origin(), sp.state.Line), log.Close())
 	}
 	if err != nil {
 		s.cfg.Logger.Info("the list of machines of the shared space still names this one", "space", sp.name, "err", err)

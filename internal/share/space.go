@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -327,6 +328,10 @@ func (sp *space) stop(err error) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	sp.shown.Error, sp.shown.Stopped, sp.queue = describe(err), true, nil
+	if errors.Is(err, errCopied) || errors.Is(err, pglog.ErrTaken) {
+		sp.shown.Error += fmt.Sprintf("; run `memsidecar share leave %s --force` and join again: then this directory has a "+
+			"name of its own in the log, and what only it holds is sent", sp.name)
+	}
 }
 
 // stopped reports whether the exchange ended.

@@ -21,20 +21,24 @@ import (
 const dir = "share"
 
 // stateVersion is the version of the files in dir.
-const stateVersion = 1
+// Version 1 had no line of its own.
+const stateVersion = 2
 
 // state is what is known of a shared space between two runs. It may be older than the journal: then the rows behind its
 // position are read again, and what the journal says was applied is not applied again.
 type state struct {
-	Version int          `json:"version"`
-	Space   string       `json:"space"`  // local name
-	URL     string       `json:"url"`    // with its password, if it has one
-	Remote  pglog.Space  `json:"remote"` // Head is the position up to which rows are in Known or applied
-	Epoch   string       `json:"epoch"`  // of the local store; operations of another one have other numbers
-	From    int64        `json:"from"`   // local operations up to this one were in the state that the space was joined with
-	Read    int64        `json:"read"`   // local operations up to this one are in Known
-	Sent    int64        `json:"sent"`   // local operations up to this one are in the log, or say nothing to it
-	Known   merge.Values `json:"known"`  // what the log holds of everything that waiting operations touch
+	Version int         `json:"version"`
+	Space   string      `json:"space"`  // local name
+	URL     string      `json:"url"`    // with its password, if it has one
+	Remote  pglog.Space `json:"remote"` // Head is the position up to which rows are in Known or applied
+	Epoch   string      `json:"epoch"`  // of the local store; operations of another one have other numbers
+	// Line is the identity of this taking part, which the log has as the epoch of rows. A copy of the directory has it too,
+	// so each joining begins a new one.
+	Line  string       `json:"line"`
+	From  int64        `json:"from"`  // local operations up to this one were in the state that the space was joined with
+	Read  int64        `json:"read"`  // local operations up to this one are in Known
+	Sent  int64        `json:"sent"`  // local operations up to this one are in the log, or say nothing to it
+	Known merge.Values `json:"known"` // what the log holds of everything that waiting operations touch
 	// Arrived are values that others forgot, by the local LSN at which that arrived. Operations before did not know.
 	Arrived map[string]int64 `json:"arrived,omitempty"`
 	// Seed is what the space held at its joining and the log does not; it is sent first.
@@ -98,6 +102,9 @@ func loadStates(fsys durable.FS) (out []*state, err error) {
 			)
 		case st.Version > stateVersion:
 			return nil, fmt.Errorf("%s/%s: %w", dir, e.Name(), memory.ErrNewerVersion)
+		}
+		if st.Version == 1 {
+			st.Version, st.Line = stateVersion, st.Epoch
 		}
 		out = append(out, st)
 	}

@@ -29,6 +29,8 @@ var (
 	// ErrBehind means that others appended since the head that the caller knows.
 	ErrBehind  = errors.New("others appended first")
 	ErrDamaged = errors.New("the log is damaged")
+	// ErrTaken means that the log has another row for an operation.
+	ErrTaken = errors.New("the log has this operation of this machine already, as another row")
 )
 
 // connectTimeout bounds a connection attempt, callTimeout one call.

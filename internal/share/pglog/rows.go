@@ -28,7 +28,7 @@ type Head struct {
 	Hash []byte
 }
 
-// Row is one operation.
+// Row is one operation. Epoch is the line of the origin, from a joining to the next one; in it, Op is there once.
 type Row struct {
 	Seq           int64
 	Origin, Epoch string
@@ -166,7 +166,7 @@ func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
 }
 
 // Append appends rows behind a head as one transaction and returns the new head. Durable on return, as PostgreSQL is
-// configured. Seq and Hash of the rows are set here. Error: ErrBehind; after any other, the rows may be there.
+// configured. Seq and Hash of the rows are set here. Errors: ErrBehind, ErrTaken; after any other, the rows may be there.
 func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (Head, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -209,6 +209,10 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		batch.Queue("SELECT pg_notify($1, $2)", channel, strconv.FormatInt(space, 10))
 		return tx.SendBatch(ctx, batch).Close()
 	})
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
+		// Not a lost reply: the head would have moved then.
+		return head, fmt.Errorf("append operations %d to %d to the log: %w: %w", rows[0].Op, rows[len(rows)-1].Op, ErrTaken, err)
+	}
 	if err != nil {
 		return head, fmt.Errorf("append to the log: %w", err)
 	}
@@ -236,10 +240,11 @@ func (l *Log) SetMember(ctx context.Context, space int64, m Member) error {
 }
 
 // RemoveMember removes a machine that leaves.
-func (l *Log) RemoveMember(ctx context.Context, space int64, origin string) error {
+func (l *Log) RemoveMember(ctx context.Context, space int64, origin, epoch string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := l.conn.Exec(ctx, "DELETE FROM memsidecar.member WHERE space = $1 AND origin = $2", space, origin); err != nil {
+	if _, err := l.conn.Exec(ctx, "DELETE FROM memsidecar.member WHERE space = $1 AND origin = $2 AND epoch = $3",
+		space, origin, epoch); err != nil {
 		return fmt.Errorf("remove this machine from the space: %w", err)
 	}
 	return nil

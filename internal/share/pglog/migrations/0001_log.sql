@@ -12,7 +12,7 @@ CREATE TABLE memsidecar.log (
   space     bigint NOT NULL REFERENCES memsidecar.space (id) ON DELETE CASCADE,
   seq       bigint NOT NULL,
   origin    text NOT NULL,                  -- the store that made the operation
-  epoch     text NOT NULL,                  -- line of history of that store; a restored backup begins a new one
+  epoch     text NOT NULL,                  -- from a joining of that store to its next one; a copy of its directory has it too
   op        bigint NOT NULL,                -- the operation's number there
   at        timestamptz NOT NULL,           -- when, by the clock of that machine: shown, never compared
   record    text NOT NULL,                  -- JSON
