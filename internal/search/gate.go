@@ -178,7 +178,7 @@ func (g *gateEvidence) observe(w *docEvidence, familiarity float64, e5 int) {
 // observeGate updates the features of the gate by the candidates of a source.
 func (c *evidenceCollector) observeGate() {
 	e5, minilm := c.modelIndex("e5"), c.modelIndex("minilm")
-	if e5 < 0 || minilm < 0 {
+	if !c.req.Implicit || c.source.isCollection() || e5 < 0 || minilm < 0 {
 		return
 	}
 	english := c.models[minilm].Supports(c.req.Query)

@@ -49,6 +49,20 @@ func TestSmallStores(t *testing.T) {
 	}
 }
 
+// TestCollectionBesideMemories searches memories with vectors together with a collection, which has none.
+func TestCollectionBesideMemories(t *testing.T) {
+	e := embedded(t, storeOfTen()...)
+	c := e.NewCollection()
+	c.Put(&memory.Memory{ID: "log", Content: "Restarted the lift motor after the outage.", Status: memory.Active, CreatedAt: epoch})
+	resp := find(t, e, search.Request{
+		Spaces: []string{""}, Collections: []search.SpaceCollection{{Space: "", Collection: c}}, Query: "lift motor outage",
+		Arm: search.Fusion, AsOf: epoch,
+	})
+	if got := ids(resp.Hits); len(got) == 0 || got[0] != "log" {
+		t.Errorf("found %v, want log first", got)
+	}
+}
+
 // TestBroadQuestion asks about nothing in particular, which no memory resembles. What a question names may be missing;
 // what it does not name cannot.
 func TestBroadQuestion(t *testing.T) {
