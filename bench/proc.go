@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/memsidecar/memsidecar/bench/process"
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 )
@@ -68,15 +66,7 @@ func describe(dir string) string {
 			}
 		}
 	}
-	disk := "unknown file system"
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err == nil {
-		disk = fmt.Sprintf("file system 0x%x", st.Type)
-		if st.Type == unix.TMPFS_MAGIC {
-			disk = "tmpfs, WHERE SYNCING COSTS NOTHING: choose another --dir"
-		}
-	}
-	return fmt.Sprintf("%d × %s, %s, %s/%s, %s", runtime.NumCPU(), cpu, disk, runtime.GOOS, runtime.GOARCH,
+	return fmt.Sprintf("%d × %s, %s, %s/%s, %s", runtime.NumCPU(), cpu, filesystem(dir), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())
 }
 

@@ -117,7 +117,11 @@ func memsidecar(bin, dir string) peer {
 			if err != nil {
 				return err
 			}
-			return syscall.Kill(pid, syscall.SIGKILL)
+			daemon, err := os.FindProcess(pid)
+			if err != nil {
+				return err
+			}
+			return daemon.Kill()
 		},
 		stop: func(data string) {
 			raw, err := os.ReadFile(filepath.Join(data, "LOCK"))
@@ -125,7 +129,9 @@ func memsidecar(bin, dir string) peer {
 				return
 			}
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
-				_ = syscall.Kill(pid, syscall.SIGTERM)
+				if daemon, err := os.FindProcess(pid); err == nil {
+					_ = daemon.Signal(syscall.SIGTERM)
+				}
 			}
 		},
 	}

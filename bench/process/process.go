@@ -35,6 +35,9 @@ const patience = 2 * time.Minute
 
 var errEnded = errors.New("without an error")
 
+// ErrOneProcessor is returned where there are not two processors to tell apart.
+var ErrOneProcessor = errors.New("this process may use one processor only")
+
 // Server is a child process that serves on a Unix socket, and connections to it.
 type Server struct {
 	Socket string

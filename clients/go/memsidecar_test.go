@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -155,7 +154,11 @@ func TestKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(int(info.GetPid()), syscall.SIGKILL); err != nil {
+		daemon, err := os.FindProcess(int(info.GetPid()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := daemon.Kill(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Memsidecar-hook is what hosts call for hooks and recalls: a program that starts four times as fast as memsidecar,
 // because it links almost nothing. It hands its arguments, its environment and its input to the daemon, which runs the
 // command as memsidecar would, and prints the answer. Whatever it cannot do itself, it has memsidecar do; so nothing is

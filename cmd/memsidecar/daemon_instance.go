@@ -10,13 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
 	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
+	"github.com/memsidecar/memsidecar/internal/filelock"
+	"github.com/memsidecar/memsidecar/internal/process"
 )
 
 // Times of starting and stopping.
@@ -92,13 +91,13 @@ func (in *instance) exclusively(ctx context.Context, fn func() error) error {
 	if err := os.MkdirAll(filepath.Dir(in.base), 0o700); err != nil {
 		return fmt.Errorf("make state directory: %w", err)
 	}
-	lock := flock.New(in.base+".start", flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(ctx, startWait+stopWait)
 	defer cancel()
-	if _, err := lock.TryLockContext(ctx, pollEvery); err != nil {
+	lock, err := filelock.Wait(ctx, in.base+".start", pollEvery)
+	if err != nil {
 		return fmt.Errorf("wait for another client that starts or stops the daemon: %w", err)
 	}
-	defer func() { _ = lock.Unlock() }()
+	defer func() { _ = lock.Release() }()
 	return fn()
 }
 
@@ -175,7 +174,7 @@ func (in *instance) spawn() (*child, error) {
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = "/" // keep no directory of the user busy
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	process.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
@@ -260,19 +259,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
-}
-
-// processEnded reports whether a process has ended. A zombie counts as ended.
-func processEnded(pid int) bool {
-	if syscall.Kill(pid, 0) == syscall.ESRCH {
-		return true
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false // no /proc here
-	}
-	_, rest, found := bytes.Cut(stat, []byte(") "))
-	return found && bytes.HasPrefix(rest, []byte("Z"))
 }
 
 // samePath reports whether two paths name the same directory.

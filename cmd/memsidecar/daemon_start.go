@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/process"
 )
 
 // startCommand is "daemon start".
@@ -133,7 +134,7 @@ func (a *app) stop(ctx context.Context, in *instance) (bool, error) {
 	pid := int(c.info.GetPid())
 	began := a.now()
 	noted := false
-	for !processEnded(pid) {
+	for !process.Ended(pid) {
 		if !noted && a.now().Sub(began) > progressWait {
 			noted = true
 			a.out.note("waiting for the daemon to stop …")

@@ -10,11 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	"github.com/memsidecar/memsidecar/internal/process"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
@@ -150,7 +151,7 @@ func (d *demo) start(ctx context.Context) (time.Duration, error) {
 		if ok, _ := c.serving(ctx); ok {
 			return d.app.now().Sub(began), nil
 		}
-		if processEnded(cmd.Process.Pid) {
+		if process.Ended(cmd.Process.Pid) {
 			return 0, errors.New("the daemon exited")
 		}
 		if !pause(ctx, 5*time.Millisecond) {
@@ -174,18 +175,39 @@ func (d *demo) environment() []string {
 	return env
 }
 
-// end sends a signal to the daemon and waits until the process has ended.
-func (d *demo) end(sig syscall.Signal) error {
+// stop asks the daemon to stop and waits until the process has ended.
+func (d *demo) stop() error {
+	return d.end(func(p *os.Process) error {
+		ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+		defer cancel()
+		if _, err := d.c.admin.Stop(ctx, &pb.AdminServiceStopRequest{}); err != nil {
+			return p.Kill() // it does not serve
+		}
+		return nil
+	})
+}
+
+// kill ends the daemon as a crash does.
+func (d *demo) kill() error {
+	err := d.end((*os.Process).Kill)
+	if _, killed := errors.AsType[*exec.ExitError](err); killed {
+		return nil
+	}
+	return err
+}
+
+// end has how end the daemon and waits until the process has ended. An error of how is one of a process that has ended.
+func (d *demo) end(how func(*os.Process) error) error {
 	if d.daemon == nil {
 		return nil
 	}
 	cmd := d.daemon
 	d.daemon = nil
+	_ = how(cmd.Process)
 	d.c.close()
-	_ = cmd.Process.Signal(sig) // the process may have ended already
 	force := time.AfterFunc(stopWait, func() { _ = cmd.Process.Kill() })
 	defer force.Stop()
-	if err := cmd.Wait(); err != nil && sig != syscall.SIGKILL {
+	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("stop the daemon: %w", err)
 	}
 	return nil
@@ -194,7 +216,7 @@ func (d *demo) end(sig syscall.Signal) error {
 // tail stops the daemon and returns its last lines of output.
 func (d *demo) tail() string {
 	if d.daemon != nil {
-		_ = d.end(syscall.SIGTERM)
+		_ = d.stop()
 	}
 	lines := strings.Split(strings.TrimSpace(d.output.String()), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
@@ -202,7 +224,7 @@ func (d *demo) tail() string {
 
 // cleanUp stops the daemon and removes the directory unless keep is set.
 func (d *demo) cleanUp(keep bool) error {
-	err := d.end(syscall.SIGTERM)
+	err := d.stop()
 	if keep {
 		d.say("Kept %s; to inspect it: memsidecar --data %s list\n", d.dir, d.data)
 		return err

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/memory"
@@ -68,7 +67,7 @@ func (d *demo) writers(ctx context.Context, kill func() error) (acked []string, 
 // stepKill kills the daemon during writes, restarts it, and checks that no acknowledged write is lost.
 func (d *demo) stepKill(ctx context.Context) (string, error) {
 	began := d.app.now()
-	acked, cut, err := d.writers(ctx, func() error { return d.end(syscall.SIGKILL) })
+	acked, cut, err := d.writers(ctx, d.kill)
 	if err != nil {
 		return "", err
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -316,7 +315,7 @@ func (d *demo) stepCheck(ctx context.Context) (string, error) {
 	if len(resp.GetProblems()) > 0 {
 		return "", errors.New(strings.Join(resp.GetProblems(), "; "))
 	}
-	if err := d.end(syscall.SIGTERM); err != nil {
+	if err := d.stop(); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("intact up to journal position %s; stopped the daemon", resp.GetPosition()), nil

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/daemon"
 	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process"
 )
 
 // Time limits of a hook. The agent waits for it.
@@ -219,7 +219,7 @@ func (c *hookCall) handOver(ctx context.Context, cfg daemon.Config, ev hook.Even
 	defer read.Close()
 	cmd := exec.Command(exe, append(slices.Clone(os.Args[1:]), lateFlag)...)
 	cmd.Dir, cmd.Stdin = "/", read
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	process.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start the late hook: %w", err), write.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -28,7 +29,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	// After the first signal the default handler is back, so a second signal ends the process at once.
 	defer context.AfterFunc(ctx, stop)()
 
-	a := newApp(stdin, stdout, stderr, os.Getenv)
+	a := newApp(stdin, stdout, stderr, variable)
 	if isHook(args) {
 		return runHook(ctx, a, args)
 	}
@@ -55,6 +56,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = usageErrorOf(cmd, err)
 	}
 	return a.out.fail(err)
+}
+
+// variable returns a variable of the process's environment. On Windows, HOME is the user's profile if it is not set.
+func variable(name string) string {
+	value := os.Getenv(name)
+	if name == "HOME" && value == "" && runtime.GOOS == "windows" {
+		return os.Getenv("USERPROFILE")
+	}
+	return value
 }
 
 // globals are the flags that every command accepts.

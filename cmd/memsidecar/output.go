@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
@@ -43,11 +42,11 @@ func columns(w io.Writer) int {
 	if !ok {
 		return 0
 	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	width, err := terminalWidth(f)
 	if err != nil {
 		return 0
 	}
-	return max(int(size.Col), 40)
+	return max(width, 40)
 }
 
 // terminal reports whether r is a terminal, so that a person can answer.
@@ -56,8 +55,7 @@ func terminal(r io.Reader) bool {
 	if !ok {
 		return false
 	}
-	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	return err == nil
+	return isTerminal(f)
 }
 
 // printf prints a result for people. What a terminal would obey, or hide, is escaped wherever it comes from.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // outputFile is a file that is being written. It is NAME.partial until commit renames it, and never replaces an
@@ -92,11 +94,7 @@ func (t *outputFile) commit(name string) error {
 	}
 	err = t.f.Close()
 	t.f = nil
-	dir, openErr := os.Open(filepath.Dir(name))
-	if openErr == nil {
-		openErr = errors.Join(dir.Sync(), dir.Close())
-	}
-	if err = errors.Join(err, openErr); err != nil {
+	if err = errors.Join(err, durable.SyncDir(filepath.Dir(name))); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
+	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -117,11 +117,11 @@ func (nopCloser) Close() error { return nil }
 
 // startInBackground starts a daemon without waiting for it, unless another client is starting or stopping one.
 func (in *instance) startInBackground() {
-	lock := flock.New(in.base+".start", flock.SetPermissions(0o600))
-	if got, err := lock.TryLock(); !got || err != nil {
+	lock, err := filelock.Try(in.base + ".start")
+	if err != nil {
 		return
 	}
-	defer func() { _ = lock.Unlock() }()
+	defer func() { _ = lock.Release() }()
 	if _, err := in.spawn(); err != nil {
 		in.app.out.note("cannot start the daemon: %v", err)
 	}

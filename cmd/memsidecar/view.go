@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/memsidecar/memsidecar/internal/client/view"
+	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
@@ -90,15 +90,13 @@ type openedView struct {
 	dir    string
 	format view.Format
 	root   *os.Root
-	lock   *flock.Flock
+	lock   *filelock.Lock
 	syncer *view.Syncer
 }
 
 // close unlocks and closes the directory.
 func (v *openedView) close() {
-	if v.lock != nil {
-		_ = v.lock.Unlock() // the process ends
-	}
+	_ = v.lock.Release() // the process ends
 	_ = v.root.Close()
 }
 
@@ -151,13 +149,13 @@ func (v *openedView) prepare(a *app, c *client, format string, dry bool) error {
 		if err := v.root.MkdirAll(view.Dir, 0o700); err != nil {
 			return viewError(v.dir, err)
 		}
-		v.lock = flock.New(filepath.Join(v.dir, view.Dir, "lock"), flock.SetPermissions(0o600))
-		if ok, err := v.lock.TryLock(); err != nil {
-			return viewError(v.dir, err)
-		} else if !ok {
-			v.lock = nil
+		v.lock, err = filelock.Try(filepath.Join(v.dir, view.Dir, "lock"))
+		switch {
+		case errors.Is(err, filelock.ErrHeld):
 			return &cliError{what: "another `memsidecar view` uses " + v.dir, code: exitLocked,
 				hint: "Stop the other command first."}
+		case err != nil:
+			return viewError(v.dir, err)
 		}
 	}
 	space = cmp.Or(a.flags.space, memory.DefaultSpace)

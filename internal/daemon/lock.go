@@ -1,13 +1,13 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/gofrs/flock"
-
+	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -39,18 +39,17 @@ func (e *LockedError) Is(target error) bool { return target == memory.ErrLocked 
 // lock ends with release or with the process. Error: *LockedError.
 func Lock(data string) (release func() error, err error) {
 	path := filepath.Join(data, lockName)
-	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	got, err := lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock data directory: %w; it must be writable for you, or use another with --data", err)
-	}
-	if !got {
+	lock, err := filelock.Try(path)
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
 		pid, _ := os.ReadFile(path)
 		return nil, &LockedError{Data: data, PID: strings.TrimSpace(string(pid))}
+	case err != nil:
+		return nil, fmt.Errorf("lock data directory: %w; it must be writable for you, or use another with --data", err)
 	}
 	if err := os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
-		_ = lock.Unlock()
+		_ = lock.Release()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return lock.Unlock, nil
+	return lock.Release, nil
 }

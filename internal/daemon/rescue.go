@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/service/transfer"
+	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // rescue writes everything that readers see to a new file, as an export, after the journal was deleted or moved away. It
@@ -62,12 +63,7 @@ func writeNew(name string, write func(io.Writer) error) error {
 	if err = cmp.Or(err, f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("write rescue file: %w", err), os.Remove(name))
 	}
-	parent, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return fmt.Errorf("write rescue file: %w", err)
-	}
-	defer parent.Close()
-	if err := parent.Sync(); err != nil {
+	if err := durable.SyncDir(filepath.Dir(name)); err != nil {
 		return fmt.Errorf("write rescue file: %w", err)
 	}
 	return nil

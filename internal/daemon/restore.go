@@ -75,11 +75,10 @@ func checkEmpty(data string) error {
 
 // syncParent makes the entry of dir in its parent directory durable.
 func syncParent(dir string) error {
-	f, err := os.Open(filepath.Dir(dir))
-	if err != nil {
+	if err := durable.SyncDir(filepath.Dir(dir)); err != nil {
 		return fmt.Errorf("sync the directory above %s: %w", dir, err)
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return nil
 }
 
 // missingDirs returns the directories that opening data creates: it and those above it that do not exist, innermost

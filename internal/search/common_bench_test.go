@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/memtest"
 	"github.com/memsidecar/memsidecar/internal/search"
 )
 
@@ -106,15 +106,10 @@ func BenchmarkSearchCommon(b *testing.B) {
 	}
 }
 
-// processorTime reports the time that all processors spent, which means something on a busy machine, too.
+// processorTime reports the time that all processors spent.
 func processorTime(b *testing.B) (report func()) {
-	spent := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	before := memtest.ProcessorTime(b)
+	return func() {
+		b.ReportMetric(float64((memtest.ProcessorTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
 	}
-	before := spent()
-	return func() { b.ReportMetric(float64((spent()-before).Microseconds())/float64(b.N), "cpu-µs/op") }
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -107,7 +106,11 @@ func killAll(ctx context.Context, c *memsidecar.Client, done *atomic.Int64) erro
 		if err != nil {
 			return err
 		}
-		if err := syscall.Kill(int(info.GetPid()), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		daemon, err := os.FindProcess(int(info.GetPid()))
+		if err == nil {
+			err = daemon.Kill()
+		}
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("kill the daemon: %w", err)
 		}
 	}

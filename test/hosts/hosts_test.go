@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package hosts_test runs the real host programs, in the versions that package.json pins, against models of its own on a
 // loopback port, with the hooks that memsidecar installs. What the models were asked is what the agents were told. The
 // table in docs/hooks.md is made of what was seen.

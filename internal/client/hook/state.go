@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
@@ -74,11 +74,11 @@ var errBusy = errors.New("another hook for this session is running")
 // returns errBusy after that.
 func lock(done <-chan struct{}, f *os.File) error {
 	for waited := time.Duration(0); ; waited += time.Millisecond {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := filelock.TryFile(f)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) || waited >= lockWait {
+		if !errors.Is(err, filelock.ErrHeld) || waited >= lockWait {
 			return errBusy
 		}
 		select {

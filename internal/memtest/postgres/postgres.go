@@ -38,8 +38,8 @@ func Start(t testing.TB) *Server {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &Server{dir: dir, bin: bin}
-	if attr := unprivileged(); attr != nil {
-		if err := os.Chown(dir, int(attr.Credential.Uid), int(attr.Credential.Gid)); err != nil {
+	if unprivileged() != nil {
+		if err := os.Chown(dir, nobody, nobody); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,13 +68,8 @@ func find() string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-// unprivileged is another user for the server, which refuses to run as root; nil when the test does not.
-func unprivileged() *syscall.SysProcAttr {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-}
+// nobody is the uid and gid of the server where the test runs as root.
+const nobody = 65534
 
 // command returns a program of the server.
 func (s *Server) command(name string, args ...string) *exec.Cmd {

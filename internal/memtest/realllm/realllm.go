@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -167,10 +166,10 @@ func (s *Server) Stop() {
 
 // Pause keeps the server from doing anything, as an overloaded machine does: connections are accepted by the
 // kernel, and nothing comes. Resume lets it go on.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.signal(pause) }
 
 // Resume ends a pause.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+func (s *Server) Resume() { s.signal(resume) }
 
 // signal sends a signal to the server's process.
 func (s *Server) signal(sig os.Signal) {

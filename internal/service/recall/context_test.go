@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -384,9 +383,7 @@ func TestContextProjectFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	memtest.Fifo(t, filepath.Join(root, "pipe"))
 	w := newWorld(t, recall.Config{}, memtest.Fact("a", "A fact."))
 	got := w.context(t, recall.ContextRequest{Root: root, Instructions: true, Bootstrap: true})
 	inContext(t, got)

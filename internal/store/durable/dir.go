@@ -71,16 +71,6 @@ func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// SyncDir makes created, renamed and removed names durable; on Linux the sync of a file does not (fsync(2)).
-func (d dir) SyncDir(name string) error {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|oDirectory, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
-}
-
 // CheckAttached compares inodes: a file that was unlinked or moved away still takes writes, and nobody would
 // find them.
 func (d dir) CheckAttached(name string, opened fs.FileInfo) error {

@@ -18,17 +18,23 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/gofrs/flock"
 
+	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
 // checkEvery is how often Watch compares the socket file, in addition to file system events.
 const checkEvery = 3 * time.Second
 
-// ErrNotSocket is a path at which something other than a socket exists.
-var ErrNotSocket = errors.New("path exists and is not a socket")
+// Errors of this package.
+var (
+	// ErrNotSocket is a path at which something other than a socket exists.
+	ErrNotSocket = errors.New("path exists and is not a socket")
+	// ErrInherited is a socket that was passed on and is not the one to listen on.
+	ErrInherited = errors.New("the service manager passed on something else than the configured socket")
+)
 
 // InUseError reports a socket that another process serves. It is a memory.ErrLocked.
 type InUseError struct {
@@ -59,14 +65,15 @@ type Listener struct {
 	mu     sync.Mutex
 	socket *net.UnixListener // the present socket; guarded by mu
 	file   os.FileInfo       // of the present socket; guarded by mu
-	lock   *flock.Flock      // guarded by mu
+	lock   *filelock.Lock    // guarded by mu
 	closed bool              // guarded by mu
 
 	restored   int       // how often the socket was created again; guarded by mu
 	restoredAt time.Time // guarded by mu
 }
 
-// Listen creates the socket with mode 0600, and its directory with mode 0700 if that is missing.
+// Listen creates the socket with mode 0600, and its directory with mode 0700 if that is missing; on Windows, which has no modes,
+// the directory is made for the user alone, and what is in it is.
 //
 // The lock PATH.lock is held until Close or the end of the process. A socket left by a process that has died is
 // replaced; a socket whose lock is held, or on which a process answers, is not. owner describes this process to others,
@@ -87,7 +94,7 @@ func Listen(ctx context.Context, path, owner string) (*Listener, error) {
 // bind takes the lock and creates the socket. On an error the lock is released. The caller holds l.mu or is Listen.
 func (l *Listener) bind(ctx context.Context) (err error) {
 	dir := filepath.Dir(l.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := socketpath.MakeDir(dir); err != nil {
 		return fmt.Errorf("make socket directory: %w", err)
 	}
 	if err := socketpath.CheckDir(dir); err != nil {
@@ -99,7 +106,7 @@ func (l *Listener) bind(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, lock.Unlock())
+			err = errors.Join(err, lock.Release())
 		}
 	}()
 	if err := removeStale(ctx, l.path); err != nil {
@@ -109,7 +116,7 @@ func (l *Listener) bind(ctx context.Context) (err error) {
 	// but it belongs to the whole process.
 	config := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
 		var err error
-		if ctlErr := conn.Control(func(fd uintptr) { err = restrictUnbound(int(fd)) }); ctlErr != nil {
+		if ctlErr := conn.Control(func(fd uintptr) { err = restrictUnbound(fd) }); ctlErr != nil {
 			return ctlErr
 		}
 		return err
@@ -133,18 +140,18 @@ func (l *Listener) bind(ctx context.Context) (err error) {
 }
 
 // lockPath takes the lock beside path and writes who holds it. It does not wait. Error: *InUseError.
-func lockPath(path, owner string) (*flock.Flock, error) {
+func lockPath(path, owner string) (*filelock.Lock, error) {
 	name := path + ".lock"
-	lock := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
-	switch got, err := lock.TryLock(); {
-	case err != nil:
-		return nil, fmt.Errorf("lock socket: %w", err)
-	case !got:
+	lock, err := filelock.Try(name)
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
 		pid, other := holderOf(name)
 		return nil, &InUseError{Path: path, PID: pid, Owner: other}
+	case err != nil:
+		return nil, fmt.Errorf("lock socket: %w", err)
 	}
 	if err := os.WriteFile(name, fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), owner), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock socket: %w", err), lock.Unlock())
+		return nil, errors.Join(fmt.Errorf("lock socket: %w", err), lock.Release())
 	}
 	return lock, nil
 }
@@ -162,7 +169,7 @@ func holderOf(name string) (pid, owner string) {
 		raw, _ := os.ReadFile(name)
 		pid, owner, _ = strings.Cut(string(raw), "\n")
 		id, err := strconv.Atoi(pid)
-		alive := err == nil && id > 0 && !errors.Is(syscall.Kill(id, 0), syscall.ESRCH)
+		alive := err == nil && id > 0 && !process.Ended(id)
 		if complete := strings.HasSuffix(owner, "\n"); complete && alive {
 			break
 		}
@@ -226,7 +233,7 @@ func (l *Listener) Close() error {
 	if l.ownsFile() {
 		removed = os.Remove(l.path)
 	}
-	return errors.Join(removed, l.socket.Close(), l.lock.Unlock())
+	return errors.Join(removed, l.socket.Close(), l.lock.Release())
 }
 
 // ownsFile reports whether the file at path is the present socket. The caller holds l.mu.
@@ -275,7 +282,7 @@ func (l *Listener) restore(ctx context.Context, logger *slog.Logger) error {
 	}
 	old, lock := l.socket, l.lock
 	// The lock file may be gone with the socket, so that another process could hold a lock of the same name.
-	if err := errors.Join(lock.Unlock(), l.bind(ctx)); err != nil {
+	if err := errors.Join(lock.Release(), l.bind(ctx)); err != nil {
 		return fmt.Errorf("the socket file was removed or replaced and cannot be created again: %w", err)
 	}
 	l.restored++

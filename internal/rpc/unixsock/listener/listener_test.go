@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
@@ -307,11 +306,11 @@ func TestInUseNamesWhoHasJustStarted(t *testing.T) {
 			if err := os.WriteFile(path+".lock", []byte(before), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			lock := flock.New(path + ".lock")
-			if got, err := lock.TryLock(); !got || err != nil {
-				t.Fatal(got, err)
+			lock, err := filelock.Try(path + ".lock")
+			if err != nil {
+				t.Fatal(err)
 			}
-			defer lock.Unlock() //nolint:errcheck // the directory goes away
+			defer lock.Release() //nolint:errcheck // the directory goes away
 			refused := make(chan error, 1)
 			go func() {
 				_, err := listener.Listen(t.Context(), path, "/second")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,19 +27,21 @@ const Max = len(syscall.RawSockaddrUnix{}.Path) - 1
 const socketName = "memsidecar.sock"
 
 // Default returns the path used when none is configured: $XDG_RUNTIME_DIR/memsidecar/memsidecar.sock or, where
-// that variable is not set, memsidecar.sock in a directory of the user's own below the temporary directory. That
-// directory may be missing, but when it exists it must belong to the user, to nobody else and not be a symbolic link:
-// else the error is ErrUnsafeDir, for clients too, which could otherwise be lured to a stranger's server.
+// that variable is not set, memsidecar.sock in a directory of the user's own: below the temporary directory, on Windows
+// below the profile. That directory may be missing, but when it exists it must belong to the user, to nobody else and not
+// be a symbolic link: else the error is ErrUnsafeDir, for clients too, which could otherwise be lured to a stranger's
+// server.
 func Default(getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		path := filepath.Join(dir, "memsidecar", socketName)
 		return path, Check(path)
 	}
-	dir := filepath.Join("/tmp", fmt.Sprintf("memsidecar-%d", os.Getuid()))
+	dir := fallbackDir(getenv)
 	if err := checkPrivate(dir); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, socketName), nil
+	path := filepath.Join(dir, socketName)
+	return path, Check(path)
 }
 
 // Of returns the path in an address: a path itself, or one behind unix: or unix://, as gRPC and systemd write it.
@@ -70,46 +71,5 @@ func Check(path string) error {
 
 // shorter proposes a path that is short, the same for the same path, and in a directory of the user's own.
 func shorter(path string) string {
-	return fmt.Sprintf("/tmp/memsidecar-%d/%08x.sock", os.Getuid(), crc32.ChecksumIEEE([]byte(path)))
+	return filepath.Join(fallbackDir(os.Getenv), fmt.Sprintf("%08x.sock", crc32.ChecksumIEEE([]byte(path))))
 }
-
-// checkPrivate accepts a directory that is missing, or is the user's own and nobody else's.
-func checkPrivate(dir string) error {
-	info, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look at socket directory: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("%w: %q is not a directory", ErrUnsafeDir, dir)
-	case owner(info) != uint32(os.Getuid()):
-		return fmt.Errorf("%w: %q belongs to uid %d", ErrUnsafeDir, dir, owner(info))
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%w: %q has mode %04o, it must be 0700", ErrUnsafeDir, dir, info.Mode().Perm())
-	}
-	return nil
-}
-
-// CheckDir refuses a directory in which somebody else could put another socket in the place of ours.
-func CheckDir(dir string) error {
-	link, err := os.Lstat(dir)
-	if err != nil {
-		return fmt.Errorf("look at socket directory: %w", err)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at socket directory: %w", err)
-	}
-	for _, i := range []fs.FileInfo{link, info} {
-		if uid := owner(i); uid != uint32(os.Getuid()) && uid != 0 {
-			return fmt.Errorf("%w: %q belongs to uid %d", ErrUnsafeDir, dir, uid)
-		}
-	}
-	if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		return fmt.Errorf("%w: %q has mode %04o", ErrUnsafeDir, dir, info.Mode().Perm())
-	}
-	return nil
-}
-
-func owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }

@@ -10,11 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrOneProcessor is returned where there are not two processors to tell apart.
-var ErrOneProcessor = errors.New("this process may use one processor only")
-
 // Aside keeps this process off half of its processors, and has start start servers that use no others. They keep
-// theirs for as long as they run; restore gives this process all of its own back. Linux only.
+// theirs for as long as they run; restore gives this process all of its own back.
 func Aside(start func() error) (restore func() error, err error) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package listener
 
 import (
@@ -11,9 +13,6 @@ import (
 
 // firstInherited is the number of the first file that a service manager passes on.
 const firstInherited = 3
-
-// ErrInherited is a socket that was passed on and is not the one to listen on.
-var ErrInherited = errors.New("the service manager passed on something else than the configured socket")
 
 // Inherited returns the socket that a service manager listens on for this process, nil when there is none: systemd says so in LISTEN_PID and LISTEN_FDS. The
 // socket stays when the listener is closed: the service manager goes on listening, and starts the process again for the next connection. Error:

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// filesystem cannot tell here.
+func filesystem(string) string { return "unknown file system" }

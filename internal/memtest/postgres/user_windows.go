@@ -1,0 +1,6 @@
+package postgres
+
+import "syscall"
+
+// unprivileged is nil: the server runs as the test's user.
+func unprivileged() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,10 @@
+//go:build unix
+
+package realllm
+
+import "syscall"
+
+const (
+	pause  = syscall.SIGSTOP
+	resume = syscall.SIGCONT
+)
