@@ -81,6 +81,10 @@ func (a *app) printReflection(r *pb.SessionServiceReflectResponse, dry bool) {
 
 // printReflected prints the items as a table, those too that were known already.
 func (a *app) printReflected(r *pb.SessionServiceReflectResponse, dry bool) {
+	if id := r.GetResult().GetOperationId(); r.GetResult().GetReplayed() && id != "" {
+		a.out.printf("Reflected before, in operation %s; \"memsidecar ops show %s\" shows what was learned.\n", id, id)
+		return
+	}
 	learned := 0
 	var rows [][]string
 	for _, it := range r.GetItems() {
