@@ -26,20 +26,22 @@ func Expressions(t *testing.T) (out []string) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || !isPattern(call) {
+			if !ok {
 				return true
 			}
-			for _, arg := range call.Args {
-				expr, ok := literal(arg)
-				if !ok {
-					continue
-				}
-				if _, err := regexp.Compile(expr); err != nil {
-					t.Errorf("%s: %v", fset.Position(call.Pos()), err)
-					continue
-				}
-				out = append(out, expr)
+			at := expressionOf(call)
+			if at < 0 {
+				return true
 			}
+			expr, ok := literal(call.Args[at])
+			if !ok {
+				return true
+			}
+			if _, err := regexp.Compile(expr); err != nil {
+				t.Errorf("%s: %v", fset.Position(call.Pos()), err)
+				return true
+			}
+			out = append(out, expr)
 			return true
 		})
 		return nil
@@ -64,14 +66,20 @@ func literal(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// isPattern reports whether a call makes a Pattern of a text.
-func isPattern(call *ast.CallExpr) bool {
+// expressionOf is the argument of a call that is an expression, -1 when the call makes no Pattern of a text.
+func expressionOf(call *ast.CallExpr) int {
 	switch f := call.Fun.(type) {
 	case *ast.SelectorExpr:
-		pkg, ok := f.X.(*ast.Ident)
-		return ok && pkg.Name == "lazyregexp" && f.Sel.Name == "New"
-	case *ast.Ident:
-		return f.Name == "newRule" && len(call.Args) == 5
+		if pkg, ok := f.X.(*ast.Ident); ok && pkg.Name == "lazyregexp" && f.Sel.Name == "New" {
+			return 0
+		}
+	case *ast.Ident: // the shapes of secrets in redact
+		switch f.Name {
+		case "newShape", "newAssigned", "newMixedShape":
+			return 2
+		case "newSeedPhrase":
+			return 1
+		}
 	}
-	return false
+	return -1
 }
