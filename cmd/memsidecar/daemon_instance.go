@@ -14,8 +14,8 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/daemon"
 	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/process"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 )
 
 // Times of starting and stopping.

@@ -14,8 +14,8 @@ import (
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	"github.com/memsidecar/memsidecar/internal/daemon/userdirs"
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 )
 
 // promptWait limits how long a prompt waits for its memories. The process itself takes about 10 ms more.

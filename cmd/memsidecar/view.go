@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memsidecar/memsidecar/internal/client/view"
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 )
 
 // lockName is the lock file in the data directory.

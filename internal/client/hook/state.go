@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 )
 
 // Bounds of what is remembered of a session.

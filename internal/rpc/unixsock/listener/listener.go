@@ -19,9 +19,9 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/process"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/filelock"
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/memsidecar/memsidecar/internal/filelock"
+	"github.com/memsidecar/memsidecar/internal/process/filelock"
 )
 
 // A lock keeps a second one out, until it is released, and keeps nobody from the contents.
