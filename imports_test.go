@@ -130,7 +130,7 @@ var arrows = []struct {
 		why: "only internal/rpc translates between the API and the domain"},
 	{from: []string{"internal/client/mcpserver/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/memory", "internal/service/recall", "internal/lazyregexp"},
 		why: "it is a client of the daemon, which knows the API, the limits, and how recalled text is fenced"},
-	{from: []string{"internal/client/web/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/client/jsonout", "internal/rpc/unixsock/...", "internal/store/durable"},
+	{from: []string{"internal/client/web/..."}, not: []string{"..."}, but: []string{"gen/...", "internal/client/jsonout", "internal/memory", "internal/rpc/unixsock/...", "internal/store/durable"},
 		why: "it is a client of the daemon, which knows the API, how to listen and how to replace a file, and nothing behind it"},
 	{from: []string{"internal/client/jsonout"}, not: []string{"..."},
 		why: "it writes messages as JSON without knowing what they say"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/memsidecar/memsidecar/internal/client/hook"
 	"github.com/memsidecar/memsidecar/internal/daemon"
@@ -182,7 +183,7 @@ func (c *hookCall) run(ctx context.Context) error {
 	}
 	c.watchdog.tell(text)
 	c.recordCall(dir, err)
-	if err != nil {
+	if err != nil && !errors.Is(err, hook.ErrPaused) {
 		c.app.hookLog("%s %s: %s", c.host.Name, c.kind, plainly(err))
 	}
 	return nil
@@ -263,6 +264,8 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 		return "", err
 	}
 	defer conn.close()
+	// Every call names its host, so that one that is paused is told nothing in a session that the daemon does not know.
+	ctx = metadata.AppendToOutgoingContext(ctx, memory.HostKey, c.host.Name)
 	r := &hook.Runner{
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space,
 			contextTokens: min(cfg.ContextTokens, hostContextTokens),
@@ -373,6 +376,7 @@ const (
 	hookOK       = "ok"
 	hookNoDaemon = "no daemon was running"
 	hookTimeout  = "timed out"
+	hookPaused   = "paused"
 )
 
 // outcomeOf is the outcome to record for an error.
@@ -380,6 +384,8 @@ func outcomeOf(err error) string {
 	switch {
 	case err == nil:
 		return hookOK
+	case errors.Is(err, hook.ErrPaused):
+		return hookPaused
 	case unreachable(err):
 		return hookNoDaemon
 	case errors.Is(err, context.DeadlineExceeded), strings.Contains(err.Error(), "DeadlineExceeded"), strings.Contains(err.Error(), "context canceled"):

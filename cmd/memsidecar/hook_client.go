@@ -35,7 +35,17 @@ func (d *hookDaemon) Start(ctx context.Context, s hook.Start) (string, error) {
 		Space: d.space, SessionId: s.Session, Host: s.Host, Cwd: s.Cwd, HostPid: int32(s.HostPID),
 		Context: &pb.ContextOptions{TokenBudget: int32(d.contextTokens), Tools: d.tools(s.Cwd)},
 	})
-	return resp.GetContext(), err
+	return resp.GetContext(), hookError(err)
+}
+
+// hookError is an error of the daemon as hooks know it: hook.ErrPaused, or as it is.
+func hookError(err error) error {
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetReason() == "HOST_PAUSED" {
+			return hook.ErrPaused
+		}
+	}
+	return err
 }
 
 // Append appends messages from sequence number first; 0 lets the daemon number them. It returns the next number
@@ -59,7 +69,7 @@ func (d *hookDaemon) Append(ctx context.Context, session string, first int64, me
 			known++
 		}
 	}
-	return resp.GetNextSeq(), known, err
+	return resp.GetNextSeq(), known, hookError(err)
 }
 
 // isGap reports whether the daemon rejected messages because earlier ones are missing.
@@ -83,7 +93,7 @@ func (d *hookDaemon) Messages(ctx context.Context, session string, from int64) (
 		return nil, 1, nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, hookError(err)
 	}
 	var out []memory.Message
 	err = eachPage(func(token string) (string, error) {
@@ -132,7 +142,7 @@ func (d *hookDaemon) Compacted(ctx context.Context, session string) error {
 	_, err := d.c.session.UpdateWorkingMemory(ctx, &pb.SessionServiceUpdateWorkingMemoryRequest{
 		Space: d.space, SessionId: session, Compacted: true,
 	})
-	return err
+	return hookError(err)
 }
 
 // End ends the session and lets the daemon reflect it in the background. A session without messages is no error.
@@ -142,7 +152,7 @@ func (d *hookDaemon) End(ctx context.Context, session string) error {
 	if status.Code(err) == codes.NotFound { // the session has no messages
 		return nil
 	}
-	return err
+	return hookError(err)
 }
 
 // spaces is the space of the hooks as a list; nil is the default space.

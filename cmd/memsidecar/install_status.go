@@ -256,7 +256,7 @@ func (a *app) hookFinding(states []*hookState) *pb.Finding {
 		case s.last.IsZero():
 			part += "never called"
 			never++
-		case s.outcome == hookNoDaemon: // the hook started a daemon
+		case s.outcome == hookNoDaemon, s.outcome == hookPaused: // the hook started a daemon; a person wants it so
 			part += s.when(a) + " (" + s.outcome + ")"
 		case s.outcome != hookOK:
 			part += s.when(a) + " (" + s.outcome + ")"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,6 +86,7 @@ func (a *app) printInfo(in *instance, info *pb.AdminServiceInfoResponse, edits, 
 		{"process", itoa(info.GetPid())},
 		{"started", a.when(info.GetStartedAt())}, {"data", info.GetDataDir()}, {"socket", info.GetSocketPath()},
 		{"log", in.logFile()}, {"journal", "position " + info.GetPosition()}, {"edits", edits}, {"review", reviews},
+		{"paused", strings.Join(info.GetPausedHosts(), ", ")},
 		{"clock", oneLine(info.GetClockWarning())},
 	})
 	a.printJobs(info.GetJobs())

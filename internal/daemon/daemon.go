@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -146,7 +145,7 @@ type daemon struct {
 	// nil with an inherited socket
 	socket *listener.Listener
 	health *health.Server
-	paused atomic.Bool
+	pauses *pauses
 	// closed at the start of the stop
 	stopping chan struct{}
 

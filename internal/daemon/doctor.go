@@ -166,9 +166,15 @@ func (d *daemon) findQuarantine() rpc.Finding {
 
 // findCapture reports a pause of capture.
 func (d *daemon) findCapture() rpc.Finding {
-	if d.paused.Load() {
+	hosts := d.pauses.Hosts()
+	switch {
+	case d.pauses.Capture():
 		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn,
 			Detail: "capture is paused: sessions are not recorded", Remedy: "run `memsidecar daemon resume`"}
+	case len(hosts) > 0:
+		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn,
+			Detail: "paused hosts, which are told nothing and of which nothing is recorded: " + strings.Join(hosts, ", "),
+			Remedy: "run `memsidecar daemon resume HOST`"}
 	}
 	return ok("capture", "sessions are recorded")
 }

@@ -90,7 +90,7 @@ func (d *daemon) readiness() error {
 // sample collects the values of the metrics. It reads the header of every memory.
 func (d *daemon) sample() metrics.Sample {
 	s := metrics.Sample{Status: map[string]int64{}, Spaces: map[string]int64{}, ReadOnly: d.store.Err() != nil,
-		Paused: d.paused.Load()}
+		Paused: d.pauses.Capture()}
 	if stats, err := d.counts.Stats(nil); err == nil { // all spaces: there is no name that could be wrong
 		s.Active, s.AverageSalience, s.Accesses, s.LogEntries, s.LSN = stats.ByCategory, stats.AverageSalience,
 			stats.Accesses, stats.LogEntries, stats.LSN

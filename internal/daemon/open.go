@@ -103,7 +103,7 @@ func (d *daemon) openServices(ctx context.Context) (err error) {
 	if err := d.openPurges(ctx); err != nil {
 		return err
 	}
-	d.paused.Store(readPaused(d.fs))
+	d.pauses = openPauses(d.fs)
 	d.takeEdits(ctx, startEdits) // what was edited while no daemon ran is taken over before it is served
 	if d.model, err = d.openModel(); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (d *daemon) openLearning() {
 	d.learner = consolidator.New(consolidating)
 	d.sessions = session.New(session.Config{
 		Store: d.store, Reflector: reflector.New(reflecting), Now: d.now, Logger: d.log, Location: d.cfg.Location(), IdleAfter: d.cfg.SessionIdle,
-		Paused: d.paused.Load, Stopping: d.stopping, ReflectDisabled: d.cfg.ReflectDisabled,
+		Paused: d.pauses.Capture, Stopping: d.stopping, ReflectDisabled: d.cfg.ReflectDisabled,
 	})
 }
 
@@ -140,7 +140,8 @@ func (d *daemon) openServer() {
 	d.monitor = rpc.NewMonitor(d.log, d.now)
 	credentials := unixsock.NewCredentials([]uint32{uint32(os.Getuid())}, unixsock.PeerOf, d.log)
 	d.counts = memorysvc.New(d.store, d.local)
-	d.server = grpc.NewServer(append(d.monitor.Options(), grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
+	options := append(d.monitor.Options(), rpc.RefusePaused(d.pauses.Host, d.sessions)...)
+	d.server = grpc.NewServer(append(options, grpc.Creds(credentials), grpc.WaitForHandlers(true), grpc.ConnectionTimeout(stopWait), grpc.NumStreamWorkers(warmWorkers))...)
 	d.health = rpc.Register(d.server, rpc.Deps{
 		Store: d.store, Memories: d.counts, Graph: graph.New(d.store, d.now), Search: d.engine, Logs: d.finder, Recall: d.recall, Sessions: d.sessions,
 		Consolidator: d.learner, Reviews: d.reviews, Summaries: d.summaries,

@@ -23,6 +23,7 @@ var (
 	ErrShuttingDown  = errors.New("daemon is shutting down")
 	ErrBusy          = errors.New("too much work in progress")
 	ErrPaused        = errors.New("capture is paused")
+	ErrHostPaused    = errors.New("the host is paused")
 	ErrUnfinished    = errors.New("purge is not finished")
 	ErrEpoch         = errors.New("the store was restored from a backup, which changed its epoch")
 	ErrIncomplete    = errors.New("data directory holds an unfinished restore")

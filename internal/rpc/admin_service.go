@@ -19,7 +19,8 @@ type Admin struct {
 	Check func(context.Context) (problems []string, lsn int64, err error)
 	// writes all published files; durable on return
 	Publish func(context.Context) (lsn int64, err error)
-	Pause   func(paused bool) error // of capture
+	// pauses or resumes a host, or capture when host is ""; durable on return
+	Pause func(host string, paused bool) error
 	// begins a graceful stop and returns at once
 	Stop func()
 }
@@ -31,8 +32,9 @@ type Info struct {
 	StartedAt                time.Time
 	LSN                      int64
 	Store, Epoch             string
-	ReadOnly                 string // why the store is read-only, "" when it is not
-	Paused                   bool
+	ReadOnly                 string   // why the store is read-only, "" when it is not
+	Paused                   bool     // capture
+	PausedHosts              []string // sorted
 	Jobs                     []scheduler.Status
 	ClockDoubt               string // why ages are not trusted, "" when they are
 }
@@ -115,20 +117,21 @@ func (s *adminServer) Info(context.Context, *pb.AdminServiceInfoRequest) (*pb.Ad
 		Version: info.Version, ApiVersion: apiVersion, Pid: int64(info.PID), DataDir: info.DataDir,
 		SocketPath: info.Socket,
 		StartedAt:  timeToProto(info.StartedAt), Position: s.position(info.LSN), ReadOnlyReason: info.ReadOnly,
-		Paused: info.Paused,
-		Jobs:   jobsToProto(info.Jobs), ClockWarning: info.ClockDoubt,
+		Paused: info.Paused, PausedHosts: info.PausedHosts,
+		Jobs: jobsToProto(info.Jobs), ClockWarning: info.ClockDoubt,
 		StoreId: info.Store, Epoch: info.Epoch,
 	}, nil
 }
 
-// Pause stops capture. A second pause changes nothing.
-func (s *adminServer) Pause(context.Context, *pb.AdminServicePauseRequest) (*pb.AdminServicePauseResponse, error) {
-	return &pb.AdminServicePauseResponse{}, s.admin.Pause(true)
+// Pause stops capture, or pauses a host. A second pause changes nothing. Durable on return.
+func (s *adminServer) Pause(_ context.Context, req *pb.AdminServicePauseRequest) (*pb.AdminServicePauseResponse, error) {
+	return &pb.AdminServicePauseResponse{}, s.admin.Pause(req.GetHost(), true)
 }
 
-// Resume ends a pause, if there is one.
-func (s *adminServer) Resume(context.Context, *pb.AdminServiceResumeRequest) (*pb.AdminServiceResumeResponse, error) {
-	return &pb.AdminServiceResumeResponse{}, s.admin.Pause(false)
+// Resume ends a pause, if there is one. Durable on return.
+func (s *adminServer) Resume(_ context.Context, req *pb.AdminServiceResumeRequest) (*pb.AdminServiceResumeResponse,
+	error) {
+	return &pb.AdminServiceResumeResponse{}, s.admin.Pause(req.GetHost(), false)
 }
 
 // Stop begins to stop the daemon and answers before it ends: the server waits for calls in progress.

@@ -42,6 +42,7 @@ var table = []struct {
 	{memory.ErrReadOnly, codes.FailedPrecondition, "READ_ONLY"},
 	{memory.ErrBusy, codes.ResourceExhausted, "BUSY"},
 	{memory.ErrPaused, codes.FailedPrecondition, "PAUSED"},
+	{memory.ErrHostPaused, codes.FailedPrecondition, "HOST_PAUSED"},
 	{memory.ErrStale, codes.FailedPrecondition, "STALE_REVISION"},
 	{memory.ErrKeyReused, codes.FailedPrecondition, "IDEMPOTENCY_KEY_REUSED"},
 	{memory.ErrEpoch, codes.FailedPrecondition, "EPOCH_CHANGED"},

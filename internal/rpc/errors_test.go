@@ -44,6 +44,7 @@ var sentinels = map[string]struct {
 	"ErrShuttingDown":  {memory.ErrShuttingDown, codes.Unavailable},
 	"ErrBusy":          {memory.ErrBusy, codes.ResourceExhausted},
 	"ErrPaused":        {memory.ErrPaused, codes.FailedPrecondition},
+	"ErrHostPaused":    {memory.ErrHostPaused, codes.FailedPrecondition},
 	"ErrUnfinished":    {memory.ErrUnfinished, codes.FailedPrecondition},
 	"ErrEpoch":         {memory.ErrEpoch, codes.FailedPrecondition},
 	"ErrIncomplete":    {memory.ErrIncomplete, codes.FailedPrecondition},

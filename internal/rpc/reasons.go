@@ -55,6 +55,8 @@ var Reasons = []Reason{
 	{"FILE_BUSY", KindError, "Another program is writing the published file.", "Repeat the call after a moment."},
 	{"HISTORY_TRIMMED", KindError, "The history does not reach back that far any more.",
 		"Use an operation of the history that is kept (see history_days)."},
+	{"HOST_PAUSED", KindError, "A person has paused the host: nothing of it is recorded, and it is told nothing. Also the " +
+		"reason of an empty recall.", "Run `memsidecar daemon resume HOST`."},
 	{"IDEMPOTENCY_KEY_REUSED", KindError, "The idempotency key was used for another request within 24 hours.",
 		"Use a new key for each request."},
 	{"INCOMPLETE_RESTORE", KindError, "Restoring a backup into this directory did not finish.",

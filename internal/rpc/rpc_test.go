@@ -51,8 +51,8 @@ func newMonitor(t *testing.T) *rpc.Monitor {
 	return rpc.NewMonitor(slog.New(slog.NewTextHandler(t.Output(), nil)), time.Now)
 }
 
-func newServer(monitor *rpc.Monitor) *grpc.Server {
-	return grpc.NewServer(append(monitor.Options(), grpc.WaitForHandlers(true))...)
+func newServer(monitor *rpc.Monitor, more ...grpc.ServerOption) *grpc.Server {
+	return grpc.NewServer(append(append(monitor.Options(), grpc.WaitForHandlers(true)), more...)...)
 }
 
 // publishedFiles is what backups hold besides the store.
@@ -98,6 +98,8 @@ type daemon struct {
 	store   *store.Store
 	stopped chan struct{}
 	paused  *bool
+
+	pausedHost string // "" for none
 
 	root  *os.Root
 	files *jsonstore.Publisher
@@ -160,12 +162,13 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 		Store: st, FS: durable.Dir(root), Memories: files, Logs: logs, Now: time.Now, Location: time.UTC, Logger: quiet,
 	})
 	monitor := newMonitor(t)
-	server := newServer(monitor)
 	sessions := session.New(session.Config{
 		Store: st, Reflector: reflectorOf(st, engine), Now: time.Now, Logger: quiet, Paused: func() bool {
 			return *d.paused
 		},
 	})
+	isPaused := func(host string) bool { return d.pausedHost != "" && host == d.pausedHost }
+	server := newServer(monitor, rpc.RefusePaused(isPaused, sessions)...)
 	rpc.Register(server, rpc.Deps{
 		Recall: recall.New(recall.Config{Store: st, Search: engine, Now: time.Now, Index: recallIndex,
 			Working: sessions.Working}),
@@ -193,7 +196,7 @@ func startWith(t *testing.T, reflectorOf func(*store.Store, *search.Engine) sess
 			},
 			Check:   func(context.Context) ([]string, int64, error) { return nil, st.LSN(), nil },
 			Publish: st.Checkpoint,
-			Pause:   func(p bool) error { *d.paused = p; return nil },
+			Pause:   func(_ string, p bool) error { *d.paused = p; return nil },
 			Stop:    sync.OnceFunc(func() { close(d.stopped) }),
 		},
 	})

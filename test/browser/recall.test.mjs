@@ -95,7 +95,7 @@ panelTest('hosts say whether they are connected, when they called, and what they
   await panel.view('hosts', 'When does the office close today?');
   await host('claude-code').waitFor();
   panel.page.off('request', note);
-  const once = ['SearchService/ListRecalls', 'SessionService/List', 'MemoryService/Get', 'hosts', 'memory/session-starts'];
+  const once = ['AdminService/Info', 'SearchService/ListRecalls', 'SessionService/List', 'MemoryService/Get', 'hosts', 'memory/session-starts'];
   assert.deepEqual(asked.sort(), once.sort());
   // The context at the start of that session, too.
   const context = await daemon.hook('claude-code', 'session-start', {
@@ -138,3 +138,38 @@ panelTest(
   },
   { locale: 'zh-CN' },
 );
+
+panelTest('a person pauses a host: it is told nothing and not recorded, until it is resumed', async (panel) => {
+  const prompt = (session) =>
+    daemon.hook('claude-code', 'prompt', {
+      hook_event_name: 'UserPromptSubmit',
+      session_id: session,
+      cwd: daemon.dir,
+      prompt: 'When does the office close today?',
+    });
+  assert.match(await prompt('before'), /The office closes at six/);
+  await panel.view('hosts');
+  const host = panel.page.locator('[data-host="claude-code"]');
+  await host.getByRole('button', { name: 'Pause' }).click();
+  await host.getByText('Paused: it is told nothing').waitFor();
+  await panel.see('Claude Code is paused.', '#says');
+  await panel.accessible('a paused host');
+  assert.deepEqual((await daemon.json('status')).paused_hosts, ['claude-code']);
+  assert.equal((await prompt('before')).trim(), '{}');
+  assert.equal((await prompt('meanwhile')).trim(), '{}');
+  assert.doesNotMatch(await daemon.run('session', 'list'), /meanwhile/);
+  // A program that is none of the known hosts is listed, too.
+  await daemon.run('daemon', 'pause', 'my agent 2');
+  await panel.page.getByRole('button', { name: 'Look again' }).click();
+  const other = panel.page.locator('[data-host="my agent 2"]');
+  await panel.see('Other paused programs');
+  await panel.shot('hosts-paused');
+  await other.getByRole('button', { name: 'Resume' }).click();
+  await other.waitFor({ state: 'detached' });
+  await panel.view('status', 'paused hosts, which are told nothing');
+  await panel.view('hosts');
+  await host.getByRole('button', { name: 'Resume' }).click();
+  await host.getByRole('button', { name: 'Pause' }).waitFor();
+  assert.deepEqual((await daemon.json('status')).paused_hosts ?? [], []);
+  assert.match(await prompt('after'), /The office closes at six/);
+});

@@ -331,7 +331,9 @@ type AdminServiceInfoResponse struct {
 	// The periodic jobs.
 	Jobs []*Job `protobuf:"bytes,12,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Why the clock is not trusted; everything that depends on age waits meanwhile. Empty when the clock is trusted.
-	ClockWarning  string `protobuf:"bytes,13,opt,name=clock_warning,json=clockWarning,proto3" json:"clock_warning,omitempty"`
+	ClockWarning string `protobuf:"bytes,13,opt,name=clock_warning,json=clockWarning,proto3" json:"clock_warning,omitempty"`
+	// Hosts that are paused, in the order of their names.
+	PausedHosts   []string `protobuf:"bytes,14,rep,name=paused_hosts,json=pausedHosts,proto3" json:"paused_hosts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -455,6 +457,13 @@ func (x *AdminServiceInfoResponse) GetClockWarning() string {
 		return x.ClockWarning
 	}
 	return ""
+}
+
+func (x *AdminServiceInfoResponse) GetPausedHosts() []string {
+	if x != nil {
+		return x.PausedHosts
+	}
+	return nil
 }
 
 // Job is a periodic job of the daemon.
@@ -2468,9 +2477,13 @@ func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
 	return nil
 }
 
-// AdminServicePauseRequest has no fields.
+// AdminServicePauseRequest says what to pause.
 type AdminServicePauseRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Agent or host program, by the name that its sessions have; at most 200 characters. Names that go on with the version
+	// or kind of a program belong to it: "codex" is also "codex-mcp-client 1.2". Empty pauses capture for everybody. At
+	// most 100 hosts are paused.
+	Host          string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2503,6 +2516,13 @@ func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use AdminServicePauseRequest.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseRequest) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *AdminServicePauseRequest) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
 }
 
 // AdminServicePauseResponse has no fields.
@@ -2542,9 +2562,11 @@ func (*AdminServicePauseResponse) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
 }
 
-// AdminServiceResumeRequest has no fields.
+// AdminServiceResumeRequest says what to resume.
 type AdminServiceResumeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A paused host, by the name with which it was paused. Empty resumes capture; hosts stay paused.
+	Host          string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2577,6 +2599,13 @@ func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use AdminServiceResumeRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeRequest) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *AdminServiceResumeRequest) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
 }
 
 // AdminServiceResumeResponse has no fields.
@@ -2695,7 +2724,7 @@ var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
 const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
 	"!memsidecar/v1/admin_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19memsidecar/v1/write.proto\"\x19\n" +
-	"\x17AdminServiceInfoRequest\"\xba\x03\n" +
+	"\x17AdminServiceInfoRequest\"\xdd\x03\n" +
 	"\x18AdminServiceInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1f\n" +
 	"\vapi_version\x18\x02 \x01(\tR\n" +
@@ -2713,7 +2742,8 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	" \x01(\tR\astoreId\x12\x14\n" +
 	"\x05epoch\x18\v \x01(\tR\x05epoch\x12&\n" +
 	"\x04jobs\x18\f \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12#\n" +
-	"\rclock_warning\x18\r \x01(\tR\fclockWarning\"\xfd\x01\n" +
+	"\rclock_warning\x18\r \x01(\tR\fclockWarning\x12!\n" +
+	"\fpaused_hosts\x18\x0e \x03(\tR\vpausedHosts\"\xfd\x01\n" +
 	"\x03Job\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\blast_run\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\alastRun\x12\x1f\n" +
@@ -2863,10 +2893,12 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"P\n" +
 	"\x1aAdminServiceDoctorResponse\x122\n" +
-	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\"\x1a\n" +
-	"\x18AdminServicePauseRequest\"\x1b\n" +
-	"\x19AdminServicePauseResponse\"\x1b\n" +
-	"\x19AdminServiceResumeRequest\"\x1c\n" +
+	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\".\n" +
+	"\x18AdminServicePauseRequest\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\"\x1b\n" +
+	"\x19AdminServicePauseResponse\"/\n" +
+	"\x19AdminServiceResumeRequest\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\"\x1c\n" +
 	"\x1aAdminServiceResumeResponse\"\x19\n" +
 	"\x17AdminServiceStopRequest\"\x1a\n" +
 	"\x18AdminServiceStopResponse*\x9d\x01\n" +

@@ -101,6 +101,9 @@ func (r *Runner) readNew(s *state, limit int64) ([]entry, int64, error) {
 		return nil, s.Offset, nil
 	}
 	entries, end, err := readTranscript(r.Opens, r.Host, s.Transcript, s.Offset, limit)
+	if errors.Is(err, errTranscriptShrunk) && s.Skipped {
+		return nil, fileSize(s.Transcript), nil // what it holds of the pause cannot be told from the rest
+	}
 	if errors.Is(err, errTranscriptShrunk) {
 		s.Unsure, s.Offset, s.NextSeq = true, 0, 1
 		return readTranscript(r.Opens, r.Host, s.Transcript, 0, readAll)

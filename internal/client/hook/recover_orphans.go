@@ -63,11 +63,14 @@ func (r *Runner) recoverOrphan(ctx context.Context, session string) error {
 	}
 	defer s.close()
 	host := ByName(s.Host)
-	if host == nil || host.parse == nil || s.fresh || fileSize(s.Transcript) <= s.Offset {
+	if host == nil || host.parse == nil || s.fresh || s.Paused || fileSize(s.Transcript) <= s.Offset {
 		return nil
 	}
 	other := *r
 	other.Host = host
 	err = other.capture(ctx, s, Event{Kind: Stop, Session: session}, readMost)
+	if errors.Is(err, ErrPaused) { // another host than the one that begins a session
+		s.Paused, err = true, nil
+	}
 	return errors.Join(err, s.save())
 }

@@ -22,6 +22,9 @@ const (
 // after a restore.
 var ErrGap = errors.New("the daemon expects an earlier message")
 
+// ErrPaused reports that a person has paused the host: it is told nothing, and nothing of it is recorded.
+var ErrPaused = errors.New("the host is paused")
+
 // Start requests a session and its context.
 type Start struct {
 	Session, Host, Cwd string
@@ -30,7 +33,7 @@ type Start struct {
 
 // Daemon is the part of the API that hooks use. A session is created by its first message or by Start.
 type Daemon interface {
-	// Start returns the session's context, fenced; the same every time.
+	// Start returns the session's context, fenced; the same every time. Every method may return ErrPaused.
 	Start(ctx context.Context, s Start) (string, error)
 	// Append appends messages numbered from first on; they are durable on return. known is how many leading ones the
 	// daemon already had by number and skipped. first 0 appends at the end. Error: ErrGap.
@@ -81,8 +84,27 @@ func (r *Runner) Run(ctx context.Context, ev Event) (string, error) {
 		s.Host = r.Host.Name
 	}
 	r.trackHost(s, ev)
-	text, err := r.runLocked(ctx, s, ev)
+	text := ""
+	if err = r.resume(ctx, s, ev); err == nil {
+		text, err = r.runLocked(ctx, s, ev)
+	}
+	if errors.Is(err, ErrPaused) {
+		text, s.Paused = "", true
+	}
 	return text, errors.Join(err, s.save())
+}
+
+// resume finds out whether a host that was paused still is. When it is not, what was said meanwhile is skipped. Nothing
+// else would: the transcript has it.
+func (r *Runner) resume(ctx context.Context, s *state, ev Event) error {
+	if !s.Paused {
+		return nil
+	}
+	if _, err := r.Daemon.Start(ctx, Start{Session: ev.Session, Host: r.Host.Name, Cwd: ev.Cwd}); err != nil {
+		return fmt.Errorf("start the session: %w", err)
+	}
+	s.Paused, s.Skipped, s.Offset, s.Pending = false, true, fileSize(s.Transcript), nil
+	return nil
 }
 
 // trackHost notes where the transcript is. One that has moved is read from its beginning, but for what the daemon has.
@@ -94,7 +116,10 @@ func (r *Runner) trackHost(s *state, ev Event) {
 	if path == "" || path == s.Transcript {
 		return
 	}
-	if s.Offset > 0 {
+	switch {
+	case s.Skipped: // it may hold what was said while the host was paused
+		s.Paused = true
+	case s.Offset > 0:
 		s.Offset, s.NextSeq, s.Unsure = 0, 1, true
 	}
 	s.Transcript = path

@@ -28,6 +28,7 @@ type fakeDaemon struct {
 	calls     int
 	compacted int // notices of compactions
 
+	paused   bool
 	fail     func(call int) bool // the call is not carried out
 	loseAck  func(call int) bool // it is, but the answer is lost
 	recalled string
@@ -39,6 +40,9 @@ func newDaemon() *fakeDaemon { return &fakeDaemon{sessions: map[string][]memory.
 
 func (d *fakeDaemon) call() error {
 	d.calls++
+	if d.paused {
+		return hook.ErrPaused
+	}
 	if d.fail != nil && d.fail(d.calls) {
 		return errDown
 	}

@@ -42,6 +42,9 @@ type state struct {
 	Compacted bool  `json:"compacted,omitempty"`
 	Unsure    bool  `json:"unsure,omitempty"` // what the transcript shows may be known to the daemon already
 
+	Paused  bool `json:"paused,omitempty"`  // the host was paused at the last event
+	Skipped bool `json:"skipped,omitempty"` // the transcript holds what was said while the host was paused
+
 	file  *os.File
 	fresh bool // nothing was known
 }

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -24,10 +25,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
 	pbalpha "github.com/memsidecar/memsidecar/gen/memsidecar/v1alpha1"
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // Sets of tools. A server serves one of them: an agent that sees three names for one thing picks badly.
@@ -256,6 +259,11 @@ func clientName(session *mcp.ServerSession) string {
 		return string(name[:min(len(name), maxClientName)])
 	}
 	return "mcp"
+}
+
+// asHost names the agent's program in the calls of ctx, so that they are refused while a person has paused it.
+func asHost(ctx context.Context, session *mcp.ServerSession) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, memory.HostKey, url.PathEscape(clientName(session)))
 }
 
 // maxClientName is the longest name of a host that the daemon accepts, in characters.

@@ -59,7 +59,7 @@ func (s *Server) addResource(server *mcp.Server, r *mcp.Resource, read resourceR
 func (s *Server) resourceHandler(mime string, read resourceReader) mcp.ResourceHandler {
 	return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		var body string
-		err := s.callDaemon(ctx, false, func(ctx context.Context, a *api) (err error) {
+		err := s.callDaemon(asHost(ctx, req.Session), false, func(ctx context.Context, a *api) (err error) {
 			body, err = read(ctx, a, clientName(req.Session), req.Params.URI)
 			return err
 		})
@@ -156,7 +156,7 @@ func (s *Server) addPrompts(server *mcp.Server) {
 			return nil, guidance("The prompt needs a topic.")
 		}
 		var res *pb.SearchServiceRecallResponse
-		err := s.callDaemon(ctx, false, func(ctx context.Context, a *api) (err error) {
+		err := s.callDaemon(asHost(ctx, req.Session), false, func(ctx context.Context, a *api) (err error) {
 			recallReq := &pb.SearchServiceRecallRequest{Text: topic, Explicit: true, SessionId: a.reader}
 			if a.space != "" {
 				recallReq.Spaces = []string{a.space}

@@ -75,7 +75,7 @@ func addTool[In, Out any](
 		tool,
 		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 			var out toolReply[Out]
-			err := s.callDaemon(ctx, sp.usesModel, func(ctx context.Context, a *api) (err error) {
+			err := s.callDaemon(asHost(ctx, req.Session), sp.usesModel, func(ctx context.Context, a *api) (err error) {
 				out, err = run(ctx, a, clientName(req.Session), in)
 				return err
 			})
@@ -204,6 +204,7 @@ var remedyByReason = map[string]string{
 	"READ_ONLY":       "Nothing can be saved until the user has run: memsidecar doctor. Searching goes on.",
 	"DISK_FULL":       "Nothing can be saved until the user frees disk space. Searching goes on.",
 	"PAUSED":          "The user has paused capture; do not save until it is resumed.",
+	"HOST_PAUSED":     "The user has paused memory for this program; go on without it.",
 	"NOT_UNDOABLE":    "Leave it; the user can look at it with: memsidecar ops show NUMBER",
 	"HISTORY_TRIMMED": "It is too old to be undone.",
 	"BUSY":            "Try again in a moment.",

@@ -7,9 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // route is a pattern, as http.ServeMux has it, and what serves it.
@@ -166,6 +171,9 @@ func (s *Server) endpoint(rt route) http.Handler {
 				},
 			)
 			return
+		}
+		if name := r.Header.Get(memory.HostKey); name != "" { // of a program that may be paused
+			r = r.WithContext(metadata.AppendToOutgoingContext(r.Context(), memory.HostKey, url.PathEscape(name)))
 		}
 		end := time.Time{} // none
 		if wait > 0 {

@@ -1,12 +1,12 @@
 // Hosts: the programs that run agents, whether they are connected, when they last called, and what they were told.
 import { api, call, callAll, query } from './api.js';
-import { h, fill } from './dom.js';
+import { h, fill, say } from './dom.js';
 import { t, word, stamp, countOf } from './texts.js';
 
 const recalls = 50; // newest ones that are shown
 
 // outcomes are those of a hook that have words; any other outcome is the text of an error.
-const outcomes = { ok: 'ok', 'no daemon was running': 'noDaemon', 'timed out': 'timeout' };
+const outcomes = { ok: 'ok', 'no daemon was running': 'noDaemon', 'timed out': 'timeout', paused: 'paused' };
 
 // resultOf says in words how the last call of a part ended, or what is wrong with its registration. What a program
 // said itself follows as it said it.
@@ -20,7 +20,9 @@ function resultOf(p) {
 // hosts is the view.
 export function hosts(box, { space, show, fail }) {
   const list = h('div', { class: 'cards' }, h('p', { class: 'dim' }, t('lookingAtHosts'))),
+    others = h('div', { class: 'cards' }),
     told = h('div', { class: 'cards' });
+  let paused = []; // names of paused hosts
   fill(
     box,
     h(
@@ -34,26 +36,66 @@ export function hosts(box, { space, show, fail }) {
         h('button', { onclick: () => load().catch(fail) }, t('lookAgain')),
       ),
       list,
+      others,
       h('h2', {}, t('toldLately')),
       h('p', { class: 'dim' }, t('toldLatelyHint')),
       told,
     ),
   );
 
-  // stateOf is one word for a host: problem, untrusted, connected, never, absent or apart.
+  // stateOf is one word for a host: paused, problem, untrusted, connected, never, absent or apart.
   function stateOf(host) {
+    if (isPaused(host.name)) return 'paused';
     if (host.parts.some((p) => p.problem)) return 'problem';
     if (!host.parts.length) return host.present ? 'apart' : 'absent';
     if (host.parts.some((p) => p.trust && p.trust !== 'trusted')) return 'untrusted';
     return host.parts.some((p) => p.last_called) ? 'connected' : 'never';
   }
 
+  const isPaused = (name) => paused.some((p) => p.toLowerCase() === name.toLowerCase());
+
+  // pauseButton pauses a host, or resumes it.
+  function pauseButton(name, title) {
+    const now = isPaused(name);
+    const press = async () => {
+      await call(now ? 'AdminService/Resume' : 'AdminService/Pause', { host: name });
+      say(t(now ? 'hostResumedNow' : 'hostPausedNow').replace('{}', title));
+      await load();
+      document.querySelector(`[data-host="${CSS.escape(name)}"] button`)?.focus(); // where the focus was
+    };
+    const text = t(now ? 'resumeHost' : 'pauseHost');
+    return h('button', { 'aria-label': `${text}: ${title}`, onclick: () => press().catch(fail) }, text);
+  }
+
+  // otherCard is a paused program that is none of the hosts that are known.
+  const otherCard = (name) =>
+    h(
+      'article',
+      { class: 'card host paused', 'data-host': name, 'aria-label': name },
+      h(
+        'div',
+        { class: 'bar' },
+        h('h3', {}, name),
+        h('span', { class: 'tag' }, t('host_paused')),
+        h('span', { class: 'grow' }),
+        pauseButton(name, name),
+      ),
+    );
+
   function hostCard(host) {
     const state = stateOf(host);
     return h(
       'article',
       { class: `card host ${state}`, 'data-host': host.name, 'aria-label': host.title },
-      h('div', { class: 'bar' }, h('h3', {}, host.title), h('span', { class: 'tag' }, word('host', state))),
+      h(
+        'div',
+        { class: 'bar' },
+        h('h3', {}, host.title),
+        h('span', { class: 'tag' }, word('host', state)),
+        h('span', { class: 'grow' }),
+        pauseButton(host.name, host.title),
+      ),
+      state === 'paused' && h('p', { class: 'notice' }, t('hostIsPaused')),
       h(
         'p',
         { class: 'dim' },
@@ -99,7 +141,7 @@ export function hosts(box, { space, show, fail }) {
               ),
               h(
                 'td',
-                { class: p.problem || (p.outcome && p.outcome !== 'ok') ? 'bad' : '' },
+                { class: p.problem || (p.outcome && !['ok', 'paused'].includes(p.outcome)) ? 'bad' : '' },
                 [
                   ...resultOf(p),
                   p.trust && word('trust', p.trust),
@@ -181,8 +223,16 @@ export function hosts(box, { space, show, fail }) {
     );
 
   async function load() {
-    const [{ hosts: found }] = await Promise.all([api('GET', '/api/hosts'), loadTold()]);
-    const order = ['problem', 'untrusted', 'never', 'connected', 'apart', 'absent'];
+    const [{ hosts: found }, info] = await Promise.all([
+      api('GET', '/api/hosts'),
+      call('AdminService/Info'),
+      loadTold(),
+    ]);
+    paused = info.paused_hosts;
+    const known = found.map((host) => host.name.toLowerCase());
+    const rest = paused.filter((name) => !known.includes(name.toLowerCase()));
+    fill(others, rest.length > 0 && h('h2', {}, t('otherPaused')), rest.map(otherCard));
+    const order = ['paused', 'problem', 'untrusted', 'never', 'connected', 'apart', 'absent'];
     const rank = (host) => order.indexOf(stateOf(host));
     fill(list, found.toSorted((a, b) => rank(a) - rank(b)).map(hostCard));
   }

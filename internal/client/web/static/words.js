@@ -86,6 +86,7 @@ export const words = {
   reason_MIN_SCORE: ['No score is high enough.', '得分都不够高。'],
   reason_DISABLED: ['Recall for prompts is switched off in the configuration.', '配置中已关闭提示时的回忆。'],
   reason_ALREADY_SHOWN: ['The session has seen everything that is relevant.', '会话已看过所有相关内容。'],
+  reason_HOST_PAUSED: ['The host is paused.', '宿主程序已暂停。'],
   reason_BUDGET: ['Nothing relevant fits into the token budget.', '相关内容都超出令牌预算。'],
   // Memories: several at once
   select: ['Select', '选择'],

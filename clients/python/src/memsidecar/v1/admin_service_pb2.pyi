@@ -180,6 +180,7 @@ class AdminServiceInfoResponse(google.protobuf.message.Message):
     EPOCH_FIELD_NUMBER: builtins.int
     JOBS_FIELD_NUMBER: builtins.int
     CLOCK_WARNING_FIELD_NUMBER: builtins.int
+    PAUSED_HOSTS_FIELD_NUMBER: builtins.int
     version: builtins.str
     """Version of the program."""
     api_version: builtins.str
@@ -210,6 +211,10 @@ class AdminServiceInfoResponse(google.protobuf.message.Message):
     def jobs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Job]:
         """The periodic jobs."""
 
+    @property
+    def paused_hosts(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Hosts that are paused, in the order of their names."""
+
     def __init__(
         self,
         *,
@@ -226,9 +231,10 @@ class AdminServiceInfoResponse(google.protobuf.message.Message):
         epoch: builtins.str = ...,
         jobs: collections.abc.Iterable[global___Job] | None = ...,
         clock_warning: builtins.str = ...,
+        paused_hosts: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["started_at", b"started_at"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["api_version", b"api_version", "clock_warning", b"clock_warning", "data_dir", b"data_dir", "epoch", b"epoch", "jobs", b"jobs", "paused", b"paused", "pid", b"pid", "position", b"position", "read_only_reason", b"read_only_reason", "socket_path", b"socket_path", "started_at", b"started_at", "store_id", b"store_id", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["api_version", b"api_version", "clock_warning", b"clock_warning", "data_dir", b"data_dir", "epoch", b"epoch", "jobs", b"jobs", "paused", b"paused", "paused_hosts", b"paused_hosts", "pid", b"pid", "position", b"position", "read_only_reason", b"read_only_reason", "socket_path", b"socket_path", "started_at", b"started_at", "store_id", b"store_id", "version", b"version"]) -> None: ...
 
 global___AdminServiceInfoResponse = AdminServiceInfoResponse
 
@@ -1112,13 +1118,22 @@ global___AdminServiceDoctorResponse = AdminServiceDoctorResponse
 
 @typing.final
 class AdminServicePauseRequest(google.protobuf.message.Message):
-    """AdminServicePauseRequest has no fields."""
+    """AdminServicePauseRequest says what to pause."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    HOST_FIELD_NUMBER: builtins.int
+    host: builtins.str
+    """Agent or host program, by the name that its sessions have; at most 200 characters. Names that go on with the version
+    or kind of a program belong to it: "codex" is also "codex-mcp-client 1.2". Empty pauses capture for everybody. At
+    most 100 hosts are paused.
+    """
     def __init__(
         self,
+        *,
+        host: builtins.str = ...,
     ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["host", b"host"]) -> None: ...
 
 global___AdminServicePauseRequest = AdminServicePauseRequest
 
@@ -1136,13 +1151,19 @@ global___AdminServicePauseResponse = AdminServicePauseResponse
 
 @typing.final
 class AdminServiceResumeRequest(google.protobuf.message.Message):
-    """AdminServiceResumeRequest has no fields."""
+    """AdminServiceResumeRequest says what to resume."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    HOST_FIELD_NUMBER: builtins.int
+    host: builtins.str
+    """A paused host, by the name with which it was paused. Empty resumes capture; hosts stay paused."""
     def __init__(
         self,
+        *,
+        host: builtins.str = ...,
     ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["host", b"host"]) -> None: ...
 
 global___AdminServiceResumeRequest = AdminServiceResumeRequest
 

@@ -156,14 +156,15 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Pause(self, request, context):
-        """Pause stops capture: messages of sessions and reflections are refused until Resume.
+        """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
+        paused: it is told nothing and nothing of it is recorded. A pause is durable.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Resume(self, request, context):
-        """Resume ends a pause.
+        """Resume ends a pause, of capture or of a host.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -79,13 +79,15 @@ class AdminServiceStub:
         memsidecar.v1.admin_service_pb2.AdminServicePauseRequest,
         memsidecar.v1.admin_service_pb2.AdminServicePauseResponse,
     ]
-    """Pause stops capture: messages of sessions and reflections are refused until Resume."""
+    """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
+    paused: it is told nothing and nothing of it is recorded. A pause is durable.
+    """
 
     Resume: grpc.UnaryUnaryMultiCallable[
         memsidecar.v1.admin_service_pb2.AdminServiceResumeRequest,
         memsidecar.v1.admin_service_pb2.AdminServiceResumeResponse,
     ]
-    """Resume ends a pause."""
+    """Resume ends a pause, of capture or of a host."""
 
     Stop: grpc.UnaryUnaryMultiCallable[
         memsidecar.v1.admin_service_pb2.AdminServiceStopRequest,
@@ -154,13 +156,15 @@ class AdminServiceAsyncStub:
         memsidecar.v1.admin_service_pb2.AdminServicePauseRequest,
         memsidecar.v1.admin_service_pb2.AdminServicePauseResponse,
     ]
-    """Pause stops capture: messages of sessions and reflections are refused until Resume."""
+    """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
+    paused: it is told nothing and nothing of it is recorded. A pause is durable.
+    """
 
     Resume: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar.v1.admin_service_pb2.AdminServiceResumeRequest,
         memsidecar.v1.admin_service_pb2.AdminServiceResumeResponse,
     ]
-    """Resume ends a pause."""
+    """Resume ends a pause, of capture or of a host."""
 
     Stop: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar.v1.admin_service_pb2.AdminServiceStopRequest,
@@ -247,7 +251,9 @@ class AdminServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar.v1.admin_service_pb2.AdminServicePauseRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.admin_service_pb2.AdminServicePauseResponse, collections.abc.Awaitable[memsidecar.v1.admin_service_pb2.AdminServicePauseResponse]]:
-        """Pause stops capture: messages of sessions and reflections are refused until Resume."""
+        """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
+        paused: it is told nothing and nothing of it is recorded. A pause is durable.
+        """
 
     @abc.abstractmethod
     def Resume(
@@ -255,7 +261,7 @@ class AdminServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar.v1.admin_service_pb2.AdminServiceResumeRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.admin_service_pb2.AdminServiceResumeResponse, collections.abc.Awaitable[memsidecar.v1.admin_service_pb2.AdminServiceResumeResponse]]:
-        """Resume ends a pause."""
+        """Resume ends a pause, of capture or of a host."""
 
     @abc.abstractmethod
     def Stop(
