@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -331,6 +332,7 @@ func (d *daemon) loadIndex(ctx context.Context) error {
 			return nil // it is stopping
 		}
 	}
+	debug.FreeOSMemory() // loading leaves as much garbage as memories, and a daemon that is idle would keep it for long
 	return nil
 }
 

@@ -104,7 +104,7 @@ func (sp *spaceState) setArchived(c *journal.ArchiveChange, op int64) {
 		delete(sp.archive, c.ID)
 		return
 	}
-	sp.archive[c.ID] = c.After
+	put(&sp.archive, c.ID, c.After)
 }
 
 // archived returns the records by date and, of one date, by number: ids of one date differ in their numeric suffix, so

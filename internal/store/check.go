@@ -50,7 +50,7 @@ func Check(fsys durable.FS) (Report, error) {
 	for _, c := range damaged {
 		report.Findings = append(report.Findings, Finding(*c))
 	}
-	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
+	view := &Store{fs: fsys, visible: newVisible()}
 	view.snapshots.bodyFiles = map[string][]string{}
 	in, err := readPurgeIntent(fsys)
 	if err != nil {

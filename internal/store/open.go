@@ -22,7 +22,7 @@ func Open(cfg Config) (*Store, error) {
 	s := &Store{
 		fs: cfg.FS, now: cfg.Now, log: cfg.Logger, projections: cfg.Projections, historyDays: cfg.HistoryDays,
 		needed:  cfg.Needed,
-		visible: newState(true), staged: newState(false), accesses: map[string]map[string]accessCount{},
+		visible: newVisible(), staged: newStaged(), accesses: map[string]map[string]accessCount{},
 	}
 	s.packFrom = cmp.Or(cfg.PackFrom, packFrom)
 	if s.historyDays == 0 {
@@ -75,7 +75,6 @@ func Open(cfg Config) (*Store, error) {
 				}
 			}
 			s.visible.apply(rec)
-			s.staged.apply(rec)
 			return nil
 		},
 		Durable: s.applyDurable, Failed: cfg.Failed,
@@ -83,6 +82,7 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.stageLarge()
 	if in != nil {
 		if err := s.resume(in); err != nil {
 			return nil, errors.Join(err, s.journal.Abandon())

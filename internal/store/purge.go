@@ -135,6 +135,7 @@ func (p *Purge) append(ctx context.Context) error {
 	s := p.store
 	rec := &journal.Record{At: p.intent.At, Space: p.intent.Space, Actor: journal.ActorClient, Reason: p.intent.Reason,
 		Purge: &p.intent.Purge, Changes: p.intent.Changes}
+	s.stagedSpace(rec.Space) // before anything is staged
 	ticket, err := s.journal.Stage(rec, true)
 	if err == nil {
 		s.staged.apply(rec)

@@ -44,23 +44,18 @@ func (s *Store) freeze() (frozen *Store, lsn int64) {
 		c := *sp
 		c.slots, c.byID = slices.Clone(sp.slots), nil
 		c.forgotten, c.removed, c.receipts, c.archive = maps.Clone(sp.forgotten), nil, nil, maps.Clone(sp.archive)
-		c.days, c.sessions = make(map[string]*day, len(sp.days)), make(map[string]*session, len(sp.sessions))
+		c.days, c.sessions = nil, nil
 		for date, d := range sp.days {
-			c.days[date] = &day{header: d.header, body: d.body.frozen()}
+			put(&c.days, date, &day{header: d.header, body: d.body.frozen()})
 		}
 		for id, se := range sp.sessions {
-			c.sessions[id] = &session{header: se.header, body: se.body.frozen()}
+			put(&c.sessions, id, &session{header: se.header, body: se.body.frozen()})
 		}
 		st.spaces[name] = &c
 	}
 	s.mu.RUnlock()
 	for _, sp := range st.spaces { // outside the lock, which blocks every write
-		sp.byID = make(map[string]int32, len(sp.slots))
-		for i, m := range sp.slots {
-			if m != nil {
-				sp.byID[m.ID] = int32(i)
-			}
-		}
+		sp.indexIDs()
 	}
 	return &Store{fs: s.fs, visible: st}, lsn
 }

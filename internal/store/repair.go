@@ -26,7 +26,7 @@ func Repair(fsys durable.FS, now time.Time) ([]string, error) {
 		return nil, err
 	}
 	m, err := readManifest(fsys, manifestFile)
-	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
+	view := &Store{fs: fsys, visible: newVisible()}
 	view.snapshots.bodyFiles = map[string][]string{}
 	if err == nil {
 		err = view.load(m)
@@ -70,7 +70,7 @@ func (s *Store) readAll() error {
 // usePreviousSnapshot replaces the damaged newest snapshot by the previous one, or by none. damage is why.
 func usePreviousSnapshot(fsys durable.FS, now time.Time, damage error) ([]string, manifest, error) {
 	previous, err := readManifest(fsys, previousFile)
-	view := &Store{fs: fsys, visible: newState(true), staged: newState(false)}
+	view := &Store{fs: fsys, visible: newVisible()}
 	view.snapshots.bodyFiles = map[string][]string{}
 	if err == nil {
 		err = errors.Join(view.load(previous), view.readAll())

@@ -111,8 +111,8 @@ func (sp *spaceState) applyScrub(s *scrubbed) {
 			delete(sp.receipts, key)
 			continue
 		}
-		kept := sp.receipts[key]
+		kept := *sp.receipts[key] // a copy, because the states share it
 		kept.Receipt = *r
-		sp.receipts[key] = kept
+		sp.receipts[key] = &kept
 	}
 }

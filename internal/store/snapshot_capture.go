@@ -65,7 +65,7 @@ func (sp *spaceState) capture(stamp string) *spaceCapture {
 		ArchiveRevision: sp.archiveRevision,
 	}
 	for _, r := range sp.receipts {
-		c.header.Receipts = append(c.header.Receipts, r)
+		c.header.Receipts = append(c.header.Receipts, *r)
 	}
 	// Sorted, so that equal states make equal files.
 	slices.SortFunc(c.header.Receipts, func(a, b receipt) int { return strings.Compare(a.Key, b.Key) })

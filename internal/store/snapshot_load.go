@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/compressed"
@@ -47,7 +47,7 @@ func readManifest(fsys durable.FS, name string) (manifest, error) {
 	return m, nil
 }
 
-// load fills both states from the snapshot and checks that the files of bodies exist.
+// load fills the visible state from the snapshot and checks that the files of bodies exist.
 func (s *Store) load(m manifest) error {
 	if err := s.loadSpaces(m); err != nil {
 		return err
@@ -55,38 +55,95 @@ func (s *Store) load(m manifest) error {
 	return s.checkBodyFiles()
 }
 
-// loadSpaces fills both states from the snapshot. Spaces that are older than an unfinished purge are scrubbed.
+// loadSpaces fills the visible state from the snapshot. Spaces that are older than an unfinished purge are scrubbed.
 func (s *Store) loadSpaces(m manifest) error {
 	inFiles := slices.Clone(m.Spaces)
 	slices.SortFunc(inFiles, func(a, b spaceInFile) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
 	})
-	files := spaceFiles{fs: s.fs}
-	for _, f := range inFiles {
-		header, memories, err := files.read(f)
+	var files [][]spaceInFile
+	for i, f := range inFiles {
+		if i == 0 || f.File != inFiles[i-1].File {
+			files = append(files, nil)
+		}
+		files[len(files)-1] = append(files[len(files)-1], f)
+	}
+	loaded := make([][]loadedSpace, len(files))
+	errs := make([]error, len(files))
+	inParallel(len(files), func(i int) { loaded[i], errs[i] = s.loadFile(files[i]) })
+	for i, spaces := range loaded {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		for _, l := range spaces {
+			s.addLoaded(l)
+		}
+	}
+	return nil
+}
+
+// loadedSpace is a space of a snapshot.
+type loadedSpace struct {
+	in     spaceInFile
+	bodies []string // names of their files
+	space  *spaceState
+}
+
+// loadFile reads the spaces of one file.
+func (s *Store) loadFile(spaces []spaceInFile) ([]loadedSpace, error) {
+	file := spaceFiles{fs: s.fs}
+	out := make([]loadedSpace, 0, len(spaces))
+	for _, f := range spaces {
+		header, memories, err := file.read(f)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, m := range memories {
 			s.interned.memory(m)
 		}
-		s.visible.spaces[f.Name] = s.visible.restore(header, memories)
-		s.staged.spaces[f.Name] = s.staged.restore(header, memories)
-		// A snapshot of after the purge's commit is clean already.
-		if s.scrubber != nil && f.LSN < s.scrubber.op {
-			for _, st := range []*state{s.visible, s.staged} {
-				sp := st.spaces[f.Name]
-				sp.applyScrub(sp.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{}))
-			}
-		}
+		l := loadedSpace{in: f, space: s.visible.restore(header, memories)}
 		for _, d := range header.Days {
-			s.snapshots.bodyFiles[f.File] = append(s.snapshots.bodyFiles[f.File], d.File)
+			l.bodies = append(l.bodies, d.File)
 		}
 		for _, d := range header.Sessions {
-			s.snapshots.bodyFiles[f.File] = append(s.snapshots.bodyFiles[f.File], d.File)
+			l.bodies = append(l.bodies, d.File)
 		}
+		out = append(out, l)
 	}
-	return nil
+	return out, nil
+}
+
+// addLoaded adds a space to the visible state.
+func (s *Store) addLoaded(l loadedSpace) {
+	// A snapshot of after the purge's commit is clean already.
+	if s.scrubber != nil && l.in.LSN < s.scrubber.op {
+		l.space.applyScrub(l.space.scrub(s.scrubber, map[*memory.Memory]*memory.Memory{}))
+	}
+	s.visible.spaces[l.in.Name] = l.space
+	if len(l.bodies) > 0 {
+		s.snapshots.bodyFiles[l.in.File] = append(s.snapshots.bodyFiles[l.in.File], l.bodies...)
+	}
+}
+
+// inParallel calls work for each number below n, as many at a time as there are processors.
+func inParallel(n int, work func(int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers == 1 {
+		for i := range n {
+			work(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // checkBodyFiles makes sure that the files of daily logs and sessions exist at full length. They are only read when
@@ -121,36 +178,34 @@ func (s *Store) checkBodyFiles() error {
 	return nil
 }
 
-// restore makes a space from the contents of a snapshot. States share the memories, but not the maps.
+// restore makes a space from the contents of a snapshot.
 func (st *state) restore(h *spaceHeader, memories []*memory.Memory) *spaceState {
 	sp := st.newSpace(h.Space)
-	// Room for an eighth more: the first additions after a start would otherwise copy the whole slice.
-	sp.slots = append(make([]*memory.Memory, 0, len(memories)+len(memories)/8+16), memories...)
-	sp.byID = make(map[string]int32, len(memories))
-	for i, m := range memories {
-		sp.byID[m.ID] = int32(i)
-		if sp.equal != nil && m.IsActive() {
-			sp.equal[sp.hash(m.Category, m.Content)] = int32(i)
-		}
-	}
+	sp.slots = withRoom(memories)
+	sp.indexIDs()
 	sp.summary, sp.revision, sp.changed = h.Summary, h.Revision, h.Changed
-	maps.Copy(sp.forgotten, h.Forgotten)
-	maps.Copy(sp.removed, h.Removed)
+	sp.forgotten, sp.removed = h.Forgotten, h.Removed
 	for _, r := range h.Receipts {
-		sp.receipts[r.Key] = r
+		put(&sp.receipts, r.Key, &r)
 	}
 	for _, d := range h.Days {
-		sp.days[d.Header.Date] = &day{header: d.Header, body: body{file: d.File, items: d.Items, bytes: d.Bytes}}
+		put(&sp.days, d.Header.Date, &day{header: d.Header, body: body{file: d.File, items: d.Items, bytes: d.Bytes}})
 	}
 	sp.archiveRevision = h.ArchiveRevision
 	for _, r := range h.Archive {
-		sp.archive[r.ID] = r
+		put(&sp.archive, r.ID, r)
 	}
 	for _, se := range h.Sessions {
-		sp.sessions[se.Header.ID] = &session{header: se.Header,
-			body: body{file: se.File, items: se.Items, bytes: se.Bytes}}
+		put(&sp.sessions, se.Header.ID, &session{header: se.Header,
+			body: body{file: se.File, items: se.Items, bytes: se.Bytes}})
 	}
 	return sp
+}
+
+// withRoom copies slots with room for an eighth more: the first additions after a start would otherwise copy the whole
+// slice. Of a few memories it is none.
+func withRoom(slots []*memory.Memory) []*memory.Memory {
+	return append(make([]*memory.Memory, 0, len(slots)+len(slots)/8), slots...)
 }
 
 // spaceFiles reads spaces in a snapshot, and keeps the file read last, which may be a pack.
@@ -273,19 +328,15 @@ func decodeLine(name string, number int, line []byte, v any) error {
 // decodeLines decodes lines in parallel: decoding is most of the time that a start takes.
 func decodeLines[T any](name string, lines [][]byte) ([]*T, error) {
 	out := make([]*T, len(lines))
-	workers := min(runtime.GOMAXPROCS(0), len(lines)/1024+1)
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w * len(lines) / workers; i < (w+1)*len(lines)/workers; i++ {
-				out[i] = new(T)
-				if errs[w] = decodeLine(name, i+2, lines[i], out[i]); errs[w] != nil {
-					return
-				}
+	parts := min(runtime.GOMAXPROCS(0), len(lines)/1024+1)
+	errs := make([]error, parts)
+	inParallel(parts, func(part int) {
+		for i := part * len(lines) / parts; i < (part+1)*len(lines)/parts; i++ {
+			out[i] = new(T)
+			if errs[part] = decodeLine(name, i+2, lines[i], out[i]); errs[part] != nil {
+				return
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	return out, errors.Join(errs...)
 }

@@ -38,14 +38,13 @@ func manifestOf(old manifest, lsn int64, st *state, stamp string) manifest {
 // Packs hold nothing that is out of date, the number of files stays bounded, and a change of one space writes no more
 // than its pack and what is not in a full one.
 func TestPacks(t *testing.T) {
-	st, lsn := newState(true), int64(0)
+	st, lsn := newVisible(), int64(0)
 	change := func(i, memories int) {
 		lsn++
 		sp := st.space(fmt.Sprintf("s%05d", i))
 		sp.changed = lsn
 		for len(sp.slots) < memories {
 			id := fmt.Sprintf("m%d", len(sp.slots))
-			sp.byID[id] = int32(len(sp.slots))
 			sp.slots = append(sp.slots, &memory.Memory{ID: id, Content: fmt.Sprintf("%0100d", len(sp.slots))})
 		}
 	}

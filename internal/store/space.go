@@ -44,7 +44,7 @@ func (v *Space) Memories() (out []*memory.Memory) {
 
 // Count of memories in any state.
 func (v *Space) Count() (n int) {
-	v.read(func(sp *spaceState) { n = len(sp.byID) })
+	v.read(func(sp *spaceState) { n = sp.count() })
 	return n
 }
 

@@ -14,9 +14,9 @@ import (
 // receiptTTL is how long a repeated request with the same idempotency key returns the first result.
 const receiptTTL = 24 * time.Hour
 
-// state is everything that the journal adds up to. The store has two that share all values: staged includes what is
-// staged, for transactions; visible is what is durable, for readers. Only apply changes a state (and a purge, by
-// applyScrub), in recovery and in normal operation alike.
+// state is everything that the journal adds up to. The store has two that share all values: visible is what is durable,
+// for readers; staged includes what is staged, for transactions, and has the spaces that transactions used. Only apply
+// changes a state (and a purge, by applyScrub), in recovery and in normal operation alike.
 type state struct {
 	spaces map[string]*spaceState
 	// bodies says that the state keeps the entries of logs and the messages of sessions. Only the visible state does.
@@ -30,9 +30,9 @@ type spaceState struct {
 	name string
 	// slots are the memories in order of creation, nil where one was removed; holes counts the nils.
 	slots []*memory.Memory
-	byID  map[string]int32 // slot
+	byID  map[string]int32 // slot; nil while the slots are few
 	holes int
-	// equal maps the hash of category and normalised content to a slot. nil in the visible state.
+	// equal maps the hash of category and normalised content to a slot. Only the staged state has it.
 	equal map[uint64]int32
 	seed  maphash.Seed
 	// removed maps the ids of removed memories to the operation that removed them.
@@ -42,7 +42,7 @@ type spaceState struct {
 	days      map[string]*day
 	archive   map[string]*memory.Archived // by id
 	sessions  map[string]*session
-	receipts  map[string]receipt
+	receipts  map[string]*receipt // shared by both states
 	// revision is the newest operation that changed a memory, the summary or a forgotten value.
 	revision int64
 	// changed is the newest record of any kind.
@@ -71,24 +71,31 @@ type receipt struct {
 	At time.Time `json:"at"`
 }
 
-// newState returns an empty state; bodies says whether it keeps bodies.
-func newState(docs bool) *state {
-	st := &state{spaces: map[string]*spaceState{}, bodies: docs, seed: maphash.MakeSeed()}
+// fewSlots is how many memories are looked through for an id: of tens of thousands of small spaces, most of the memory
+// would be maps of ids.
+const fewSlots = 32
+
+// newVisible returns an empty state for readers. It has the default space.
+func newVisible() *state {
+	st := &state{spaces: map[string]*spaceState{}, bodies: true}
 	st.spaces[memory.DefaultSpace] = st.newSpace(memory.DefaultSpace)
 	return st
 }
 
-// newSpace returns an empty space that is not part of the state.
+// newStaged returns the state for transactions, without spaces.
+func newStaged() *state { return &state{spaces: map[string]*spaceState{}, seed: maphash.MakeSeed()} }
+
+// newSpace returns an empty space that is not part of the state. Its maps are made when something is put into them.
 func (st *state) newSpace(name string) *spaceState {
-	sp := &spaceState{
-		name: name, byID: map[string]int32{}, removed: map[string]int64{}, forgotten: map[string]time.Time{},
-		days: map[string]*day{}, archive: map[string]*memory.Archived{}, sessions: map[string]*session{},
-		receipts: map[string]receipt{}, bodies: st.bodies, seed: st.seed,
+	return &spaceState{name: name, bodies: st.bodies, seed: st.seed}
+}
+
+// put adds to a map, which it makes when it is nil.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
 	}
-	if !st.bodies {
-		sp.equal = map[uint64]int32{}
-	}
-	return sp
+	(*m)[key] = value
 }
 
 // space returns a space. An unknown one is empty and not yet part of the state.
@@ -109,7 +116,7 @@ func (st *state) apply(rec *journal.Record) {
 	}
 	if r := rec.Receipt; r != nil {
 		sp.pruneReceipts(rec.At)
-		sp.receipts[r.Key] = receipt{Receipt: *r, Op: opOf(rec), At: rec.At}
+		put(&sp.receipts, r.Key, &receipt{Receipt: *r, Op: opOf(rec), At: rec.At})
 	}
 }
 
@@ -128,8 +135,8 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 		sp.setMemory(c.Memory.ID, c.Memory.After, rec.Op)
 		sp.revision = rec.Op
 	case c.Access != nil:
-		if m := sp.memory(c.Access.ID); m != nil {
-			sp.slots[sp.byID[c.Access.ID]] = c.Access.Apply(m)
+		if slot, ok := sp.slotOf(c.Access.ID); ok {
+			sp.slots[slot] = c.Access.Apply(sp.slots[slot])
 		}
 	case c.Summary != nil:
 		sp.summary = c.Summary.After
@@ -138,7 +145,7 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 		if c.Forgotten.After.IsZero() {
 			delete(sp.forgotten, c.Forgotten.Hash)
 		} else {
-			sp.forgotten[c.Forgotten.Hash] = c.Forgotten.After
+			put(&sp.forgotten, c.Forgotten.Hash, c.Forgotten.After)
 		}
 		sp.revision = rec.Op
 	case c.Entry != nil || c.Day != nil:
@@ -156,14 +163,14 @@ func (sp *spaceState) applyChange(rec *journal.Record, c *journal.Change) {
 
 // setMemory creates, replaces or (after is nil) removes a memory; op is the operation that does.
 func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
-	slot, known := sp.byID[id]
+	slot, known := sp.slotOf(id)
 	switch {
 	case after == nil && known:
 		sp.unindexEqual(slot)
 		sp.slots[slot] = nil
 		sp.holes++
 		delete(sp.byID, id)
-		sp.removed[id] = op
+		put(&sp.removed, id, op)
 		sp.compact()
 		return
 	case after == nil:
@@ -174,11 +181,47 @@ func (sp *spaceState) setMemory(id string, after *memory.Memory, op int64) {
 	default:
 		slot = int32(len(sp.slots))
 		sp.slots = append(sp.slots, after)
-		sp.byID[id] = slot
+		if sp.byID == nil {
+			sp.indexIDs()
+		} else {
+			sp.byID[id] = slot
+		}
 		delete(sp.removed, id)
 	}
-	if sp.equal != nil && after.IsActive() {
-		sp.equal[sp.hash(after.Category, after.Content)] = slot
+	sp.indexEqual(slot)
+}
+
+// indexIDs makes the map of ids, unless the slots are few.
+func (sp *spaceState) indexIDs() {
+	if len(sp.slots) <= fewSlots {
+		return
+	}
+	sp.byID = make(map[string]int32, len(sp.slots))
+	for i, m := range sp.slots {
+		if m != nil {
+			sp.byID[m.ID] = int32(i)
+		}
+	}
+}
+
+// slotOf returns where a memory is.
+func (sp *spaceState) slotOf(id string) (slot int32, known bool) {
+	if sp.byID != nil {
+		slot, known = sp.byID[id]
+		return slot, known
+	}
+	for i, m := range sp.slots {
+		if m != nil && m.ID == id {
+			return int32(i), true
+		}
+	}
+	return 0, false
+}
+
+// indexEqual adds the content of a slot to the index of the staged state.
+func (sp *spaceState) indexEqual(slot int32) {
+	if m := sp.slots[slot]; !sp.bodies && m != nil && m.IsActive() {
+		put(&sp.equal, sp.hash(m.Category, m.Content), slot)
 	}
 }
 
@@ -198,14 +241,11 @@ func (sp *spaceState) compact() {
 	}
 	sp.slots = slices.DeleteFunc(slices.Clone(sp.slots), func(m *memory.Memory) bool { return m == nil })
 	sp.holes = 0
-	if sp.equal != nil {
-		clear(sp.equal)
-	}
-	for i, m := range sp.slots {
-		sp.byID[m.ID] = int32(i)
-		if sp.equal != nil && m.IsActive() {
-			sp.equal[sp.hash(m.Category, m.Content)] = int32(i)
-		}
+	clear(sp.equal)
+	sp.byID = nil
+	sp.indexIDs()
+	for i := range sp.slots {
+		sp.indexEqual(int32(i))
 	}
 }
 
@@ -221,7 +261,7 @@ func (sp *spaceState) hash(category, content string) uint64 {
 
 // memory returns a memory in any status, nil when there is none.
 func (sp *spaceState) memory(id string) *memory.Memory {
-	if slot, ok := sp.byID[id]; ok {
+	if slot, ok := sp.slotOf(id); ok {
 		return sp.slots[slot]
 	}
 	return nil
@@ -242,7 +282,7 @@ func (sp *spaceState) applyLog(rec *journal.Record, c *journal.Change) {
 	d := sp.days[date]
 	if d == nil {
 		d = &day{header: &memory.Day{Date: date}}
-		sp.days[date] = d
+		put(&sp.days, date, d)
 	}
 	// Readers may hold the old header, so it is replaced and never changed.
 	header := *d.header
@@ -272,18 +312,18 @@ func (sp *spaceState) setSession(c *journal.SessionChange) {
 	}
 	if s == nil {
 		s = &session{}
-		sp.sessions[c.ID] = s
+		put(&sp.sessions, c.ID, s)
 	}
 	s.header = c.After
 }
 
 // receipt returns the first result of a key that has not expired.
 func (sp *spaceState) receipt(key string, now time.Time) (receipt, bool) {
-	if key == "" {
+	r := sp.receipts[key]
+	if key == "" || r == nil || now.Sub(r.At) >= receiptTTL {
 		return receipt{}, false
 	}
-	r, ok := sp.receipts[key]
-	return r, ok && now.Sub(r.At) < receiptTTL
+	return *r, true
 }
 
 // pruneReceipts removes expired receipts whenever their number reaches a power of two from 1024 on. So the map stays
@@ -292,12 +332,15 @@ func (sp *spaceState) pruneReceipts(now time.Time) {
 	if n := len(sp.receipts); n < 1024 || n&(n-1) != 0 {
 		return
 	}
-	maps.DeleteFunc(sp.receipts, func(_ string, r receipt) bool { return now.Sub(r.At) >= receiptTTL })
+	maps.DeleteFunc(sp.receipts, func(_ string, r *receipt) bool { return now.Sub(r.At) >= receiptTTL })
 }
+
+// count of memories in any status.
+func (sp *spaceState) count() int { return len(sp.slots) - sp.holes }
 
 // memories returns the memories in order of creation.
 func (sp *spaceState) memories() []*memory.Memory {
-	out := make([]*memory.Memory, 0, len(sp.byID))
+	out := make([]*memory.Memory, 0, sp.count())
 	for _, m := range sp.slots {
 		if m != nil {
 			out = append(out, m)

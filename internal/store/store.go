@@ -67,7 +67,7 @@ type Store struct {
 
 	// stageMu is held while a transaction runs. It is taken before mu.
 	stageMu sync.Mutex
-	// staged is what is durable and what is about to be. Guarded by stageMu.
+	// staged is what is durable and what is about to be, of the spaces that it has; see stagedSpace. Guarded by stageMu.
 	staged *state
 
 	mu sync.RWMutex
@@ -176,7 +176,7 @@ func (s *Store) stageOne(meta Meta, undoes int64, fn func(*Tx) error) (res Resul
 	s.stageMu.Lock()
 	defer s.stageMu.Unlock()
 	now := s.now().UTC().Truncate(time.Microsecond)
-	sp := s.staged.space(meta.Space)
+	sp := s.stagedSpace(meta.Space)
 	if r, ok := sp.receipt(meta.Key, now); ok {
 		if r.Fingerprint != fingerprint {
 			return res, 0, nil, fmt.Errorf("idempotency key %q: %w", meta.Key, memory.ErrKeyReused)
