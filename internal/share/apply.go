@@ -27,7 +27,9 @@ func (s *Service) merge(ctx context.Context, sp *space, rows []pglog.Row, own in
 		return err
 	}
 	for range maxAttempts {
-		m.plan()
+		if err := m.plan(ctx); err != nil {
+			return err
+		}
 		if err := m.run(ctx); !errors.Is(err, memory.ErrStale) {
 			return err
 		}
@@ -90,8 +92,8 @@ func (m *merging) decode() error {
 	return nil
 }
 
-// plan finds out what the space must hold afterwards.
-func (m *merging) plan() {
+// plan finds out what the space must hold afterwards. Error: memory.ErrTrimmed.
+func (m *merging) plan(ctx context.Context) error {
 	sp := m.space
 	m.keys = keysOf(m.changes)
 	for {
@@ -113,14 +115,18 @@ func (m *merging) plan() {
 	m.now.Apply(m.changes)
 	m.target, m.conflicts = m.now.Clone(), nil
 	arrived := m.arrived()
-	for _, key := range m.keys {
-		for _, k := range sp.byKey[key] {
-			if k.op <= m.own {
+	for _, op := range sp.waiting.about(m.keys, m.own) {
+		o, err := sp.waiting.get(ctx, m.service.cfg.Store, op)
+		if err != nil {
+			return err
+		}
+		since := sp.forgottenSince(op)
+		for _, c := range o.changes {
+			if _, concerned := slices.BinarySearch(m.keys, merge.KeyOf(&c)); !concerned {
 				continue
 			}
-			since := sp.forgottenSince(k.op)
 			_, conflicts := m.target.Rebase(
-				[]journal.Change{k.change},
+				[]journal.Change{c},
 				func(text string) bool { return since(text) || arrived(text) },
 			)
 			if m.own == 0 {
@@ -128,6 +134,7 @@ func (m *merging) plan() {
 			}
 		}
 	}
+	return nil
 }
 
 // look reads what the space holds of the keys, and everything that is written up to then.
@@ -150,8 +157,8 @@ func (m *merging) extend() {
 		m.changes,
 		func(c merge.Change) bool { return c.Forgotten != nil && !c.Forgotten.At.IsZero() },
 	)
-	for key, changes := range m.space.byKey {
-		if forgets && m.own == 0 && merge.MemoryID(key) != "" || m.own > 0 && changes[0].op <= m.own {
+	for key, ops := range m.space.waiting.byKey {
+		if forgets && m.own == 0 && merge.MemoryID(key) != "" || m.own > 0 && ops[0] <= m.own {
 			m.keys = append(m.keys, key)
 		}
 	}
@@ -344,7 +351,7 @@ func (m *merging) advance() {
 		}
 		if c.Forgotten.At.IsZero() {
 			delete(sp.state.Arrived, c.Forgotten.Hash)
-		} else if len(sp.waiting) > 0 {
+		} else if len(sp.waiting.ops) > 0 {
 			if sp.state.Arrived == nil {
 				sp.state.Arrived = map[string]int64{}
 			}
@@ -355,7 +362,7 @@ func (m *merging) advance() {
 		sp.sent(m.own)
 	}
 	for _, key := range m.keys {
-		if len(sp.byKey[key]) > 0 {
+		if len(sp.waiting.byKey[key]) > 0 {
 			sp.state.Known.Take(key, &m.now)
 		} else {
 			sp.state.Known.Drop(key)

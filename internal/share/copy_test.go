@@ -51,8 +51,8 @@ func query(t *testing.T, address, sql string) (value string) {
 	return value
 }
 
-// TestCopiedDirectory: a copy of a data directory that takes part beside the original is noticed, and costs neither what
-// the other has not sent yet.
+// TestCopiedDirectory: a copy of a data directory that takes part beside the original is noticed, and costs neither
+// what is not sent yet.
 func TestCopiedDirectory(t *testing.T) {
 	pg := postgres.Start(t)
 	t.Run("both write", func(t *testing.T) {

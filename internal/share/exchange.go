@@ -1,7 +1,6 @@
 package share
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/share/merge"
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
-	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // Bounds of one round: rows that are read at once, operations and bytes that are sent at once, rows that become one
@@ -33,7 +31,7 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 	for ctx.Err() == nil {
 		_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
 		sp.catchUp(changed)
-		if len(sp.waiting) > 0 && sp.done <= sp.state.Remote.Head.Seq {
+		if len(sp.waiting.ops) > 0 && sp.done <= sp.state.Remote.Head.Seq {
 			switch err := s.send(ctx, log, sp); {
 			case err == nil:
 				continue
@@ -56,8 +54,8 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.snapshot(ctx, log, sp))
 }
 
-// settle moves the marks of a space for which nothing waits up to the present, at most once in settleEvery: what other
-// spaces wrote need not be read at the next start, and the journal may be trimmed.
+// settle records what is known, at most once in settleEvery, so that the next start need not read it in the journal.
+// Where nothing waits the marks move up to the present, and the journal may be trimmed.
 func (s *Service) settle(sp *space) error {
 	now := s.cfg.Now()
 	if since := now.Sub(sp.settledAt); since >= 0 && since < settleEvery {
@@ -67,10 +65,12 @@ func (s *Service) settle(sp *space) error {
 	_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
 	sp.catchUp(changed) // so everything up to present is looked at
 	sp.settledAt = now
-	if len(sp.waiting) > 0 || present <= sp.state.settled() || sp.done > sp.state.Remote.Head.Seq {
+	if len(sp.waiting.ops) == 0 && sp.done <= sp.state.Remote.Head.Seq {
+		sp.state.Read, sp.state.Sent = max(sp.state.Read, present), max(sp.state.Sent, present)
+	}
+	if sp.state.Read == sp.savedRead {
 		return nil
 	}
-	sp.state.Read, sp.state.Sent = max(sp.state.Read, present), max(sp.state.Sent, present)
 	return sp.save(s.cfg.FS)
 }
 
@@ -78,9 +78,13 @@ func (s *Service) settle(sp *space) error {
 func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 	var rows []pglog.Row
 	values, last, size := sp.state.Known.Clone(), int64(0), 0
-	for _, o := range sp.waiting[:min(len(sp.waiting), sendAtOnce)] {
+	for _, w := range sp.waiting.ops[:min(len(sp.waiting.ops), sendAtOnce)] {
 		if size > bytesAtOnce {
 			break
+		}
+		o, err := sp.waiting.get(ctx, s.cfg.Store, w.op)
+		if err != nil {
+			return err
 		}
 		last = o.op
 		changes, _ := values.Rebase(o.changes, sp.forgottenSince(o.op)) // conflicts were reported when they arrived
@@ -146,21 +150,11 @@ func (s *Service) isOwn(sp *space, r *pglog.Row, rec *record) (bool, error) {
 	if r.Origin != s.cfg.Store.Origin() || r.Epoch != sp.state.Line {
 		return false, nil
 	}
-	i, found := slices.BinarySearchFunc(sp.waiting, r.Op, func(o *operation, op int64) int { return cmp.Compare(o.op, op) })
-	if found && sp.waiting[i].made(r, rec) {
+	if w := sp.waiting.find(r.Op); w != nil && w.made(r, rec) {
 		return true, nil
 	}
 	return false, fmt.Errorf("row %d of the log is said to be operation %d of this machine and is not: %w",
 		r.Seq, r.Op, errCopied)
-}
-
-// made reports whether a row is what was sent of o: made at the same microsecond, about the same things. Its values
-// depend on what the log held then.
-func (o *operation) made(r *pglog.Row, rec *record) bool {
-	return o.at.Equal(r.At) && !slices.ContainsFunc(rec.Changes, func(c merge.Change) bool {
-		key := c.Key()
-		return !slices.ContainsFunc(o.changes, func(own journal.Change) bool { return merge.KeyOf(&own) == key })
-	})
 }
 
 // report tells the others how far this machine is, at most once in the time between two polls.
@@ -191,7 +185,7 @@ func (s *Service) snapshot(ctx context.Context, log *pglog.Log, sp *space) (err 
 	}
 	contents, changed := s.cfg.Store.Space(sp.name).ContentsAt()
 	sp.catchUp(changed)
-	if len(sp.waiting) > 0 || sp.state.Read > changed {
+	if len(sp.waiting.ops) > 0 || sp.state.Read > changed {
 		return nil // another time
 	}
 	parts, err := snapshotParts(contents)

@@ -180,6 +180,8 @@ func (l *link) settle(sp *space) {
 	if sp.stopped() || !l.service.Shared(sp.name) {
 		return
 	}
+	_, _, changed := l.service.cfg.Store.Space(sp.name).Look(nil)
+	sp.catchUp(changed) // so that what waits does not stay in memory
 	if err := l.service.settle(sp); err != nil {
 		l.service.cfg.Logger.Warn("the position of a shared space is not recorded", "space", sp.name, "err", err)
 	}
@@ -190,7 +192,7 @@ func (l *link) settle(sp *space) {
 func isLasting(err error) bool {
 	var invalid *memory.InvalidError
 	return errors.Is(err, pglog.ErrDamaged) || errors.Is(err, pglog.ErrNoSpace) ||
-		errors.Is(err, pglog.ErrTaken) || errors.Is(err, errCopied) ||
+		errors.Is(err, pglog.ErrTaken) || errors.Is(err, errCopied) || errors.Is(err, memory.ErrTrimmed) ||
 		errors.Is(err, memory.ErrNewerVersion) || errors.Is(err, errRecord) ||
 		errors.As(err, &invalid)
 }

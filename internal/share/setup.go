@@ -138,7 +138,7 @@ func (s *Service) begin(sp *space, remote pglog.Space, from int64, held *seed) e
 				st.Known.SetForgotten(f.Hash, f.Before)
 			}
 		}
-		sp.wait(held.operation())
+		sp.waitSeed(held)
 	}
 	sp.done = remote.Head.Seq
 	return sp.save(s.cfg.FS)

@@ -139,11 +139,17 @@ func settled(t testing.TB, nodes ...*node) {
 	})
 }
 
-// eventually waits until problem returns "".
+// eventually waits until problem returns "", for 5 s.
 func eventually(t testing.TB, problem func() string) {
 	t.Helper()
+	within(t, 5*time.Second, problem)
+}
+
+// within waits until problem returns "", at most so long.
+func within(t testing.TB, atMost time.Duration, problem func() string) {
+	t.Helper()
 	last := ""
-	for range 500 {
+	for range atMost / (10 * time.Millisecond) {
 		if last = problem(); last == "" {
 			return
 		}

@@ -22,9 +22,7 @@ import (
 type space struct {
 	name    string
 	state   *state
-	waiting []*operation // oldest first
-	// byKey finds the changes of waiting operations by what they are about, oldest first.
-	byKey map[string][]keyed
+	waiting *waiting
 	// done is the newest row that the journal says is applied. It may be ahead of state.Remote.Head after a crash.
 	done int64
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
@@ -33,6 +31,8 @@ type space struct {
 	settledAt  time.Time // when the marks were last moved up; see Service.settle
 	// saved is the newest local operation that no start of the daemon needs, by the file of the state.
 	saved atomic.Int64
+	// savedRead is the newest local operation that is in Known, by the file of the state.
+	savedRead int64
 
 	mu sync.Mutex
 	// moved wakes those who wait for applied.
@@ -47,27 +47,14 @@ type space struct {
 	shown Status
 }
 
-// operation is an operation that waits to be sent.
-type operation struct {
-	op            int64
-	at            time.Time
-	actor, reason string
-	changes       []journal.Change
-}
-
-// keyed is one change of a waiting operation.
-type keyed struct {
-	op     int64
-	change journal.Change
-}
-
 // newSpace returns a space with a state that resume has not looked at.
 func newSpace(name string, st *state) *space {
-	sp := &space{name: name, state: st, byKey: map[string][]keyed{}, snapshotAt: -1}
+	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1}
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.shown = Status{Space: name}
 	if st != nil {
 		sp.saved.Store(st.settled())
+		sp.savedRead = st.Read
 		sp.show()
 	}
 	return sp
@@ -116,7 +103,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 			"sent then", settled, first, sp.name)
 	}
 	if s.Seed != nil && s.Sent < s.Seed.Op {
-		sp.wait(s.Seed.operation())
+		sp.waitSeed(s.Seed)
 	}
 	var fresh []*journal.Record
 	from := max(s.From, s.Sent)
@@ -133,7 +120,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 		if rec.Op > s.Read {
 			fresh = append(fresh, rec)
 		} else if rec.Op > from && rec.Actor != journal.ActorShare {
-			sp.wait(operationOf(rec))
+			sp.waiting.add(operationOf(rec))
 		}
 	}
 	sp.applied = changed
@@ -227,52 +214,25 @@ func (sp *space) take(recs []*journal.Record) {
 				known.Summary = &before
 			}
 		}
-		sp.wait(operationOf(rec))
+		sp.waiting.add(operationOf(rec))
 	}
 }
 
-// operationOf is what is sent of an operation.
-func operationOf(rec *journal.Record) *operation {
-	o := &operation{op: rec.Op, at: rec.At, actor: rec.Actor, reason: rec.Reason}
-	for i := range rec.Changes {
-		if merge.KeyOf(&rec.Changes[i]) != "" {
-			o.changes = append(o.changes, rec.Changes[i])
-		}
-	}
-	return o
-}
-
-// wait adds an operation to those that wait, if it says anything.
-func (sp *space) wait(o *operation) {
-	if len(o.changes) == 0 {
-		return
-	}
-	sp.waiting = append(sp.waiting, o)
-	for i := range o.changes {
-		key := merge.KeyOf(&o.changes[i])
-		sp.byKey[key] = append(sp.byKey[key], keyed{o.op, o.changes[i]})
-	}
+// waitSeed adds the seed, which is in the state and not in the journal, to what waits.
+func (sp *space) waitSeed(held *seed) {
+	sp.waiting.seed = held.operation()
+	sp.waiting.add(sp.waiting.seed)
 }
 
 // sent removes the operations up to op from those that wait.
 func (sp *space) sent(op int64) {
 	sp.state.Sent = max(sp.state.Sent, op)
-	for len(sp.waiting) > 0 && sp.waiting[0].op <= op {
-		for i := range sp.waiting[0].changes {
-			key := merge.KeyOf(&sp.waiting[0].changes[i])
-			if left := sp.byKey[key][1:]; len(left) > 0 {
-				sp.byKey[key] = left
-			} else {
-				delete(sp.byKey, key)
-			}
-		}
-		sp.waiting = sp.waiting[1:]
-	}
+	sp.waiting.drop(op)
 	if s := sp.state; s.Seed != nil && s.Sent >= s.Seed.Op {
 		s.Seed = nil
 	}
 	for hash, lsn := range sp.state.Arrived {
-		if len(sp.waiting) == 0 || sp.waiting[0].op > lsn {
+		if len(sp.waiting.ops) == 0 || sp.waiting.ops[0].op > lsn {
 			delete(sp.state.Arrived, hash)
 		}
 	}
@@ -296,9 +256,9 @@ func (sp *space) show() {
 	defer sp.mu.Unlock()
 	s := sp.state
 	sp.shown.Remote, sp.shown.Database, sp.shown.Position = s.Remote.Name, pglog.Shown(s.URL), s.Remote.Head.Seq
-	sp.shown.Waiting, sp.shown.Oldest = len(sp.waiting), time.Time{}
-	if len(sp.waiting) > 0 {
-		sp.shown.Oldest = sp.waiting[0].at
+	sp.shown.Waiting, sp.shown.Oldest = len(sp.waiting.ops), time.Time{}
+	if len(sp.waiting.ops) > 0 {
+		sp.shown.Oldest = sp.waiting.ops[0].at
 	}
 	for _, rec := range sp.queue {
 		if rec.Actor != journal.ActorShare && sharesAnything(rec) {
@@ -328,7 +288,7 @@ func (sp *space) stop(err error) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	sp.shown.Error, sp.shown.Stopped, sp.queue = describe(err), true, nil
-	if errors.Is(err, errCopied) || errors.Is(err, pglog.ErrTaken) {
+	if errors.Is(err, errCopied) || errors.Is(err, pglog.ErrTaken) || errors.Is(err, memory.ErrTrimmed) {
 		sp.shown.Error += fmt.Sprintf("; run `memsidecar share leave %s --force` and join again: then this directory has a "+
 			"name of its own in the log, and what only it holds is sent", sp.name)
 	}

@@ -32,8 +32,8 @@ type state struct {
 	URL     string      `json:"url"`    // with its password, if it has one
 	Remote  pglog.Space `json:"remote"` // Head is the position up to which rows are in Known or applied
 	Epoch   string      `json:"epoch"`  // of the local store; operations of another one have other numbers
-	// Line is the identity of this taking part, which the log has as the epoch of rows. A copy of the directory has it too,
-	// so each joining begins a new one.
+	// Line is the identity of this taking part, which the log has as the epoch of rows. A copy of the directory has it
+	// too, so each joining begins a new one.
 	Line  string       `json:"line"`
 	From  int64        `json:"from"`  // local operations up to this one were in the state that the space was joined with
 	Read  int64        `json:"read"`  // local operations up to this one are in Known
@@ -117,6 +117,7 @@ func (sp *space) save(fsys durable.FS) error {
 		return err
 	}
 	sp.saved.Store(sp.state.settled())
+	sp.savedRead = sp.state.Read
 	return nil
 }
 

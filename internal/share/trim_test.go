@@ -22,9 +22,8 @@ func (c *calendar) now() time.Time { return time.Now().AddDate(0, 0, c.days) }
 // other writes to another space.
 func (n *node) other(id, content string) {
 	n.t.Helper()
-	_, err := n.store.Update(n.t.Context(), store.Meta{Space: "other", Actor: journal.ActorClient}, func(tx *store.Tx) error {
-		return tx.Put(memtest.Fact(id, content))
-	})
+	meta := store.Meta{Space: "other", Actor: journal.ActorClient}
+	_, err := n.store.Update(n.t.Context(), meta, func(tx *store.Tx) error { return tx.Put(memtest.Fact(id, content)) })
 	must(n.t, err)
 }
 
