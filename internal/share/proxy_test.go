@@ -1,0 +1,244 @@
+package share_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/internal/memtest/postgres"
+	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
+)
+
+// direction is the way that bytes take through a proxy.
+type direction int
+
+const (
+	toServer direction = iota
+	toClient
+)
+
+// proxy passes connections on to a server, and asks before it passes on a piece.
+type proxy struct {
+	listener net.Listener
+	server   *postgres.Server
+
+	mu sync.Mutex
+	// judge decides about a piece; nil passes everything on. Guarded by mu.
+	judge func(direction) verdict
+}
+
+// verdict is what happens to a piece and its connection.
+type verdict int
+
+const (
+	pass   verdict = iota
+	cut            // the piece is lost, and both sides are closed
+	halve          // the piece is lost, and this direction is closed
+	dawdle         // it arrives later
+)
+
+// newProxy starts a proxy before a server. It ends with the test.
+func newProxy(t *testing.T, server *postgres.Server) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	p := &proxy{listener: l, server: server}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(client)
+		}
+	}()
+	return p
+}
+
+// address is that of a database through the proxy.
+func (p *proxy) address(database string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.listener.Addr(), database)
+}
+
+// set sets what decides about pieces.
+func (p *proxy) set(judge func(direction) verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judge = judge
+}
+
+func (p *proxy) decide(way direction) verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.judge == nil {
+		return pass
+	}
+	return p.judge(way)
+}
+
+// serve passes one connection on until both directions have ended.
+func (p *proxy) serve(client net.Conn) {
+	server, err := net.Dial("unix", p.server.Socket())
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { p.pipe(server, client, toServer) })
+	both.Go(func() { p.pipe(client, server, toClient) })
+	both.Wait()
+	_, _ = client.Close(), server.Close()
+}
+
+func (p *proxy) pipe(to, from net.Conn, way direction) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			switch p.decide(way) {
+			case cut:
+				_, _ = to.Close(), from.Close()
+				return
+			case halve:
+				err = io.EOF
+				n = 0
+			case dawdle:
+				time.Sleep(20 * time.Millisecond)
+			}
+			if _, writeErr := to.Write(buf[:n]); writeErr != nil && err == nil {
+				err = writeErr
+			}
+		}
+		if err != nil {
+			if half, ok := to.(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite()
+			}
+			return
+		}
+	}
+}
+
+// everyFault is the variable that has TestCutAtEachStatement cut everywhere, which takes minutes.
+const everyFault = "MEMSIDECAR_TEST_EVERY_FAULT"
+
+// TestCutAtEachStatement cuts the connection of a machine at each message to and from the server while it joins, sends,
+// receives and leaves. What was acknowledged is in the log once, and everybody holds the same. Without the variable it
+// cuts at a few of the places only.
+func TestCutAtEachStatement(t *testing.T) {
+	pg := postgres.Start(t)
+	address, p := pg.Database(t, "cuts"), newProxy(t, pg)
+	a := start(t, crashfs.New())
+	a.add("m1", "The build runs on port 8080")
+	must(t, a.share.Start(t.Context(), "team", address))
+	step := 9
+	if os.Getenv(everyFault) != "" {
+		step = 1
+	}
+	for _, way := range []direction{toServer, toClient} {
+		cuts := 0
+		for n := 1; ; n += step {
+			if !cutAt(t, a, p, way, n) {
+				break
+			}
+			cuts++
+		}
+		if cuts < 30/step {
+			t.Errorf("only %d cuts in direction %d", cuts, way)
+		}
+		t.Logf("direction %d: %d cuts", way, cuts)
+	}
+}
+
+// cutAt has a new machine join, send, receive and leave, cuts its connection at piece n in a direction, and reports
+// whether there was one.
+func cutAt(t *testing.T, a *node, p *proxy, way direction, n int) (hit bool) {
+	t.Helper()
+	name, pieces := fmt.Sprintf("d%dn%d", way, n), 0
+	p.set(func(w direction) verdict { // called with a lock held
+		if w == way {
+			pieces++
+		}
+		if w == way && pieces == n {
+			hit = true
+			return cut
+		}
+		return pass
+	})
+	c := start(t, crashfs.New())
+	if err := c.share.Join(t.Context(), "team", "team", p.address("cuts")); err != nil {
+		must(t, c.share.Join(t.Context(), "team", "team", p.address("cuts")))
+	}
+	c.add(name+"x", "the first of "+name)
+	c.add(name+"y", "the second of "+name)
+	a.add(name+"a", "for "+name)
+	eventually(t, func() string {
+		return map[bool]string{true: "", false: "not exchanged at " + name}[a.content(name+"x") != "" &&
+			a.content(name+"y") != "" && c.content(name+"a") != ""]
+	})
+	settled(t, a, c)
+	must(t, c.share.Leave(t.Context(), "team", false))
+	p.set(nil)
+	got := query(t, p.address("cuts"), "SELECT count(*)::text FROM memsidecar.log WHERE origin = '"+c.store.Origin()+"'")
+	if got != "2" {
+		t.Errorf("cut at %s: %s rows of two operations", name, got)
+	}
+	c.stop()
+	return hit
+}
+
+// TestBadNetwork: connections that are cut, closed in one direction and slow, by chance, lose and double nothing.
+func TestBadNetwork(t *testing.T) {
+	pg := postgres.Start(t)
+	address, p := pg.Database(t, "network"), newProxy(t, pg)
+	a, b := start(t, crashfs.New()), start(t, crashfs.New())
+	a.add("m1", "The build runs on port 8080")
+	must(t, a.share.Start(t.Context(), "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", p.address("network")))
+	rng := rand.New(rand.NewPCG(1, 2))
+	var mu sync.Mutex
+	faults := map[verdict]int{} // guarded by mu
+	p.set(func(direction) verdict {
+		v := pass
+		switch r := rng.IntN(100); { // the lock of the proxy is held
+		case r < 5:
+			v = cut
+		case r < 10:
+			v = halve
+		case r < 20:
+			v = dawdle
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		faults[v]++
+		return v
+	})
+	enough := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return min(faults[cut], faults[halve], faults[dawdle]) >= 2
+	}
+	operations := 0
+	for ; operations < 30 || !enough() && operations < 1000; operations++ {
+		a.add(fmt.Sprint("a", operations), fmt.Sprint("memory of a, number ", operations))
+		b.add(fmt.Sprint("b", operations), fmt.Sprint("memory of b, number ", operations))
+		time.Sleep(20 * time.Millisecond)
+	}
+	p.set(nil)
+	settled(t, a, b)
+	if got := query(t, address, "SELECT count(*)::text FROM memsidecar.log"); got != fmt.Sprint(2*operations) {
+		t.Errorf("%s rows of %d operations", got, 2*operations)
+	}
+	if got := a.store.Space("team").Count(); got != 2*operations+1 {
+		t.Errorf("%d memories, want %d", got, 2*operations+1)
+	}
+	if !enough() {
+		t.Errorf("faults: %v, want two of each", faults)
+	}
+	t.Logf("%d operations each, %v", operations, faults)
+}
