@@ -117,6 +117,7 @@ func (d *daemon) sample() metrics.Sample {
 	s.Written = d.written.Bytes()
 	s.Publications = []metrics.Publication{d.publication("memory.json", d.memories.Status()),
 		d.publication("logs", d.logs.Status())}
+	s.Share = shareSample(d.share.Status(), d.now())
 	for _, job := range d.scheduler.Status() {
 		s.Jobs = append(s.Jobs, metrics.Job{Name: job.Name, Failures: job.Failures})
 	}

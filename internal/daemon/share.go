@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/memsidecar/memsidecar/internal/daemon/metrics"
 	"github.com/memsidecar/memsidecar/internal/rpc"
 	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
@@ -42,6 +43,26 @@ func (d *daemon) findShare() (out []rpc.Finding) {
 		default:
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
 				Detail: fmt.Sprintf("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})
+		}
+	}
+	return out
+}
+
+// shareSample sums up the shared spaces for metrics.
+func shareSample(spaces []share.Status, now time.Time) metrics.Share {
+	out := metrics.Share{Spaces: map[string]int64{"ok": 0, "failing": 0, "stopped": 0}}
+	for _, s := range spaces {
+		state := "ok"
+		switch {
+		case s.Stopped:
+			state = "stopped"
+		case s.Error != "":
+			state = "failing"
+		}
+		out.Spaces[state]++
+		out.Waiting += int64(s.Waiting)
+		if !s.Oldest.IsZero() {
+			out.Oldest = max(out.Oldest, now.Sub(s.Oldest))
 		}
 	}
 	return out

@@ -46,6 +46,7 @@ type Sample struct {
 	Written map[string]int64
 
 	Publications []Publication
+	Share        Share
 	Jobs         []Job
 	Caches       []Cache
 	ReadOnly     bool
@@ -58,6 +59,13 @@ type Publication struct {
 	Pending int           // files that something newer is to be written to
 	Failed  int           // files that could not be written last time
 	Lag     time.Duration // since the oldest change that is not published
+}
+
+// Share is how the exchange of shared spaces goes.
+type Share struct {
+	Spaces  map[string]int64 // shared spaces by state: ok, failing, stopped
+	Waiting int64            // operations that are not sent yet
+	Oldest  time.Duration    // age of the oldest of them
 }
 
 // Job is a periodic job.
@@ -211,6 +219,12 @@ func (sample collector) Collect(ch chan<- prometheus.Metric) {
 		out.gauge("publication_failed", "Published files that could not be written last time.", float64(p.Failed),
 			"kind", p.Kind)
 	}
+	for _, state := range slices.Sorted(maps.Keys(s.Share.Spaces)) {
+		out.gauge("share_spaces", "Shared spaces, by state: ok, failing (tried again), stopped (needs a person).",
+			float64(s.Share.Spaces[state]), "state", state)
+	}
+	out.gauge("share_waiting", "Operations of shared spaces that are not sent yet.", float64(s.Share.Waiting))
+	out.gauge("share_oldest_waiting_seconds", "Age of the oldest of them.", s.Share.Oldest.Seconds())
 	for _, j := range s.Jobs {
 		out.gauge("job_failures", "Failures of a periodic job since its last success.", float64(j.Failures), "job",
 			j.Name)

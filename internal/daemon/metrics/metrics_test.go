@@ -19,6 +19,7 @@ func sample() metrics.Sample {
 		AverageSalience: 0.75, SessionsWaiting: 2, RecordsToIndex: 5, JournalBytes: 4096, JournalSyncs: 7, LSN: 11,
 		Written:      map[string]int64{"journal": 300, "memory.json": 8192},
 		Publications: []metrics.Publication{{Kind: "memory.json", Pending: 1, Lag: 1500 * time.Millisecond}},
+		Share:        metrics.Share{Spaces: map[string]int64{"ok": 2, "stopped": 1}, Waiting: 6, Oldest: time.Minute},
 		Jobs:         []metrics.Job{{Name: "archive", Failures: 1}},
 		Caches:       []metrics.Cache{{Name: "session_context", Hits: 9, Misses: 1}},
 	}
@@ -57,6 +58,9 @@ func TestMetrics(t *testing.T) {
 		`memsidecar_journal_syncs_total 7`,
 		`memsidecar_written_bytes_total{file="memory.json"} 8192`,
 		`memsidecar_publication_lag_seconds{kind="memory.json"} 1.5`,
+		`memsidecar_share_spaces{state="stopped"} 1`,
+		`memsidecar_share_waiting 6`,
+		`memsidecar_share_oldest_waiting_seconds 60`,
 		`memsidecar_job_failures{job="archive"} 1`,
 		`memsidecar_cache_requests_total{cache="session_context",result="hit"} 9`,
 		`memsidecar_read_only 0`,
