@@ -138,8 +138,6 @@ var arrows = []struct {
 		why: "the daemon starts the HTTP interface with its MCP server, and no other client"},
 	{from: []string{"gen/..."}, not: []string{"internal/..."},
 		why: "generated code depends on nothing of ours"},
-	{from: []string{"clients/go"}, not: []string{"..."}, but: []string{"gen/...", "internal/rpc/unixsock"},
-		why: "a client speaks the API and shares nothing with the daemon but its socket"},
 	{from: []string{"internal/...", "gen/...", "cmd/..."}, not: []string{"clients/..."},
 		why: "clients are for other people's programs"},
 	{from: []string{"..."}, not: []string{"cmd/...", "bench/...", "test/..."}, but: []string{"bench/process"},
@@ -160,12 +158,12 @@ var thirdParty = []struct {
 	by     []string
 }{
 	{"google.golang.org/grpc", []string{
-		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/rpc/unixsock/...", "internal/client/mcpserver/...", "internal/client/web/...", "cmd/...", "bench/...", "clients/go",
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/rpc/unixsock/...", "internal/client/mcpserver/...", "internal/client/web/...", "cmd/...", "bench/...",
 	}},
 	{"google.golang.org/protobuf", []string{
-		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/client/mcpserver/...", "internal/client/web/...", "internal/client/jsonout", "cmd/...", "bench/...", "clients/go",
+		"gen/...", "internal/rpc/...", "internal/daemon/...", "internal/client/mcpserver/...", "internal/client/web/...", "internal/client/jsonout", "cmd/...", "bench/...",
 	}},
-	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/client/mcpserver/...", "internal/client/web/...", "cmd/...", "clients/go"}},
+	{"google.golang.org/genproto/googleapis/rpc", []string{"gen/...", "internal/rpc/...", "internal/client/mcpserver/...", "internal/client/web/...", "cmd/..."}},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/client/mcpserver/...", "cmd/...", "bench/peers"}},
 	{"github.com/prometheus/client_golang", []string{"internal/daemon/metrics/..."}},
 	{"github.com/google/jsonschema-go", []string{"internal/client/mcpserver/..."}},
@@ -174,7 +172,7 @@ var thirdParty = []struct {
 	{"github.com/spf13/pflag", []string{"cmd/..."}},
 	{"go.yaml.in/yaml/v3", []string{"internal/daemon/...", "cmd/..."}},
 	{"github.com/fsnotify/fsnotify", []string{"internal/rpc/unixsock/listener", "internal/reconcile/...", "internal/client/view/..."}},
-	{"github.com/google/uuid", []string{"internal/...", "cmd/...", "clients/go"}},
+	{"github.com/google/uuid", []string{"internal/...", "cmd/..."}},
 	{"github.com/kljensen/snowball", []string{"internal/search/..."}},
 	{"golang.org/x/text", slices.Concat(projections, services)},
 	{"golang.org/x/sync", []string{"internal/...", "cmd/...", "bench/..."}},

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 // Error is the error of a call.

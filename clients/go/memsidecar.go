@@ -18,8 +18,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/rpc/unixsock"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 // DefaultPatience is how long a call tries to reach a daemon if Options do not say.
@@ -70,7 +69,7 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := unixsock.Dial(path)
+	conn, err := dial(path)
 	if err != nil {
 		return nil, fmt.Errorf("connect to memsidecar: %w", err)
 	}

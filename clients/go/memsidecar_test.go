@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,14 +14,48 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/memsidecar/memsidecar/clients/go"
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
-	"github.com/memsidecar/memsidecar/internal/memtest/process"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
-// program is the daemon that the tests talk to, built once.
-var program string
+// program is the daemon that the tests talk to: $MEMSIDECAR_PROGRAM, else that of this repository, built once.
+var program = os.Getenv("MEMSIDECAR_PROGRAM")
 
-func TestMain(m *testing.M) { process.Main(m, &program) }
+func TestMain(m *testing.M) {
+	if program != "" {
+		os.Exit(m.Run())
+	}
+	dir, err := os.MkdirTemp("", "msgo")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "memsidecar")
+	build := exec.Command("go", "build", "-C", "../..", "-o", program, "./cmd/memsidecar")
+	build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr // as it is released
+	code := 1
+	if build.Run() == nil {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// Programs that import the client get no more than these modules: gRPC, protocol buffers, and what they need.
+func TestFewModules(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	modules = slices.Compact(modules)
+	t.Logf("%d modules", len(modules))
+	if want := []string{
+		"github.com/memsidecar/memsidecar/clients/go", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
+		"google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf",
+	}; !slices.Equal(modules, want) {
+		t.Errorf("got %q, want %q", modules, want)
+	}
+}
 
 // home gives the test a user of its own; whatever daemon it starts is stopped at the end.
 func home(t *testing.T) {

@@ -2,18 +2,18 @@ package memsidecar
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 // Pauses between two attempts; they double.
@@ -75,7 +75,7 @@ func retryable(method string, request proto.Message) (proto.Message, bool) {
 	}
 	if request.ProtoReflect().Get(key).String() == "" {
 		request = proto.Clone(request)
-		request.ProtoReflect().Set(key, protoreflect.ValueOfString(uuid.NewString()))
+		request.ProtoReflect().Set(key, protoreflect.ValueOfString(rand.Text()))
 	}
 	return request, true
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 // Session records a conversation. When it ends, the daemon learns from it. It is not safe for concurrent use.

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	memsidecar "github.com/memsidecar/memsidecar/clients/go"
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 const (

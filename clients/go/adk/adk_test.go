@@ -25,7 +25,7 @@ import (
 
 	memsidecar "github.com/memsidecar/memsidecar/clients/go"
 	"github.com/memsidecar/memsidecar/clients/go/adk"
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 const (

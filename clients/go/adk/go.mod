@@ -3,7 +3,7 @@ module github.com/memsidecar/memsidecar/clients/go/adk
 go 1.26.0
 
 require (
-	github.com/memsidecar/memsidecar v0.0.0
+	github.com/memsidecar/memsidecar/clients/go v0.0.0
 	google.golang.org/adk v1.0.0
 	google.golang.org/genai v1.40.0
 	google.golang.org/grpc v1.85.0
@@ -40,4 +40,4 @@ require (
 	rsc.io/ordered v1.1.1 // indirect
 )
 
-replace github.com/memsidecar/memsidecar => ../../..
+replace github.com/memsidecar/memsidecar/clients/go => ..

@@ -16,9 +16,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/peer"
+	grpcpeer "google.golang.org/grpc/peer"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
+	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/peer"
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/socketpath"
 )
 
@@ -30,10 +31,10 @@ const (
 )
 
 // Peer is the process at the other end of a connection, as the kernel saw it when the connection was made.
-type Peer struct {
-	UID uint32
-	PID int32 // in the reader's namespace; for the log only, never to decide what is allowed
-}
+type Peer = peer.Peer
+
+// PeerOf asks the kernel who made or accepted a Unix socket connection.
+func PeerOf(conn net.Conn) (Peer, error) { return peer.Of(conn) }
 
 // AuthInfo is what gRPC knows of a connection's other end.
 type AuthInfo struct {
@@ -47,7 +48,7 @@ func (AuthInfo) AuthType() string { return "unix-peer" }
 // FromContext returns the caller of the gRPC request that ctx belongs to. False when the request did not come over a
 // socket of this package.
 func FromContext(ctx context.Context) (Peer, bool) {
-	p, ok := peer.FromContext(ctx)
+	p, ok := grpcpeer.FromContext(ctx)
 	if !ok {
 		return Peer{}, false
 	}

@@ -1,4 +1,4 @@
-package unixsock
+package peer
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PeerOf asks the kernel who made or accepted a Unix socket connection. FreeBSD tells the uid; the process is 0, for
+// Of asks the kernel who made or accepted a Unix socket connection. FreeBSD tells the uid; the process is 0, for
 // golang.org/x/sys does not show it.
-func PeerOf(conn net.Conn) (Peer, error) {
+func Of(conn net.Conn) (Peer, error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
 		return Peer{}, fmt.Errorf("connection is a %T, not of a Unix socket", conn)

@@ -1,4 +1,4 @@
-package unixsock
+package peer
 
 import (
 	"errors"
@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PeerOf asks the kernel who made or accepted a Unix socket connection.
-func PeerOf(conn net.Conn) (Peer, error) {
+// Of asks the kernel who made or accepted a Unix socket connection. FreeBSD tells the uid; the process is 0, for
+// golang.org/x/sys does not show it.
+func Of(conn net.Conn) (Peer, error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
 		return Peer{}, fmt.Errorf("connection is a %T, not of a Unix socket", conn)
@@ -19,14 +20,12 @@ func PeerOf(conn net.Conn) (Peer, error) {
 		return Peer{}, err
 	}
 	var cred *unix.Xucred
-	var pid int
-	var credErr, pidErr error
+	var credErr error
 	ctlErr := raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
-		pid, pidErr = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
 	})
-	if err := errors.Join(ctlErr, credErr, pidErr); err != nil {
+	if err := errors.Join(ctlErr, credErr); err != nil {
 		return Peer{}, err
 	}
-	return Peer{UID: cred.Uid, PID: int32(pid)}, nil
+	return Peer{UID: cred.Uid}, nil
 }

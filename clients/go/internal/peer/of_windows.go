@@ -1,25 +1,24 @@
-package unixsock
+package peer
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
-
-	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
 // getPeerPID is SIO_AF_UNIX_GETPEERPID: _WSAIOR(IOC_VENDOR, 256).
 const getPeerPID = 0x58000100
 
-// PeerOf asks the kernel which process made or accepted a Unix socket connection, and which user that process runs as.
+// Of asks the kernel which process made or accepted a Unix socket connection, and which user that process runs as.
 // Windows has no uids: the peer of this process's own user has the uid that os.Getuid returns, and every other one is an
 // error. The process is asked for after the connection was made, so one that has ended since is an error, too. Error:
-// memory.ErrUnauthorized.
-func PeerOf(conn net.Conn) (Peer, error) {
+// fs.ErrPermission.
+func Of(conn net.Conn) (Peer, error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
 		return Peer{}, fmt.Errorf("connection is a %T, not of a Unix socket", conn)
@@ -43,7 +42,7 @@ func PeerOf(conn net.Conn) (Peer, error) {
 		return Peer{}, fmt.Errorf("ask for the user of process %d: %w", pid, err)
 	}
 	if !same {
-		return Peer{}, fmt.Errorf("%w: process %d belongs to another user", memory.ErrUnauthorized, pid)
+		return Peer{}, fmt.Errorf("%w: process %d belongs to another user", fs.ErrPermission, pid)
 	}
 	return Peer{UID: uint32(os.Getuid()), PID: int32(pid)}, nil
 }

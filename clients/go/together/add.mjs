@@ -1,5 +1,5 @@
 // Adds memories one after the other and prints the id of each that was acknowledged.
-import { connect } from "../../clients/typescript/dist/index.js";
+import { connect } from "../../typescript/dist/index.js";
 
 const client = await connect({ patience: 60_000 });
 for (let i = 0; i < Number(process.argv[2]); i++) {

@@ -1,5 +1,5 @@
-// Package clients_test lets clients of several languages work on one store while its daemon is killed under them.
-package clients_test
+// Package together_test lets clients of several languages work on one store while its daemon is killed under them.
+package together_test
 
 import (
 	"bufio"
@@ -9,13 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	memsidecar "github.com/memsidecar/memsidecar/clients/go"
-	pb "github.com/memsidecar/memsidecar/gen/memsidecar/v1"
+	pb "github.com/memsidecar/memsidecar/clients/go/gen/memsidecar/v1"
 )
 
 const (
@@ -30,7 +29,7 @@ func TestKilled(t *testing.T) {
 	if python == "" {
 		t.Skip("MEMSIDECAR_TEST_PYTHON does not name a Python with clients/python installed; \".ci/run clients\" makes one")
 	}
-	if _, err := os.Stat("../../clients/typescript/dist/index.js"); err != nil {
+	if _, err := os.Stat("../../typescript/dist/index.js"); err != nil {
 		t.Skipf("clients/typescript is not built, \".ci/run clients\" does that: %v", err)
 	}
 	home(t)
@@ -42,15 +41,24 @@ func TestKilled(t *testing.T) {
 
 	var done atomic.Int64 // acknowledged by both
 	var acknowledged [2][]string
-	g, ctx := errgroup.WithContext(t.Context())
+	ctx, stop := context.WithCancelCause(t.Context()) // the first that fails stops the others
+	var all sync.WaitGroup
+	together := func(do func() error) {
+		all.Go(func() {
+			if err := do(); err != nil {
+				stop(err)
+			}
+		})
+	}
 	for i, command := range [][]string{{python, "add.py"}, {"node", "add.mjs"}} {
-		g.Go(func() (err error) {
+		together(func() (err error) {
 			acknowledged[i], err = add(ctx, &done, command[0], command[1], fmt.Sprint(adds))
 			return err
 		})
 	}
-	g.Go(func() error { return killAll(ctx, c, &done) })
-	if err := g.Wait(); err != nil {
+	together(func() error { return killAll(ctx, c, &done) })
+	all.Wait()
+	if err := context.Cause(ctx); err != nil {
 		t.Fatal(err)
 	}
 	stored := list(t, c)
@@ -143,7 +151,7 @@ func home(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	program := filepath.Join(dir, "bin", "memsidecar")
-	build := exec.Command("go", "build", "-o", program, "../../cmd/memsidecar")
+	build := exec.Command("go", "build", "-C", "../../..", "-o", program, "./cmd/memsidecar")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -1,4 +1,4 @@
-package unixsock
+package peer
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PeerOf asks the kernel who made or accepted a Unix socket connection.
-func PeerOf(conn net.Conn) (Peer, error) {
+// Of asks the kernel who made or accepted a Unix socket connection.
+func Of(conn net.Conn) (Peer, error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {
 		return Peer{}, fmt.Errorf("connection is a %T, not of a Unix socket", conn)
