@@ -124,8 +124,8 @@ func (p *proxy) pipe(to, from net.Conn, way direction) {
 	}
 }
 
-// everyFault is the variable that has TestCutAtEachStatement cut everywhere, which takes minutes.
-const everyFault = "MEMSIDECAR_TEST_EVERY_FAULT"
+// longTests is the variable that has tests of this package run in full, which takes minutes.
+const longTests = "MEMSIDECAR_TEST_SHARE_LONG"
 
 // TestCutAtEachStatement cuts the connection of a machine at each message to and from the server while it joins, sends,
 // receives and leaves. What was acknowledged is in the log once, and everybody holds the same. Without the variable it
@@ -137,7 +137,7 @@ func TestCutAtEachStatement(t *testing.T) {
 	a.add("m1", "The build runs on port 8080")
 	must(t, a.share.Start(t.Context(), "team", address))
 	step := 9
-	if os.Getenv(everyFault) != "" {
+	if os.Getenv(longTests) != "" {
 		step = 1
 	}
 	for _, way := range []direction{toServer, toClient} {

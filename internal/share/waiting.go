@@ -15,11 +15,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// loadedAtMost and bytesAtOnce bound the waiting operations whose changes are in memory. pageReads bounds how many
+// loadedBytes is about how much memory the changes of waiting operations take at most. pageReads bounds how many
 // operations of the journal, which has those of other spaces too, are read to load some.
 const (
-	loadedAtMost = sendAtOnce
-	pageReads    = 4 * loadedAtMost
+	loadedBytes = 4 << 20
+	pageReads   = 10_000
 )
 
 // operation is an operation that waits to be sent.
@@ -52,7 +52,8 @@ func (o *operation) keys() (keys []string) {
 
 // size is about how much memory the changes take, in bytes.
 func (o *operation) size() (bytes int) {
-	const each = 512 // of a memory without its text
+	const each = 512 // of an operation, and of a memory without its text
+	bytes = each
 	for i := range o.changes {
 		if c := o.changes[i].Memory; c != nil {
 			for _, m := range []*memory.Memory{c.Before, c.After} {
@@ -117,7 +118,7 @@ func (w *waiting) add(o *operation) {
 }
 
 // full reports whether no more should be loaded.
-func (w *waiting) full() bool { return len(w.loaded) >= loadedAtMost || w.bytes >= bytesAtOnce }
+func (w *waiting) full() bool { return w.bytes >= loadedBytes }
 
 // load keeps the changes of an operation in memory.
 func (w *waiting) load(o *operation) {

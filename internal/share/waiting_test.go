@@ -3,6 +3,7 @@ package share_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
@@ -87,5 +88,54 @@ func TestManyWait(t *testing.T) {
 	}
 	if got := query(t, address, "SELECT count(*)::text FROM memsidecar.log"); got != fmt.Sprint(operations+21) {
 		t.Errorf("%s rows in the log, want one an operation, %d", got, operations+21)
+	}
+}
+
+// TestWeekOffline has two machines write for long without each other, often to the same memories: afterwards they hold
+// the same, each operation is in the log once, and what lost is listed. In full it is 5,000 operations each.
+func TestWeekOffline(t *testing.T) {
+	operations, shared := 200, 20
+	if os.Getenv(longTests) != "" {
+		operations, shared = 5000, 100
+	}
+	address := postgres.Start(t).Database(t, "week")
+	a, b := start(t, crashfs.New()), start(t, crashfs.New())
+	for i := range shared {
+		a.add(fmt.Sprint("s", i), fmt.Sprintf("Service %d runs on port 8000", i))
+	}
+	must(t, a.share.Start(t.Context(), "team", address))
+	must(t, b.share.Join(t.Context(), "team", "team", address))
+	settled(t, a, b)
+	a.stop()
+	b.stop()
+	for k, n := range []*node{a, b} {
+		rng := rand.New(rand.NewPCG(1, uint64(k)))
+		for i := range operations {
+			if rng.IntN(2) == 0 {
+				n.add(fmt.Sprintf("n%d-%d", k, i), fmt.Sprintf("memory %d of %d", i, k))
+				continue
+			}
+			n.change(fmt.Sprint("s", rng.IntN(shared)), func(m *memory.Memory) {
+				m.Content = fmt.Sprintf("Service of machine %d runs on port %d, says operation %d", k, rng.IntN(60000), i)
+			})
+		}
+	}
+	began := time.Now()
+	a.connect()
+	b.connect()
+	within(t, 5*time.Minute, func() string {
+		x, y := a.share.Status()[0], b.share.Status()[0]
+		if x.Waiting+y.Waiting > 0 || x.Position != y.Position || x.Position < int64(2*operations) {
+			return fmt.Sprintf("%+v %+v", x, y)
+		}
+		return ""
+	})
+	t.Logf("%d operations on each of two machines: equal after %s", operations, time.Since(began).Round(time.Millisecond))
+	settled(t, a, b)
+	if got := query(t, address, "SELECT count(*)::text FROM memsidecar.log"); got != fmt.Sprint(2*operations) {
+		t.Errorf("%s rows of %d operations", got, 2*operations)
+	}
+	if len(a.reviews())+len(b.reviews()) < shared/2 {
+		t.Errorf("%d and %d texts wait for review", len(a.reviews()), len(b.reviews()))
 	}
 }
