@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,22 +30,22 @@ func (d *daemon) doctor(ctx context.Context) ([]rpc.Finding, error) {
 // findSettings reports settings that have no effect.
 func (d *daemon) findSettings() rpc.Finding {
 	if w := d.cfg.Warnings(); len(w) > 0 {
-		return rpc.Finding{Name: "settings", Level: rpc.LevelWarn, Detail: strings.Join(w, "; "),
-			Remedy: "remove them; `memsidecar config` lists the settings in effect"}
+		return rpc.Finding{Name: "settings", Level: rpc.LevelWarn, Detail: rpc.Say("%s", strings.Join(w, "; ")),
+			Remedy: rpc.Say("remove them; `memsidecar config` lists the settings in effect")}
 	}
 	return ok("settings", "all have an effect")
 }
 
 // ok is a finding without a problem.
 func ok(name, format string, args ...any) rpc.Finding {
-	return rpc.Finding{Name: name, Level: rpc.LevelOK, Detail: fmt.Sprintf(format, args...)}
+	return rpc.Finding{Name: name, Level: rpc.LevelOK, Detail: rpc.Say(format, args...)}
 }
 
 // findStore reports whether the store accepts writes.
 func (d *daemon) findStore() rpc.Finding {
 	if err := d.store.Err(); err != nil {
-		return rpc.Finding{Name: "store", Level: rpc.LevelFail, Detail: err.Error(),
-			Remedy: "look at the disk, then run `memsidecar daemon restart`; nothing that was acknowledged is lost"}
+		return rpc.Finding{Name: "store", Level: rpc.LevelFail, Detail: rpc.Say("%v", err),
+			Remedy: rpc.Say("look at the disk, then run `memsidecar daemon restart`; nothing that was acknowledged is lost")}
 	}
 	figures := d.store.JournalStats()
 	return ok("store", "writable, at operation %d, journal segments: %d", d.store.LSN(), figures.Segments)
@@ -58,13 +57,13 @@ func (d *daemon) findModes() rpc.Finding {
 		filepath.Dir(d.cfg.Socket): 0o700} {
 		info, err := os.Lstat(path)
 		if err != nil {
-			return rpc.Finding{Name: "access", Level: rpc.LevelFail, Detail: err.Error(),
-				Remedy: "run `memsidecar daemon restart`"}
+			return rpc.Finding{Name: "access", Level: rpc.LevelFail, Detail: rpc.Say("%v", err),
+				Remedy: rpc.Say("run `memsidecar daemon restart`")}
 		}
 		if mode := info.Mode().Perm(); mode&^want != 0 {
 			return rpc.Finding{Name: "access", Level: rpc.LevelWarn,
-				Detail: fmt.Sprintf("%s has mode %04o", path, mode),
-				Remedy: fmt.Sprintf("run `chmod %04o %s`", want, path)}
+				Detail: rpc.Say("%s has mode %04o", path, mode),
+				Remedy: rpc.Say("run `chmod %04o %s`", want, path)}
 		}
 	}
 	return ok("access", "data directory and socket are open to you only")
@@ -77,9 +76,9 @@ func (d *daemon) findSocket() rpc.Finding {
 	}
 	if n, at := d.socket.Restored(); n > 0 {
 		return rpc.Finding{Name: "socket", Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("%s was removed or replaced by another process %d times, last %s; it was created again",
+			Detail: rpc.Say("%s was removed or replaced by another process %d times, last %s; it was created again",
 				d.cfg.Socket, n, at.In(d.cfg.Location()).Format(time.DateTime)),
-			Remedy: "find what cleans the directory, or choose another path with --socket"}
+			Remedy: rpc.Say("find what cleans the directory, or choose another path with --socket")}
 	}
 	return ok("socket", "%s", d.cfg.Socket)
 }
@@ -89,9 +88,9 @@ func (d *daemon) findPublished(name string, status []publish.Status) rpc.Finding
 	for _, s := range status {
 		if s.Err != nil {
 			return rpc.Finding{Name: name, Level: rpc.LevelWarn,
-				Detail: fmt.Sprintf("%s could not be written: %v", s.Key, s.Err),
-				Remedy: "free disk space or fix the permissions of the file; the daemon retries, and the journal has " +
-					"everything"}
+				Detail: rpc.Say("%s could not be written: %v", s.Key, s.Err),
+				Remedy: rpc.Say("free disk space or fix the permissions of the file; the daemon retries, and the journal has " +
+					"everything")}
 		}
 	}
 	return ok(name, "%d published", len(status))
@@ -111,13 +110,13 @@ func (d *daemon) findSnapshot() rpc.Finding {
 func (d *daemon) findDamagedLogs() (list []rpc.Finding) {
 	damaged, err := d.store.DamagedLogs()
 	if err != nil {
-		list = append(list, rpc.Finding{Name: "daily logs", Level: rpc.LevelWarn, Detail: err.Error(),
-			Remedy: "look at the disk"})
+		list = append(list, rpc.Finding{Name: "daily logs", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err),
+			Remedy: rpc.Say("look at the disk")})
 	}
 	for _, f := range damaged {
 		list = append(list, rpc.Finding{Name: "daily logs", Level: rpc.LevelFail,
-			Detail: fmt.Sprintf("%s: %s; nothing can be added to this log", f.File, f.Detail),
-			Remedy: "run `memsidecar daemon stop`, then `memsidecar daemon repair`"})
+			Detail: rpc.Say("%s: %s; nothing can be added to this log", f.File, f.Detail),
+			Remedy: rpc.Say("run `memsidecar daemon stop`, then `memsidecar daemon repair`")})
 	}
 	return list
 }
@@ -127,28 +126,27 @@ func (d *daemon) findEdits() rpc.Finding {
 	waiting, err := d.edits.List()
 	switch {
 	case err != nil:
-		return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	case len(waiting) == 0:
 		return ok("edits", "none of the published files waits for a decision")
 	}
 	e := waiting[0]
-	detail := fmt.Sprintf("%d edits of published files wait for a decision, the oldest of %s (%s)", len(waiting),
-		e.File, e.Kind)
+	detail := rpc.Say("%d edits of published files wait for a decision, the oldest of %s (%s)", len(waiting), e.File, e.Kind)
 	if len(waiting) == 1 {
-		detail = fmt.Sprintf("an edit of %s waits for a decision (%s)", e.File, e.Kind)
+		detail = rpc.Say("an edit of %s waits for a decision (%s)", e.File, e.Kind)
 	}
-	return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: detail, Remedy: "run `memsidecar edits`"}
+	return rpc.Finding{Name: "edits", Level: rpc.LevelWarn, Detail: detail, Remedy: rpc.Say("run `memsidecar edits`")}
 }
 
 // findQuarantine counts quarantined files, except edits; findEdits reports those.
 func (d *daemon) findQuarantine() rpc.Finding {
 	entries, err := d.fs.ReadDir("quarantine")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	}
 	edits, err := publish.Edits(d.fs)
 	if err != nil {
-		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	}
 	files := len(entries)
 	for _, e := range edits {
@@ -159,8 +157,8 @@ func (d *daemon) findQuarantine() rpc.Finding {
 	if files <= 0 {
 		return ok("quarantine", "nothing but edits, if anything")
 	}
-	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: fmt.Sprintf("%d files are quarantined", files),
-		Remedy: fmt.Sprintf("examine them in %s and remove what you do not need; the daemon never does",
+	return rpc.Finding{Name: "quarantine", Level: rpc.LevelWarn, Detail: rpc.Say("%d files are quarantined", files),
+		Remedy: rpc.Say("examine them in %s and remove what you do not need; the daemon never does",
 			d.path("quarantine"))}
 }
 
@@ -170,11 +168,11 @@ func (d *daemon) findCapture() rpc.Finding {
 	switch {
 	case d.pauses.Capture():
 		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn,
-			Detail: "capture is paused: sessions are not recorded", Remedy: "run `memsidecar daemon resume`"}
+			Detail: rpc.Say("capture is paused: sessions are not recorded"), Remedy: rpc.Say("run `memsidecar daemon resume`")}
 	case len(hosts) > 0:
 		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn,
-			Detail: "paused hosts, which are told nothing and of which nothing is recorded: " + strings.Join(hosts, ", "),
-			Remedy: "run `memsidecar daemon resume HOST`"}
+			Detail: rpc.Say("paused hosts, which are told nothing and of which nothing is recorded: %s", strings.Join(hosts, ", ")),
+			Remedy: rpc.Say("run `memsidecar daemon resume HOST`")}
 	}
 	return ok("capture", "sessions are recorded")
 }
@@ -195,8 +193,8 @@ func (d *daemon) findSessions() rpc.Finding {
 	}
 	if waiting > 0 && d.cfg.ReflectDisabled {
 		return rpc.Finding{Name: "sessions", Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("%d sessions wait to be reflected, which is switched off", waiting),
-			Remedy: "set memory_session_reflect_enabled to learn from them"}
+			Detail: rpc.Say("%d sessions wait to be reflected, which is switched off", waiting),
+			Remedy: rpc.Say("set memory_session_reflect_enabled to learn from them")}
 	}
 	return ok("sessions", "%d open, %d waiting to be reflected", open, waiting)
 }
@@ -206,11 +204,11 @@ func (d *daemon) findClock(ctx context.Context) rpc.Finding {
 	doubt, err := d.store.ClockWarning(ctx)
 	switch {
 	case err != nil:
-		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	case doubt != "":
-		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: doubt,
-			Remedy: "if the clock of this machine is wrong, correct it; until then archiving, deletion, expiry and " +
-				"trimming wait"}
+		return rpc.Finding{Name: "clock", Level: rpc.LevelWarn, Detail: rpc.Say("%s", doubt),
+			Remedy: rpc.Say("if the clock of this machine is wrong, correct it; until then archiving, deletion, expiry and " +
+				"trimming wait")}
 	}
 	return ok("clock", "plausible; ages are trusted")
 }
@@ -220,17 +218,18 @@ func (d *daemon) findJobs() rpc.Finding {
 	for _, s := range d.scheduler.Status() {
 		if s.Err != nil {
 			return rpc.Finding{Name: "jobs", Level: rpc.LevelWarn,
-				Detail: fmt.Sprintf("%s failed %d times: %v", s.Name, s.Failures, s.Err),
-				Remedy: "the next attempt is at " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)}
+				Detail: rpc.Say("%s failed %d times: %v", s.Name, s.Failures, s.Err),
+				Remedy: rpc.Say("the next attempt is at %s", s.NextRun.In(d.cfg.Location()).Format(time.DateTime))}
 		}
 	}
-	var next []string
+	detail := rpc.Say("none failing")
 	for _, s := range d.scheduler.Status() {
-		text := s.Name + " at " + s.NextRun.In(d.cfg.Location()).Format(time.DateTime)
+		at := s.NextRun.In(d.cfg.Location()).Format(time.DateTime)
 		if s.Result != "" {
-			text += " (last: " + s.Result + ")"
+			detail = append(detail, rpc.Say("next %s at %s (last: %s)", s.Name, at, s.Result)...)
+		} else {
+			detail = append(detail, rpc.Say("next %s at %s", s.Name, at)...)
 		}
-		next = append(next, text)
 	}
-	return ok("jobs", "none failing; next %s", strings.Join(next, ", "))
+	return rpc.Finding{Name: "jobs", Level: rpc.LevelOK, Detail: detail}
 }

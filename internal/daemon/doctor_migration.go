@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/jsonstore"
@@ -13,7 +12,7 @@ import (
 func (d *daemon) findMigration() rpc.Finding {
 	late, err := jsonstore.MarkdownFiles(d.fs)
 	if err != nil {
-		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	}
 	if len(late) > 0 {
 		names := strings.Join(late[:min(3, len(late))], ", ")
@@ -21,22 +20,22 @@ func (d *daemon) findMigration() rpc.Finding {
 			names += ", …"
 		}
 		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("files of the oldest layout that came after the data directory was in use, and are "+
+			Detail: rpc.Say("files of the oldest layout that came after the data directory was in use, and are "+
 				"not read: %d (%s)", len(late), names),
-			Remedy: "move them to a new directory, run `memsidecar --data NEW daemon publish` and bring what you " +
+			Remedy: rpc.Say("move them to a new directory, run `memsidecar --data NEW daemon publish` and bring what you " +
 				"need of " +
-				"NEW/memory.json over with `memsidecar add`; or delete them"}
+				"NEW/memory.json over with `memsidecar add`; or delete them")}
 	}
 	places, reported, err := jsonstore.ReadReport(d.fs)
 	switch {
 	case err != nil:
-		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: "migration", Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	case !reported:
 		return ok("migration", "no report, nothing to take over")
 	case places == 0:
 		return ok("migration", "everything found was taken over; see %s", d.path(jsonstore.ReportName))
 	}
 	return rpc.Finding{Name: "migration", Level: rpc.LevelWarn,
-		Detail: fmt.Sprintf("places in the files found that were not taken over as they stood: %d", places),
-		Remedy: fmt.Sprintf("read %s, then delete it", d.path(jsonstore.ReportName))}
+		Detail: rpc.Say("places in the files found that were not taken over as they stood: %d", places),
+		Remedy: rpc.Say("read %s, then delete it", d.path(jsonstore.ReportName))}
 }

@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"fmt"
-
 	"github.com/memsidecar/memsidecar/internal/rpc"
 )
 
@@ -12,14 +10,14 @@ func (d *daemon) findReviews() rpc.Finding {
 	n, err := d.reviews.Pending()
 	switch {
 	case err != nil:
-		return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: err.Error()}
+		return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: rpc.Say("%v", err)}
 	case n == 0:
 		return ok(name, "no proposed change waits for a decision")
 	}
-	detail := fmt.Sprintf("%d proposed changes wait for a decision", n)
+	detail := rpc.Say("%d proposed changes wait for a decision; until then nothing is changed", n)
 	if n == 1 {
-		detail = "a proposed change waits for a decision"
+		detail = rpc.Say("a proposed change waits for a decision; until then nothing is changed")
 	}
-	return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: detail + "; until then nothing is changed",
-		Remedy: "run `memsidecar review`"}
+	return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: detail,
+		Remedy: rpc.Say("run `memsidecar review`")}
 }

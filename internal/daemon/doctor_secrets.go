@@ -41,24 +41,24 @@ func (d *daemon) findSecrets() rpc.Finding {
 	if n == 0 && days == 0 && copies == 0 {
 		return ok("secrets", "no memory, no log and no quarantined file looks as if it held one")
 	}
-	var parts, remedies []string
+	var parts, remedies []rpc.Text
 	if n > 0 {
-		parts = append(parts, fmt.Sprintf("%d memories look as if they held a secret: %s", n, named(found, n)))
+		parts = append(parts, rpc.Say("%d memories look as if they held a secret: %s", n, named(found, n))...)
 		remedies = append(remedies,
-			"look with `memsidecar get ID`; `memsidecar update ID --content …` writes the text anew")
+			rpc.Say("look with `memsidecar get ID`; `memsidecar update ID --content …` writes the text anew")...)
 	}
 	if days > 0 {
-		parts = append(parts, fmt.Sprintf("%d logs look as if they held a secret: %s", days, named(logs, days)))
-		remedies = append(remedies, "`memsidecar log get DATE` shows a log, and its file in logs/ can be edited")
+		parts = append(parts, rpc.Say("%d logs look as if they held a secret: %s", days, named(logs, days))...)
+		remedies = append(remedies, rpc.Say("`memsidecar log get DATE` shows a log, and its file in logs/ can be edited")...)
 	}
 	if copies > 0 {
-		parts = append(parts, fmt.Sprintf("%d quarantined files look as if they held a secret", copies))
-		remedies = append(remedies, "decide about edits with `memsidecar edits`, and remove what you do not need from "+
-			d.path("quarantine"))
+		parts = append(parts, rpc.Say("%d quarantined files look as if they held a secret", copies)...)
+		remedies = append(remedies, rpc.Say("decide about edits with `memsidecar edits`, and remove what you do not need "+
+			"from %s", d.path("quarantine"))...)
 	}
-	return rpc.Finding{Name: "secrets", Level: rpc.LevelWarn, Detail: strings.Join(parts, "; "),
-		Remedy: strings.Join(remedies, "; ") + "; `memsidecar memory purge` erases a text from every file. " +
-			"No agent is shown it meanwhile"}
+	remedies = append(remedies, rpc.Say("`memsidecar memory purge` erases a text from every file. No agent is shown it "+
+		"meanwhile")...)
+	return rpc.Finding{Name: "secrets", Level: rpc.LevelWarn, Detail: parts, Remedy: remedies}
 }
 
 // named joins names, and says when some are left out.

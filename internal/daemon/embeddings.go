@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -77,32 +76,34 @@ func (d *daemon) findEmbeddings() rpc.Finding {
 		return ok(name, "there is no model; searches go by words")
 	}
 	c := d.coverage()
-	model, refused := d.cfg.Embeddings.Model, "the server takes %d not"
-	if d.remote == nil {
-		// Models inside take every text; one whose letters they do not know gets no vector.
-		model, refused = "the models inside", "%d in other languages than it knows are found by words"
+	all := c.Embedded + c.Waiting + c.Rejected
+	detail := rpc.Say("the models inside: %d of %d memories have vectors", c.Embedded, all)
+	// Models inside take every text; one whose letters they do not know gets no vector.
+	refused := rpc.Say("%d in other languages than it knows are found by words", c.Rejected)
+	if d.remote != nil {
+		detail = rpc.Say("%s: %d of %d memories have vectors", d.cfg.Embeddings.Model, c.Embedded, all)
+		refused = rpc.Say("the server takes %d not", c.Rejected)
 	}
-	detail := fmt.Sprintf("%s: %d of %d memories have vectors", model, c.Embedded, c.Embedded+c.Waiting+c.Rejected)
 	if c.Rejected > 0 {
-		detail += fmt.Sprintf(", "+refused, c.Rejected)
+		detail = append(detail, refused...)
 	}
 	since, err := d.engine.EmbeddingError()
 	switch {
 	case d.remote == nil && err != nil:
 		return rpc.Finding{Name: name, Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("%s; since %s: %v", detail, since.In(d.cfg.Location()).Format(time.DateTime), err),
-			Remedy: "start the daemon anew; if that does not help, install the program again. Searches go by words " +
-				"meanwhile"}
+			Detail: append(detail, rpc.Say("since %s: %v", since.In(d.cfg.Location()).Format(time.DateTime), err)...),
+			Remedy: rpc.Say("start the daemon anew; if that does not help, install the program again. Searches go by words " +
+				"meanwhile")}
 	case err != nil:
 		return rpc.Finding{Name: name, Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("%s; since %s: %v", detail, since.In(d.cfg.Location()).Format(time.DateTime), err),
-			Remedy: "look at the server and at embeddings_base_url, embeddings_model and the key; it is tried again " +
-				"by itself, and searches go by words meanwhile"}
+			Detail: append(detail, rpc.Say("since %s: %v", since.In(d.cfg.Location()).Format(time.DateTime), err)...),
+			Remedy: rpc.Say("look at the server and at embeddings_base_url, embeddings_model and the key; it is tried again " +
+				"by itself, and searches go by words meanwhile")}
 	case d.remote != nil && d.remote.LastQueryError() != nil:
 		return rpc.Finding{Name: name, Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("%s; the last query went by words: %v", detail, d.remote.LastQueryError()),
-			Remedy: "a server that takes more than a quarter of a second for a query is too slow; one on this " +
-				"machine is best"}
+			Detail: append(detail, rpc.Say("the last query went by words: %v", d.remote.LastQueryError())...),
+			Remedy: rpc.Say("a server that takes more than a quarter of a second for a query is too slow; one on this " +
+				"machine is best")}
 	}
-	return ok(name, "%s", detail)
+	return rpc.Finding{Name: name, Level: rpc.LevelOK, Detail: detail}
 }

@@ -108,36 +108,36 @@ func (d *daemon) findModel() rpc.Finding {
 	if m == nil {
 		return ok(name, "none is configured; rules decide")
 	}
-	warn := func(remedy, format string, args ...any) rpc.Finding {
-		return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: fmt.Sprintf(format, args...), Remedy: remedy}
+	finding := func(level rpc.Level, detail, remedy []rpc.Text) rpc.Finding {
+		return rpc.Finding{Name: name, Level: level, Detail: append(detail, m.usage()...), Remedy: remedy}
 	}
 	if m.broken != nil {
-		return warn(fmt.Sprintf("remove %s, which begins the count of today's tokens anew, and run `memsidecar "+
-			"daemon restart`", d.path(ledgerFile)), "%s is not asked: %v", m.name, m.broken)
+		return rpc.Finding{Name: name, Level: rpc.LevelWarn, Detail: rpc.Say("%s is not asked: %v", m.name, m.broken),
+			Remedy: rpc.Say("remove %s, which begins the count of today's tokens anew, and run `memsidecar daemon restart`",
+				d.path(ledgerFile))}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := func(t time.Time) string { return t.In(d.cfg.Location()).Format(time.DateTime) }
-	used := m.usage()
 	switch {
 	// A reached budget is what the person asked for, not a fault of the model.
 	case m.reason != nil && errors.Is(m.reason, llm.ErrBudget) && d.now().Before(m.reason.RetryAt):
-		return warn("raise llm_daily_tokens if that is too early", "%s: the daily token limit is reached until %s; %s",
-			m.name, at(m.reason.RetryAt), used)
+		return finding(rpc.LevelWarn, rpc.Say("%s: the daily token limit is reached until %s", m.name, at(m.reason.RetryAt)),
+			rpc.Say("raise llm_daily_tokens if that is too early"))
 	case m.reason != nil:
-		return warn("run `memsidecar config test-llm`; sessions wait meanwhile", "%s fails since %s: %v; %s", m.name,
-			at(m.since), m.reason, used)
+		return finding(rpc.LevelWarn, rpc.Say("%s fails since %s: %v", m.name, at(m.since), m.reason),
+			rpc.Say("run `memsidecar config test-llm`; sessions wait meanwhile"))
 	case m.last.IsZero():
-		return ok(name, "%s was not asked since the start; %s", m.name, used)
+		return finding(rpc.LevelOK, rpc.Say("%s was not asked since the start", m.name), nil)
 	}
-	return ok(name, "%s answered last at %s; %s", m.name, at(m.last), used)
+	return finding(rpc.LevelOK, rpc.Say("%s answered last at %s", m.name, at(m.last)), nil)
 }
 
 // usage describes the token usage of the day.
-func (m *model) usage() string {
+func (m *model) usage() []rpc.Text {
 	today := m.ledger.Today()
 	if m.limit == 0 {
-		return fmt.Sprintf("%d tokens today", today.Total())
+		return rpc.Say("%d tokens today", today.Total())
 	}
-	return fmt.Sprintf("%d of %d tokens used today", today.Total(), m.limit)
+	return rpc.Say("%d of %d tokens used today", today.Total(), m.limit)
 }

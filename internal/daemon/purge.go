@@ -59,11 +59,11 @@ func (d *daemon) findPurge() []rpc.Finding {
 		return nil
 	case err == nil:
 		return []rpc.Finding{{Name: "purge", Level: rpc.LevelWarn,
-			Detail: fmt.Sprintf("the purge of operation %d is in progress", p.Op()),
-			Remedy: "wait; if no purge is running, free disk space and run `memsidecar daemon restart`"}}
+			Detail: rpc.Say("the purge of operation %d is in progress", p.Op()),
+			Remedy: rpc.Say("wait; if no purge is running, free disk space and run `memsidecar daemon restart`")}}
 	}
-	return []rpc.Finding{{Name: "purge", Level: rpc.LevelFail, Detail: err.Error(),
-		Remedy: "free disk space, then run `memsidecar daemon restart`"}}
+	return []rpc.Finding{{Name: "purge", Level: rpc.LevelFail, Detail: rpc.Say("%v", err),
+		Remedy: rpc.Say("free disk space, then run `memsidecar daemon restart`")}}
 }
 
 // refusePurge refuses purges while a space is shared: what other machines hold, and the log, would keep the text.

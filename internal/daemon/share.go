@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"time"
 
@@ -29,20 +28,21 @@ func (d *daemon) findShare() (out []rpc.Finding) {
 		switch {
 		case s.Stopped:
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelFail,
-				Detail: fmt.Sprintf("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error),
-				Remedy: "see `memsidecar share status`"})
+				Detail: rpc.Say("space %s is not exchanged any more; local work goes on: %s", s.Space, s.Error),
+				Remedy: rpc.Say("see `memsidecar share status`")})
 		case s.Error != "":
-			waiting := fmt.Sprintf("%d operations wait", s.Waiting)
+			waiting := rpc.Say("%d operations wait", s.Waiting)
 			if !s.Oldest.IsZero() {
-				waiting += s.Oldest.In(d.cfg.Location()).Format(", the oldest since " + time.DateOnly)
+				waiting = rpc.Say("%d operations wait, the oldest since %s", s.Waiting,
+					s.Oldest.In(d.cfg.Location()).Format(time.DateOnly))
 			}
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelWarn,
-				Detail: fmt.Sprintf("space %s is not exchanged; %s: %s", s.Space, waiting, s.Error),
-				Remedy: fmt.Sprintf("it goes on by itself when the database answers; what waits is kept for %d days at least",
+				Detail: append(rpc.Say("space %s is not exchanged: %s", s.Space, s.Error), waiting...),
+				Remedy: rpc.Say("it goes on by itself when the database answers; what waits is kept for %d days at least",
 					store.MaxNeededDays)})
 		default:
 			out = append(out, rpc.Finding{Name: "share", Level: rpc.LevelOK,
-				Detail: fmt.Sprintf("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})
+				Detail: rpc.Say("space %s is shared with %s, %d operations wait", s.Space, s.Database, s.Waiting)})
 		}
 	}
 	return out

@@ -39,24 +39,6 @@ type Info struct {
 	ClockDoubt               string // why ages are not trusted, "" when they are
 }
 
-// Level says how bad a finding is.
-type Level string
-
-// The levels of findings.
-const (
-	LevelOK   Level = "ok"
-	LevelWarn Level = "warn"
-	LevelFail Level = "fail"
-)
-
-// Finding is one thing that Doctor looked at.
-type Finding struct {
-	Name   string // a slug
-	Level  Level
-	Detail string
-	Remedy string // "" when there is nothing to do
-}
-
 // apiVersion is the version of the interface.
 const apiVersion = "v1"
 
@@ -88,13 +70,6 @@ func (s *adminServer) Check(ctx context.Context, _ *pb.AdminServiceCheckRequest)
 	}, nil
 }
 
-// findingLevels names the levels of findings in messages.
-var findingLevels = map[Level]pb.FindingLevel{
-	LevelOK:   pb.FindingLevel_FINDING_LEVEL_OK,
-	LevelWarn: pb.FindingLevel_FINDING_LEVEL_WARN,
-	LevelFail: pb.FindingLevel_FINDING_LEVEL_FAIL,
-}
-
 // Doctor returns the findings in the order in which the daemon made them.
 func (s *adminServer) Doctor(ctx context.Context, _ *pb.AdminServiceDoctorRequest) (*pb.AdminServiceDoctorResponse,
 	error) {
@@ -104,8 +79,7 @@ func (s *adminServer) Doctor(ctx context.Context, _ *pb.AdminServiceDoctorReques
 	}
 	res := &pb.AdminServiceDoctorResponse{}
 	for _, f := range findings {
-		res.Findings = append(res.Findings,
-			&pb.Finding{Name: f.Name, Level: findingLevels[f.Level], Detail: f.Detail, Remedy: f.Remedy})
+		res.Findings = append(res.Findings, findingToProto(f))
 	}
 	return res, nil
 }

@@ -206,3 +206,20 @@ panelTest('a date is written in the language of the panel', async (panel) => {
   await from.fill('');
   await panel.see('Prefers small commits');
 });
+
+panelTest(
+  'what Doctor finds is said in Chinese',
+  async (panel) => {
+    await daemon.run('daemon', 'pause', 'my-agent');
+    await panel.view('status', 'AdminService/Info');
+    const findings = await panel.texts('.findings li');
+    await daemon.run('daemon', 'resume', 'my-agent');
+    assert.ok(findings.length > 10);
+    for (const text of findings) assert.match(text, /\p{Script=Han}/u);
+    const paused = findings.find((text) => text.includes('my-agent'));
+    assert.match(paused, /^!?\s*记录 已暂停的宿主程序[^]*请在“宿主程序”中恢复/);
+    for (const english of ['wait for a decision', 'published', 'run `', 'next ', 'open,', 'none ', ' tokens'])
+      assert.ok(!findings.some((text) => text.includes(english)), `${english}: ${findings.join('\n')}`);
+  },
+  { locale: 'zh-CN' },
+);

@@ -3,6 +3,7 @@ import { call, callAll, getAll } from './api.js';
 import { h, fill, later } from './dom.js';
 import { transferSection } from './transfer.js';
 import { t, word, stamp, language } from './texts.js';
+import { findingWords } from './words.findings.js';
 
 const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
 const spans = { month: 30, quarter: 90, yearSpan: 365, everything: 0 };
@@ -41,6 +42,16 @@ const table = (head, rows) =>
     ),
   );
 const ms = (s) => `${(s * 1000).toFixed(s < 0.001 ? 2 : 1)} ms`;
+
+// saying is what Doctor found, in the language of the panel. A text that the panel does not know stays as it is.
+function saying(texts, english) {
+  if (language() !== 'zh') return english;
+  const put = ({ form, args }) => {
+    const rest = [...args];
+    return (findingWords[form] ?? form).replaceAll('{}', () => rest.shift() ?? '');
+  };
+  return texts.map(put).join('；');
+}
 
 // bar is a length beside a number, for the eye only.
 function bar(part, kind = '') {
@@ -112,7 +123,13 @@ export function status(box, { space, fail }, part) {
               { class: 'light', 'aria-label': t(`level_${f.level}`), role: 'img' },
               { ok: '✓', warn: '!', fail: '✗' }[f.level],
             ),
-            h('div', {}, h('strong', {}, f.name), ` ${f.detail}`, f.remedy && h('div', { class: 'dim' }, f.remedy)),
+            h(
+              'div',
+              {},
+              h('strong', {}, word('finding', f.name)),
+              ` ${saying(f.detail_texts, f.detail)}`,
+              f.remedy && h('div', { class: 'dim' }, saying(f.remedy_texts, f.remedy)),
+            ),
           ),
         ),
       ),

@@ -1076,6 +1076,8 @@ class Finding(google.protobuf.message.Message):
     LEVEL_FIELD_NUMBER: builtins.int
     DETAIL_FIELD_NUMBER: builtins.int
     REMEDY_FIELD_NUMBER: builtins.int
+    DETAIL_TEXTS_FIELD_NUMBER: builtins.int
+    REMEDY_TEXTS_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Name of the check, a stable slug."""
     level: global___FindingLevel.ValueType
@@ -1084,6 +1086,14 @@ class Finding(google.protobuf.message.Message):
     """The finding, for people."""
     remedy: builtins.str
     """What to do; empty when nothing."""
+    @property
+    def detail_texts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___FindingText]:
+        """The sentences of detail, in a form that can be translated."""
+
+    @property
+    def remedy_texts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___FindingText]:
+        """The same for remedy."""
+
     def __init__(
         self,
         *,
@@ -1091,10 +1101,36 @@ class Finding(google.protobuf.message.Message):
         level: global___FindingLevel.ValueType = ...,
         detail: builtins.str = ...,
         remedy: builtins.str = ...,
+        detail_texts: collections.abc.Iterable[global___FindingText] | None = ...,
+        remedy_texts: collections.abc.Iterable[global___FindingText] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["detail", b"detail", "level", b"level", "name", b"name", "remedy", b"remedy"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["detail", b"detail", "detail_texts", b"detail_texts", "level", b"level", "name", b"name", "remedy", b"remedy", "remedy_texts", b"remedy_texts"]) -> None: ...
 
 global___Finding = Finding
+
+@typing.final
+class FindingText(google.protobuf.message.Message):
+    """FindingText is an English sentence and what was put into it."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    FORM_FIELD_NUMBER: builtins.int
+    ARGS_FIELD_NUMBER: builtins.int
+    form: builtins.str
+    """The sentence with {} where an argument stands."""
+    @property
+    def args(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The arguments, in order."""
+
+    def __init__(
+        self,
+        *,
+        form: builtins.str = ...,
+        args: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["args", b"args", "form", b"form"]) -> None: ...
+
+global___FindingText = FindingText
 
 @typing.final
 class AdminServiceDoctorResponse(google.protobuf.message.Message):
