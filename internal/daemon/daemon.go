@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -332,7 +331,6 @@ func (d *daemon) loadIndex(ctx context.Context) error {
 			return nil // it is stopping
 		}
 	}
-	debug.FreeOSMemory() // loading leaves as much garbage as memories, and a daemon that is idle would keep it for long
 	return nil
 }
 
