@@ -54,6 +54,7 @@ func query(t *testing.T, address, sql string) (value string) {
 // TestCopiedDirectory: a copy of a data directory that takes part beside the original is noticed, and costs neither
 // what is not sent yet.
 func TestCopiedDirectory(t *testing.T) {
+	t.Parallel()
 	pg := postgres.Start(t)
 	t.Run("both write", func(t *testing.T) {
 		address := pg.Database(t, "together")
@@ -130,6 +131,7 @@ func TestCopiedDirectory(t *testing.T) {
 
 // TestLines: a joining has an identity of its own.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	pg := postgres.Start(t)
 	address := pg.Database(t, "lines")
 	a, b := pair(t, address)

@@ -131,6 +131,7 @@ const longTests = "MEMSIDECAR_TEST_SHARE_LONG"
 // receives and leaves. What was acknowledged is in the log once, and everybody holds the same. Without the variable it
 // cuts at a few of the places only.
 func TestCutAtEachStatement(t *testing.T) {
+	t.Parallel()
 	pg := postgres.Start(t)
 	address, p := pg.Database(t, "cuts"), newProxy(t, pg)
 	a := start(t, crashfs.New())
@@ -194,6 +195,7 @@ func cutAt(t *testing.T, a *node, p *proxy, way direction, n int) (hit bool) {
 
 // TestBadNetwork: connections that are cut, closed in one direction and slow, by chance, lose and double nothing.
 func TestBadNetwork(t *testing.T) {
+	t.Parallel()
 	pg := postgres.Start(t)
 	address, p := pg.Database(t, "network"), newProxy(t, pg)
 	a, b := start(t, crashfs.New()), start(t, crashfs.New())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,9 +16,9 @@ import (
 )
 
 // calendar is a clock that tests move by days.
-type calendar struct{ days int }
+type calendar struct{ days atomic.Int64 }
 
-func (c *calendar) now() time.Time { return time.Now().AddDate(0, 0, c.days) }
+func (c *calendar) now() time.Time { return time.Now().AddDate(0, 0, int(c.days.Load())) }
 
 // other writes to another space.
 func (n *node) other(id, content string) {
@@ -33,14 +34,15 @@ func (n *node) age(c *calendar, days int) {
 	n.t.Helper()
 	for round := range 2 {
 		for i := range 60 {
-			n.other(fmt.Sprintf("o%d-%d-%d", c.days, round, i), strings.Repeat("a memory of another space ", 20))
+			n.other(fmt.Sprintf("o%d-%d-%d", c.days.Load(), round, i), strings.Repeat("a memory of another space ", 20))
 		}
 		_, err := n.store.Checkpoint(n.t.Context())
 		must(n.t, err)
 	}
-	for end := c.days + days; c.days < end; {
-		c.days += min(5, end-c.days)
-		n.other(fmt.Sprint("day", c.days), "another day")
+	for days > 0 {
+		step := min(5, days)
+		days -= step
+		n.other(fmt.Sprint("day", c.days.Add(int64(step))), "another day")
 	}
 	must(n.t, n.store.Trim(n.t.Context()))
 }
@@ -48,6 +50,7 @@ func (n *node) age(c *calendar, days int) {
 // TestTrimmedHistory: what waits to be sent is kept longer than history is, for a bounded time, and is never dropped
 // without a word.
 func TestTrimmedHistory(t *testing.T) {
+	t.Parallel()
 	pg := postgres.Start(t)
 	joined := func(t *testing.T, database string) (a, b *node, c *calendar, address string) {
 		address, c = pg.Database(t, database), &calendar{}

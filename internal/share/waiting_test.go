@@ -94,6 +94,7 @@ func TestManyWait(t *testing.T) {
 // TestWeekOffline has two machines write for long without each other, often to the same memories: afterwards they hold
 // the same, each operation is in the log once, and what lost is listed. In full it is 5,000 operations each.
 func TestWeekOffline(t *testing.T) {
+	t.Parallel()
 	operations, shared := 200, 20
 	if os.Getenv(longTests) != "" {
 		operations, shared = 5000, 100
