@@ -103,7 +103,7 @@ func (e *Engine) openToEmbed(ctx context.Context, fsys durable.FS) (spaces []*sp
 		}
 	}
 	if unseen {
-		rest(ctx, unseenRest*e.now().Sub(began))
+		rest(ctx, min(unseenRest*e.now().Sub(began), time.Second)) // the clock may be set meanwhile
 	}
 	return spaces, nil
 }

@@ -176,7 +176,7 @@ func (e *Engine) RunClosing(ctx context.Context) error {
 
 // closeSurplus closes spaces until no more than MaxOpen small ones are open, or the others are in use.
 func (e *Engine) closeSurplus() {
-	passed := map[*space]bool{} // in use again, or its files cannot be written
+	passed := map[*space]bool{} // in use again
 	for {
 		s := e.longestUnused(passed)
 		if s == nil {
@@ -184,7 +184,7 @@ func (e *Engine) closeSurplus() {
 		}
 		passed[s] = true
 		if err := e.closeSpace(s); err != nil {
-			e.log.Warn("search index of a space stays in memory, because its files cannot be written",
+			e.log.Warn("search files of a closed space are not saved; vectors are made again when it is opened",
 				slog.String("space", s.name), slog.Any("error", err))
 		}
 	}
@@ -217,7 +217,8 @@ func (e *Engine) longestUnused(passed map[*space]bool) *space {
 	return slices.MinFunc(all, func(a, b candidate) int { return cmp.Compare(a.lastUse, b.lastUse) }).space
 }
 
-// closeSpace saves what a space would have to make again and gives back its index and its files, unless it is used.
+// closeSpace saves what a space would have to make again and gives back its index and its files, unless it is used. What
+// cannot be saved is lost, and costs time: a full disk must not make spaces gather in memory.
 func (e *Engine) closeSpace(s *space) error {
 	select {
 	case s.opening <- struct{}{}:
@@ -229,13 +230,10 @@ func (e *Engine) closeSpace(s *space) error {
 	if x == nil {
 		return nil
 	}
-	if err := e.saveFiles(e.fsys, s); err != nil {
-		return err
-	}
+	errs := []error{e.saveFiles(e.fsys, s)}
 	if !e.dropIndex(s, x.coverage()) {
 		return nil
 	}
-	var errs []error
 	for _, v := range x.vectors {
 		errs = append(errs, e.tokens.close(s.name, v.model.Name()))
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,9 +98,16 @@ type openFiles struct {
 	durable.FS
 	mu   sync.Mutex
 	open int
+	full bool // no file can be made
 }
 
 func (f *openFiles) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f.mu.Lock()
+	full := f.full
+	f.mu.Unlock()
+	if full && flag&os.O_CREATE != 0 {
+		return nil, syscall.ENOSPC
+	}
 	file, err := f.FS.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
@@ -195,6 +204,24 @@ func TestManySpacesOpen(t *testing.T) {
 		}
 		if n := files.count() - ofAll; n > maxOpen {
 			t.Errorf("%d files are open; want one for each of %d spaces at most", n, maxOpen)
+		}
+	})
+}
+
+// TestCloseOnFullDisk: spaces whose files cannot be saved are closed nevertheless, and found afterwards.
+func TestCloseOnFullDisk(t *testing.T) {
+	const spaces = 3 * maxOpen
+	s, files := shelfOf(spaces), &openFiles{FS: newDir(t), full: true}
+	attached(t, s, files, []embedding.Model{&fake{}}, func(t *testing.T, e *search.Engine) {
+		settle()
+		if n := e.OpenSpaces(); n > maxOpen {
+			t.Errorf("%d spaces are open; want %d at most", n, maxOpen)
+		}
+		for i := range spaces {
+			got := find(t, e, search.Request{Spaces: []string{shelfSpace(i)}, Query: "coffee"})
+			if len(got.Hits) != 1 {
+				t.Errorf("%d hits in %s; want 1", len(got.Hits), shelfSpace(i))
+			}
 		}
 	})
 }
