@@ -148,6 +148,8 @@ panelTest('the rolling summary is read and written, and not over somebody else',
 });
 
 panelTest('doctor and figures say what the command line says', async (panel) => {
+  // While memories are embedded, two looks differ.
+  await daemon.run('search', 'anything', '--wait-indexed', '--no-touch', '--timeout', '2m');
   const [doctor, stats] = [await daemon.json('doctor'), await daemon.json('memory', 'stats')];
   await panel.view('status', 'MemoryService/Stats');
   const text = await panel.page.locator('section.status').innerText();
