@@ -19,7 +19,8 @@ var (
 	mdHeading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// TestDocs checks that every path and link in the documentation leads somewhere. Decisions keep the names of their time.
+// TestDocs checks that every path and link in the documentation leads somewhere. Decisions keep the names of their
+// time.
 func TestDocs(t *testing.T) {
 	for _, file := range documents(t) {
 		raw, err := os.ReadFile(file)

@@ -409,7 +409,8 @@ func allowedIn(path, imp string) bool {
 	return anyMatch(exempt, path) && slices.ContainsFunc(testOnly, func(m string) bool { return within(m, imp) })
 }
 
-// external reports whether imp is neither ours nor of the standard library, whose paths have no dot in the first element.
+// external reports whether imp is neither ours nor of the standard library, whose paths have no dot in the first
+// element.
 func external(imp string) bool {
 	first, _, _ := strings.Cut(imp, "/")
 	return strings.Contains(first, ".") && !within(module, imp)
@@ -432,7 +433,8 @@ func anyMatch(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, path) })
 }
 
-// load lists all packages of the module, broken ones too (that is the compiler's to say), with the files that carry their package comments.
+// load lists all packages of the module, broken ones too (that is the compiler's to say), with the files that carry
+// their package comments.
 func load(t *testing.T) []pkg {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

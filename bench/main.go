@@ -274,8 +274,8 @@ func (b *bench) settings(data string, more ...string) error {
 	return os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
 }
 
-// embedded returns when nothing waits for its vector: of 10,000 memories that is after two minutes on two processors. It
-// says now and then how many wait.
+// embedded returns when nothing waits for its vector: of 10,000 memories that is after two minutes on two processors.
+// It says now and then how many wait.
 func (b *bench) embedded(ctx context.Context, d *process.Server, size int) error {
 	conn, err := d.Client(0)
 	if err != nil {

@@ -41,8 +41,8 @@ type beliefCase struct {
 }
 
 // measureBeliefs runs DIR/beliefs.json and DIR/cases.json: for each question the precision and recall of the list of
-// hits. Relevant is what must be included or only may be; pinned beliefs, which a context shows always, are neither right
-// nor wrong unless the case names them. Cases that expect nothing have precision 1 when nothing wrong is shown.
+// hits. Relevant is what must be included or only may be; pinned beliefs, which a context shows always, are neither
+// right nor wrong unless the case names them. Cases that expect nothing have precision 1 when nothing wrong is shown.
 func (c *client) measureBeliefs(ctx context.Context, dir string, stdout, log io.Writer) error {
 	var beliefs []belief
 	var cases []beliefCase

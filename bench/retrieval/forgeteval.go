@@ -166,8 +166,8 @@ func (c *client) find(ctx context.Context, space, query string) ([]*memsidecarv1
 	return res.GetHits(), err
 }
 
-// judgeForgetting asks the question of a case. The case is passed strictly when the new is found, the old is gone and no
-// bystander is lost.
+// judgeForgetting asks the question of a case. The case is passed strictly when the new is found, the old is gone and
+// no bystander is lost.
 func (c *client) judgeForgetting(ctx context.Context, f *forgetCase, log io.Writer) (g forgetCount, err error) {
 	hits, err := c.find(ctx, f.space, f.Query)
 	if err != nil {

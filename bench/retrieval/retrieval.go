@@ -20,8 +20,8 @@
 // (ids), and optionally category, time, scope. Every conv becomes a space. Other sets are no part of this project.
 //
 // With --suite, DIR is that of a behaviour suite instead: PrecisionMemBench (beliefs.json, cases.json: does a list hold
-// what bears on the question, and nothing else?) or ForgetEval (templated_*.jsonl: is what was changed, deleted or purged
-// by its description gone, and everything else there?).
+// what bears on the question, and nothing else?) or ForgetEval (templated_*.jsonl: is what was changed, deleted or
+// purged by its description gone, and everything else there?).
 //
 // Intervals are of 95 %, from 1,000 samples drawn with replacement from the queries of each set; with the same seed
 // every time, so that two runs on the same ranking print the same.

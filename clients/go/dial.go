@@ -34,8 +34,8 @@ func dial(path string) (*grpc.ClientConn, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(maxRequest), grpc.MaxCallRecvMsgSize(maxResponse)))
 }
 
-// ownUser are credentials that accept a server which runs as the user of this process or as root, before anything is sent
-// to it.
+// ownUser are credentials that accept a server which runs as the user of this process or as root, before anything is
+// sent to it.
 type ownUser struct{}
 
 // ClientHandshake checks the uid of the server. PrivacyAndIntegrity is true of a socket between two processes of one

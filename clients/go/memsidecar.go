@@ -148,7 +148,8 @@ func (c *Client) Remember(ctx context.Context, content string, details ...Detail
 	}, nil
 }
 
-// Forget retires a memory and returns the id of the operation. The daemon does not learn its text again. Undo restores it.
+// Forget retires a memory and returns the id of the operation. The daemon does not learn its text again. Undo restores
+// it.
 func (c *Client) Forget(ctx context.Context, id string) (operation string, err error) {
 	resp, err := c.Memory.Delete(ctx, &pb.MemoryServiceDeleteRequest{Space: c.space, Ids: []string{id}})
 	return resp.GetResult().GetOperationId(), err

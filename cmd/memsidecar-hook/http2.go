@@ -50,8 +50,8 @@ type conn struct {
 	message              []byte // of the answer, behind its gRPC header
 }
 
-// dial connects to a socket and makes sure that this user or root listens on it. It never waits for a daemon that is too
-// busy to accept.
+// dial connects to a socket and makes sure that this user or root listens on it. It never waits for a daemon that is
+// too busy to accept.
 func dial(path string) (*conn, error) {
 	if path == "" {
 		return nil, unix.ENOENT

@@ -44,8 +44,8 @@ func appendBytes(out []byte, field byte, value []byte) []byte {
 	return append(out, value...)
 }
 
-// decode reads the output out of a CommandServiceRunResponse. ok is false for anything else, also for a field of a later
-// version.
+// decode reads the output out of a CommandServiceRunResponse. ok is false for anything else, also for a field of a
+// later version.
 func decode(message []byte) (output []byte, ok bool) {
 	if len(message) == 0 {
 		return nil, true

@@ -141,8 +141,8 @@ func (w *hookWatchdog) tell(text string) {
 	}
 }
 
-// isHook reports whether a command line is that of a hook, also one with flags before the command, right or wrong: a hook
-// must not end with the exit code of a usage error, by which some hosts block the agent's action.
+// isHook reports whether a command line is that of a hook, also one with flags before the command, right or wrong: a
+// hook must not end with the exit code of a usage error, by which some hosts block the agent's action.
 func isHook(args []string) bool {
 	withValue := []string{"--data", "--socket", "--space", "--config", "--timeout"}
 	for i := 0; i < len(args); i++ {

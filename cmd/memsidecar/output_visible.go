@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// visible escapes what a terminal obeys or hides instead of showing: control characters but line breaks and tabs, and on
-// a terminal also what changes the direction of a text (Unicode Bidirectional Algorithm, UAX 9) and invisible tag
+// visible escapes what a terminal obeys or hides instead of showing: control characters but line breaks and tabs, and
+// on a terminal also what changes the direction of a text (Unicode Bidirectional Algorithm, UAX 9) and invisible tag
 // characters, in which text for a language model can be hidden. With colours, the sequences of output.colour stay: from
 // elsewhere they do nothing worse than colour.
 func visible(s string, colours, terminal bool) string {

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminalWidth is how many columns a console has, which obeys escape sequences from then on; an error for anything else.
+// terminalWidth is how many columns a console has, which obeys escape sequences from then on; an error for anything
+// else.
 func terminalWidth(f *os.File) (int, error) {
 	console := windows.Handle(f.Fd())
 	var mode uint32

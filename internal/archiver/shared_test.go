@@ -46,8 +46,8 @@ func (f *countedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestSharedOperationIsReadOnce: logs that came together share one long operation, which a run does not read for each of
-// them.
+// TestSharedOperationIsReadOnce: logs that came together share one long operation, which a run does not read for each
+// of them.
 func TestSharedOperationIsReadOnce(t *testing.T) {
 	const logs = 40
 	b := newHarness(t)

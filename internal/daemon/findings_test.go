@@ -17,8 +17,8 @@ import (
 // findingWords is the panel's table: the form of a text of Doctor, and the same in Chinese.
 const findingWords = "../client/web/static/words.findings.js"
 
-// TestEveryFindingIsChineseToo compares every text that Doctor may give with the table of the panel. A text is the first
-// argument of rpc.Say, or the second of ok, and must be a constant.
+// TestEveryFindingIsChineseToo compares every text that Doctor may give with the table of the panel. A text is the
+// first argument of rpc.Say, or the second of ok, and must be a constant.
 func TestEveryFindingIsChineseToo(t *testing.T) {
 	data, err := os.ReadFile(findingWords)
 	if err != nil {

@@ -164,7 +164,8 @@ func (d *daemon) clean() error {
 	return nil
 }
 
-// adopt takes over a directory in the published layout or the oldest one, once: when the journal is new, or when a crash interrupted it.
+// adopt takes over a directory in the published layout or the oldest one, once: when the journal is new, or when a
+// crash interrupted it.
 func (d *daemon) adopt(ctx context.Context) error {
 	unfinished, err := jsonstore.Unfinished(d.fs)
 	if err != nil {
@@ -191,8 +192,8 @@ func (d *daemon) adopt(ctx context.Context) error {
 }
 
 // keepFoundPrivate removes the permissions of other users from what another program left in the data directory: the
-// directory itself keeps them out, but its files may be moved. What cannot be changed, as a file of somebody else, stays
-// as it is and is logged.
+// directory itself keeps them out, but its files may be moved. What cannot be changed, as a file of somebody else,
+// stays as it is and is logged.
 func (d *daemon) keepFoundPrivate() {
 	root, err := os.OpenRoot(d.cfg.Data)
 	if err != nil {
@@ -220,8 +221,8 @@ func removeOthers(root *os.Root, name string, e fs.DirEntry) error {
 	return root.Chmod(name, info.Mode().Perm()&0o700)
 }
 
-// takeEdits takes over what people wrote into the published files, as far as it comes within limit, 0 for none. What cannot be taken
-// over now is not published over, and is tried again.
+// takeEdits takes over what people wrote into the published files, as far as it comes within limit, 0 for none. What
+// cannot be taken over now is not published over, and is tried again.
 func (d *daemon) takeEdits(ctx context.Context, limit time.Duration) {
 	if limit > 0 {
 		var cancel context.CancelFunc

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// pausedFile exists while something is paused, so that a pause survives a restart. A program that knows of no paused
-	// hosts takes it to pause capture for everybody: it records less than it may, never more.
+	// pausedFile exists while something is paused, so that a pause survives a restart. A program that knows of no
+	// paused hosts takes it to pause capture for everybody: it records less than it may, never more.
 	pausedFile = "paused"
 	// pausedLine pauses capture; any other line that names no host does so, too, and so does an empty file.
 	pausedLine = "Capture is paused. `memsidecar daemon resume` ends the pause."

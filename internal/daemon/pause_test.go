@@ -53,8 +53,8 @@ func TestOldPause(t *testing.T) {
 	}
 }
 
-// TestPauseIsDurable crashes at every operation of pausing and resuming. What was acknowledged holds afterwards; what was
-// not holds or does not.
+// TestPauseIsDurable crashes at every operation of pausing and resuming. What was acknowledged holds afterwards; what
+// was not holds or does not.
 func TestPauseIsDurable(t *testing.T) {
 	steps := []struct {
 		host   string

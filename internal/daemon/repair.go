@@ -32,8 +32,8 @@ func Repair(ctx context.Context, fsys durable.FS, now func() time.Time, loc *tim
 	return done, store.EndRepair(fsys)
 }
 
-// recoverPublished stores what the published files hold of lost operations. Of a journal that begins anew it stores nothing:
-// the next start adopts all published files.
+// recoverPublished stores what the published files hold of lost operations. Of a journal that begins anew it stores
+// nothing: the next start adopts all published files.
 func recoverPublished(ctx context.Context, fsys durable.FS, now func() time.Time, loc *time.Location) (done []string,
 	err error) {
 	st, err := store.Open(store.Config{FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler), Repairing: true})

@@ -14,8 +14,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// rescue writes everything that readers see to a new file, as an export, after the journal was deleted or moved away. It
-// returns the files that it wrote, whose modes are 0600. They are in the data directory, or in the directory for
+// rescue writes everything that readers see to a new file, as an export, after the journal was deleted or moved away.
+// It returns the files that it wrote, whose modes are 0600. They are in the data directory, or in the directory for
 // temporary files when present is not the directory at data any more. Durable on return.
 //
 // Logs and sessions whose bodies were only in deleted snapshot files cannot be exported. Then each space that has none

@@ -54,11 +54,10 @@ func Unfinished(fsys durable.FS) (bool, error) {
 // adopt, or several when it is large. Call it when the journal is new, or Unfinished, before the publishers run.
 // What is in the store already is not stored again, so it may be repeated after any error or crash.
 //
-// Each memory.json is copied to memory.json.orig first, and stays there as it was. Nothing is journaled unless every file
-// is whole (see ReadDir). A file with something that cannot be adopted as it
-// is, is copied to quarantine/ first. Files of the first layout are renamed to NAME.migrated once everything in
-// them is durable; where they contradict the others, the others win. ReportName lists what was done. Durable on
-// return.
+// Each memory.json is copied to memory.json.orig first, and stays there as it was. Nothing is journaled unless every
+// file is whole (see ReadDir). A file with something that cannot be adopted as it is, is copied to quarantine/ first.
+// Files of the first layout are renamed to NAME.migrated once everything in them is durable; where they contradict the
+// others, the others win. ReportName lists what was done. Durable on return.
 //
 // A crash leaves the marker file. Before the renames begin, the adoption starts again: operations carry an
 // idempotency key, so none is applied twice. Once the marker lists the renames, only those are left to do.

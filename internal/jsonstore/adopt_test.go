@@ -338,8 +338,8 @@ func TestAdoptedLogIsTidied(t *testing.T) {
 	}
 }
 
-// TestAdoptYears: a time outside of the years 1970 to 9999 is left out, reported, and kept as it was; a log of such a day
-// is not read.
+// TestAdoptYears: a time outside of the years 1970 to 9999 is left out, reported, and kept as it was; a log of such a
+// day is not read.
 func TestAdoptYears(t *testing.T) {
 	fsys := crashfs.New()
 	write(t, fsys, "memory.json", `{"version":2,"last_updated":"2026-02-21T10:00:00Z","memories":[`+

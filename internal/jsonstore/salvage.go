@@ -23,10 +23,10 @@ import (
 // undone. It returns what it did, one line each, without memory text. Call it after store.Repair, before anything is
 // published; it may be repeated.
 //
-// Lost operations keep their numbers, so revisions decide: a memory or log of a file is taken when the store lacks it or
-// has an older revision. A memory that the newest published file no longer lists is retired, because a lost operation
-// retired it. Sessions, accesses and history are in no published file and stay lost. Files that were used, and files
-// that cannot be read, are copied to quarantine/.
+// Lost operations keep their numbers, so revisions decide: a memory or log of a file is taken when the store lacks it
+// or has an older revision. A memory that the newest published file no longer lists is retired, because a lost
+// operation retired it. Sessions, accesses and history are in no published file and stay lost. Files that were used,
+// and files that cannot be read, are copied to quarantine/.
 func Salvage(ctx context.Context, st *store.Store, fsys durable.FS, now func() time.Time, loc *time.Location) ([]string,
 	error) {
 	s := &salvage{store: st, fsys: fsys, loc: loc,
@@ -152,8 +152,8 @@ func (s *salvage) newest(space string) (best *publishedFile, err error) {
 	return best, nil
 }
 
-// putLost stores the memories of a file that the store lacks or has in an older revision. It leaves out what was removed
-// or forgotten after the file was written.
+// putLost stores the memories of a file that the store lacks or has in an older revision. It leaves out what was
+// removed or forgotten after the file was written.
 func putLost(tx *store.Tx, f *File) (added, changed int, err error) {
 	for _, m := range f.Memories {
 		current := tx.Memory(m.ID)
@@ -215,8 +215,8 @@ type lostDay struct {
 	revision int64                    // of the store's log, 0 when it has none
 }
 
-// days returns the published logs of a space that are at least as new as the store's. An entry in the middle may be lost
-// although the newest one is there.
+// days returns the published logs of a space that are at least as new as the store's. An entry in the middle may be
+// lost although the newest one is there.
 func (s *salvage) days(space string) (days []lostDay, err error) {
 	entries, err := s.fsys.ReadDir(dailylog.Dir(space))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

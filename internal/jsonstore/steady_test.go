@@ -18,9 +18,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// TestSteadyUse adds memories and recalls others, minute after minute, in a space whose file has 2 MB: memory.json is at
-// most 5 seconds behind, and costs a few bytes for each byte that is added, not its size again and again. The accesses
-// are in it an hour later.
+// TestSteadyUse adds memories and recalls others, minute after minute, in a space whose file has 2 MB: memory.json is
+// at most 5 seconds behind, and costs a few bytes for each byte that is added, not its size again and again. The
+// accesses are in it an hour later.
 func TestSteadyUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fsys, written := durable.CountWritten(crashfs.New())

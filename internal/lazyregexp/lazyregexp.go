@@ -2,8 +2,9 @@
 // compiled at the start cost every command, most of which use none, 20 ms.
 //
 // An expression is matched only against a text that contains one of the words without which it cannot match, found in
-// one pass over the text, and begins with one of the words that a match begins with. Most expressions are lists of words
-// that most texts do not contain, and package regexp tries every alternative at every place: some 50 times as long.
+// one pass over the text, and begins with one of the words that a match begins with. Most expressions are lists of
+// words that most texts do not contain, and package regexp tries every alternative at every place: some 50 times as
+// long.
 package lazyregexp
 
 import (

@@ -37,8 +37,8 @@ type Session struct {
 	HostStarted time.Time `json:"host_started_at,omitzero"` // when that process was started
 }
 
-// HostKey is the name of the gRPC metadata in which an agent or host program gives its name with any call, escaped like a
-// path of a URL where it is not ASCII. So a call without a session can be refused while the host is paused.
+// HostKey is the name of the gRPC metadata in which an agent or host program gives its name with any call, escaped like
+// a path of a URL where it is not ASCII. So a call without a session can be refused while the host is paused.
 const HostKey = "memsidecar-host"
 
 // RoleSummary marks what the host made of the context when it compacted it. It is kept beside the messages, with

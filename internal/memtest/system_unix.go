@@ -17,7 +17,8 @@ func Fifo(t testing.TB, path string) bool {
 	return true
 }
 
-// ProcessorTime is the time that all processors have spent on this process, which means something on a busy machine, too.
+// ProcessorTime is the time that all processors have spent on this process, which means something on a busy machine,
+// too.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

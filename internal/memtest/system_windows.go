@@ -9,7 +9,8 @@ import (
 // Fifo is false: the file system has no named pipes.
 func Fifo(testing.TB, string) bool { return false }
 
-// ProcessorTime is the time that all processors have spent on this process, which means something on a busy machine, too.
+// ProcessorTime is the time that all processors have spent on this process, which means something on a busy machine,
+// too.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	self, err := syscall.GetCurrentProcess()

@@ -24,6 +24,6 @@ func Ended(pid int) bool {
 	return found && bytes.HasPrefix(rest, []byte("Z"))
 }
 
-// Detach has a command that is not started yet run in a session of its own, so that it outlives this process, its terminal
-// and what is sent to its group.
+// Detach has a command that is not started yet run in a session of its own, so that it outlives this process, its
+// terminal and what is sent to its group.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -19,8 +19,8 @@ func Ended(pid int) bool {
 	return err == nil && event == windows.WAIT_OBJECT_0
 }
 
-// Detach has a command that is not started yet run without the console of this process, so that it outlives this process
-// and its console.
+// Detach has a command that is not started yet run without the console of this process, so that it outlives this
+// process and its console.
 func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow:    true,

@@ -14,7 +14,8 @@ import (
 const (
 	// recycleFrom is the size of a backup in bytes from which it is worth two more syncs to write only what differs.
 	recycleFrom = 64 << 10
-	// recycleBlock is what is compared and written at once: a page of the kernel's cache, which is written whole anyway.
+	// recycleBlock is what is compared and written at once: a page of the kernel's cache, which is written whole
+	// anyway.
 	recycleBlock = 4 << 10
 	// recycleBuffer is how much of a file is compared in one go. It is a multiple of recycleBlock.
 	recycleBuffer = 64 << 10

@@ -193,8 +193,8 @@ func (p *Scheduler) PublishAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// PublishPending is PublishAll for what is known to be out of date. It begins with what changed last, and leaves the rest
-// to the next start when ctx ends.
+// PublishPending is PublishAll for what is known to be out of date. It begins with what changed last, and leaves the
+// rest to the next start when ctx ends.
 func (p *Scheduler) PublishPending(ctx context.Context) error {
 	return p.publishDirty(ctx, func(a, b *job) int {
 		return cmp.Or(b.lastChange.Compare(a.lastChange), cmp.Compare(a.status.Key, b.status.Key))

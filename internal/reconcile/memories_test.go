@@ -513,8 +513,8 @@ func TestSourceByHand(t *testing.T) {
 	}
 }
 
-// TestAccessesOfAnOlderFile: a file shows accesses later than everything else, so an edit of it must not take back those
-// that it does not show yet.
+// TestAccessesOfAnOlderFile: a file shows accesses later than everything else, so an edit of it must not take back
+// those that it does not show yet.
 func TestAccessesOfAnOlderFile(t *testing.T) {
 	w := newWorld(t)
 	m := memtest.Fact("a", "counted")

@@ -66,8 +66,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// scanChanged scans what changed since the last call, and returns when to scan everything again, 0 for as planned. After
-// a scan of very many files that is later, so that scans do not keep a processor busy.
+// scanChanged scans what changed since the last call, and returns when to scan everything again, 0 for as planned.
+// After a scan of very many files that is later, so that scans do not keep a processor busy.
 func (s *Service) scanChanged(ctx context.Context, w *watcher) (next time.Duration) {
 	var again time.Time
 	began := s.cfg.Now()

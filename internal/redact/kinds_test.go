@@ -188,22 +188,23 @@ func TestFourthKinds(t *testing.T) { kinds(t, "secrets_fourth.txt", 100) }
 // TestFourthHarmlessTextsStay is the same for harmless texts.
 func TestFourthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fourth.txt", 100) }
 
-// TestFifthKinds is a corpus that was written before the rules were looked at again, after they had learnt the others. At
-// first 110 of its 119 kinds were taken out. The private_key_id that stays is an identifier.
+// TestFifthKinds is a corpus that was written before the rules were looked at again, after they had learnt the others.
+// At first 110 of its 119 kinds were taken out. The private_key_id that stays is an identifier.
 func TestFifthKinds(t *testing.T) { kinds(t, "secrets_fifth.txt", 100) }
 
 // TestFifthHarmlessTextsStay is the same for harmless texts; at first 3 of 102 changed.
 func TestFifthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fifth.txt", 100) }
 
 // TestSixthKinds is a corpus that was written before the rules were looked at again: many configuration files and
-// commands. At first 125 of its 137 kinds were taken out. The first half of an old DSN of Sentry, which stays, is public.
+// commands. At first 125 of its 137 kinds were taken out. The first half of an old DSN of Sentry, which stays, is
+// public.
 func TestSixthKinds(t *testing.T) { kinds(t, "secrets_sixth.txt", 120) }
 
 // TestSixthHarmlessTextsStay is the same for harmless texts; none of 104 changed.
 func TestSixthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixth.txt", 100) }
 
-// TestSeventhKinds is a corpus of other kinds, written after the rules had learnt the sixth. At first 106 of its 120 kinds
-// were taken out.
+// TestSeventhKinds is a corpus of other kinds, written after the rules had learnt the sixth. At first 106 of its 120
+// kinds were taken out.
 func TestSeventhKinds(t *testing.T) { kinds(t, "secrets_seventh.txt", 110) }
 
 // TestSeventhHarmlessTextsStay is the same for harmless texts.
@@ -237,8 +238,8 @@ func TestEleventhKinds(t *testing.T) { kinds(t, "secrets_eleventh.txt", 110) }
 // TestEleventhHarmlessTextsStay is the same for harmless texts.
 func TestEleventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eleventh.txt", 100) }
 
-// TestTwelfthKinds is a corpus of settings of frameworks, tools, code and chat, written by somebody who had not read the
-// rules. At first 177 of its 189 kinds were taken out.
+// TestTwelfthKinds is a corpus of settings of frameworks, tools, code and chat, written by somebody who had not read
+// the rules. At first 177 of its 189 kinds were taken out.
 func TestTwelfthKinds(t *testing.T) { kinds(t, "secrets_twelfth.txt", 189) }
 
 // TestTwelfthHarmlessTextsStay is the same for harmless texts; at first 2 of 244 changed.

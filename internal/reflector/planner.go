@@ -189,7 +189,8 @@ func (r *planner) addFinding(m *memory.Message, s said, about deed) {
 func learnedFrom(session string) string { return truncate("session_"+session, memory.MaxTitle) }
 
 // addItem compares an item with known memories and with the plan. Of two contradicting statements the later one counts,
-// also when no further change has room. Items that change nothing are not compared: the known memory is, in their place.
+// also when no further change has room. Items that change nothing are not compared: the known memory is, in their
+// place.
 func (r *planner) addItem(item guard.Item) {
 	var planned []guard.Neighbour
 	for i, p := range r.plan.Items {

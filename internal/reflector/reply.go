@@ -68,8 +68,8 @@ func (r *reply) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// eachOf decodes the members of a list; one of another form is a zero value. Errors: that of the first member if none has
-// the form; too many members.
+// eachOf decodes the members of a list; one of another form is a zero value. Errors: that of the first member if none
+// has the form; too many members.
 func eachOf[T any](name string, list []json.RawMessage) ([]T, error) {
 	if len(list) > maxReplyItems {
 		return nil, fmt.Errorf("%s: has %d, at most %d are allowed", name, len(list), maxReplyItems)

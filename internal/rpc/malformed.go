@@ -65,8 +65,8 @@ func malformed(message any, err error) error {
 		Detail: "not a protobuf message of this method"}}}
 }
 
-// malformedMark is an unknown field, of the highest number there is, that stands for what could not be decoded. A client
-// that sends it gets the same answer.
+// malformedMark is an unknown field, of the highest number there is, that stands for what could not be decoded. A
+// client that sends it gets the same answer.
 var malformedMark = protowire.AppendVarint(protowire.AppendTag(nil, protowire.MaxValidNumber, protowire.VarintType), 1)
 
 // lenientCodec is grpc's codec for protobuf, except that it marks a message that cannot be decoded.

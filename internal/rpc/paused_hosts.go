@@ -32,7 +32,8 @@ type pausedHosts struct {
 // recalls and hints with an empty response that gives the reason. They follow those of a Monitor.
 //
 // A host is known by the metadata memory.HostKey, with which it can call nothing but AdminService; by the host of the
-// request; or by the session of the request. Only what agents do is refused by a session: people look at it all the same.
+// request; or by the session of the request. Only what agents do is refused by a session: people look at it all the
+// same.
 func RefusePaused(paused func(host string) bool, sessions *session.Service) []grpc.ServerOption {
 	p := &pausedHosts{paused: paused, sessions: sessions}
 	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(p.unary), grpc.ChainStreamInterceptor(p.stream)}

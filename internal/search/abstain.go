@@ -18,8 +18,8 @@ const (
 	evidenceTop      = 3    // best candidates of which one must have the evidence
 )
 
-// answerable reports whether a source has enough evidence by words to answer from, which one of its best candidates must
-// show. Otherwise the search abstains.
+// answerable reports whether a source has enough evidence by words to answer from, which one of its best candidates
+// must show. Otherwise the search abstains.
 func (rr *reranker) answerable() bool {
 	best := rr.bestPlaces(evidenceTop, func(a, b *candidate) int {
 		if order := cmp.Compare(b.relevance, a.relevance); order != 0 {

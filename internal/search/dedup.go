@@ -38,8 +38,8 @@ func (a *analyzer) setShingles(s *shingles, text string) {
 	s.negations = analysis.Negations(text)
 }
 
-// kindCountsForDedup reports whether similarity compares terms of a kind: the parts of a compound and the characters of a
-// bigram would count twice.
+// kindCountsForDedup reports whether similarity compares terms of a kind: the parts of a compound and the characters of
+// a bigram would count twice.
 func kindCountsForDedup(k analysis.Kind) bool {
 	return k != analysis.HanUnigram && k != analysis.Subword
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 )
 
-// What turns of a dialogue know of themselves. People answer in other words than they were asked in, a turn is short, and
-// a conversation stays with its subject for a while.
+// What turns of a dialogue know of themselves. People answer in other words than they were asked in, a turn is short,
+// and a conversation stays with its subject for a while.
 const (
 	questionShare = 0.5 // share of the evidence of the question before a turn, beyond that of the mean candidate
 	lengthWeight  = 0.1 // of the logarithm of its length over typicalLength
@@ -55,8 +55,8 @@ func (c *evidenceCollector) lengthEvidence(doc uint32) float64 {
 	return lengthWeight * math.Log(float64(max(c.index.features[doc].turnLength, shortestTurn))/typicalLength)
 }
 
-// addDialogue adds to the turns of dialogues what their surroundings say: the question before, their length and the best
-// turns of their session.
+// addDialogue adds to the turns of dialogues what their surroundings say: the question before, their length and the
+// best turns of their session.
 func (c *evidenceCollector) addDialogue() {
 	sessions := map[sessionKey]float64{}
 	for i := range c.pool {
@@ -79,8 +79,8 @@ func (c *evidenceCollector) addDialogue() {
 	}
 }
 
-// beyondMean is how much more than the mean candidate the words and the meaning of a document say; at least 0. Any question
-// is somewhat near to a query, and its answer need not be.
+// beyondMean is how much more than the mean candidate the words and the meaning of a document say; at least 0. Any
+// question is somewhat near to a query, and its answer need not be.
 func (c *evidenceCollector) beyondMean(doc uint32) float64 {
 	return max(0, float64(wordWeight*c.ownWords(doc))+c.meaning(doc)-c.meanMeaning)
 }

@@ -56,8 +56,8 @@ func sameEmbedding(a, b *memory.Memory) bool {
 		a.IsActive() == b.IsActive()
 }
 
-// markForEmbedding makes a document wait for the vector of m unless it has it. An inactive memory does not wait, but keeps its
-// vector.
+// markForEmbedding makes a document wait for the vector of m unless it has it. An inactive memory does not wait, but
+// keeps its vector.
 func (v *docVectors) markForEmbedding(doc uint32, m *memory.Memory) {
 	for uint32(len(v.keys)) <= doc {
 		v.keys = append(v.keys, vector.Key{})

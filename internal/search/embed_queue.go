@@ -26,8 +26,8 @@ type EmbeddingCoverage struct {
 	Rejected int // memories that the embedder does not take; words find them
 }
 
-// EmbeddingCoverage of the named space, zero without vectors. It counts what was added before the call. Of a closed space
-// it is what it was when it was closed, zero when it was not opened since the start.
+// EmbeddingCoverage of the named space, zero without vectors. It counts what was added before the call. Of a closed
+// space it is what it was when it was closed, zero when it was not opened since the start.
 func (e *Engine) EmbeddingCoverage(space string) (c EmbeddingCoverage) {
 	e.drainChanges() // indexing follows the acknowledgement, and what is not indexed does not wait yet
 	if len(e.models) == 0 {

@@ -201,7 +201,8 @@ func TestFusion(t *testing.T) {
 	}
 }
 
-// TestSilenceIsDecidedByWords compares the arms on questions that have no answer: meaning must not be asked, nor change anything.
+// TestSilenceIsDecidedByWords compares the arms on questions that have no answer: meaning must not be asked, nor change
+// anything.
 func TestSilenceIsDecidedByWords(t *testing.T) {
 	f := &fake{}
 	withVectors(t, f, newDir(t), synthetic(300), func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
@@ -246,7 +247,8 @@ func TestMeaningIsEvidence(t *testing.T) {
 	}
 }
 
-// TestNothingWaitsForADirection changes the index while the direction of a query is asked for: the search must hold no lock meanwhile.
+// TestNothingWaitsForADirection changes the index while the direction of a query is asked for: the search must hold no
+// lock meanwhile.
 func TestNothingWaitsForADirection(t *testing.T) {
 	for _, calibrated := range []bool{false, true} {
 		t.Run(fmt.Sprintf("calibrated %v", calibrated), func(t *testing.T) {
@@ -289,7 +291,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestWithoutVectorsWordsDecide has memories that the embedder does not take: what it says of the others must not silence them.
+// TestWithoutVectorsWordsDecide has memories that the embedder does not take: what it says of the others must not
+// silence them.
 func TestWithoutVectorsWordsDecide(t *testing.T) {
 	memories := append(drinks(), mem("zh", "用户早上坐火车去上海办公室"))
 	withVectors(t, &fake{calibrated: true, refuses: "用户"}, newDir(t), memories, func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
@@ -460,7 +463,8 @@ func TestManyAreSavedAtOnce(t *testing.T) {
 	}
 }
 
-// TestSaveLeavesNothingBehind shows that what a memory said is gone from the file with it, and everything when there is no embedder any more.
+// TestSaveLeavesNothingBehind shows that what a memory said is gone from the file with it, and everything when there is
+// no embedder any more.
 func TestSaveLeavesNothingBehind(t *testing.T) {
 	fsys := newDir(t)
 	withVectors(t, &fake{identity: "one"}, fsys, drinks()[:2], func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {
@@ -519,7 +523,8 @@ func TestServerDown(t *testing.T) {
 	})
 }
 
-// TestRefused shows that one text that the server does not take does not keep the others from their vectors, nor is it sent again.
+// TestRefused shows that one text that the server does not take does not keep the others from their vectors, nor is it
+// sent again.
 func TestRefused(t *testing.T) {
 	f := &fake{refuses: "train"}
 	memories := drinks()
@@ -554,7 +559,8 @@ func TestOneVector(t *testing.T) {
 	})
 }
 
-// TestOtherDimension shows that a model that was exchanged under the same name does not end in vectors that cannot be compared.
+// TestOtherDimension shows that a model that was exchanged under the same name does not end in vectors that cannot be
+// compared.
 func TestOtherDimension(t *testing.T) {
 	f := &fake{}
 	withVectors(t, f, newDir(t), drinks(), func(t *testing.T, e *search.Engine, _ *bytes.Buffer) {

@@ -7,15 +7,15 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 )
 
-// The evidence that a memory bears on a query is one sum of absolute parts. No part depends on the size of the store, on
-// its other memories' scores or on other spaces: a store of three memories behaves as one of ten thousand.
+// The evidence that a memory bears on a query is one sum of absolute parts. No part depends on the size of the store,
+// on its other memories' scores or on other spaces: a store of three memories behaves as one of ten thousand.
 //
 //	first = 1.7 · words + cosines + named + .8 · date
 //	final = 1.7 · words + (cosines − familiarity) / 2 + tokens + named + .8 · date        of the best by first
 //
 // words is BM25 as a share of its upper bound for the query. cosines, familiarity and tokens are sums over the models.
-// tokens is late interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less than
-// a point.
+// tokens is late interaction (Khattab and Zaharia 2020, "ColBERT"). The weights are flat: half or double loses less
+// than a point.
 const (
 	wordWeight     = 1.7
 	namedWeight    = 0.3 // the query names the speaker of a note, or a relation that the memory names
@@ -87,7 +87,8 @@ func (r *ranking) useEvidence() bool {
 }
 
 // collectByEvidence adds the candidates of a source by their evidence. It returns how many documents share a term with
-// the query. Every document is looked at once, cheaply; only the best are compared by tokens, whose vectors are on disk.
+// the query. Every document is looked at once, cheaply; only the best are compared by tokens, whose vectors are on
+// disk.
 func (r *ranking) collectByEvidence(x *invertedIndex, src source, s *scratch) (matched int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -120,8 +121,8 @@ func (c *evidenceCollector) sumEvidence() {
 }
 
 // meaning is the evidence of cosines and tokens of a document. One that was not compared has the least tokens of those
-// that were: it is no better than the worst candidate, and no worse for not having been looked at. One whose vectors are
-// not made yet has the mean of those compared: otherwise what was told a moment ago would lose to everything older.
+// that were: it is no better than the worst candidate, and no worse for not having been looked at. One whose vectors
+// are not made yet has the mean of those compared: otherwise what was told a moment ago would lose to everything older.
 func (c *evidenceCollector) meaning(doc uint32) float64 {
 	if c.matches == nil {
 		return float64(c.cosines[doc])

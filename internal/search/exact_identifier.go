@@ -2,8 +2,8 @@ package search
 
 import "github.com/memsidecar/memsidecar/internal/search/analysis"
 
-// addIdentifiers adds to the pool every memory that holds an identifier of the query, and marks those that hold it as the
-// leading part of a longer one. An identifier was typed on purpose, so it counts more than words and meaning.
+// addIdentifiers adds to the pool every memory that holds an identifier of the query, and marks those that hold it as
+// the leading part of a longer one. An identifier was typed on purpose, so it counts more than words and meaning.
 func (c *evidenceCollector) addIdentifiers() {
 	for _, identifier := range c.q.identifiers {
 		if doc, ok := c.index.docIDs[identifier.Text]; ok {

@@ -11,9 +11,9 @@ import (
 )
 
 // Some memories are near to every question (hubs; Radovanović et al. 2010), so that being near says little of them. The
-// familiarity of a memory is its mean cosine with the nearest of a fixed set of typical questions, in the language of the
-// query; its cosine counts less that, as in CSLS (Conneau et al. 2018, "Word Translation Without Parallel Data"). The
-// questions are the same for every store, so that the evidence stays absolute.
+// familiarity of a memory is its mean cosine with the nearest of a fixed set of typical questions, in the language of
+// the query; its cosine counts less that, as in CSLS (Conneau et al. 2018, "Word Translation Without Parallel Data").
+// The questions are the same for every store, so that the evidence stays absolute.
 
 // The questions, one a line, English and Chinese, and their vectors by model, which
 //

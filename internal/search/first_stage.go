@@ -90,8 +90,8 @@ func (c *evidenceCollector) firstSum(w *docEvidence) float64 {
 	return float64(wordWeight*w.words) + w.cosine + float64(dateWeight*w.date)
 }
 
-// keepFirst keeps the n best by first and returns the least of them, or less than any when there is room for more. Among
-// equals those stay that Balanced puts first.
+// keepFirst keeps the n best by first and returns the least of them, or less than any when there is room for more.
+// Among equals those stay that Balanced puts first.
 func (c *evidenceCollector) keepFirst(n int) float64 {
 	slices.SortFunc(c.pool, func(a, b docEvidence) int {
 		if order := cmp.Compare(b.first, a.first); order != 0 {

@@ -19,8 +19,8 @@ import (
 
 // An implicit request is a prompt that did not ask for memories. Words do not tell whether a memory bears on it: an
 // unrelated prompt shares a word by accident, and a paraphrase shares none. What tells is how near the nearest memories
-// are, and how much the prompt resembles typical memories of other people: small talk, "continue" and questions of general
-// knowledge resemble none. The gate is a logistic regression of these features.
+// are, and how much the prompt resembles typical memories of other people: small talk, "continue" and questions of
+// general knowledge resemble none. The gate is a logistic regression of these features.
 
 // typicalTexts are memories of other people, one a line, English and Chinese: the corpora of the paraphrase sets.
 //
@@ -145,8 +145,8 @@ func writeTypical(fsys durable.FS, m embedding.Model, vectors []typicalVector) e
 	})
 }
 
-// gateFeatures are the best evidence among the candidates of a prompt: of those in its language, and of the others. Each
-// feature is the best by itself, but for distinct, which is of one memory.
+// gateFeatures are the best evidence among the candidates of a prompt: of those in its language, and of the others.
+// Each feature is the best by itself, but for distinct, which is of one memory.
 type gateFeatures struct {
 	same, other gateEvidence
 	identifiers int
@@ -193,11 +193,11 @@ func (c *evidenceCollector) observeGate() {
 }
 
 // The coefficients of the gate: one regression for English prompts about memories with MiniLM vectors, one for other
-// prompts about memories in their language, one for memories in another language. They are fitted on the paraphrase sets:
-// paraphrases, overlap and multi against unrelated prompts and, with .6 of the negatives' weight, questions that belong to
-// another store. Each case is in the fit twice, with the typical memories of the two stores and without: people differ
-// from the typical ones as much. The intercepts silence nine of ten unrelated prompts and eight of ten questions of
-// other stores whose own regression did not see them.
+// prompts about memories in their language, one for memories in another language. They are fitted on the paraphrase
+// sets: paraphrases, overlap and multi against unrelated prompts and, with .6 of the negatives' weight, questions that
+// belong to another store. Each case is in the fit twice, with the typical memories of the two stores and without:
+// people differ from the typical ones as much. The intercepts silence nine of ten unrelated prompts and eight of ten
+// questions of other stores whose own regression did not see them.
 const (
 	gateEnglishIntercept = -5.66
 	gateEnglishDistinct  = 7.79
@@ -229,8 +229,8 @@ func (r *ranking) minilmVector() bool {
 	return i >= 0 && i < len(r.queries) && r.queries[i].Vector.Dim() > 0
 }
 
-// hasGate reports whether the features of the gate are available: both models inside, and the typical memories. Otherwise
-// an implicit request is decided by words.
+// hasGate reports whether the features of the gate are available: both models inside, and the typical memories.
+// Otherwise an implicit request is decided by words.
 func (r *ranking) hasGate() bool {
 	e5, minilm := r.modelIndex("e5"), r.modelIndex("minilm")
 	if e5 < 0 || minilm < 0 || r.queries[e5].Vector.Dim() == 0 {

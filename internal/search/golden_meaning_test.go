@@ -44,8 +44,8 @@ func (m patientModel) EmbedQuery(ctx context.Context, text string) (q embedding.
 	return q, err
 }
 
-// TestGoldenParaphrases keeps the answers to 30 questions that share hardly a word with the memory that answers them: ten
-// English ones, ten Chinese ones, and ten Chinese ones about English memories.
+// TestGoldenParaphrases keeps the answers to 30 questions that share hardly a word with the memory that answers them:
+// ten English ones, ten Chinese ones, and ten Chinese ones about English memories.
 func TestGoldenParaphrases(t *testing.T) {
 	var models []embedding.Model
 	for _, m := range insideModels(t) {

@@ -106,7 +106,8 @@ func TestSaveWritesOnlyChanges(t *testing.T) {
 	}
 }
 
-// TestSaveGrown: while the daemon runs, an index is written anew when a fourth of it changed, not for every few changes.
+// TestSaveGrown: while the daemon runs, an index is written anew when a fourth of it changed, not for every few
+// changes.
 func TestSaveGrown(t *testing.T) {
 	fsys := newDir(t)
 	e := loaded(t, synthetic(100))

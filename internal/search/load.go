@@ -67,9 +67,10 @@ func (x *invertedIndex) recountInactive() {
 	}
 }
 
-// Load makes memories the content of a space, without a source (see Attach). It takes unchanged ones from the saved index and indexes the rest. It is
-// called once at start with the state of the space at that moment. A missing, stale or corrupt file is logged and costs
-// only time. Changes applied while Load runs are kept, and searches see the old state until it is done.
+// Load makes memories the content of a space, without a source (see Attach). It takes unchanged ones from the saved
+// index and indexes the rest. It is called once at start with the state of the space at that moment. A missing, stale
+// or corrupt file is logged and costs only time. Changes applied while Load runs are kept, and searches see the old
+// state until it is done.
 func (e *Engine) Load(name string, memories []*memory.Memory, fsys durable.FS) error {
 	e.load(e.space(name), func() []*memory.Memory { return memories }, fsys)
 	return nil

@@ -36,8 +36,8 @@ func storeOfTen() []*memory.Memory {
 		"The tax return is due at the end of May.", "The user drives an old Volvo.")
 }
 
-// TestSmallStores asks stores of one, three and ten memories in other words than theirs: how many memories there are does
-// not decide whether there is an answer.
+// TestSmallStores asks stores of one, three and ten memories in other words than theirs: how many memories there are
+// does not decide whether there is an answer.
 func TestSmallStores(t *testing.T) {
 	all := storeOfTen()
 	for _, n := range []int{1, 3, 10} {

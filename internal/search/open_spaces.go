@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// MaxOpen is how many small spaces have an index in RAM, and files open, at a time; more only while requests use them.
+	// MaxOpen is how many small spaces have an index in RAM, and files open, at a time; more only while requests use
+	// them.
 	MaxOpen = 256
-	// maxSmallDocs is how many documents a space that is closed has at most: it is open again within 20 ms. The index of
-	// a larger one stays, as its memories do.
+	// maxSmallDocs is how many documents a space that is closed has at most: it is open again within 20 ms. The index
+	// of a larger one stays, as its memories do.
 	maxSmallDocs = 2000
 )
 
@@ -26,9 +27,9 @@ type Source struct {
 	Memories func(space string) []*memory.Memory
 }
 
-// Attach makes the engine open spaces when they are used, from the source and the files below fsys, and close small ones
-// that were not used for long. It must be called before any other method but Apply; without it an engine knows what
-// Load and Apply give it, and keeps it.
+// Attach makes the engine open spaces when they are used, from the source and the files below fsys, and close small
+// ones that were not used for long. It must be called before any other method but Apply; without it an engine knows
+// what Load and Apply give it, and keeps it.
 func (e *Engine) Attach(source Source, fsys durable.FS) {
 	e.source, e.fsys = &source, fsys
 	if len(e.models) > 0 {
@@ -66,8 +67,8 @@ func (e *Engine) acquire(ctx context.Context, name string) (*space, error) {
 	return s, nil
 }
 
-// pin keeps a space from being closed until it is released. It makes an entry for a space that only the source knows; nil
-// is one that has no memories.
+// pin keeps a space from being closed until it is released. It makes an entry for a space that only the source knows;
+// nil is one that has no memories.
 func (e *Engine) pin(name string) *space {
 	name = spaceName(name)
 	e.mu.Lock()
@@ -217,8 +218,8 @@ func (e *Engine) longestUnused(passed map[*space]bool) *space {
 	return slices.MinFunc(all, func(a, b candidate) int { return cmp.Compare(a.lastUse, b.lastUse) }).space
 }
 
-// closeSpace saves what a space would have to make again and gives back its index and its files, unless it is used. What
-// cannot be saved is lost, and costs time: a full disk must not make spaces gather in memory.
+// closeSpace saves what a space would have to make again and gives back its index and its files, unless it is used.
+// What cannot be saved is lost, and costs time: a full disk must not make spaces gather in memory.
 func (e *Engine) closeSpace(s *space) error {
 	select {
 	case s.opening <- struct{}{}:

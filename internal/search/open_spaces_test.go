@@ -226,7 +226,8 @@ func TestCloseOnFullDisk(t *testing.T) {
 	})
 }
 
-// TestChangeOfClosedSpace: what changes in a closed space is found as soon as it is searched, and what was removed is not.
+// TestChangeOfClosedSpace: what changes in a closed space is found as soon as it is searched, and what was removed is
+// not.
 func TestChangeOfClosedSpace(t *testing.T) {
 	s := shelfOf(maxOpen + 2)
 	attached(t, s, newDir(t), nil, func(t *testing.T, e *search.Engine) {

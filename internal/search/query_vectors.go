@@ -83,8 +83,8 @@ func (e *Engine) hasVectors(space string, model int) bool {
 	return x.vectors[model].rows.Len() > 0
 }
 
-// embedAll embeds the query by every model, once. The caller holds no lock of an index: embedding takes milliseconds, and
-// changes would have to wait.
+// embedAll embeds the query by every model, once. The caller holds no lock of an index: embedding takes milliseconds,
+// and changes would have to wait.
 func (r *ranking) embedAll() []embedding.Query {
 	if r.queries == nil && r.embedQueries != nil {
 		r.queries = r.embedQueries()

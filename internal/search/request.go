@@ -16,8 +16,8 @@ const (
 	// Product is similarity · salience · exp(−λ · days since the last access). Similarity is the mean cosine by the
 	// models, at least 0; without vectors, the share of the query's words that the memory holds.
 	Product = "product"
-	// Weighted is 0.6 · similarity + 0.2 · exp(−days since the last access / 30) + 0.2 · salience, of the 2·K most similar
-	// memories. Never accessed counts as 365 days.
+	// Weighted is 0.6 · similarity + 0.2 · exp(−days since the last access / 30) + 0.2 · salience, of the 2·K most
+	// similar memories. Never accessed counts as 365 days.
 	Weighted = "weighted"
 	// Overlap counts the words of the query in title and description twice and those in the content once, without stems
 	// and stop words; ties are broken by the newest. Its score is that count.
@@ -56,14 +56,14 @@ type Request struct {
 	// MinScore is the least score of a hit, in the profile's own scale.
 	MinScore float64
 	// AsOf is the time for which the request is answered; zero is now. Ages, decay, expiry and relative dates in the
-	// query count from it, and days begin in its location. Memories created later are not found, unless AsOf is now: then
-	// a clock merely was wrong, and their age is 0.
+	// query count from it, and days begin in its location. Memories created later are not found, unless AsOf is now:
+	// then a clock merely was wrong, and their age is 0.
 	AsOf time.Time
 	// Implicit is a prompt that did not ask for memories: the search abstains unless one bears on it.
 	Implicit bool
 	Explain  bool // fill in Hit.Parts
-	// StopAfter is called for each hit, best first, and reports whether it is the last one wanted, of at most 2·K+20. It
-	// must be fast. nil returns K hits.
+	// StopAfter is called for each hit, best first, and reports whether it is the last one wanted, of at most 2·K+20.
+	// It must be fast. nil returns K hits.
 	StopAfter func(*Hit) bool
 	// WantTerms reports whether Hit.Terms of a memory is wanted; nil wants none.
 	WantTerms    func(m *memory.Memory) bool

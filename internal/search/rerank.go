@@ -179,9 +179,9 @@ func (r *ranking) addNeighborGains(src source) {
 	r.newReranker(x, src).visitNeighbors()
 }
 
-// neighborGain is what a memory gains from those before and after it. Those that have only the day in common lift what is
-// less relevant towards themselves: memories that agree with the query equally well stay equal, wherever they stand in
-// their day, so that salience and age order them.
+// neighborGain is what a memory gains from those before and after it. Those that have only the day in common lift what
+// is less relevant towards themselves: memories that agree with the query equally well stay equal, wherever they stand
+// in their day, so that salience and age order them.
 func (rr *reranker) neighborGain(doc uint32, links sessionLinks, byDay bool) float64 {
 	earlier, later := rr.ownRelevance(links.previous), rr.ownRelevance(links.next)
 	if !byDay {

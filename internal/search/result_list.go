@@ -7,8 +7,8 @@ const (
 	evidenceHalf = 2.0  // evidence that is a relevance of a half
 	minEvidence  = 0.15 // below it nothing is near by any measure
 	tailEvidence = 0.3  // share of the best evidence below which the rest is cut
-	// When the best is decisive, the rest must be clear by itself or nearly as good as the best: below a memory that answers,
-	// others that are merely of the same kind are noise. Below a weak one they may be the answer.
+	// When the best is decisive, the rest must be clear by itself or nearly as good as the best: below a memory that
+	// answers, others that are merely of the same kind are noise. Below a weak one they may be the answer.
 	decisiveEvidence = 1.1
 	clearEvidence    = 1.0
 	tailDecisive     = 0.6

@@ -92,8 +92,8 @@ func (r *ranking) matchesPhrase(m *memory.Memory) bool {
 	return analysis.ContainsPhrase(m.Content, p) || analysis.ContainsPhrase(m.Title, p)
 }
 
-// score is the score of Balanced and Recent. With rerank it includes what the reranker found and the literal phrase, and
-// records the parts when the request asks for them.
+// score is the score of Balanced and Recent. With rerank it includes what the reranker found and the literal phrase,
+// and records the parts when the request asks for them.
 func (r *ranking) score(c *candidate, rerank bool) float64 {
 	relevance := c.relevance
 	explain := func(name string, v float64) {
@@ -126,8 +126,8 @@ func (r *ranking) score(c *candidate, rerank bool) float64 {
 	return relevance * r.boost(c, explain)
 }
 
-// boost is the factor of Balanced, from 1 − boostSpan to 1: salience · exp(−λ · days since the last access). It also sets
-// what decides between equal scores, because the factor of two faint memories can be the same number.
+// boost is the factor of Balanced, from 1 − boostSpan to 1: salience · exp(−λ · days since the last access). It also
+// sets what decides between equal scores, because the factor of two faint memories can be the same number.
 func (r *ranking) boost(c *candidate, explain func(string, float64)) float64 {
 	decay := r.decayOf(&c.features)
 	c.tie = c.features.salience * decay

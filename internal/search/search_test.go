@@ -398,7 +398,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestForgottenDoesNotWeigh: memories that are no longer active change neither the rarity of words nor the average length.
+// TestForgottenDoesNotWeigh: memories that are no longer active change neither the rarity of words nor the average
+// length.
 func TestForgottenDoesNotWeigh(t *testing.T) {
 	fresh, used := inDefault(mem("a", "The invoice is in the blue folder")), inDefault(mem("a", "The invoice is in the blue folder"))
 	lsn := int64(10)

@@ -9,8 +9,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 )
 
-// Product, Weighted and Overlap are the formulas of the systems that memsidecar follows, to the letter. They score every
-// memory that the request admits, never abstain, and show near-duplicates. A date in the query is words like others.
+// Product, Weighted and Overlap are the formulas of the systems that memsidecar follows, to the letter. They score
+// every memory that the request admits, never abstain, and show near-duplicates. A date in the query is words like
+// others.
 
 // The weights of Weighted.
 const (

@@ -144,8 +144,8 @@ func TestHistoricalSearch(t *testing.T) {
 	}
 }
 
-// TestCosineIsTheSimilarity: with vectors Product and Weighted take the cosine, also of memories that share no word with
-// the query, by both arms. What is opposed to the query counts as nothing.
+// TestCosineIsTheSimilarity: with vectors Product and Weighted take the cosine, also of memories that share no word
+// with the query, by both arms. What is opposed to the query counts as nothing.
 func TestCosineIsTheSimilarity(t *testing.T) {
 	memories := []*memory.Memory{
 		mem("same", "An espresso", func(m *memory.Memory) { m.Salience = 0.8 }),
@@ -200,8 +200,8 @@ func (o *opposing) EmbedDocuments(ctx context.Context, texts []string) ([]embedd
 	return docs, err
 }
 
-// TestWeightedCandidates: only the 2·K most similar memories are scored, so that what is new and important does not push
-// aside what was asked for.
+// TestWeightedCandidates: only the 2·K most similar memories are scored, so that what is new and important does not
+// push aside what was asked for.
 func TestWeightedCandidates(t *testing.T) {
 	memories := []*memory.Memory{mem("new", "redis", func(m *memory.Memory) { m.Salience, m.LastAccessed = 1, epoch })}
 	for i := range 2 {
@@ -295,8 +295,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestEqualRelevance: memories of equal relevance stand in the order of salience · decay, whatever their values, pins and
-// accesses are, and however many there are.
+// TestEqualRelevance: memories of equal relevance stand in the order of salience · decay, whatever their values, pins
+// and accesses are, and however many there are.
 func TestEqualRelevance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var memories []*memory.Memory

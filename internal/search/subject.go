@@ -11,8 +11,8 @@ import (
 // maxHead is how many bytes of a memory are looked at for a speaker.
 const maxHead = 40
 
-// addNames adds the evidence of a name when the query names exactly one of the speakers in the pool. With two of them, who
-// is meant is not known. The name of whom a fact is about is a word of the fact, and counts as such alone.
+// addNames adds the evidence of a name when the query names exactly one of the speakers in the pool. With two of them,
+// who is meant is not known. The name of whom a fact is about is a word of the fact, and counts as such alone.
 func (c *evidenceCollector) addNames() {
 	named := ""
 	var docs []int
@@ -36,8 +36,8 @@ func (c *evidenceCollector) addNames() {
 	}
 }
 
-// addRelations adds the evidence of a name to the memories about a relative of the user whom the query names as "my wife":
-// those that name the relation and, more, those with the name that they give to the person, when it is one.
+// addRelations adds the evidence of a name to the memories about a relative of the user whom the query names as "my
+// wife": those that name the relation and, more, those with the name that they give to the person, when it is one.
 func (c *evidenceCollector) addRelations() {
 	if len(c.q.relations) == 0 {
 		return
@@ -84,8 +84,8 @@ func (r *ranking) speakerNamed(m *memory.Memory) string {
 	return ""
 }
 
-// namesVariantOf reports whether a name in the query is a variant of a name. A store spells a name one way, and who asks
-// another.
+// namesVariantOf reports whether a name in the query is a variant of a name. A store spells a name one way, and who
+// asks another.
 func (r *ranking) namesVariantOf(name string) bool {
 	return slices.ContainsFunc(r.q.terms, func(t queryTerm) bool { return t.name > 0 && isNameVariant(t.term, name) })
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
-// tokenStores are the open token stores, by file: one for each space and each model inside the program. An index that is
-// being loaded and the one that it replaces share a store.
+// tokenStores are the open token stores, by file: one for each space and each model inside the program. An index that
+// is being loaded and the one that it replaces share a store.
 type tokenStores struct {
 	mu     sync.Mutex
 	byFile map[string]*tokenstore.Store // nil for a file that cannot be opened; guarded by mu
@@ -20,8 +20,8 @@ type tokenStores struct {
 
 func tokenFile(space, model string) string { return "index/" + space + "." + model + ".tokens" }
 
-// openTokens opens the token store of a space by a model; nil when the model has no tokens or the file cannot be opened,
-// which costs late interaction and is no error.
+// openTokens opens the token store of a space by a model; nil when the model has no tokens or the file cannot be
+// opened, which costs late interaction and is no error.
 func (e *Engine) openTokens(fsys durable.FS, space string, model embedding.Model) *tokenstore.Store {
 	if !model.Calibrated() {
 		return nil

@@ -28,8 +28,8 @@ func vectorFile(space, model string) string {
 // Without models it removes vector files of earlier ones. Durable on return.
 func (e *Engine) SaveVectors(fsys durable.FS) error { return e.saveVectorFiles(fsys, false) }
 
-// saveVectorFiles is SaveVectors, for all that changed or only for what outgrew its file. Token sets are files that grow
-// at their end, and are saved in any case.
+// saveVectorFiles is SaveVectors, for all that changed or only for what outgrew its file. Token sets are files that
+// grow at their end, and are saved in any case.
 func (e *Engine) saveVectorFiles(fsys durable.FS, grown bool) error {
 	e.savingVectors.Lock()
 	defer e.savingVectors.Unlock()
@@ -65,8 +65,8 @@ func (e *Engine) saveVectorsOf(fsys durable.FS, s *space, grown bool) error {
 	return nil
 }
 
-// spacesWithFiles lists the spaces that have any file of an index: looking for each possible name of many thousand spaces
-// would take a stop seconds.
+// spacesWithFiles lists the spaces that have any file of an index: looking for each possible name of many thousand
+// spaces would take a stop seconds.
 func (e *Engine) spacesWithFiles(fsys durable.FS) (spaces []string, err error) {
 	entries, err := fsys.ReadDir("index")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +102,8 @@ func (x *invertedIndex) saveVectors(v *docVectors, fsys durable.FS, space string
 	return nil
 }
 
-// encodeVectors returns the vector file and the number of changes in it; nil when nothing changed since it was saved or,
-// if grown is set, too little.
+// encodeVectors returns the vector file and the number of changes in it; nil when nothing changed since it was saved
+// or, if grown is set, too little.
 func (x *invertedIndex) encodeVectors(v *docVectors, grown bool) (data []byte, changes uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

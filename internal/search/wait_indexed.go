@@ -8,8 +8,8 @@ import (
 )
 
 // WaitIndexed returns when every memory changed before the call is found by words and, unless vectors cannot be made at
-// the moment, by meaning: for programs that search for what they have just added. Meanwhile vectors are made at the usual
-// priority. Error: that of ctx.
+// the moment, by meaning: for programs that search for what they have just added. Meanwhile vectors are made at the
+// usual priority. Error: that of ctx.
 func (e *Engine) WaitIndexed(ctx context.Context, spaces []string) error {
 	if err := e.waitReady(ctx); err != nil {
 		return err

@@ -32,8 +32,8 @@ func (p *patient) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	}
 }
 
-// TestWaitIndexedHurries: a batch that is being made becomes urgent when somebody waits for it, and is not any more when
-// nobody does.
+// TestWaitIndexedHurries: a batch that is being made becomes urgent when somebody waits for it, and is not any more
+// when nobody does.
 func TestWaitIndexedHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &patient{fake: &fake{}, asked: make(chan struct{}, 10)}

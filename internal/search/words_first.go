@@ -7,10 +7,10 @@ import (
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 )
 
-// Embedding a query takes most of the time of a search. Words are sure by themselves when the query has an identifier that
-// one memory alone holds, or is no sentence but several words that stand so in a memory. That one memory holds all words
-// of a query is not enough: another one may answer it, and meaning tells which. On the evaluation sets that rule cost 1
-// point of nDCG@10 with questions, and as much with the mere lists of their words.
+// Embedding a query takes most of the time of a search. Words are sure by themselves when the query has an identifier
+// that one memory alone holds, or is no sentence but several words that stand so in a memory. That one memory holds all
+// words of a query is not enough: another one may answer it, and meaning tells which. On the evaluation sets that rule
+// cost 1 point of nDCG@10 with questions, and as much with the mere lists of their words.
 
 // minSureTerms is the least number of different words of a phrase.
 const minSureTerms = 2

@@ -150,8 +150,8 @@ func (m *merging) look() {
 	m.space.catchUp(changed)
 }
 
-// extend adds to the keys what else may change: the waiting memories when a value was forgotten, and what own operations
-// in the rows touched.
+// extend adds to the keys what else may change: the waiting memories when a value was forgotten, and what own
+// operations in the rows touched.
 func (m *merging) extend() {
 	forgets := slices.ContainsFunc(
 		m.changes,

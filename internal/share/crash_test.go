@@ -16,8 +16,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// TestCrashOfTheState crashes a machine at each operation of its file system while it sends and receives. After a restart
-// both machines hold the same, everything acknowledged is in the log, and nothing is there twice.
+// TestCrashOfTheState crashes a machine at each operation of its file system while it sends and receives. After a
+// restart both machines hold the same, everything acknowledged is in the log, and nothing is there twice.
 func TestCrashOfTheState(t *testing.T) {
 	address := postgres.Start(t).Database(t, "crash")
 	crashed, step := 0, 1

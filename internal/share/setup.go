@@ -42,8 +42,8 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 }
 
 // Join takes part in a space of a database, under a local name. What the local space holds already and the log does not
-// is sent; where both differ the log's value is chosen and the other is left for review. Durable here on return. Errors:
-// memory.ErrExists when the local space is shared already; those of pglog.
+// is sent; where both differ the log's value is chosen and the other is left for review. Durable here on return.
+// Errors: memory.ErrExists when the local space is shared already; those of pglog.
 func (s *Service) Join(ctx context.Context, remoteName, name, address string) error {
 	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) error {
 		if err := log.CheckSchema(ctx); errors.Is(err, pglog.ErrOldSchema) {

@@ -13,9 +13,9 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// The body of a log or session in a snapshot is read when somebody asks for it, or when the next snapshot adds to it. So
-// damage of it shows late: what is appended meanwhile stays in the journal, and no snapshot can be taken any more. The
-// first append therefore looks at the body.
+// The body of a log or session in a snapshot is read when somebody asks for it, or when the next snapshot adds to it.
+// So damage of it shows late: what is appended meanwhile stays in the journal, and no snapshot can be taken any more.
+// The first append therefore looks at the body.
 
 // bodyOf names a body: that of a daily log by space and date, or that of a session by space and id.
 type bodyOf struct{ space, date, session string }
@@ -70,8 +70,8 @@ func (c *checkedBodies) record(of bodyOf, found checkedBody) {
 	c.found[of] = found
 }
 
-// checkAppend returns an error that is a memory.ErrCorrupt when what the snapshot holds of a body is damaged. It reads a
-// file once a run and snapshot.
+// checkAppend returns an error that is a memory.ErrCorrupt when what the snapshot holds of a body is damaged. It reads
+// a file once a run and snapshot.
 func (s *Store) checkAppend(of bodyOf) error {
 	for range 3 { // a snapshot may move the body meanwhile
 		var b body
@@ -101,8 +101,8 @@ func (s *Store) checkAppend(of bodyOf) error {
 	return nil // it is moved again and again, so it was just read
 }
 
-// checkBody reads the file of a body, if it has one, and verifies its checksums. Errors: *journal.CorruptError, those of
-// the file system.
+// checkBody reads the file of a body, if it has one, and verifies its checksums. Errors: *journal.CorruptError, those
+// of the file system.
 func checkBody(fsys durable.FS, b *body) error {
 	if b.file == "" {
 		return nil

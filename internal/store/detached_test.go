@@ -92,8 +92,8 @@ func TestDetachedJournal(t *testing.T) {
 	}
 }
 
-// TestDetachedJournalRepeats: the answer to a repeated request, and to one that changes nothing because all of it is there,
-// says that something is durable. Neither is given once the journal is gone, even if nothing was written since.
+// TestDetachedJournalRepeats: the answer to a repeated request, and to one that changes nothing because all of it is
+// there, says that something is durable. Neither is given once the journal is gone, even if nothing was written since.
 func TestDetachedJournalRepeats(t *testing.T) {
 	for _, d := range detachments {
 		for _, key := range []string{"key", ""} {

@@ -66,9 +66,9 @@ func (s *Store) snapshotDue() bool {
 	return since > max(minSnapshotGrowth, info.Bytes/2)
 }
 
-// compressJournal compresses one old segment of the journal, and reports whether there was one: one at a time, so that nobody
-// waits for it. The snapshot includes what is in it, so that no start has to read it, and its manifest is one that a
-// program refuses which cannot read compressed files.
+// compressJournal compresses one old segment of the journal, and reports whether there was one: one at a time, so that
+// nobody waits for it. The snapshot includes what is in it, so that no start has to read it, and its manifest is one
+// that a program refuses which cannot read compressed files.
 func (s *Store) compressJournal() (bool, error) {
 	s.snapshots.mu.Lock()
 	m := s.snapshots.current

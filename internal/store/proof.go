@@ -42,8 +42,8 @@ func collectProofs(fsys durable.FS) ([]journal.Proof, error) {
 	return proofs, nil
 }
 
-// dropStaleManifests removes the manifests of published files from a directory without a journal: their revisions belong
-// to another one. The published files are adopted, and the publishers begin new manifests. Durable on return.
+// dropStaleManifests removes the manifests of published files from a directory without a journal: their revisions
+// belong to another one. The published files are adopted, and the publishers begin new manifests. Durable on return.
 func dropStaleManifests(fsys durable.FS, m manifest) error {
 	if m.LSN > 0 {
 		return nil

@@ -23,8 +23,8 @@ import (
 
 // A snapshot is one file per space, or per pack of small ones (snapshot_pack.go), one file per body of a daily log or
 // session, and a manifest that names the files of the spaces. Files are immutable: a new snapshot writes only what
-// changed and names the others again. The newest manifest and the previous one are kept, so that a damaged snapshot has a
-// substitute.
+// changed and names the others again. The newest manifest and the previous one are kept, so that a damaged snapshot has
+// a substitute.
 const (
 	snapshotDir  = "snapshots"
 	manifestFile = snapshotDir + "/MANIFEST.json"

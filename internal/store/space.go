@@ -75,8 +75,8 @@ func (v *Space) Contents() (c Contents) {
 	return c
 }
 
-// Look returns some memories in any status, nil for those that do not exist, and changed, the LSN of the newest record of
-// the space. Everything is as of changed. The memories are shared.
+// Look returns some memories in any status, nil for those that do not exist, and changed, the LSN of the newest record
+// of the space. Everything is as of changed. The memories are shared.
 func (v *Space) Look(ids []string) (memories []*memory.Memory, rest Contents, changed int64) {
 	memories = make([]*memory.Memory, len(ids))
 	v.read(func(sp *spaceState) {

@@ -6,9 +6,9 @@ import "maps"
 // within a millisecond. That of a larger one is made by Open.
 const stageWhenUsed = 500
 
-// stagedSpace returns the staged state of a space. An unknown one is empty and not yet part of the state. While the staged
-// state has no space of that name, nothing of it is staged that is not durable, so it equals the visible one. The caller
-// holds stageMu.
+// stagedSpace returns the staged state of a space. An unknown one is empty and not yet part of the state. While the
+// staged state has no space of that name, nothing of it is staged that is not durable, so it equals the visible one.
+// The caller holds stageMu.
 func (s *Store) stagedSpace(name string) *spaceState {
 	if sp, ok := s.staged.spaces[name]; ok {
 		return sp

@@ -24,8 +24,8 @@ func changed(op int64, id string, after *memory.Memory) *journal.Record {
 		Changes: []journal.Change{{Memory: &journal.MemoryChange{ID: id, After: after}}}}
 }
 
-// TestStagedSpace: whatever happened to a space, its staged state has the same memories, knows the contents that are there,
-// and changes nothing of the visible state.
+// TestStagedSpace: whatever happened to a space, its staged state has the same memories, knows the contents that are
+// there, and changes nothing of the visible state.
 func TestStagedSpace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Store{visible: newVisible(), staged: newStaged()}

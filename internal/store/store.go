@@ -42,8 +42,8 @@ type Config struct {
 	// somebody sets the wall clock. When it is nil, Now is trusted while the store is open.
 	Elapsed     func() time.Duration
 	HistoryDays int // 0 is DefaultHistoryDays
-	// Needed is the oldest operation that somebody has still to read, math.MaxInt64 when nobody has. History from there on
-	// is kept longer than HistoryDays, for MaxNeededDays at most. It must not call the store; nil means nobody.
+	// Needed is the oldest operation that somebody has still to read, math.MaxInt64 when nobody has. History from there
+	// on is kept longer than HistoryDays, for MaxNeededDays at most. It must not call the store; nil means nobody.
 	Needed func() int64
 	// SegmentSize of the journal in bytes; 0 means 8 MiB. Tests use small ones.
 	SegmentSize int64
@@ -67,7 +67,8 @@ type Store struct {
 
 	// stageMu is held while a transaction runs. It is taken before mu.
 	stageMu sync.Mutex
-	// staged is what is durable and what is about to be, of the spaces that it has; see stagedSpace. Guarded by stageMu.
+	// staged is what is durable and what is about to be, of the spaces that it has; see stagedSpace. Guarded by
+	// stageMu.
 	staged *state
 
 	mu sync.RWMutex

@@ -16,8 +16,8 @@ func (tx *Tx) Day(date string) *memory.Day {
 	return nil
 }
 
-// AppendEntry appends to the daily log of date and creates the log if needed. An empty ID is filled in. The first append
-// to a log since a start or a snapshot reads it. Errors: *memory.InvalidError when e exceeds the limits;
+// AppendEntry appends to the daily log of date and creates the log if needed. An empty ID is filled in. The first
+// append to a log since a start or a snapshot reads it. Errors: *memory.InvalidError when e exceeds the limits;
 // memory.ErrCorrupt when what the snapshot holds of the log is damaged.
 func (tx *Tx) AppendEntry(date string, e *memory.Entry) error {
 	if e.ID == "" {

@@ -1,6 +1,6 @@
-// Package acceptance_test shows what memsidecar is: eleven scenarios, one a file, each told through the built program, its
-// socket and its files. A scenario begins with an empty directory and a daemon, does what a user or an agent does, and
-// looks at what they would see.
+// Package acceptance_test shows what memsidecar is: eleven scenarios, one a file, each told through the built program,
+// its socket and its files. A scenario begins with an empty directory and a daemon, does what a user or an agent does,
+// and looks at what they would see.
 package acceptance_test
 
 import (

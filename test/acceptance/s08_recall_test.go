@@ -12,8 +12,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
-// Scenario 8: recall and the start context. A prompt brings what fits it, with its age, once a session, and nothing where
-// nothing fits.
+// Scenario 8: recall and the start context. A prompt brings what fits it, with its age, once a session, and nothing
+// where nothing fits.
 func TestRecall(t *testing.T) {
 	p := process.New(t, program)
 	p.Serve(t)

@@ -11,7 +11,8 @@ import (
 )
 
 // TestWorkingMemory: what an agent does in a session is known after its context was compacted: where it works, which
-// tools it has used and which of them failed, and what it noted. It ends with the session; what worked stays as a skill.
+// tools it has used and which of them failed, and what it noted. It ends with the session; what worked stays as a
+// skill.
 func TestWorkingMemory(t *testing.T) {
 	p := process.New(t, program)
 	p.Serve(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
-// Where the sources differ or are silent, one reading was chosen. TestReadings shows those that no other scenario shows.
+// Where the sources differ or are silent, one reading was chosen. TestReadings shows those that no other scenario
+// shows.
 func TestReadings(t *testing.T) {
 	p := process.New(t, program)
 	p.Serve(t)

@@ -23,8 +23,8 @@ import (
 // changing is what differs between two answers to the same event: nonces, their tokens, and the time.
 var changing = regexp.MustCompile(`id=\\?"[0-9a-f]{16}\\?"|\d\d:\d\d|/tmp/[^"\\ ]*|"tokens":\d+`)
 
-// TestHookProgramsAgree: memsidecar-hook answers each event of each host as memsidecar does, byte for byte, and the same
-// is recorded.
+// TestHookProgramsAgree: memsidecar-hook answers each event of each host as memsidecar does, byte for byte, and the
+// same is recorded.
 func TestHookProgramsAgree(t *testing.T) {
 	for _, host := range hook.Hosts() {
 		t.Run(host.Name, func(t *testing.T) {

@@ -32,7 +32,8 @@ func (p place) one(t *testing.T, profile, text string) (score float64, id string
 	return got.Hits[0].Score, got.Hits[0].Memory.ID
 }
 
-// TestScoreBeforeAccess: finding a memory counts as an access of it, and the score that is shown is the one from before.
+// TestScoreBeforeAccess: finding a memory counts as an access of it, and the score that is shown is the one from
+// before.
 func TestScoreBeforeAccess(t *testing.T) {
 	d := newPlace(t).serve(t)
 	d.Succeeds(t, "add", "The lighthouse keeper is called Marten.", "--salience", "0.5")

@@ -45,8 +45,9 @@ type soak struct {
 	use usage
 }
 
-// TestSoak: adds, searches, hand edits, archives, kills, a full disk and removed files, and nothing acknowledged is lost.
-// It prints what the daemon wrote per acknowledged byte, how far memory.json was behind, its memory and its descriptors.
+// TestSoak: adds, searches, hand edits, archives, kills, a full disk and removed files, and nothing acknowledged is
+// lost. It prints what the daemon wrote per acknowledged byte, how far memory.json was behind, its memory and its
+// descriptors.
 func TestSoak(t *testing.T) {
 	s := &soak{place: newPlace(t), t: t, acked: map[string]string{}}
 	s.keepOnFailure()

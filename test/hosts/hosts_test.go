@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package hosts_test runs the real host programs, in the versions that package.json pins, against models of its own on a
-// loopback port, with the hooks that memsidecar installs. What the models were asked is what the agents were told. The
-// table in docs/hooks.md is made of what was seen.
+// Package hosts_test runs the real host programs, in the versions that package.json pins, against models of its own on
+// a loopback port, with the hooks that memsidecar installs. What the models were asked is what the agents were told.
+// The table in docs/hooks.md is made of what was seen.
 package hosts_test
 
 import (
@@ -97,8 +97,8 @@ type world struct {
 	models    *models
 }
 
-// TestHosts plays a session in every host. The command that failed in one host's session is run in the next one, where it
-// works: only a hint can tell of it.
+// TestHosts plays a session in every host. The command that failed in one host's session is run in the next one, where
+// it works: only a hint can tell of it.
 func TestHosts(t *testing.T) {
 	bin := os.Getenv("MEMSIDECAR_TEST_HOSTS")
 	if bin == "" {
@@ -230,8 +230,8 @@ var (
 	pluginArgs  = regexp.MustCompile(`(const \[program, \.\.\.args\] = \[[^\]]*)`)
 )
 
-// bePatient gives the hooks more time than the 40 ms after which they leave the agent alone: what is tested is what they
-// say, on a machine that may be busy. bench has the times.
+// bePatient gives the hooks more time than the 40 ms after which they leave the agent alone: what is tested is what
+// they say, on a machine that may be busy. bench has the times.
 func (w *world) bePatient(t *testing.T, h host) {
 	t.Helper()
 	path := filepath.Join(w.home, cmp.Or(h.hooks, h.config))

@@ -80,8 +80,8 @@ func checkTable(t *testing.T, all []host, seen map[string]map[string]bool) {
 	}
 }
 
-// TestTableIsOfThesePins: the table was made with the versions that are pinned, and has a line for every host. It needs no
-// host program.
+// TestTableIsOfThesePins: the table was made with the versions that are pinned, and has a line for every host. It needs
+// no host program.
 func TestTableIsOfThesePins(t *testing.T) {
 	_, within, _ := split(t)
 	pins := versions(t)

@@ -1,6 +1,6 @@
 // Command sqlite is what a good engineer would write in an afternoon instead of memsidecar: SQLite with FTS5, durable
-// at each write, behind the same gRPC calls on a Unix socket. bench compares with it. It is a module of its own, so that
-// the program does not depend on SQLite.
+// at each write, behind the same gRPC calls on a Unix socket. bench compares with it. It is a module of its own, so
+// that the program does not depend on SQLite.
 //
 //	sqlite SOCKET FILE
 //

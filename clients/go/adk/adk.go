@@ -52,8 +52,8 @@ func NewService(client *memsidecar.Client, options ...Option) *Service {
 	return s
 }
 
-// AddSessionToMemory records the events that were not recorded yet, durably, and lets the daemon learn from them at once:
-// by rules, and with its language model if one is configured. Errors are *memsidecar.Error.
+// AddSessionToMemory records the events that were not recorded yet, durably, and lets the daemon learn from them at
+// once: by rules, and with its language model if one is configured. Errors are *memsidecar.Error.
 func (s *Service) AddSessionToMemory(ctx context.Context, added session.Session) error {
 	messages := messagesOf(added.Events())
 	if len(messages) == 0 {

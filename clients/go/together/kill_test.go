@@ -22,8 +22,8 @@ const (
 	kills = 10
 )
 
-// TestKilled has a Python and a Node process add memories, 500 each, while the daemon is killed ten times. Every memory whose
-// addition was acknowledged must be there, once, and the clients must not notice anything.
+// TestKilled has a Python and a Node process add memories, 500 each, while the daemon is killed ten times. Every memory
+// whose addition was acknowledged must be there, once, and the clients must not notice anything.
 func TestKilled(t *testing.T) {
 	python := os.Getenv("MEMSIDECAR_TEST_PYTHON")
 	if python == "" {

@@ -18,8 +18,8 @@ func (h *host) turn(prompt string) string {
 	return told + h.event(hook.Stop, "")
 }
 
-// TestPausedHost checks that nothing that is said during a pause is ever recorded, in a session that began before it, and
-// that everything after it is.
+// TestPausedHost checks that nothing that is said during a pause is ever recorded, in a session that began before it,
+// and that everything after it is.
 func TestPausedHost(t *testing.T) {
 	d := newDaemon()
 	d.recalled = "<memories>"

@@ -15,8 +15,8 @@ const (
 	forgetAt  = 30 * 24 * time.Hour // since the last event of a session
 )
 
-// RecoverOrphans reads what the transcripts of other sessions show beyond what was read of them: those whose host was killed
-// before it could say that its turn was over. Their end the daemon finds out by itself. States of long ago are
+// RecoverOrphans reads what the transcripts of other sessions show beyond what was read of them: those whose host was
+// killed before it could say that its turn was over. Their end the daemon finds out by itself. States of long ago are
 // removed.
 func (r *Runner) RecoverOrphans(ctx context.Context, except string) error {
 	files, err := os.ReadDir(r.Dir)

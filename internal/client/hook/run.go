@@ -171,8 +171,9 @@ func (r *Runner) runLocked(ctx context.Context, s *state, ev Event) (string, err
 	}
 }
 
-// startSession opens the session and returns its context, after a compaction together with the working memory. A resumed
-// session has the context in its conversation already, and a start that is delivered twice has it once: both get "".
+// startSession opens the session and returns its context, after a compaction together with the working memory. A
+// resumed session has the context in its conversation already, and a start that is delivered twice has it once: both
+// get "".
 func (r *Runner) startSession(ctx context.Context, s *state, ev Event) (string, error) {
 	// Some versions of Copilot CLI start a session with each prompt.
 	again := s.ToldAt != 0 && ev.Source != "compact" && (ev.Source != "clear" ||

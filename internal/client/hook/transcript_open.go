@@ -39,8 +39,8 @@ func (o *Opens) hang() (over func()) {
 	return func() { o.hung.Add(-1) }
 }
 
-// openTranscript opens a regular file within openLimit. A pipe or a device is refused without being opened, because that
-// may block for ever, or do something.
+// openTranscript opens a regular file within openLimit. A pipe or a device is refused without being opened, because
+// that may block for ever, or do something.
 func openTranscript(opens *Opens, path string) (*os.File, error) {
 	return within(opens, openLimit, func() (*os.File, error) {
 		info, err := os.Stat(path)

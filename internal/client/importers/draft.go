@@ -177,7 +177,8 @@ type logNote struct {
 	category string
 }
 
-// logEntry sends an entry of a daily log, in parts when it is too long, and returns the evidence that memories may name.
+// logEntry sends an entry of a daily log, in parts when it is too long, and returns the evidence that memories may
+// name.
 func (r *reader) logEntry(n logNote) (memory.Evidence, error) {
 	switch {
 	case strings.TrimSpace(n.content) == "":

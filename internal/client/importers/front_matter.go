@@ -25,8 +25,8 @@ func (p *frontMatterPage) get(names ...string) string {
 // maxFront is how many lines front matter may have.
 const maxFront = 500
 
-// splitFrontMatter reads front matter as programs and people write it, which is often not quite YAML: names and values, lists in
-// brackets or one item a line, and one level of indentation. Of what it does not understand it takes nothing.
+// splitFrontMatter reads front matter as programs and people write it, which is often not quite YAML: names and values,
+// lists in brackets or one item a line, and one level of indentation. Of what it does not understand it takes nothing.
 func splitFrontMatter(data string) frontMatterPage {
 	data = strings.ReplaceAll(strings.TrimPrefix(data, "\ufeff"), "\r\n", "\n")
 	p := frontMatterPage{front: map[string][]string{}, body: data, first: 1}

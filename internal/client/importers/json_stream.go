@@ -35,8 +35,8 @@ func (v jsonValue) place(f file) Place {
 	return p
 }
 
-// jsonSplitter cuts a JSON text into values without holding more than one. A value that is damaged does not keep it from
-// finding those behind it, as long as quotes and brackets are even.
+// jsonSplitter cuts a JSON text into values without holding more than one. A value that is damaged does not keep it
+// from finding those behind it, as long as quotes and brackets are even.
 type jsonSplitter struct {
 	r     *bufio.Reader
 	line  int

@@ -278,8 +278,8 @@ func (s jsonEditor) removeOne(t *Target, text []byte, root, hooks *node) []byte 
 	return nil
 }
 
-// createdByUs reports whether a container was made for the one item in it: it would be empty without it, and was not empty
-// before, because then the item would stand right behind the bracket.
+// createdByUs reports whether a container was made for the one item in it: it would be empty without it, and was not
+// empty before, because then the item would stand right behind the bracket.
 func createdByUs(text []byte, n *node) bool {
 	if len(n.items) != 1 {
 		return false

@@ -2,8 +2,8 @@ package install
 
 import "bytes"
 
-// insert adds an item at the end of a container: a comma after the last item, then the new item on its own line, behind a
-// comment that belongs to the last one. removeItem reverts it byte for byte.
+// insert adds an item at the end of a container: a comma after the last item, then the new item on its own line, behind
+// a comment that belongs to the last one. removeItem reverts it byte for byte.
 func insert(text []byte, n *node, line, content string) []byte {
 	if len(n.items) == 0 {
 		return splice(text, n.start+1, n.start+1, content)

@@ -204,8 +204,8 @@ func (s *Server) addSearchTools(server *mcp.Server) {
 	}, s.read)
 }
 
-// searchMemories searches the spaces; "" is the default space. The first time that a connection finds a memory counts as
-// an access, which makes the memory rank higher for some time.
+// searchMemories searches the spaces; "" is the default space. The first time that a connection finds a memory counts
+// as an access, which makes the memory rank higher for some time.
 //
 // The result has the hits twice: as structured data for programs, and fenced as text for the model. Hosts pass the
 // text on and may drop the data.

@@ -11,7 +11,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 )
 
-// detectMoves makes one change of a removal in one place and an addition of the same words in another: something was moved.
+// detectMoves makes one change of a removal in one place and an addition of the same words in another: something was
+// moved.
 func (r *pass) detectMoves() {
 	for i := range r.changes {
 		removed := &r.changes[i]

@@ -45,8 +45,8 @@ type blockParser struct {
 	fence    string // the marker that ends a block of code at the margin
 }
 
-// parseBlocks parts a file into blocks. serial is the version that its mark names, 0 for none. Headings, comments and rules
-// are no blocks.
+// parseBlocks parts a file into blocks. serial is the version that its mark names, 0 for none. Headings, comments and
+// rules are no blocks.
 //
 // remarks says that it holds comments of somebody else.
 func parseBlocks(text string) (pieces []block, serial int64, remarks bool) {

@@ -92,9 +92,9 @@ func readFile(fsys durable.FS, name string) (fileState, error) {
 	return fileState{}, fmt.Errorf("read %s: %w", name, err)
 }
 
-// replaceFile makes data the content of name, which must be as old says. There is no moment without a whole file, and what
-// somebody else puts there at this moment stays: errBusy then. The bytes are durable on return; the name is once the
-// directory was synced.
+// replaceFile makes data the content of name, which must be as old says. There is no moment without a whole file, and
+// what somebody else puts there at this moment stays: errBusy then. The bytes are durable on return; the name is once
+// the directory was synced.
 func replaceFile(fsys durable.FS, name string, old fileState, data []byte) error {
 	temp, err := durable.WriteTemp(fsys, name, func(w io.Writer) error {
 		_, err := w.Write(data)

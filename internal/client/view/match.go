@@ -66,8 +66,8 @@ func (r *pass) compare(l listFile, f fileState) (d listDiff) {
 	return d
 }
 
-// matchCurrent takes out the blocks that say what a memory says by now: the store was changed, or this was adopted before
-// a crash.
+// matchCurrent takes out the blocks that say what a memory says by now: the store was changed, or this was adopted
+// before a crash.
 func (r *pass) matchCurrent(file string, d *listDiff, rest *[]block) {
 	if len(*rest) == 0 {
 		return
@@ -94,8 +94,8 @@ func (r *pass) matchCurrent(file string, d *listDiff, rest *[]block) {
 	})
 }
 
-// looksTruncated reports whether the file may be the beginning of what was written: the mark at its end is missing, and so
-// is what stands last.
+// looksTruncated reports whether the file may be the beginning of what was written: the mark at its end is missing, and
+// so is what stands last.
 func (r *pass) looksTruncated(d listDiff, rest []block, serial int64) bool {
 	if serial != 0 || len(rest) > 1 || len(d.removed) == 0 {
 		return false

@@ -258,8 +258,8 @@ func (r *pass) retireMissing(name string) {
 	r.changes = append(r.changes, Change{Kind: Remove, File: name, ID: m.ID, Revision: m.Revision})
 }
 
-// suspiciousRemoval says why so many removals may be a mistake, "" when they are not so many. empty says that nothing at all
-// is left.
+// suspiciousRemoval says why so many removals may be a mistake, "" when they are not so many. empty says that nothing
+// at all is left.
 func suspiciousRemoval(removed, all int, empty bool) string {
 	switch {
 	case removed > 0 && (removed == all && (all >= 3 || empty)):

@@ -137,8 +137,8 @@ func (s renderedMemory) violation() string {
 	return ""
 }
 
-// canonical is a text as both sides write it: ends of lines are alike, and no white space stands around it or at the ends
-// of lines.
+// canonical is a text as both sides write it: ends of lines are alike, and no white space stands around it or at the
+// ends of lines.
 func canonical(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i, line := range lines {

@@ -1,6 +1,6 @@
-// Package view keeps a directory of Markdown files in step with the memories of one space, in both directions: changes of
-// the store are written into the files, and edits of the files become changes of the store. The layouts are those that
-// agents already read.
+// Package view keeps a directory of Markdown files in step with the memories of one space, in both directions: changes
+// of the store are written into the files, and edits of the files become changes of the store. The layouts are those
+// that agents already read.
 //
 // The store is the truth. A directory may be deleted and is written again. Text that is only in the directory is never
 // overwritten before it is adopted or copied aside. The package reaches the store through the interface Store.

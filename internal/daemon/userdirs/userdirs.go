@@ -1,5 +1,5 @@
-// Package userdirs finds the directories and the socket of a user's daemon, from environment variables alone. Daemon and
-// clients agree on them here.
+// Package userdirs finds the directories and the socket of a user's daemon, from environment variables alone. Daemon
+// and clients agree on them here.
 package userdirs
 
 import (

@@ -47,8 +47,8 @@ type Memories struct {
 	Notes    []Note // in the order of lines
 }
 
-// UseHeading makes a category of the heading of one word above m that names no known one, instead of a tag, for files whose
-// categories are not fixed.
+// UseHeading makes a category of the heading of one word above m that names no known one, instead of a tag, for files
+// whose categories are not fixed.
 func (f *Memories) UseHeading(m *memory.Memory) {
 	heading := f.Headings[m.ID]
 	slug := strings.ToLower(heading)

@@ -21,9 +21,10 @@ const (
 // ReadMemories reads a MEMORY.md that was last written at written; zero when unknown. Times without a zone are in
 // loc.
 //
-// Headings are categories; an unknown one is a tag, and what is below it is general. A list item with all that is indented below it, a paragraph, or a code block is a memory. Its time is the
-// one it names, else that of its section or the front matter, else written, which may be zero. A ticked checkbox
-// among the tasks is a finished task: it is kept, retired. A text that occurs twice is one memory.
+// Headings are categories; an unknown one is a tag, and what is below it is general. A list item with all that is
+// indented below it, a paragraph, or a code block is a memory. Its time is the one it names, else that of its section
+// or the front matter, else written, which may be zero. A ticked checkbox among the tasks is a finished task: it is
+// kept, retired. A text that occurs twice is one memory.
 func ReadMemories(data []byte, written time.Time, loc *time.Location) Memories {
 	s := scan(data)
 	r := &memoryReader{

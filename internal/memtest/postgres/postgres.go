@@ -1,4 +1,5 @@
-// Package postgres runs a real PostgreSQL for tests: a cluster of the test's own, in a short directory, on a Unix socket.
+// Package postgres runs a real PostgreSQL for tests: a cluster of the test's own, in a short directory, on a Unix
+// socket.
 package postgres
 
 import (

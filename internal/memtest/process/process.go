@@ -1,5 +1,5 @@
-// Package process runs the built program for tests: its command line, and its daemon on a data directory and a socket of
-// the test's own.
+// Package process runs the built program for tests: its command line, and its daemon on a data directory and a socket
+// of the test's own.
 package process
 
 import (
@@ -19,7 +19,8 @@ import (
 	"time"
 )
 
-// Main builds the program once, with memsidecar-hook beside it, sets path to it, runs a package's tests and exits. Call it from TestMain.
+// Main builds the program once, with memsidecar-hook beside it, sets path to it, runs a package's tests and exits. Call
+// it from TestMain.
 func Main(m *testing.M, path *string) {
 	flag.Parse()
 	dir, err := os.MkdirTemp("/tmp", "msproc")

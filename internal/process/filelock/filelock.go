@@ -1,6 +1,6 @@
-// Package filelock locks files between processes. The system releases a lock when the process that holds it ends, however
-// it ends. The contents of a locked file can be read and written by everybody, on every system: who holds a lock may say
-// so inside.
+// Package filelock locks files between processes. The system releases a lock when the process that holds it ends,
+// however it ends. The contents of a locked file can be read and written by everybody, on every system: who holds a
+// lock may say so inside.
 package filelock
 
 import (
@@ -17,8 +17,8 @@ var ErrHeld = errors.New("the lock is held by another process")
 // Lock is a lock that is held until Release. It is not safe for concurrent use.
 type Lock struct{ file *os.File }
 
-// Try takes the lock of a file of its own at path, which is made with mode 0600 when it is missing, and never removed. A
-// symbolic link is not followed. It does not wait. Error: ErrHeld.
+// Try takes the lock of a file of its own at path, which is made with mode 0600 when it is missing, and never removed.
+// A symbolic link is not followed. It does not wait. Error: ErrHeld.
 func Try(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 const noFollow = windows.O_FILE_FLAG_OPEN_REPARSE_POINT
 
-// lockedByte is the offset of the byte that is locked, in units of 4 GiB. Windows keeps others from reading and writing what is
-// locked, so it is a byte that no file has.
+// lockedByte is the offset of the byte that is locked, in units of 4 GiB. Windows keeps others from reading and writing
+// what is locked, so it is a byte that no file has.
 const lockedByte = 1 << 30
 
 // lock locks the open file behind a handle by LockFileEx.

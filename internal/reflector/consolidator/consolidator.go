@@ -225,11 +225,11 @@ func (r *Request) meta() (store.Meta, error) {
 	return m, nil
 }
 
-// Consolidate decides about a candidate and applies the decision. Forgotten values are rejected; only an explicit
-// save brings them back. No lock is held during the search. If a similar memory changes concurrently, the decision is
+// Consolidate decides about a candidate and applies the decision. Forgotten values are rejected; only an explicit save
+// brings them back. No lock is held during the search. If a similar memory changes concurrently, the decision is
 // repeated, at most 3 times. The model is asked once, for at most 20 seconds; after that, or if its proposal is
-// rejected, the rules decide. Before it is asked, the candidate is durable in today's log, so that neither an answer nor
-// a crash loses a text that was handed in.
+// rejected, the rules decide. Before it is asked, the candidate is durable in today's log, so that neither an answer
+// nor a crash loses a text that was handed in.
 //
 // Durable on return. Errors: *memory.InvalidError, memory.ErrBusy, memory.ErrKeyReused, those of the store and the
 // search.

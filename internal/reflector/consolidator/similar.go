@@ -13,7 +13,8 @@ import (
 const otherWordHits = 3
 
 // similar finds the memories that a text may repeat or correct: by its own words and its meaning, and by the words in
-// which rules know that the same is said otherwise. The latter have the least score that counts as similar, since their likeness is not that of the text.
+// which rules know that the same is said otherwise. The latter have the least score that counts as similar, since their
+// likeness is not that of the text.
 func (s *Service) similar(ctx context.Context, space, text string) ([]search.Hit, error) {
 	hits, err := s.search.Similar(ctx, space, text, maxNeighbours)
 	if err != nil {

@@ -232,8 +232,8 @@ func polarityReason(before, after, said string) string {
 	return ReasonLostNegation
 }
 
-// speaksOf reports whether a sentence has one of the negated words. A Chinese character alone is in many words, so two of
-// them are wanted where there are two.
+// speaksOf reports whether a sentence has one of the negated words. A Chinese character alone is in many words, so two
+// of them are wanted where there are two.
 func speaksOf(said string, negated map[string]bool) bool {
 	all, found := 0, 0
 	spoken := wordSet(strings.Join(contentWords(strings.ToLower(said)), " "))

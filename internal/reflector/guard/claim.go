@@ -81,7 +81,8 @@ var slotPatterns = []slotPattern{
 	newSlotPattern("project.deploy", `^`+projectZh+`(?:每)?(?P<v>(?:周|星期|礼拜)[一二三四五六日天])(?:发布|发版|部署|上线)$`),
 	newSlotPattern("project.deploy", `^`+projectZh+`(?:部署|发布|发版|上线)(?:时间)?(?:定)?(?:在|是|改到了?|改成了?|到)(?P<v>.+?)了?$`),
 
-	// What is measured or dated has one value at a time, whatever it is called: ports, versions, limits, floors, deadlines.
+	// What is measured or dated has one value at a time, whatever it is called: ports, versions, limits, floors,
+	// deadlines.
 	newSlotPattern("project.$1 port", `^`+named+` (?:is|listens|runs) (?:now )?on port (?P<v>\d.*)$`),
 	newSlotPattern("project.version $1", `^((?:the|our) [\p{L}][\p{L} -]{1,40}? (?:runs|uses|needs|requires|is on|targets) `+
 		`[\p{L}][\p{L}.+# -]*?) v?(?P<v>\d[\w.]*)$`),

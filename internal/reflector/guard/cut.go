@@ -53,7 +53,8 @@ var completeZh = lazyregexp.New(`(?:[不存所都还正也]在|现在|[不都就
 var inflections = wordSet("s es d ed r er rs ers n en ing ings ly ment ments ion ions al able y")
 
 // isCutAddition reports whether a model's text for a new memory stops in the middle of a word or clause. said is what
-// the user said: a sentence of theirs is complete as it stands, and not before a number, name or negation of its clause.
+// the user said: a sentence of theirs is complete as it stands, and not before a number, name or negation of its
+// clause.
 func isCutAddition(said, text string) bool {
 	text = strings.TrimSpace(text)
 	lower := strings.ToLower(said)

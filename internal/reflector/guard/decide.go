@@ -232,8 +232,8 @@ func extendsText(text, old string) bool {
 	return ok && continuation.MatchString(rest)
 }
 
-// addsClause reports whether text is old, word for word, and a clause behind a comma: "likes tea, without sugar". Such a
-// clause may deny something, for what was said before it stands as it was.
+// addsClause reports whether text is old, word for word, and a clause behind a comma: "likes tea, without sugar". Such
+// a clause may deny something, for what was said before it stands as it was.
 func addsClause(text, old string) bool {
 	rest, ok := strings.CutPrefix(text, old)
 	return ok && old != "" && strings.IndexAny(rest, ",;，；") == 0

@@ -157,8 +157,8 @@ func TestGeneratedChanges(t *testing.T) {
 	t.Logf("%d of %d applied", applied, *changes)
 }
 
-// TestGeneratedAdditions judges generated new memories: what is added is cut neither in a word nor before a value of its
-// clause, and holds no control character. What the user said as it stands is added.
+// TestGeneratedAdditions judges generated new memories: what is added is cut neither in a word nor before a value of
+// its clause, and holds no control character. What the user said as it stands is added.
 func TestGeneratedAdditions(t *testing.T) {
 	applied, cuts, right := 0, 0, 0
 	for n := range *changes {

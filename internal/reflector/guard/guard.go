@@ -380,8 +380,9 @@ func cleanEntries(entries []DatedEntry) (out []DatedEntry) {
 // terminalSequence is what a terminal obeys; without its first character the rest would be text.
 var terminalSequence = lazyregexp.New("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
-// visible drops control characters and sequences, those that turn the direction of writing, and invisible tags: a text from elsewhere
-// must not hide a part of itself from who reads it. Line feeds and tabs stay; other line ends become line feeds.
+// visible drops control characters and sequences, those that turn the direction of writing, and invisible tags: a text
+// from elsewhere must not hide a part of itself from who reads it. Line feeds and tabs stay; other line ends become
+// line feeds.
 func visible(s string) string {
 	s = terminalSequence.ReplaceAllString(s, "")
 	return strings.Map(func(r rune) rune {

@@ -190,8 +190,8 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// TestCutAdditions: a model's new memory that stops in the middle of a word or clause is refused; what the user said as it
-// stands, other words for it and a part of it that keeps every value are not.
+// TestCutAdditions: a model's new memory that stops in the middle of a word or clause is refused; what the user said as
+// it stands, other words for it and a part of it that keeps every value are not.
 func TestCutAdditions(t *testing.T) {
 	const said = "The backup server is Debian 12, never reboot it on Mondays. I like tea with milk.\n" +
 		"Our song is The Way It Is. 备份服务器在 7 号机柜，周一不要重启。他今天不在"

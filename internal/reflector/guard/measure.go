@@ -23,8 +23,8 @@ var dimensions = func() map[string]string {
 	return out
 }()
 
-// dimensionOf returns what is measured in a unit of unitOf: the same for 30 s and 1 min. Of a unit that is not known it is
-// the unit.
+// dimensionOf returns what is measured in a unit of unitOf: the same for 30 s and 1 min. Of a unit that is not known it
+// is the unit.
 func dimensionOf(unit string) string {
 	if d, ok := dimensions[unit]; ok {
 		return d

@@ -52,8 +52,8 @@ type Item struct {
 	// stored. It is checked against forgotten values, so a value forgotten in one form is not learnt in the other.
 	SourceSentence string
 
-	// Said is, for a model's item, what the user or the agent said: the only source of new values, and the words by which
-	// a text that is cut off is known. It is not stored.
+	// Said is, for a model's item, what the user or the agent said: the only source of new values, and the words by
+	// which a text that is cut off is known. It is not stored.
 	Said string
 
 	// Replaces lists the protected tokens of the target that this UPDATE replaces on purpose: numbers and names in

@@ -1,5 +1,5 @@
-// Package unixsock asks the kernel who is at the other end of a Unix socket, for the daemon and its clients. It does not
-// interpret the bytes on it.
+// Package unixsock asks the kernel who is at the other end of a Unix socket, for the daemon and its clients. It does
+// not interpret the bytes on it.
 //
 // Four layers protect the socket. Its directory and mode keep other users from opening it. The kernel reports the uid
 // of the peer of every connection before a byte is read. A client asks the same of the server. A lock file beside the

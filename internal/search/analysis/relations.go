@@ -9,8 +9,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
 )
 
-// relations are the words for one relation to a person or pet each, in both languages. A word can be for several: English
-// does not tell 姐姐 from 妹妹, and a partner may be a wife.
+// relations are the words for one relation to a person or pet each, in both languages. A word can be for several:
+// English does not tell 姐姐 from 妹妹, and a partner may be a wife.
 var relations = [][]string{
 	{"wife", "spouse", "partner", "妻子", "老婆", "太太", "爱人", "媳妇"},
 	{"husband", "spouse", "partner", "丈夫", "老公", "爱人"},

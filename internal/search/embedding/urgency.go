@@ -5,8 +5,8 @@ import "context"
 // urgencyKey is the key of a context's value that WithUrgency sets.
 type urgencyKey struct{}
 
-// WithUrgency returns a context for EmbedDocuments. urgent returns a channel that is closed as soon as, and while, somebody
-// waits for vectors.
+// WithUrgency returns a context for EmbedDocuments. urgent returns a channel that is closed as soon as, and while,
+// somebody waits for vectors.
 func WithUrgency(ctx context.Context, urgent func() <-chan struct{}) context.Context {
 	return context.WithValue(ctx, urgencyKey{}, urgent)
 }

@@ -2,8 +2,8 @@ package vector
 
 import "github.com/memsidecar/memsidecar/internal/search/vector/offheap"
 
-// rowBlock is the codes of up to rowsPerBlock rows. A whole block lies outside of the heap, where it makes the collector
-// run no more often; a smaller one, of a small space, is not worth a mapping.
+// rowBlock is the codes of up to rowsPerBlock rows. A whole block lies outside of the heap, where it makes the
+// collector run no more often; a smaller one, of a small space, is not worth a mapping.
 type rowBlock struct {
 	codes  []int8
 	mapped *offheap.Memory // of a whole block; nil in the heap

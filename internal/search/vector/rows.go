@@ -71,8 +71,8 @@ func (r *Rows) row(n int) []int8 {
 	return r.blocks[n/rowsPerBlock].codes[at : at+width]
 }
 
-// Codes returns the codes of row n, which must exist, without padding. They must not be modified, and are valid as long as
-// r is in use and the row is not changed.
+// Codes returns the codes of row n, which must exist, without padding. They must not be modified, and are valid as long
+// as r is in use and the row is not changed.
 func (r *Rows) Codes(n int) []int8 { return r.row(n)[:r.dim] }
 
 // At returns a copy of row n; false when there is none.

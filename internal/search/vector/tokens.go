@@ -130,8 +130,8 @@ const maxSimChunk = 64
 // query against 10 of a text take about 1.3 µs with AVX2.
 func (q *TokenQuery) MaxSim(set TokenSet) float64 { return q.Mean(q.BestMatches(set)) }
 
-// BestMatches returns, for each token of the query, the greatest cosine with any token of the set; nil when either has no
-// tokens. set must be of the query's model.
+// BestMatches returns, for each token of the query, the greatest cosine with any token of the set; nil when either has
+// no tokens. set must be of the query's model.
 func (q *TokenQuery) BestMatches(set TokenSet) []float64 {
 	if q.Len() == 0 || len(set) == 0 || len(set)%TokenBytes(q.dim) != 0 {
 		return nil

@@ -62,8 +62,9 @@ func isFromTool(m *memory.Memory) bool {
 	return m.Source == memory.SourceReflection && m.Context != nil && m.Context.Signature != "" && m.Context.ErrorType != ""
 }
 
-// line formats one memory of a block, whose title is safe inside a fence: "- title (category, age): text", and "- (category, age) text" without a title.
-// Marks follow the text: one for a memory of more than a day, and one for what a tool said.
+// line formats one memory of a block, whose title is safe inside a fence: "- title (category, age): text", and "-
+// (category, age) text" without a title. Marks follow the text: one for a memory of more than a day, and one for what a
+// tool said.
 func (it *Item) line(w phrases, title string, spaces bool) string {
 	about := it.Memory.Category
 	if spaces {

@@ -67,9 +67,9 @@ func (r *ContextRequest) validate(tokens int) error {
 }
 
 // Context returns the text for the beginning of a session: date and time, rolling summary, memories, recent log entries
-// and, on request, how to use the memory tools and files of the project, cut by whole lines to the budget. It returns ""
-// if there is nothing to show. The same state, files and minute give the same bytes; package session keeps the text, so
-// that a prompt cache stays valid.
+// and, on request, how to use the memory tools and files of the project, cut by whole lines to the budget. It returns
+// "" if there is nothing to show. The same state, files and minute give the same bytes; package session keeps the text,
+// so that a prompt cache stays valid.
 //
 // Errors: *memory.InvalidError, and errors of reading the logs.
 func (s *Service) Context(ctx context.Context, req ContextRequest) (string, error) {
@@ -113,8 +113,8 @@ func (s *Service) Context(ctx context.Context, req ContextRequest) (string, erro
 	return open + "\n" + body + end + "\n", nil
 }
 
-// memoryEntries returns the memories, most important first, and how many there are beyond those. It sets req.Language if
-// that is empty. The error is that of ctx.
+// memoryEntries returns the memories, most important first, and how many there are beyond those. It sets req.Language
+// if that is empty. The error is that of ctx.
 func (s *Service) memoryEntries(ctx context.Context, req *ContextRequest, now time.Time) (out []entry, more int,
 	err error) {
 	top, active := s.mostImportant(req.Spaces, now)

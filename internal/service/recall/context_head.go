@@ -12,7 +12,8 @@ import (
 
 const smallBudget = 250 // tokens; below that the guidance is one sentence
 
-// toolNames are how an agent calls the memory tools of a set: to save, to search and to forget; "" where a set has none.
+// toolNames are how an agent calls the memory tools of a set: to save, to search and to forget; "" where a set has
+// none.
 var toolNames = map[string][3]string{
 	"default":       {"memory_write", "memory_search", "memory_delete"},
 	"server-memory": {"create_entities, add_observations", "search_nodes", "delete_entities, delete_observations"},

@@ -14,8 +14,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store"
 )
 
-// TestImportanceFollowsTheStore compares the context of an index that followed random changes with that of an index read
-// from the same store.
+// TestImportanceFollowsTheStore compares the context of an index that followed random changes with that of an index
+// read from the same store.
 func TestImportanceFollowsTheStore(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, recall.Config{Nonce: func() string { return "0123456789abcdef" }})
@@ -49,8 +49,8 @@ func TestImportanceFollowsTheStore(t *testing.T) {
 	})
 }
 
-// TestImportanceOfManyMemories retires more memories than the index keeps in order: the rest must come up, and the number
-// of omitted memories must stay right.
+// TestImportanceOfManyMemories retires more memories than the index keeps in order: the rest must come up, and the
+// number of omitted memories must stay right.
 func TestImportanceOfManyMemories(t *testing.T) {
 	const n = 1500
 	var all []*memory.Memory

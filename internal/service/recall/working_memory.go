@@ -50,8 +50,8 @@ func union(first, more []string) []string {
 	return out
 }
 
-// compactionState returns the fenced state of the session, if it has used tools or its agent wrote a summary for itself,
-// its context was compacted, and it has not seen the state since; else "". It uses at most half of the budget.
+// compactionState returns the fenced state of the session, if it has used tools or its agent wrote a summary for
+// itself, its context was compacted, and it has not seen the state since; else "". It uses at most half of the budget.
 func (s *Service) compactionState(req *Request, seen *sessionSeen, w *memory.Working) string {
 	if w == nil || req.Explicit || w.Summary == "" && len(w.Tools) == 0 || w.Compactions == seen.stateShownAt {
 		return ""

@@ -2,9 +2,9 @@
 // arguments give equal results, and nothing here reads a clock, a file or the network.
 //
 // The log of a space holds values, not differences: each operation in it says what its memories are afterwards. So
-// adding up the log is plain application (Values.Apply), and equal positions are equal states. The decisions are made by
-// the machine that appends: it expresses its operation against the head of the log (Values.Rebase), by a three-way merge
-// with the state that the operation was made on.
+// adding up the log is plain application (Values.Apply), and equal positions are equal states. The decisions are made
+// by the machine that appends: it expresses its operation against the head of the log (Values.Rebase), by a three-way
+// merge with the state that the operation was made on.
 package merge
 
 import (

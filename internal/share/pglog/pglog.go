@@ -46,7 +46,8 @@ const channel = "memsidecar"
 type Log struct{ conn *pgx.Conn }
 
 // Connect opens a connection. For a host that is not this machine TLS with a checked certificate and name is required,
-// unless the address, its service file or PGSSLMODE chooses another mode; in a service file "prefer" is no choice. Errors never contain the password.
+// unless the address, its service file or PGSSLMODE chooses another mode; in a service file "prefer" is no choice.
+// Errors never contain the password.
 func Connect(ctx context.Context, address string) (*Log, error) {
 	cfg, err := config(address)
 	if err != nil {
@@ -83,7 +84,8 @@ func config(address string) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
-// isRemote reports whether one of the hosts is not this machine, which is a directory of a Unix socket, or a loopback name.
+// isRemote reports whether one of the hosts is not this machine, which is a directory of a Unix socket, or a loopback
+// name.
 func isRemote(cfg *pgx.ConnConfig) bool {
 	local := func(host string) bool {
 		return host == "" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" ||
@@ -153,8 +155,8 @@ func (l *Log) CheckSchema(ctx context.Context) error {
 	return err
 }
 
-// Wait returns the number of a space to which somebody appended, and 0 when ctx ended first. Behind some poolers nothing
-// is ever announced, so callers also poll.
+// Wait returns the number of a space to which somebody appended, and 0 when ctx ended first. Behind some poolers
+// nothing is ever announced, so callers also poll.
 func (l *Log) Wait(ctx context.Context) (space int64, err error) {
 	n, err := l.conn.WaitForNotification(ctx)
 	switch {

@@ -103,8 +103,8 @@ func (l *Log) Create(ctx context.Context, name, log string, snapshot []string) (
 	return s, nil
 }
 
-// Read returns the rows behind a head, at most limit, each checked against the chain of hashes. When there are none, the
-// head of the log is compared too. Errors: ErrDamaged, ErrNoSpace.
+// Read returns the rows behind a head, at most limit, each checked against the chain of hashes. When there are none,
+// the head of the log is compared too. Errors: ErrDamaged, ErrNoSpace.
 func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -166,7 +166,8 @@ func (l *Log) checkHead(ctx context.Context, space int64, known Head) error {
 }
 
 // Append appends rows behind a head as one transaction and returns the new head. Durable on return, as PostgreSQL is
-// configured. Seq and Hash of the rows are set here. Errors: ErrBehind, ErrTaken; after any other, the rows may be there.
+// configured. Seq and Hash of the rows are set here. Errors: ErrBehind, ErrTaken; after any other, the rows may be
+// there.
 func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (Head, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -1,6 +1,7 @@
-// Package compressed compresses files of lines. A compressed file is a gzip file of many members, so that any gunzip reads it;
-// each member holds whole lines and says how long it is, so that a reader can begin at any of them. Lines have checksums
-// of their own: what is damaged here reads as a line that no checksum fits, and the lines before and behind it are whole.
+// Package compressed compresses files of lines. A compressed file is a gzip file of many members, so that any gunzip
+// reads it; each member holds whole lines and says how long it is, so that a reader can begin at any of them. Lines
+// have checksums of their own: what is damaged here reads as a line that no checksum fits, and the lines before and
+// behind it are whole.
 package compressed
 
 import (

@@ -78,7 +78,8 @@ func TestDecompress(t *testing.T) {
 	}
 }
 
-// TestDamage: every flipped bit, cut and hole shows as a line that no checksum fits, and the lines of other members stay.
+// TestDamage: every flipped bit, cut and hole shows as a line that no checksum fits, and the lines of other members
+// stay.
 func TestDamage(t *testing.T) {
 	want := lines(t, 1200, 400) // in four members
 	data := compress(t, want)

@@ -47,8 +47,8 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	return append(dst, raw...), err
 }
 
-// DecodeLine decodes a line of AppendLine, without its newline, whose checksum was verified, into v. A member that v does
-// not have is a memory.ErrNewerVersion: a newer version wrote it, and what it means must not be ignored.
+// DecodeLine decodes a line of AppendLine, without its newline, whose checksum was verified, into v. A member that v
+// does not have is a memory.ErrNewerVersion: a newer version wrote it, and what it means must not be ignored.
 func DecodeLine(line []byte, v any) error {
 	d := lineDecoders.Get().(*lineDecoder)
 	d.body, d.end = line[:len(line)-crcTail], "}"

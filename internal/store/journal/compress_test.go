@@ -239,8 +239,8 @@ func TestDamageOfCompressed(t *testing.T) {
 	}
 }
 
-// TestAppendsToNothingCompressed: when the segment behind a compressed one is gone that had no records, writing goes on in
-// the compressed one, which is not any more.
+// TestAppendsToNothingCompressed: when the segment behind a compressed one is gone that had no records, writing goes on
+// in the compressed one, which is not any more.
 func TestAppendsToNothingCompressed(t *testing.T) {
 	fs := crashfs.New()
 	j := open(t, config(fs, nil))

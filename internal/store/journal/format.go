@@ -13,9 +13,9 @@ const Version = 1
 // Minor counts the additions to the format: a new kind of change, a new member of a record, of a change or of what a
 // snapshot holds. A change that adds one raises it; TestFormat lists every member and fails until then.
 //
-// 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot. 3: minor
-// and min_reader in the high-water mark and in the mark of a clean stop. 4: the description of a memory. 5: the time of a
-// memory's text (content_at). 6: compressed segments and snapshots.
+// 0: before additions were counted. 1: minor and min_reader in headers. 2: packs of small spaces in a snapshot. 3:
+// minor and min_reader in the high-water mark and in the mark of a clean stop. 4: the description of a memory. 5: the
+// time of a memory's text (content_at). 6: compressed segments and snapshots.
 const Minor = 6
 
 // CompressedMinor is the lowest Minor of a reader of compressed segments and snapshots.
@@ -25,8 +25,8 @@ const CompressedMinor = 6
 // older reader may ignore does not exist: what it does not know it would lose when it writes a snapshot.
 const minReader = Minor
 
-// Format is the version of the format in the header of a segment, in the manifest of a snapshot and in the headers of its
-// files. Every one of them has it, so that an older program refuses the file before it reads anything else.
+// Format is the version of the format in the header of a segment, in the manifest of a snapshot and in the headers of
+// its files. Every one of them has it, so that an older program refuses the file before it reads anything else.
 type Format struct {
 	Version   int `json:"version"`
 	Minor     int `json:"minor,omitempty"`      // of the writer; 0 for a version that did not count

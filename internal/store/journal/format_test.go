@@ -104,8 +104,8 @@ func TestUnknownIsNeverSkipped(t *testing.T) {
 	}
 }
 
-// TestOlderFormatContinues: a journal from before minor versions opens and keeps its bytes. What is written from then on
-// goes into a segment whose header names the present format. A crash at any operation of the change loses nothing.
+// TestOlderFormatContinues: a journal from before minor versions opens and keeps its bytes. What is written from then
+// on goes into a segment whose header names the present format. A crash at any operation of the change loses nothing.
 func TestOlderFormatContinues(t *testing.T) {
 	for _, records := range []int{0, 3} {
 		old := crashfs.New()
@@ -151,8 +151,8 @@ func TestOlderFormatContinues(t *testing.T) {
 	}
 }
 
-// TestMarksOfOtherFormats: the high-water mark and the mark of a clean stop are refused by name when a newer program wrote
-// them, and nothing changes; those from before they had a minor version are read.
+// TestMarksOfOtherFormats: the high-water mark and the mark of a clean stop are refused by name when a newer program
+// wrote them, and nothing changes; those from before they had a minor version are read.
 func TestMarksOfOtherFormats(t *testing.T) {
 	for _, name := range []string{journal.HighWaterFile, "journal/mark.json"} {
 		for _, tt := range []struct {

@@ -82,8 +82,8 @@ func readSlots(fsys durable.FS, name string) (newest highWater, err error) {
 	return newest, nil
 }
 
-// collectProofs returns given, the LSN after of the snapshot, and what the journal's own files prove: the clean stop, and the high-water mark unless it
-// belongs to another store. reached is the LSN of the clean stop.
+// collectProofs returns given, the LSN after of the snapshot, and what the journal's own files prove: the clean stop,
+// and the high-water mark unless it belongs to another store. reached is the LSN of the clean stop.
 //
 // Without a segment and without a snapshot (after is 0), only the journal's own files count: published files alone are
 // a directory that may come from elsewhere and is adopted.

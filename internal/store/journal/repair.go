@@ -31,8 +31,8 @@ const maxPlaceholders = 1 << 20
 // record by ActorRepair replaces each lost one. So numbers stay, and an operation is either whole or gone. It returns
 // what it did, one line each. It leaves a journal without damage alone. store, after and proofs are as for Check.
 //
-// Without a snapshot and without any segment, or any readable line in the segments, nothing is left to repair: these and
-// the files that prove that there was a journal are moved to the quarantine, and a new journal begins.
+// Without a snapshot and without any segment, or any readable line in the segments, nothing is left to repair: these
+// and the files that prove that there was a journal are moved to the quarantine, and a new journal begins.
 func Repair(fsys durable.FS, store string, after int64, now time.Time, proofs ...Proof) ([]string, error) {
 	found, err := Check(fsys, store, after, proofs...)
 	if err != nil || len(found) == 0 {
@@ -107,8 +107,8 @@ type repairer struct {
 	report []string
 }
 
-// beginAnew moves segments of which no line is readable, and what proves that there was a journal, to the quarantine. The
-// proofs go last: until then a start is refused, whatever a crash leaves of the rest.
+// beginAnew moves segments of which no line is readable, and what proves that there was a journal, to the quarantine.
+// The proofs go last: until then a start is refused, whatever a crash leaves of the rest.
 func (r *repairer) beginAnew(segments []segment) ([]string, error) {
 	for _, s := range segments {
 		if err := Quarantine(r.fs, s.name, r.now); err != nil {

@@ -41,8 +41,8 @@ func (j *Journal) Extents(last int64) ([]Extent, error) {
 	return out, nil
 }
 
-// endOffset returns where the line of record lsn ends in the file of a segment: at its end when that is compressed, which
-// must be the last record then. Error: *CorruptError when the record is not there whole.
+// endOffset returns where the line of record lsn ends in the file of a segment: at its end when that is compressed,
+// which must be the last record then. Error: *CorruptError when the record is not there whole.
 func endOffset(fsys durable.FS, s segment, lsn int64, isLast bool) (int64, error) {
 	f, err := openSegment(fsys, s.name)
 	if err != nil {

@@ -53,12 +53,13 @@ func openSegment(fsys durable.FS, name string) (*segmentFile, error) {
 	}, nil
 }
 
-// Compress compresses the oldest segment that is not compressed, and reports whether there was one. Only segments that are
-// not appended to any more, with records up to lsn, which a snapshot must include, are. One with damage stays as it is. A
-// segment is replaced as Rewrite does, so readers see the old file or the new one, which hold the same. Durable on return.
+// Compress compresses the oldest segment that is not compressed, and reports whether there was one. Only segments that
+// are not appended to any more, with records up to lsn, which a snapshot must include, are. One with damage stays as it
+// is. A segment is replaced as Rewrite does, so readers see the old file or the new one, which hold the same. Durable
+// on return.
 //
-// Errors: memory.ErrDiskFull, after which everything is as before; after a failed rename or directory sync the journal is
-// read-only.
+// Errors: memory.ErrDiskFull, after which everything is as before; after a failed rename or directory sync the journal
+// is read-only.
 func (j *Journal) Compress(lsn int64) (bool, error) {
 	j.filesMu.Lock()
 	defer j.filesMu.Unlock()
@@ -84,7 +85,8 @@ func (j *Journal) Compress(lsn int64) (bool, error) {
 	return false, nil
 }
 
-// compressSegment compresses a segment, unless it is compressed or damaged. next is the LSN at which the next one begins.
+// compressSegment compresses a segment, unless it is compressed or damaged. next is the LSN at which the next one
+// begins.
 func (j *Journal) compressSegment(s segment, next int64) (bool, error) {
 	data, isCompressed, err := readSegmentFile(j.fs, s.name)
 	if err != nil || isCompressed {

@@ -202,9 +202,9 @@ func (j *Journal) WaitDurable(ctx context.Context, lsn int64) error {
 	return nil
 }
 
-// CheckAttached returns nil while the current segment is where the next start looks for it. If it is not, the journal is
-// read-only from then on. It is for an acknowledgement that writes nothing: a flush does the same for its group. Error:
-// memory.ErrReadOnly.
+// CheckAttached returns nil while the current segment is where the next start looks for it. If it is not, the journal
+// is read-only from then on. It is for an acknowledgement that writes nothing: a flush does the same for its group.
+// Error: memory.ErrReadOnly.
 func (j *Journal) CheckAttached() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package peer asks the kernel which user is at the other end of a Unix socket. The Go client carries a copy of it, which
-// clients/generate makes.
+// Package peer asks the kernel which user is at the other end of a Unix socket. The Go client carries a copy of it,
+// which clients/generate makes.
 package peer
 
 // Peer is the process at the other end of a connection, as the kernel saw it when the connection was made.

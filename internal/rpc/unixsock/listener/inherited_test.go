@@ -8,8 +8,8 @@ import (
 	"github.com/memsidecar/memsidecar/internal/rpc/unixsock/listener"
 )
 
-// TestInheritedNothing: what is meant for another process, or is not said at all, is not taken. That a socket is taken over shows
-// test/e2e, where there is a process to pass it to.
+// TestInheritedNothing: what is meant for another process, or is not said at all, is not taken. That a socket is taken
+// over shows test/e2e, where there is a process to pass it to.
 func TestInheritedNothing(t *testing.T) {
 	own := strconv.Itoa(os.Getpid())
 	for _, tt := range []struct{ name, pid, fds string }{

@@ -14,9 +14,10 @@ import (
 // firstInherited is the number of the first file that a service manager passes on.
 const firstInherited = 3
 
-// Inherited returns the socket that a service manager listens on for this process, nil when there is none: systemd says so in LISTEN_PID and LISTEN_FDS. The
-// socket stays when the listener is closed: the service manager goes on listening, and starts the process again for the next connection. Error:
-// ErrInherited when it is not a listening Unix socket at path.
+// Inherited returns the socket that a service manager listens on for this process, nil when there is none: systemd says
+// so in LISTEN_PID and LISTEN_FDS. The socket stays when the listener is closed: the service manager goes on listening,
+// and starts the process again for the next connection. Error: ErrInherited when it is not a listening Unix socket at
+// path.
 func Inherited(getenv func(string) string, path string) (*net.UnixListener, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Package listener creates the Unix socket that a server of memsidecar listens on, and keeps its path: a lock beside the
-// socket refuses a second server, and Watch binds the path again when its file disappears.
+// Package listener creates the Unix socket that a server of memsidecar listens on, and keeps its path: a lock beside
+// the socket refuses a second server, and Watch binds the path again when its file disappears.
 package listener
 
 import (
@@ -72,8 +72,8 @@ type Listener struct {
 	restoredAt time.Time // guarded by mu
 }
 
-// Listen creates the socket with mode 0600, and its directory with mode 0700 if that is missing; on Windows, which has no modes,
-// the directory is made for the user alone, and what is in it is.
+// Listen creates the socket with mode 0600, and its directory with mode 0700 if that is missing; on Windows, which has
+// no modes, the directory is made for the user alone, and what is in it is.
 //
 // The lock PATH.lock is held until Close or the end of the process. A socket left by a process that has died is
 // replaced; a socket whose lock is held, or on which a process answers, is not. owner describes this process to others,

@@ -15,9 +15,9 @@ import (
 const getPeerPID = 0x58000100
 
 // Of asks the kernel which process made or accepted a Unix socket connection, and which user that process runs as.
-// Windows has no uids: the peer of this process's own user has the uid that os.Getuid returns, and every other one is an
-// error. The process is asked for after the connection was made, so one that has ended since is an error, too. Error:
-// fs.ErrPermission.
+// Windows has no uids: the peer of this process's own user has the uid that os.Getuid returns, and every other one is
+// an error. The process is asked for after the connection was made, so one that has ended since is an error, too.
+// Error: fs.ErrPermission.
 func Of(conn net.Conn) (Peer, error) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -16,7 +16,8 @@ func fallbackDir(func(string) string) string {
 	return filepath.Join("/tmp", fmt.Sprintf("memsidecar-%d", os.Getuid()))
 }
 
-// MakeDir makes a directory for sockets that only the user can enter, and those above it. One that exists stays as it is.
+// MakeDir makes a directory for sockets that only the user can enter, and those above it. One that exists stays as it
+// is.
 func MakeDir(dir string) error { return os.MkdirAll(dir, 0o700) }
 
 // checkPrivate accepts a directory that is missing, or is the user's own and nobody else's.

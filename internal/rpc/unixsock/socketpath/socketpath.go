@@ -26,11 +26,11 @@ const Max = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 const socketName = "memsidecar.sock"
 
-// Default returns the path used when none is configured: $XDG_RUNTIME_DIR/memsidecar/memsidecar.sock or, where
-// that variable is not set, memsidecar.sock in a directory of the user's own: below the temporary directory, on Windows
-// below the profile. That directory may be missing, but when it exists it must belong to the user, to nobody else and not
-// be a symbolic link: else the error is ErrUnsafeDir, for clients too, which could otherwise be lured to a stranger's
-// server.
+// Default returns the path used when none is configured: $XDG_RUNTIME_DIR/memsidecar/memsidecar.sock or, where that
+// variable is not set, memsidecar.sock in a directory of the user's own: below the temporary directory, on Windows
+// below the profile. That directory may be missing, but when it exists it must belong to the user, to nobody else and
+// not be a symbolic link: else the error is ErrUnsafeDir, for clients too, which could otherwise be lured to a
+// stranger's server.
 func Default(getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		path := filepath.Join(dir, "memsidecar", socketName)

@@ -55,8 +55,8 @@ func (e *Encoder) EmbedDocuments(ctx context.Context, texts []string) ([]embeddi
 	if len(texts) < bulkTexts {
 		return e.embedDocuments(ctx, texts)
 	}
-	// A thread cannot raise its priority again, and on a busy machine one of low priority gets no turn for seconds. So when
-	// it becomes urgent, the work begins again on another.
+	// A thread cannot raise its priority again, and on a busy machine one of low priority gets no turn for seconds. So
+	// when it becomes urgent, the work begins again on another.
 	low, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	type result struct {
@@ -221,8 +221,8 @@ func (m *model) queryTokens(text string, ids []int32, rows []float32) *vector.To
 	return vector.NewTokenQuery(vectors, weights)
 }
 
-// emphasis is the factor of the weight of each of n tokens of a query. A token counts by the square of its weight, so the
-// factor is the root of what its sentence weighs.
+// emphasis is the factor of the weight of each of n tokens of a query. A token counts by the square of its weight, so
+// the factor is the root of what its sentence weighs.
 func (m *model) emphasis(text string, n int) []float32 {
 	factors := slices.Repeat([]float32{1}, n)
 	e := embedding.EmphasisOf(text)

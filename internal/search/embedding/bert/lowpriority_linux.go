@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// backgroundNice is the nice value of a thread that embeds in bulk. Beside threads of the usual priority it gets some 10 %
-// of a processor: a busy machine delays it, and does not starve it.
+// backgroundNice is the nice value of a thread that embeds in bulk. Beside threads of the usual priority it gets some
+// 10 % of a processor: a busy machine delays it, and does not starve it.
 const backgroundNice = 10
 
 // runLowPriority calls f on a thread of low priority. The thread ends with the call: a process may not raise the

@@ -4,8 +4,8 @@ package offheap
 
 import "runtime"
 
-// Memory is zero at first. It ends when it is not reachable any more, which its codes do not prevent: who uses them must
-// keep the Memory alive, as runtime.KeepAlive does.
+// Memory is zero at first. It ends when it is not reachable any more, which its codes do not prevent: who uses them
+// must keep the Memory alive, as runtime.KeepAlive does.
 type Memory struct{ Codes []int8 }
 
 // New returns memory of so many bytes, at least 1. Where the system gives none, it is the heap's.
