@@ -68,6 +68,10 @@ func TestCopiedDirectory(t *testing.T) {
 		b.connect()
 		stoppedFor(t, b, "copy")
 		b.add("b2", "local work goes on")
+		err := b.share.Leave(t.Context(), "team", false)
+		if err == nil || !strings.Contains(err.Error(), "--force") || strings.Contains(err.Error(), "wait until") {
+			t.Errorf("leaving a stopped space: %v; want it to ask for --force, not to wait", err)
+		}
 		rejoin(t, b, address)
 		eventually(t, func() string { return map[bool]string{true: "", false: "not there"}[a.content("b2") != ""] })
 		settled(t, a, b, copied)

@@ -192,8 +192,8 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	if sp == nil {
 		return &memory.NotFoundError{Kind: "shared space", Name: name}
 	}
-	if n := sp.status().Waiting; n > 0 && !force {
-		return &UnsentError{name, n}
+	if status := sp.status(); status.Waiting > 0 && !force {
+		return &UnsentError{name, status.Waiting, status.Stopped}
 	}
 	s.mu.Lock()
 	delete(s.spaces, name)
@@ -222,12 +222,18 @@ func (s *Service) forgetMember(ctx context.Context, sp *space) {
 
 // UnsentError says that operations would stay on this machine alone.
 type UnsentError struct {
-	Space string
-	Count int
+	Space   string
+	Count   int
+	Stopped bool // the exchange does not go on by itself, so waiting does not help
 }
 
 // Error says what to do.
 func (e *UnsentError) Error() string {
+	if e.Stopped {
+		return fmt.Sprintf("%d operations of space %q are not sent, and the exchange has stopped: see "+
+			"`memsidecar share status`; with --force they stay on this machine, and joining again sends what only this "+
+			"machine holds", e.Count, e.Space)
+	}
 	return fmt.Sprintf(
 		"%d operations of space %q are not sent yet; wait until `memsidecar share status` shows none, or use "+
 			"--force: they stay on this machine",
