@@ -331,7 +331,9 @@ type AdminServiceInfoResponse struct {
 	// The periodic jobs.
 	Jobs []*Job `protobuf:"bytes,12,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Why the clock is not trusted; everything that depends on age waits meanwhile. Empty when the clock is trusted.
-	ClockWarning  string `protobuf:"bytes,13,opt,name=clock_warning,json=clockWarning,proto3" json:"clock_warning,omitempty"`
+	ClockWarning string `protobuf:"bytes,13,opt,name=clock_warning,json=clockWarning,proto3" json:"clock_warning,omitempty"`
+	// Hosts that are paused, in the order of their names.
+	PausedHosts   []string `protobuf:"bytes,14,rep,name=paused_hosts,json=pausedHosts,proto3" json:"paused_hosts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -455,6 +457,13 @@ func (x *AdminServiceInfoResponse) GetClockWarning() string {
 		return x.ClockWarning
 	}
 	return ""
+}
+
+func (x *AdminServiceInfoResponse) GetPausedHosts() []string {
+	if x != nil {
+		return x.PausedHosts
+	}
+	return nil
 }
 
 // Job is a periodic job of the daemon.
@@ -2359,7 +2368,11 @@ type Finding struct {
 	// The finding, for people.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	// What to do; empty when nothing.
-	Remedy        string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
+	Remedy string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
+	// The sentences of detail, in a form that can be translated.
+	DetailTexts []*FindingText `protobuf:"bytes,5,rep,name=detail_texts,json=detailTexts,proto3" json:"detail_texts,omitempty"`
+	// The same for remedy.
+	RemedyTexts   []*FindingText `protobuf:"bytes,6,rep,name=remedy_texts,json=remedyTexts,proto3" json:"remedy_texts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2422,6 +2435,75 @@ func (x *Finding) GetRemedy() string {
 	return ""
 }
 
+func (x *Finding) GetDetailTexts() []*FindingText {
+	if x != nil {
+		return x.DetailTexts
+	}
+	return nil
+}
+
+func (x *Finding) GetRemedyTexts() []*FindingText {
+	if x != nil {
+		return x.RemedyTexts
+	}
+	return nil
+}
+
+// FindingText is an English sentence and what was put into it.
+type FindingText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sentence with {} where an argument stands.
+	Form string `protobuf:"bytes,1,opt,name=form,proto3" json:"form,omitempty"`
+	// The arguments, in order.
+	Args          []string `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindingText) Reset() {
+	*x = FindingText{}
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindingText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindingText) ProtoMessage() {}
+
+func (x *FindingText) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindingText.ProtoReflect.Descriptor instead.
+func (*FindingText) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *FindingText) GetForm() string {
+	if x != nil {
+		return x.Form
+	}
+	return ""
+}
+
+func (x *FindingText) GetArgs() []string {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
 // AdminServiceDoctorResponse lists findings.
 type AdminServiceDoctorResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2433,7 +2515,7 @@ type AdminServiceDoctorResponse struct {
 
 func (x *AdminServiceDoctorResponse) Reset() {
 	*x = AdminServiceDoctorResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2445,7 +2527,7 @@ func (x *AdminServiceDoctorResponse) String() string {
 func (*AdminServiceDoctorResponse) ProtoMessage() {}
 
 func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2458,7 +2540,7 @@ func (x *AdminServiceDoctorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceDoctorResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceDoctorResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{28}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
@@ -2468,16 +2550,20 @@ func (x *AdminServiceDoctorResponse) GetFindings() []*Finding {
 	return nil
 }
 
-// AdminServicePauseRequest has no fields.
+// AdminServicePauseRequest says what to pause.
 type AdminServicePauseRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Agent or host program, by the name that its sessions have; at most 200 characters. Names that go on with the version
+	// or kind of a program belong to it: "codex" is also "codex-mcp-client 1.2". Empty pauses capture for everybody. At
+	// most 100 hosts are paused.
+	Host          string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdminServicePauseRequest) Reset() {
 	*x = AdminServicePauseRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2489,7 +2575,7 @@ func (x *AdminServicePauseRequest) String() string {
 func (*AdminServicePauseRequest) ProtoMessage() {}
 
 func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2502,7 +2588,14 @@ func (x *AdminServicePauseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServicePauseRequest.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{29}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *AdminServicePauseRequest) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
 }
 
 // AdminServicePauseResponse has no fields.
@@ -2514,7 +2607,7 @@ type AdminServicePauseResponse struct {
 
 func (x *AdminServicePauseResponse) Reset() {
 	*x = AdminServicePauseResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +2619,7 @@ func (x *AdminServicePauseResponse) String() string {
 func (*AdminServicePauseResponse) ProtoMessage() {}
 
 func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,19 +2632,21 @@ func (x *AdminServicePauseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServicePauseResponse.ProtoReflect.Descriptor instead.
 func (*AdminServicePauseResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{30}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
 }
 
-// AdminServiceResumeRequest has no fields.
+// AdminServiceResumeRequest says what to resume.
 type AdminServiceResumeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A paused host, by the name with which it was paused. Empty resumes capture; hosts stay paused.
+	Host          string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdminServiceResumeRequest) Reset() {
 	*x = AdminServiceResumeRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2658,7 @@ func (x *AdminServiceResumeRequest) String() string {
 func (*AdminServiceResumeRequest) ProtoMessage() {}
 
 func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2671,14 @@ func (x *AdminServiceResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceResumeRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{31}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *AdminServiceResumeRequest) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
 }
 
 // AdminServiceResumeResponse has no fields.
@@ -2588,7 +2690,7 @@ type AdminServiceResumeResponse struct {
 
 func (x *AdminServiceResumeResponse) Reset() {
 	*x = AdminServiceResumeResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2702,7 @@ func (x *AdminServiceResumeResponse) String() string {
 func (*AdminServiceResumeResponse) ProtoMessage() {}
 
 func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2715,7 @@ func (x *AdminServiceResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceResumeResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceResumeResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{32}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
 }
 
 // AdminServiceStopRequest has no fields.
@@ -2625,7 +2727,7 @@ type AdminServiceStopRequest struct {
 
 func (x *AdminServiceStopRequest) Reset() {
 	*x = AdminServiceStopRequest{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2739,7 @@ func (x *AdminServiceStopRequest) String() string {
 func (*AdminServiceStopRequest) ProtoMessage() {}
 
 func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[33]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2752,7 @@ func (x *AdminServiceStopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceStopRequest.ProtoReflect.Descriptor instead.
 func (*AdminServiceStopRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{33}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{34}
 }
 
 // AdminServiceStopResponse has no fields.
@@ -2662,7 +2764,7 @@ type AdminServiceStopResponse struct {
 
 func (x *AdminServiceStopResponse) Reset() {
 	*x = AdminServiceStopResponse{}
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2674,7 +2776,7 @@ func (x *AdminServiceStopResponse) String() string {
 func (*AdminServiceStopResponse) ProtoMessage() {}
 
 func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[34]
+	mi := &file_memsidecar_v1_admin_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2687,7 +2789,7 @@ func (x *AdminServiceStopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminServiceStopResponse.ProtoReflect.Descriptor instead.
 func (*AdminServiceStopResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{34}
+	return file_memsidecar_v1_admin_service_proto_rawDescGZIP(), []int{35}
 }
 
 var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
@@ -2695,7 +2797,7 @@ var File_memsidecar_v1_admin_service_proto protoreflect.FileDescriptor
 const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\n" +
 	"!memsidecar/v1/admin_service.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19memsidecar/v1/write.proto\"\x19\n" +
-	"\x17AdminServiceInfoRequest\"\xba\x03\n" +
+	"\x17AdminServiceInfoRequest\"\xdd\x03\n" +
 	"\x18AdminServiceInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1f\n" +
 	"\vapi_version\x18\x02 \x01(\tR\n" +
@@ -2713,7 +2815,8 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	" \x01(\tR\astoreId\x12\x14\n" +
 	"\x05epoch\x18\v \x01(\tR\x05epoch\x12&\n" +
 	"\x04jobs\x18\f \x03(\v2\x12.memsidecar.v1.JobR\x04jobs\x12#\n" +
-	"\rclock_warning\x18\r \x01(\tR\fclockWarning\"\xfd\x01\n" +
+	"\rclock_warning\x18\r \x01(\tR\fclockWarning\x12!\n" +
+	"\fpaused_hosts\x18\x0e \x03(\tR\vpausedHosts\"\xfd\x01\n" +
 	"\x03Job\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\blast_run\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\alastRun\x12\x1f\n" +
@@ -2856,17 +2959,24 @@ const file_memsidecar_v1_admin_service_proto_rawDesc = "" +
 	"\bproblems\x18\x01 \x03(\tR\bproblems\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\tR\bposition\x12#\n" +
 	"\rproblem_count\x18\x03 \x01(\x05R\fproblemCount\"\x1b\n" +
-	"\x19AdminServiceDoctorRequest\"\x80\x01\n" +
+	"\x19AdminServiceDoctorRequest\"\xfe\x01\n" +
 	"\aFinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x121\n" +
 	"\x05level\x18\x02 \x01(\x0e2\x1b.memsidecar.v1.FindingLevelR\x05level\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"P\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy\x12=\n" +
+	"\fdetail_texts\x18\x05 \x03(\v2\x1a.memsidecar.v1.FindingTextR\vdetailTexts\x12=\n" +
+	"\fremedy_texts\x18\x06 \x03(\v2\x1a.memsidecar.v1.FindingTextR\vremedyTexts\"5\n" +
+	"\vFindingText\x12\x12\n" +
+	"\x04form\x18\x01 \x01(\tR\x04form\x12\x12\n" +
+	"\x04args\x18\x02 \x03(\tR\x04args\"P\n" +
 	"\x1aAdminServiceDoctorResponse\x122\n" +
-	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\"\x1a\n" +
-	"\x18AdminServicePauseRequest\"\x1b\n" +
-	"\x19AdminServicePauseResponse\"\x1b\n" +
-	"\x19AdminServiceResumeRequest\"\x1c\n" +
+	"\bfindings\x18\x01 \x03(\v2\x16.memsidecar.v1.FindingR\bfindings\".\n" +
+	"\x18AdminServicePauseRequest\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\"\x1b\n" +
+	"\x19AdminServicePauseResponse\"/\n" +
+	"\x19AdminServiceResumeRequest\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\"\x1c\n" +
 	"\x1aAdminServiceResumeResponse\"\x19\n" +
 	"\x17AdminServiceStopRequest\"\x1a\n" +
 	"\x18AdminServiceStopResponse*\x9d\x01\n" +
@@ -2922,7 +3032,7 @@ func file_memsidecar_v1_admin_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_admin_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_memsidecar_v1_admin_service_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(ArchiveAction)(0),                   // 0: memsidecar.v1.ArchiveAction
 	(ExportFormat)(0),                    // 1: memsidecar.v1.ExportFormat
@@ -2956,72 +3066,75 @@ var file_memsidecar_v1_admin_service_proto_goTypes = []any{
 	(*AdminServiceCheckResponse)(nil),    // 29: memsidecar.v1.AdminServiceCheckResponse
 	(*AdminServiceDoctorRequest)(nil),    // 30: memsidecar.v1.AdminServiceDoctorRequest
 	(*Finding)(nil),                      // 31: memsidecar.v1.Finding
-	(*AdminServiceDoctorResponse)(nil),   // 32: memsidecar.v1.AdminServiceDoctorResponse
-	(*AdminServicePauseRequest)(nil),     // 33: memsidecar.v1.AdminServicePauseRequest
-	(*AdminServicePauseResponse)(nil),    // 34: memsidecar.v1.AdminServicePauseResponse
-	(*AdminServiceResumeRequest)(nil),    // 35: memsidecar.v1.AdminServiceResumeRequest
-	(*AdminServiceResumeResponse)(nil),   // 36: memsidecar.v1.AdminServiceResumeResponse
-	(*AdminServiceStopRequest)(nil),      // 37: memsidecar.v1.AdminServiceStopRequest
-	(*AdminServiceStopResponse)(nil),     // 38: memsidecar.v1.AdminServiceStopResponse
-	(*timestamppb.Timestamp)(nil),        // 39: google.protobuf.Timestamp
-	(*WriteResult)(nil),                  // 40: memsidecar.v1.WriteResult
-	(*Redaction)(nil),                    // 41: memsidecar.v1.Redaction
+	(*FindingText)(nil),                  // 32: memsidecar.v1.FindingText
+	(*AdminServiceDoctorResponse)(nil),   // 33: memsidecar.v1.AdminServiceDoctorResponse
+	(*AdminServicePauseRequest)(nil),     // 34: memsidecar.v1.AdminServicePauseRequest
+	(*AdminServicePauseResponse)(nil),    // 35: memsidecar.v1.AdminServicePauseResponse
+	(*AdminServiceResumeRequest)(nil),    // 36: memsidecar.v1.AdminServiceResumeRequest
+	(*AdminServiceResumeResponse)(nil),   // 37: memsidecar.v1.AdminServiceResumeResponse
+	(*AdminServiceStopRequest)(nil),      // 38: memsidecar.v1.AdminServiceStopRequest
+	(*AdminServiceStopResponse)(nil),     // 39: memsidecar.v1.AdminServiceStopResponse
+	(*timestamppb.Timestamp)(nil),        // 40: google.protobuf.Timestamp
+	(*WriteResult)(nil),                  // 41: memsidecar.v1.WriteResult
+	(*Redaction)(nil),                    // 42: memsidecar.v1.Redaction
 }
 var file_memsidecar_v1_admin_service_proto_depIdxs = []int32{
-	39, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
+	40, // 0: memsidecar.v1.AdminServiceInfoResponse.started_at:type_name -> google.protobuf.Timestamp
 	6,  // 1: memsidecar.v1.AdminServiceInfoResponse.jobs:type_name -> memsidecar.v1.Job
-	39, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
-	39, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
+	40, // 2: memsidecar.v1.Job.last_run:type_name -> google.protobuf.Timestamp
+	40, // 3: memsidecar.v1.Job.next_run:type_name -> google.protobuf.Timestamp
 	0,  // 4: memsidecar.v1.ArchivedDay.action:type_name -> memsidecar.v1.ArchiveAction
 	9,  // 5: memsidecar.v1.ArchivedDay.promoted:type_name -> memsidecar.v1.PromotedEntry
 	10, // 6: memsidecar.v1.ArchivedDay.skipped:type_name -> memsidecar.v1.SkippedEntry
-	40, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
+	41, // 7: memsidecar.v1.AdminServiceArchiveResponse.result:type_name -> memsidecar.v1.WriteResult
 	8,  // 8: memsidecar.v1.AdminServiceArchiveResponse.days:type_name -> memsidecar.v1.ArchivedDay
 	11, // 9: memsidecar.v1.AdminServiceArchiveResponse.expired:type_name -> memsidecar.v1.ExpiredMemory
 	15, // 10: memsidecar.v1.CompressedGroup.results:type_name -> memsidecar.v1.MergedMemory
-	40, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
+	41, // 11: memsidecar.v1.AdminServiceCompressResponse.result:type_name -> memsidecar.v1.WriteResult
 	14, // 12: memsidecar.v1.AdminServiceCompressResponse.groups:type_name -> memsidecar.v1.CompressedGroup
 	1,  // 13: memsidecar.v1.AdminServiceExportRequest.format:type_name -> memsidecar.v1.ExportFormat
 	2,  // 14: memsidecar.v1.ImportCount.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 15: memsidecar.v1.SkippedImport.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 16: memsidecar.v1.MergedImport.kind:type_name -> memsidecar.v1.ImportKind
 	2,  // 17: memsidecar.v1.RedactedImport.kind:type_name -> memsidecar.v1.ImportKind
-	41, // 18: memsidecar.v1.RedactedImport.redactions:type_name -> memsidecar.v1.Redaction
-	40, // 19: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
+	42, // 18: memsidecar.v1.RedactedImport.redactions:type_name -> memsidecar.v1.Redaction
+	41, // 19: memsidecar.v1.AdminServiceImportResponse.result:type_name -> memsidecar.v1.WriteResult
 	20, // 20: memsidecar.v1.AdminServiceImportResponse.counts:type_name -> memsidecar.v1.ImportCount
 	21, // 21: memsidecar.v1.AdminServiceImportResponse.skipped:type_name -> memsidecar.v1.SkippedImport
 	22, // 22: memsidecar.v1.AdminServiceImportResponse.merged:type_name -> memsidecar.v1.MergedImport
 	23, // 23: memsidecar.v1.AdminServiceImportResponse.redacted:type_name -> memsidecar.v1.RedactedImport
 	24, // 24: memsidecar.v1.AdminServiceImportResponse.adjusted:type_name -> memsidecar.v1.AdjustedImport
 	3,  // 25: memsidecar.v1.Finding.level:type_name -> memsidecar.v1.FindingLevel
-	31, // 26: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
-	4,  // 27: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
-	7,  // 28: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
-	13, // 29: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
-	17, // 30: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
-	19, // 31: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
-	26, // 32: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
-	28, // 33: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
-	30, // 34: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
-	33, // 35: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
-	35, // 36: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
-	37, // 37: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
-	5,  // 38: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
-	12, // 39: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
-	16, // 40: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
-	18, // 41: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
-	25, // 42: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
-	27, // 43: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
-	29, // 44: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
-	32, // 45: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
-	34, // 46: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
-	36, // 47: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
-	38, // 48: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
-	38, // [38:49] is the sub-list for method output_type
-	27, // [27:38] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	32, // 26: memsidecar.v1.Finding.detail_texts:type_name -> memsidecar.v1.FindingText
+	32, // 27: memsidecar.v1.Finding.remedy_texts:type_name -> memsidecar.v1.FindingText
+	31, // 28: memsidecar.v1.AdminServiceDoctorResponse.findings:type_name -> memsidecar.v1.Finding
+	4,  // 29: memsidecar.v1.AdminService.Info:input_type -> memsidecar.v1.AdminServiceInfoRequest
+	7,  // 30: memsidecar.v1.AdminService.Archive:input_type -> memsidecar.v1.AdminServiceArchiveRequest
+	13, // 31: memsidecar.v1.AdminService.Compress:input_type -> memsidecar.v1.AdminServiceCompressRequest
+	17, // 32: memsidecar.v1.AdminService.Export:input_type -> memsidecar.v1.AdminServiceExportRequest
+	19, // 33: memsidecar.v1.AdminService.Import:input_type -> memsidecar.v1.AdminServiceImportRequest
+	26, // 34: memsidecar.v1.AdminService.Backup:input_type -> memsidecar.v1.AdminServiceBackupRequest
+	28, // 35: memsidecar.v1.AdminService.Check:input_type -> memsidecar.v1.AdminServiceCheckRequest
+	30, // 36: memsidecar.v1.AdminService.Doctor:input_type -> memsidecar.v1.AdminServiceDoctorRequest
+	34, // 37: memsidecar.v1.AdminService.Pause:input_type -> memsidecar.v1.AdminServicePauseRequest
+	36, // 38: memsidecar.v1.AdminService.Resume:input_type -> memsidecar.v1.AdminServiceResumeRequest
+	38, // 39: memsidecar.v1.AdminService.Stop:input_type -> memsidecar.v1.AdminServiceStopRequest
+	5,  // 40: memsidecar.v1.AdminService.Info:output_type -> memsidecar.v1.AdminServiceInfoResponse
+	12, // 41: memsidecar.v1.AdminService.Archive:output_type -> memsidecar.v1.AdminServiceArchiveResponse
+	16, // 42: memsidecar.v1.AdminService.Compress:output_type -> memsidecar.v1.AdminServiceCompressResponse
+	18, // 43: memsidecar.v1.AdminService.Export:output_type -> memsidecar.v1.AdminServiceExportResponse
+	25, // 44: memsidecar.v1.AdminService.Import:output_type -> memsidecar.v1.AdminServiceImportResponse
+	27, // 45: memsidecar.v1.AdminService.Backup:output_type -> memsidecar.v1.AdminServiceBackupResponse
+	29, // 46: memsidecar.v1.AdminService.Check:output_type -> memsidecar.v1.AdminServiceCheckResponse
+	33, // 47: memsidecar.v1.AdminService.Doctor:output_type -> memsidecar.v1.AdminServiceDoctorResponse
+	35, // 48: memsidecar.v1.AdminService.Pause:output_type -> memsidecar.v1.AdminServicePauseResponse
+	37, // 49: memsidecar.v1.AdminService.Resume:output_type -> memsidecar.v1.AdminServiceResumeResponse
+	39, // 50: memsidecar.v1.AdminService.Stop:output_type -> memsidecar.v1.AdminServiceStopResponse
+	40, // [40:51] is the sub-list for method output_type
+	29, // [29:40] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_admin_service_proto_init() }
@@ -3036,7 +3149,7 @@ func file_memsidecar_v1_admin_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_admin_service_proto_rawDesc), len(file_memsidecar_v1_admin_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

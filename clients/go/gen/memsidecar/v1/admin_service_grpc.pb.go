@@ -57,9 +57,10 @@ type AdminServiceClient interface {
 	Check(ctx context.Context, in *AdminServiceCheckRequest, opts ...grpc.CallOption) (*AdminServiceCheckResponse, error)
 	// Doctor reports anything that needs a person's attention.
 	Doctor(ctx context.Context, in *AdminServiceDoctorRequest, opts ...grpc.CallOption) (*AdminServiceDoctorResponse, error)
-	// Pause stops capture: messages of sessions and reflections are refused until Resume.
+	// Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
+	// paused: it is told nothing and nothing of it is recorded. A pause is durable.
 	Pause(ctx context.Context, in *AdminServicePauseRequest, opts ...grpc.CallOption) (*AdminServicePauseResponse, error)
-	// Resume ends a pause.
+	// Resume ends a pause, of capture or of a host.
 	Resume(ctx context.Context, in *AdminServiceResumeRequest, opts ...grpc.CallOption) (*AdminServiceResumeResponse, error)
 	// Stop ends the daemon after the calls in progress. The response is sent before the daemon ends.
 	Stop(ctx context.Context, in *AdminServiceStopRequest, opts ...grpc.CallOption) (*AdminServiceStopResponse, error)
@@ -229,9 +230,10 @@ type AdminServiceServer interface {
 	Check(context.Context, *AdminServiceCheckRequest) (*AdminServiceCheckResponse, error)
 	// Doctor reports anything that needs a person's attention.
 	Doctor(context.Context, *AdminServiceDoctorRequest) (*AdminServiceDoctorResponse, error)
-	// Pause stops capture: messages of sessions and reflections are refused until Resume.
+	// Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
+	// paused: it is told nothing and nothing of it is recorded. A pause is durable.
 	Pause(context.Context, *AdminServicePauseRequest) (*AdminServicePauseResponse, error)
-	// Resume ends a pause.
+	// Resume ends a pause, of capture or of a host.
 	Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error)
 	// Stop ends the daemon after the calls in progress. The response is sent before the daemon ends.
 	Stop(context.Context, *AdminServiceStopRequest) (*AdminServiceStopResponse, error)
