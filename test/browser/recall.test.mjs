@@ -1,7 +1,7 @@
 // What agents are told: the preview of a recall, and the hosts with what they were given.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Daemon } from './lib/daemon.mjs';
@@ -11,6 +11,11 @@ let browser, daemon;
 before(async () => {
   [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
   await daemon.run('search', 'anything', '--wait-indexed', '--no-touch', '--timeout', '2m'); // whether meaning takes part decides
+  // Until it has vectors of typical memories, words decide what a prompt is told.
+  for (let i = 0; i < 600; i++) {
+    if (await stat(join(daemon.data, 'index/.typical.minilm.vectors')).catch(() => false)) break;
+    await new Promise((done) => setTimeout(done, 100));
+  }
 });
 after(async () => {
   await browser?.close();
