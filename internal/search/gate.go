@@ -259,6 +259,6 @@ func (r *ranking) passesGate() bool {
 		return gateE5Intercept+gateE5Distinct*same.distinct+gateE5Likeness*likeness+gateE5Nearest*nearest > 0
 	}
 	_, miniLMNearest := r.typical.likeness(minilm, r.queries[minilm].Vector)
-	return gateEnglishIntercept+gateEnglishDistinct*same.distinct+gateEnglishWords*same.words+gateEnglishLikeness*likeness+gateEnglishNearest*nearest+
-		gateEnglishMiniLM*miniLMNearest > 0
+	return gateEnglishIntercept+gateEnglishDistinct*same.distinct+gateEnglishWords*same.words+
+		gateEnglishLikeness*likeness+gateEnglishNearest*nearest+gateEnglishMiniLM*miniLMNearest > 0
 }
