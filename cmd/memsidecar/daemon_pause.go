@@ -19,7 +19,7 @@ func (a *app) pauseCommand() *cobra.Command {
 		Short: "Pause recording, or one host altogether",
 		Long: `Pause recording: session messages and reflections are refused, from everybody.
 
-With HOST, only that agent or host program is paused: it is told nothing, and nothing of it is recorded. What is said
+With HOST, only that agent or host program is paused: it gets no memories, and nothing from it is recorded. What is said
 during the pause is not recorded later either. Names that go on with the kind or version of a program belong to HOST:
 "codex" is also the MCP client "codex-mcp-client 1.2". A pause lasts until ` + "`memsidecar daemon resume`" + `, also when
 the daemon is restarted.`,
@@ -40,7 +40,7 @@ the daemon is restarted.`,
 			}
 			return a.out.result(resp, func() {
 				if host != "" {
-					a.out.printf("%s is paused until `memsidecar daemon resume %s`: it is told nothing, and nothing of it is "+
+					a.out.printf("%s is paused until `memsidecar daemon resume %s`: it gets no memories, and nothing of it is "+
 						"recorded.\n", printable(host), printable(host))
 					return
 				}

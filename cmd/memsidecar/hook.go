@@ -264,7 +264,7 @@ func (c *hookCall) handle(ctx context.Context, cfg daemon.Config, dir string, ev
 		return "", err
 	}
 	defer conn.close()
-	// Every call names its host, so that one that is paused is told nothing in a session that the daemon does not know.
+	// Every call names its host, so that one that is paused gets no memories in a session that the daemon does not know.
 	ctx = metadata.AppendToOutgoingContext(ctx, memory.HostKey, c.host.Name)
 	r := &hook.Runner{
 		Host: c.host, Daemon: &hookDaemon{c: conn, space: c.app.flags.space,

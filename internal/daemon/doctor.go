@@ -171,7 +171,7 @@ func (d *daemon) findCapture() rpc.Finding {
 			Detail: rpc.Say("capture is paused: sessions are not recorded"), Remedy: rpc.Say("run `memsidecar daemon resume`")}
 	case len(hosts) > 0:
 		return rpc.Finding{Name: "capture", Level: rpc.LevelWarn,
-			Detail: rpc.Say("paused hosts, which are told nothing and of which nothing is recorded: %s", strings.Join(hosts, ", ")),
+			Detail: rpc.Say("paused hosts, which get no memories and of which nothing is recorded: %s", strings.Join(hosts, ", ")),
 			Remedy: rpc.Say("run `memsidecar daemon resume HOST`")}
 	}
 	return ok("capture", "sessions are recorded")

@@ -66,7 +66,7 @@ func (p *pausedHosts) stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 
 // hostPaused is the error of a call by a paused host.
 func hostPaused(host string) error {
-	return fmt.Errorf("%w: %q; nothing of it is recorded, and it is told nothing", memory.ErrHostPaused, host)
+	return fmt.Errorf("%w: %q; nothing from it is recorded, and it gets no memories", memory.ErrHostPaused, host)
 }
 
 // pausedHost is the paused host that makes a call, "" if it is not paused or not known.

@@ -55,7 +55,7 @@ var Reasons = []Reason{
 	{"FILE_BUSY", KindError, "Another program is writing the published file.", "Repeat the call after a moment."},
 	{"HISTORY_TRIMMED", KindError, "The history does not reach back that far any more.",
 		"Use an operation of the history that is kept (see history_days)."},
-	{"HOST_PAUSED", KindError, "A person has paused the host: nothing of it is recorded, and it is told nothing. Also the " +
+	{"HOST_PAUSED", KindError, "A person has paused the host: nothing from it is recorded, and it gets no memories. Also the " +
 		"reason of an empty recall.", "Run `memsidecar daemon resume HOST`."},
 	{"IDEMPOTENCY_KEY_REUSED", KindError, "The idempotency key was used for another request within 24 hours.",
 		"Use a new key for each request."},

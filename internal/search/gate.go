@@ -196,8 +196,8 @@ func (c *evidenceCollector) observeGate() {
 // prompts about memories in their language, one for memories in another language. They are fitted on the paraphrase
 // sets: paraphrases, overlap and multi against unrelated prompts and, with .6 of the negatives' weight, questions that
 // belong to another store. Each case is in the fit twice, with the typical memories of the two stores and without:
-// people differ from the typical ones as much. The intercepts silence nine of ten unrelated prompts and eight of ten
-// questions of other stores whose own regression did not see them.
+// people differ from the typical ones as much. With a regression that did not see the store that is asked, the
+// intercepts silence nine of ten unrelated prompts and eight of ten questions that belong to another store.
 const (
 	gateEnglishIntercept = -5.66
 	gateEnglishDistinct  = 7.79

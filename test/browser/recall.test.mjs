@@ -144,7 +144,7 @@ panelTest(
   { locale: 'zh-CN' },
 );
 
-panelTest('a person pauses a host: it is told nothing and not recorded, until it is resumed', async (panel) => {
+panelTest('a person pauses a host: it gets no memories and not recorded, until it is resumed', async (panel) => {
   const prompt = (session) =>
     daemon.hook('claude-code', 'prompt', {
       hook_event_name: 'UserPromptSubmit',
@@ -156,7 +156,7 @@ panelTest('a person pauses a host: it is told nothing and not recorded, until it
   await panel.view('hosts');
   const host = panel.page.locator('[data-host="claude-code"]');
   await host.getByRole('button', { name: 'Pause' }).click();
-  await host.getByText('Paused: it is told nothing').waitFor();
+  await host.getByText('Paused: it gets no memories').waitFor();
   await panel.see('Claude Code is paused.', '#says');
   await panel.accessible('a paused host');
   assert.deepEqual((await daemon.json('status')).paused_hosts, ['claude-code']);
@@ -171,7 +171,7 @@ panelTest('a person pauses a host: it is told nothing and not recorded, until it
   await panel.shot('hosts-paused');
   await other.getByRole('button', { name: 'Resume' }).click();
   await other.waitFor({ state: 'detached' });
-  await panel.view('status', 'paused hosts, which are told nothing');
+  await panel.view('status', 'paused hosts, which get no memories');
   await panel.view('hosts');
   await host.getByRole('button', { name: 'Resume' }).click();
   await host.getByRole('button', { name: 'Pause' }).waitFor();

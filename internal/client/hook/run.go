@@ -22,7 +22,7 @@ const (
 // after a restore.
 var ErrGap = errors.New("the daemon expects an earlier message")
 
-// ErrPaused reports that a person has paused the host: it is told nothing, and nothing of it is recorded.
+// ErrPaused reports that a person has paused the host: it gets no memories, and nothing from it is recorded.
 var ErrPaused = errors.New("the host is paused")
 
 // Start requests a session and its context.

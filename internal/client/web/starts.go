@@ -22,7 +22,7 @@ type startBody struct {
 }
 
 // listStarts serves GET session-starts: what the newest sessions of a space were told at their start, newest first. A
-// session that was told nothing is left out. One request instead of two for each session, which a browser sends six at
+// session that got no memories is left out. One request instead of two for each session, which a browser sends six at
 // a time.
 func (s *Server) listStarts(w http.ResponseWriter, r *http.Request) error {
 	q := newQueryParams(r, "space", "limit")

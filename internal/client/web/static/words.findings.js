@@ -27,7 +27,7 @@ export const findingWords = {
   "examine them in {} and remove what you do not need; the daemon never does": "请在 {} 中查看，并删除不需要的文件；守护进程不会删除它们",
   "capture is paused: sessions are not recorded": "记录已暂停：不记录会话",
   "run `memsidecar daemon resume`": "请运行 `memsidecar daemon resume`",
-  "paused hosts, which are told nothing and of which nothing is recorded: {}": "已暂停的宿主程序（不提供任何内容，也不记录任何内容）：{}",
+  "paused hosts, which get no memories and of which nothing is recorded: {}": "已暂停的宿主程序（不提供任何内容，也不记录任何内容）：{}",
   "run `memsidecar daemon resume HOST`": "请在“宿主程序”中恢复，或运行 `memsidecar daemon resume HOST`",
   "sessions are recorded": "正在记录会话",
   "{} sessions wait to be reflected, which is switched off": "{} 个会话等待学习，但学习已关闭",

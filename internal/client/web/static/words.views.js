@@ -215,7 +215,7 @@ export const viewWords = {
   pauseHost: ['Pause', '暂停'],
   resumeHost: ['Resume', '恢复'],
   hostIsPaused: [
-    'Paused: it is told nothing, and nothing of it is recorded, also not later.',
+    'Paused: it gets no memories, and nothing from it is recorded, also not later.',
     '已暂停：不会向它提供任何内容，也不会记录它的任何内容，之后也不补录。',
   ],
   otherPaused: ['Other paused programs', '其他已暂停的程序'],

@@ -58,7 +58,7 @@ type AdminServiceClient interface {
 	// Doctor reports anything that needs a person's attention.
 	Doctor(ctx context.Context, in *AdminServiceDoctorRequest, opts ...grpc.CallOption) (*AdminServiceDoctorResponse, error)
 	// Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-	// paused: it is told nothing and nothing of it is recorded. A pause is durable.
+	// paused: it gets no memories and nothing from it is recorded. A pause is durable.
 	Pause(ctx context.Context, in *AdminServicePauseRequest, opts ...grpc.CallOption) (*AdminServicePauseResponse, error)
 	// Resume ends a pause, of capture or of a host.
 	Resume(ctx context.Context, in *AdminServiceResumeRequest, opts ...grpc.CallOption) (*AdminServiceResumeResponse, error)
@@ -231,7 +231,7 @@ type AdminServiceServer interface {
 	// Doctor reports anything that needs a person's attention.
 	Doctor(context.Context, *AdminServiceDoctorRequest) (*AdminServiceDoctorResponse, error)
 	// Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-	// paused: it is told nothing and nothing of it is recorded. A pause is durable.
+	// paused: it gets no memories and nothing from it is recorded. A pause is durable.
 	Pause(context.Context, *AdminServicePauseRequest) (*AdminServicePauseResponse, error)
 	// Resume ends a pause, of capture or of a host.
 	Resume(context.Context, *AdminServiceResumeRequest) (*AdminServiceResumeResponse, error)

@@ -157,7 +157,7 @@ class AdminServiceServicer(object):
 
     def Pause(self, request, context):
         """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-        paused: it is told nothing and nothing of it is recorded. A pause is durable.
+        paused: it gets no memories and nothing from it is recorded. A pause is durable.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

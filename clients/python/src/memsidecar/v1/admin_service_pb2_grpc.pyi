@@ -80,7 +80,7 @@ class AdminServiceStub:
         memsidecar.v1.admin_service_pb2.AdminServicePauseResponse,
     ]
     """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-    paused: it is told nothing and nothing of it is recorded. A pause is durable.
+    paused: it gets no memories and nothing from it is recorded. A pause is durable.
     """
 
     Resume: grpc.UnaryUnaryMultiCallable[
@@ -157,7 +157,7 @@ class AdminServiceAsyncStub:
         memsidecar.v1.admin_service_pb2.AdminServicePauseResponse,
     ]
     """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-    paused: it is told nothing and nothing of it is recorded. A pause is durable.
+    paused: it gets no memories and nothing from it is recorded. A pause is durable.
     """
 
     Resume: grpc.aio.UnaryUnaryMultiCallable[
@@ -252,7 +252,7 @@ class AdminServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.admin_service_pb2.AdminServicePauseResponse, collections.abc.Awaitable[memsidecar.v1.admin_service_pb2.AdminServicePauseResponse]]:
         """Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-        paused: it is told nothing and nothing of it is recorded. A pause is durable.
+        paused: it gets no memories and nothing from it is recorded. A pause is durable.
         """
 
     @abc.abstractmethod

@@ -1741,7 +1741,7 @@ export const AdminService: GenService<{
   },
   /**
    * Pause stops capture: messages of sessions and reflections are refused until Resume. With a host, only that host is
-   * paused: it is told nothing and nothing of it is recorded. A pause is durable.
+   * paused: it gets no memories and nothing from it is recorded. A pause is durable.
    *
    * @generated from rpc memsidecar.v1.AdminService.Pause
    */
