@@ -98,7 +98,6 @@ func (r *ranking) collectByEvidence(x *invertedIndex, src source, s *scratch) (m
 	}
 	s.terms = matchedTerms(s.terms, r.q.terms, 0)
 	x.accumulate(s, s.terms)
-	c.sumCosines()
 	c.selectFirst()
 	c.addIdentifiers()
 	c.sumTokens()

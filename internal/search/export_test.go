@@ -168,3 +168,6 @@ func (e *Engine) KnownSpaces() int {
 
 // SetMaxOpen makes n in place of MaxOpen the number of open spaces. It must be called before Attach.
 func (e *Engine) SetMaxOpen(n int) { e.maxOpen = n }
+
+// PartsOf cuts documents into parts.
+func PartsOf(docs, processors int) []int { return partsOf(docs, processors) }

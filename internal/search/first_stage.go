@@ -2,7 +2,11 @@ package search
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync"
+
+	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
 
 // The first stage looks at every document of a source, with words, cosines and dates alone, and keeps the best as
@@ -12,20 +16,43 @@ const (
 	namesPool    = 256 // candidates among which the names of the query are looked for
 )
 
-// sumCosines sets the cosines of all documents. Texts of collections have no vectors.
-func (c *evidenceCollector) sumCosines() {
-	c.scratch.cosines = slices.Grow(c.scratch.cosines[:0], len(c.index.docs))[:len(c.index.docs)]
-	clear(c.scratch.cosines)
-	c.cosines = c.scratch.cosines
+// partDocs is how many documents one goroutine looks at: fewer take less time than the goroutine. It is a multiple of
+// vector.RowsPerBlock.
+const partDocs = 16 << 10
+
+// partsOf cuts documents into parts for goroutines, at most one a processor: part i is from bound i to bound i+1,
+// without the latter.
+func partsOf(docs, processors int) (bounds []int) {
+	parts := max(1, min(docs/partDocs, processors))
+	size := (docs/parts/vector.RowsPerBlock + 1) * vector.RowsPerBlock
+	for part := range parts {
+		bounds = append(bounds, min(docs, part*size))
+	}
+	return append(bounds, docs)
+}
+
+// sumCosines sets the cosines of the documents of a part. Texts of collections have no vectors.
+func (c *evidenceCollector) sumCosines(from, to int) {
+	clear(c.cosines[from:to])
 	if c.source.isCollection() {
 		return
 	}
 	for i, q := range c.queries {
-		if q.Vector.Dim() == 0 {
-			continue
+		if q.Vector.Dim() > 0 {
+			c.index.vectors[i].rows.CosinesBetween(q.Vector, from, to, func(doc int, cosine float64) {
+				c.cosines[doc] += float32(cosine)
+			})
 		}
-		c.index.vectors[i].rows.Cosines(q.Vector, func(doc int, cosine float64) { c.cosines[doc] += float32(cosine) })
-		c.vectorsUsed = c.vectorsUsed || c.index.vectors[i].rows.Dim() == q.Vector.Dim()
+	}
+}
+
+// noteVectors notes whether vectors take part.
+func (c *evidenceCollector) noteVectors() {
+	if c.source.isCollection() {
+		return
+	}
+	for i, q := range c.queries {
+		c.vectorsUsed = c.vectorsUsed || q.Vector.Dim() > 0 && c.index.vectors[i].rows.Dim() == q.Vector.Dim()
 	}
 }
 
@@ -50,62 +77,107 @@ func (c *evidenceCollector) neighborWords(doc uint32) (sum float64) {
 	return sum
 }
 
+// wordsOf is the words of a document with the share of its neighbours.
+func (c *evidenceCollector) wordsOf(doc uint32) float64 {
+	return c.ownWords(doc) + float64(sessionSpread*c.neighborWords(doc))
+}
+
 // evidenceOf is the evidence of a document that needs no second look.
 func (c *evidenceCollector) evidenceOf(doc uint32) docEvidence {
-	own := c.ownWords(doc)
-	w := docEvidence{
-		doc: doc, own: own, words: own + float64(sessionSpread*c.neighborWords(doc)),
-		cosine: float64(c.cosines[doc]), date: c.dateShare(doc),
+	return docEvidence{
+		doc: doc, own: c.ownWords(doc), words: c.wordsOf(doc), cosine: float64(c.cosines[doc]), date: c.dateShare(doc),
+		first: c.firstOf(doc),
 	}
-	w.first = c.firstSum(&w)
-	return w
 }
 
 // selectFirst fills the pool with the best documents by first.
 func (c *evidenceCollector) selectFirst() {
+	docs := len(c.index.docs)
+	c.scratch.cosines = slices.Grow(c.scratch.cosines[:0], docs)[:docs]
+	c.cosines = c.scratch.cosines
+	c.noteVectors()
 	limit := max(evidencePool, c.ranking.pool.limit)
-	wide := max(namesPool, limit)
-	threshold := lessThanAny
-	for doc := range c.index.docs {
-		w := c.evidenceOf(uint32(doc))
-		if w.first < threshold || w.first == 0 || !c.admitsDoc(w.doc) {
-			continue
-		}
-		c.pool = append(c.pool, w)
-		if len(c.pool) == 4*wide { // amortised selection: sort once for three quarters of the pool
-			threshold = c.keepFirst(wide)
-		}
+	best, _ := c.keepFirst(c.bestOfParts(max(namesPool, limit)), max(namesPool, limit))
+	for _, e := range best {
+		c.pool = append(c.pool, c.evidenceOf(e.doc))
 	}
-	c.keepFirst(wide)
 	c.addNames() // before the cut, because a name can lift a memory into the pool
 	c.addRelations()
-	c.keepFirst(limit)
+	slices.SortFunc(c.pool, func(a, b docEvidence) int {
+		return c.compareFirst(firstEntry{a.doc, a.first}, firstEntry{b.doc, b.first})
+	})
+	c.pool = c.pool[:min(limit, len(c.pool))]
 	for i := range c.pool {
 		c.byDoc[c.pool[i].doc] = i
 	}
 }
 
-// firstSum is the evidence by which candidates are selected.
-func (c *evidenceCollector) firstSum(w *docEvidence) float64 {
-	return float64(wordWeight*w.words) + w.cosine + float64(dateWeight*w.date)
+// firstEntry is a document with its evidence by which candidates are selected.
+type firstEntry struct {
+	doc   uint32
+	first float64
 }
 
-// keepFirst keeps the n best by first and returns the least of them, or less than any when there is room for more.
-// Among equals those stay that Balanced puts first.
-func (c *evidenceCollector) keepFirst(n int) float64 {
-	slices.SortFunc(c.pool, func(a, b docEvidence) int {
-		if order := cmp.Compare(b.first, a.first); order != 0 {
-			return order
-		}
-		features, docs := c.index.features, c.index.docs
-		fa, fb := &features[a.doc], &features[b.doc]
-		return cmp.Or(cmp.Compare(c.freshness(fb), c.freshness(fa)), compareNewest(fa, fb, docs[a.doc], docs[b.doc]))
-	})
-	c.pool = c.pool[:min(n, len(c.pool))]
-	if len(c.pool) < n {
-		return lessThanAny
+// bestOfParts returns the n best documents of each part. It looks at the parts at the same time.
+func (c *evidenceCollector) bestOfParts(n int) []firstEntry {
+	bounds := partsOf(len(c.index.docs), runtime.GOMAXPROCS(0))
+	bests := make([][]firstEntry, len(bounds)-1)
+	look := func(part int) {
+		c.sumCosines(bounds[part], bounds[part+1])
+		bests[part] = c.bestBetween(bounds[part], bounds[part+1], n)
 	}
-	return c.pool[n-1].first
+	var others sync.WaitGroup
+	for part := 1; part < len(bests); part++ {
+		others.Go(func() { look(part) })
+	}
+	look(0)
+	others.Wait()
+	return slices.Concat(bests...)
+}
+
+// bestBetween returns the n best documents from one to another, without the latter. It sets no evidence: of most
+// documents one number suffices.
+func (c *evidenceCollector) bestBetween(from, to, n int) []firstEntry {
+	var best []firstEntry
+	threshold := lessThanAny
+	for doc := uint32(from); doc < uint32(to); doc++ {
+		e := firstEntry{doc, c.firstOf(doc)}
+		if e.first < threshold || e.first == 0 || !c.admitsDoc(doc) {
+			continue
+		}
+		best = append(best, e)
+		if len(best) == 4*n { // amortised selection: sort once for three quarters of them
+			best, threshold = c.keepFirst(best, n)
+		}
+	}
+	best, _ = c.keepFirst(best, n)
+	return best
+}
+
+// firstOf is the evidence by which candidates are selected, without names.
+func (c *evidenceCollector) firstOf(doc uint32) float64 {
+	return float64(wordWeight*c.wordsOf(doc)) + float64(c.cosines[doc]) + float64(dateWeight*c.dateShare(doc))
+}
+
+// keepFirst sorts entries and keeps the n best. least is the evidence of the last, or less than any when there is room
+// for more.
+func (c *evidenceCollector) keepFirst(entries []firstEntry, n int) (best []firstEntry, least float64) {
+	slices.SortFunc(entries, c.compareFirst)
+	entries = entries[:min(n, len(entries))]
+	if len(entries) < n {
+		return entries, lessThanAny
+	}
+	return entries, entries[n-1].first
+}
+
+// compareFirst puts the better document first; among equals the one that Balanced puts first.
+func (c *evidenceCollector) compareFirst(a, b firstEntry) int {
+	if order := cmp.Compare(b.first, a.first); order != 0 {
+		return order
+	}
+	features, docs := c.index.features, c.index.docs
+	fa, fb := &features[a.doc], &features[b.doc]
+	return cmp.Or(cmp.Compare(c.freshness(fb), c.freshness(fa)), compareNewest(fa, fb, docs[a.doc], docs[b.doc]))
 }
 
 // admitsDoc reports whether the request admits a document.

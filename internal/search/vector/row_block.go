@@ -2,7 +2,7 @@ package vector
 
 import "github.com/memsidecar/memsidecar/internal/search/vector/offheap"
 
-// rowBlock is the codes of up to rowsPerBlock rows. A whole block lies outside of the heap, where it makes the
+// rowBlock is the codes of up to RowsPerBlock rows. A whole block lies outside of the heap, where it makes the
 // collector run no more often; a smaller one, of a small space, is not worth a mapping.
 type rowBlock struct {
 	codes  []int8
@@ -19,8 +19,8 @@ func (b *rowBlock) grow(rows, width int) {
 		room *= 2
 	}
 	grown := rowBlock{}
-	if room >= rowsPerBlock {
-		grown.mapped = offheap.New(rowsPerBlock * width)
+	if room >= RowsPerBlock {
+		grown.mapped = offheap.New(RowsPerBlock * width)
 		grown.codes = grown.mapped.Codes
 	} else {
 		grown.codes = make([]int8, room*width)

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// rowsPerBlock rows are allocated together, outside of the heap. Whole blocks never move, so that growing copies
+	// RowsPerBlock rows are allocated together, outside of the heap. Whole blocks never move, so that growing copies
 	// nothing.
-	rowsPerBlock = 512
+	RowsPerBlock = 512
 	// firstRows is the room of a new block, which doubles: thousands of spaces have a few rows each.
 	firstRows = 16
 )
@@ -21,7 +21,7 @@ const (
 type Rows struct {
 	dim          int
 	count        int
-	blocks       []rowBlock // rowsPerBlock padded rows each, or less; empty when no row of the block was ever set
+	blocks       []rowBlock // RowsPerBlock padded rows each, or less; empty when no row of the block was ever set
 	inverseNorms []float64  // by row; 0 where there is no row
 }
 
@@ -43,10 +43,10 @@ func (r *Rows) Set(n int, q Quantized) bool {
 	for len(r.inverseNorms) <= n {
 		r.inverseNorms = append(r.inverseNorms, 0)
 	}
-	for len(r.blocks) <= n/rowsPerBlock {
+	for len(r.blocks) <= n/RowsPerBlock {
 		r.blocks = append(r.blocks, rowBlock{})
 	}
-	r.blocks[n/rowsPerBlock].grow(n%rowsPerBlock+1, paddedDim(r.dim))
+	r.blocks[n/RowsPerBlock].grow(n%RowsPerBlock+1, paddedDim(r.dim))
 	copy(r.row(n), q.codes)
 	if r.inverseNorms[n] == 0 {
 		r.count++
@@ -67,8 +67,8 @@ func (r *Rows) Clear(n int) {
 // row returns the padded codes of row n, whose block exists.
 func (r *Rows) row(n int) []int8 {
 	width := paddedDim(r.dim)
-	at := n % rowsPerBlock * width
-	return r.blocks[n/rowsPerBlock].codes[at : at+width]
+	at := n % RowsPerBlock * width
+	return r.blocks[n/RowsPerBlock].codes[at : at+width]
 }
 
 // Codes returns the codes of row n, which must exist, without padding. They must not be modified, and are valid as long
@@ -88,16 +88,20 @@ func (r *Rows) At(n int) (Quantized, bool) {
 // Cosines calls yield with the number of every row, ascending, and its cosine with q. It calls nothing when the
 // dimensions differ. 100,000 rows of 384 dimensions take about 3 ms with AVX2.
 func (r *Rows) Cosines(q Quantized, yield func(n int, cosine float64)) {
+	r.CosinesBetween(q, 0, len(r.inverseNorms), yield)
+}
+
+// CosinesBetween is Cosines of the rows from the block of from to the block of to, without the latter: both are
+// multiples of RowsPerBlock, or to is beyond all rows.
+func (r *Rows) CosinesBetween(q Quantized, from, to int, yield func(n int, cosine float64)) {
 	if q.dim != r.dim || r.dim == 0 {
 		return
 	}
-	var sums [rowsPerBlock]int32
-	for b := range r.blocks {
-		first, codes := b*rowsPerBlock, r.blocks[b].codes
-		if first >= len(r.inverseNorms) {
-			break
-		}
-		norms := r.inverseNorms[first:min(first+len(codes)/len(q.codes), len(r.inverseNorms))]
+	var sums [RowsPerBlock]int32
+	to = min(to, len(r.inverseNorms))
+	for first := from; first < to; first += RowsPerBlock {
+		codes := r.blocks[first/RowsPerBlock].codes
+		norms := r.inverseNorms[first:min(first+len(codes)/len(q.codes), to)]
 		dot.Dots(sums[:len(norms)], q.codes, codes[:len(norms)*len(q.codes)])
 		for i, norm := range norms {
 			if norm != 0 {
