@@ -1,149 +1,15 @@
 package search
 
 import (
-	"cmp"
-	"context"
-	_ "embed"
-	"fmt"
-	"io"
-	"iter"
-	"log/slog"
 	"slices"
-	"strings"
-	"sync/atomic"
 
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
-	"github.com/memsidecar/memsidecar/internal/search/vector"
-	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 // An implicit request is a prompt that did not ask for memories. Words do not tell whether a memory bears on it: an
 // unrelated prompt shares a word by accident, and a paraphrase shares none. What tells is how near the nearest memories
 // are, and how much the prompt resembles typical memories of other people: small talk, "continue" and questions of
 // general knowledge resemble none. The gate is a logistic regression of these features.
-
-// typicalTexts are memories of other people, one a line, English and Chinese: the corpora of the paraphrase sets.
-//
-//go:embed typical.txt
-var typicalTexts string
-
-// typicalMemories are the vectors of the typical texts, by model.
-type typicalMemories struct {
-	vectors [maxModels]atomic.Pointer[[]typicalVector]
-}
-
-type typicalVector struct {
-	key    vector.Key
-	vector vector.Quantized
-}
-
-// nearestTypical is how many typical memories likeness compares.
-const nearestTypical = 10
-
-// likeness is the mean cosine of a query with all typical memories, and with the nearest of them.
-func (t *typicalMemories) likeness(model int, query vector.Quantized) (all, nearest float64) {
-	vectors := t.vectors[model].Load()
-	if vectors == nil || query.Dim() == 0 {
-		return 0, 0
-	}
-	cosines := make([]float64, len(*vectors))
-	for i := range *vectors {
-		cosines[i] = (*vectors)[i].vector.Cosine(query)
-	}
-	slices.SortFunc(cosines, func(a, b float64) int { return cmp.Compare(b, a) })
-	for i, c := range cosines {
-		all += c / float64(len(cosines))
-		if i < nearestTypical {
-			nearest += c / float64(min(nearestTypical, len(cosines)))
-		}
-	}
-	return all, nearest
-}
-
-func typicalFile(model string) string { return "index/.typical." + model + ".vectors" }
-
-// embedTypical makes the vectors of the typical texts, or reads them from the file that it wrote before.
-func (e *Engine) embedTypical(ctx context.Context, fsys durable.FS) error {
-	for i, m := range e.models {
-		if !m.Calibrated() || e.typical.vectors[i].Load() != nil {
-			continue
-		}
-		var texts []string
-		for text := range strings.Lines(typicalTexts) {
-			if text = strings.TrimSpace(text); m.Supports(text) {
-				texts = append(texts, text)
-			}
-		}
-		vectors := readTypical(fsys, m, texts)
-		if vectors == nil {
-			var err error
-			if vectors, err = embedTypicalTexts(ctx, m, texts); err != nil {
-				return fmt.Errorf("embed typical memories: %w", err)
-			}
-			if err := writeTypical(fsys, m, vectors); err != nil {
-				e.log.Warn("typical memories are not saved; a restart embeds them again", slog.Any("error", err))
-			}
-		}
-		e.typical.vectors[i].Store(&vectors)
-	}
-	return nil
-}
-
-func embedTypicalTexts(ctx context.Context, m embedding.Model, texts []string) (vectors []typicalVector, err error) {
-	for batch := range slices.Chunk(texts, embedding.MaxBatch) {
-		docs, err := m.EmbedDocuments(ctx, batch)
-		if err != nil {
-			return nil, err
-		}
-		for i, d := range docs {
-			vectors = append(vectors, typicalVector{vector.KeyOf(batch[i]), d.Vector})
-		}
-	}
-	return vectors, nil
-}
-
-// readTypical reads the vectors of the typical texts; nil when the file does not have them all.
-func readTypical(fsys durable.FS, m embedding.Model, texts []string) (vectors []typicalVector) {
-	data, err := durable.ReadFile(fsys, typicalFile(m.Name()))
-	if err != nil {
-		return nil
-	}
-	file, err := vector.Decode(data, m.Identity())
-	if err != nil {
-		return nil
-	}
-	for _, text := range texts {
-		key := vector.KeyOf(text)
-		v, ok := file.Get(key)
-		if !ok {
-			return nil
-		}
-		vectors = append(vectors, typicalVector{key, v})
-	}
-	return vectors
-}
-
-func writeTypical(fsys durable.FS, m embedding.Model, vectors []typicalVector) error {
-	if err := fsys.MkdirAll("index"); err != nil {
-		return err
-	}
-	var rows vector.Rows
-	for i, v := range vectors {
-		rows.Set(i, v.vector)
-	}
-	var all iter.Seq2[vector.Key, []int8] = func(yield func(vector.Key, []int8) bool) {
-		for i, v := range vectors {
-			if !yield(v.key, rows.Codes(i)) {
-				return
-			}
-		}
-	}
-	data := vector.Encode(m.Identity(), rows.Dim(), all)
-	return durable.WriteFile(fsys, typicalFile(m.Name()), func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-}
 
 // gateFeatures are the best evidence among the candidates of a prompt: of those in its language, and of the others.
 // Each feature is the best by itself, but for distinct, which is of one memory.
@@ -192,31 +58,58 @@ func (c *evidenceCollector) observeGate() {
 	}
 }
 
-// The coefficients of the gate: one regression for English prompts about memories with MiniLM vectors, one for other
-// prompts about memories in their language, one for memories in another language. They are fitted on the paraphrase
-// sets: paraphrases, overlap and multi against unrelated prompts and, with .6 of the negatives' weight, questions that
-// belong to another store. Each case is in the fit twice, with the typical memories of the two stores and without:
-// people differ from the typical ones as much. With a regression that did not see the store that is asked, the
-// intercepts silence nine of ten unrelated prompts and eight of ten questions that belong to another store.
+// gateCase selects the regression of the gate.
+type gateCase int
+
 const (
-	gateEnglishIntercept = -5.66
-	gateEnglishDistinct  = 7.79
-	gateEnglishWords     = -4.21 // words that a memory shares while its meaning is far are shared by accident
-	gateEnglishLikeness  = -17.01
-	gateEnglishNearest   = 3.52
-	gateEnglishMiniLM    = 10.77 // nearest typical memories by MiniLM
-
-	gateE5Intercept = -5.96 // by e5 alone
-	gateE5Distinct  = 18.01
-	gateE5Likeness  = -27.99
-	gateE5Nearest   = 14.04
-
-	gateCrossIntercept = -5.84
-	gateCrossE5        = 12.89
-	gateCrossTokens    = 6.03
-	gateCrossLikeness  = -22.8
-	gateCrossNearest   = 9.58
+	gateEnglish gateCase = iota // an English prompt about memories with MiniLM vectors
+	gateE5                      // another prompt about memories in its language
+	gateCross                   // a prompt about memories in another language
+	gateCases
 )
+
+// regression is a logistic regression: a request is answered when the sum is above 0.
+type regression struct {
+	intercept float64
+	weights   []float64 // of the features of gateInput, in their order
+}
+
+func (g regression) logit(features []float64) float64 {
+	sum := g.intercept
+	for i, w := range g.weights {
+		sum += float64(w * features[i])
+	}
+	return sum
+}
+
+// gateRegressions are fitted on the paraphrase sets: paraphrases, overlap and multi against unrelated prompts and, with
+// .6 of the negatives' weight, questions that belong to another store. Each case is in the fit twice, with the typical
+// memories of the two stores and without: people differ from the typical ones as much. BenchmarkGate makes the fit, and
+// measures it on stores that it did not see.
+var gateRegressions = [gateCases]regression{
+	// Words that a memory shares while its meaning is far are shared by accident: they count against an answer.
+	gateEnglish: {-5.66, []float64{7.79, -4.21, -17.01, 3.52, 10.77}},
+	gateE5:      {-5.96, []float64{18.01, -27.99, 14.04}},
+	gateCross:   {-5.84, []float64{12.89, 6.03, -22.8, 9.58}},
+}
+
+// gateInput returns the features of a request, and which regression they are for: that of the language of the best
+// candidate. It returns no features without a candidate.
+func (r *ranking) gateInput(typical *typicalMemories) (gateCase, []float64) {
+	e5, minilm := r.modelIndex("e5"), r.modelIndex("minilm")
+	likeness, nearest := typical.likeness(e5, r.queries[e5].Vector)
+	same, other := &r.gate.same, &r.gate.other
+	switch {
+	case other.found && (!same.found || other.sum > same.sum):
+		return gateCross, []float64{other.cosine, other.tokens, likeness, nearest}
+	case !same.found:
+		return gateE5, nil
+	case !r.minilmVector():
+		return gateE5, []float64{same.distinct, likeness, nearest}
+	}
+	_, nearestMiniLM := typical.likeness(minilm, r.queries[minilm].Vector)
+	return gateEnglish, []float64{same.distinct, same.words, likeness, nearest, nearestMiniLM}
+}
 
 // modelIndex is the position of a model by name, -1 when the engine does not have it.
 func (r *ranking) modelIndex(name string) int {
@@ -239,26 +132,11 @@ func (r *ranking) hasGate() bool {
 	return r.typical.vectors[e5].Load() != nil && r.typical.vectors[minilm].Load() != nil
 }
 
-// passesGate reports whether an implicit request is answered. The language of the best candidate decides by which
-// regression.
+// passesGate reports whether an implicit request is answered.
 func (r *ranking) passesGate() bool {
 	if r.gate.identifiers > 0 {
 		return true
 	}
-	e5, minilm := r.modelIndex("e5"), r.modelIndex("minilm")
-	likeness, nearest := r.typical.likeness(e5, r.queries[e5].Vector)
-	same, other := &r.gate.same, &r.gate.other
-	if other.found && (!same.found || other.sum > same.sum) {
-		return gateCrossIntercept+gateCrossE5*other.cosine+gateCrossTokens*other.tokens+gateCrossLikeness*likeness+
-			gateCrossNearest*nearest > 0
-	}
-	if !same.found {
-		return false
-	}
-	if !r.minilmVector() {
-		return gateE5Intercept+gateE5Distinct*same.distinct+gateE5Likeness*likeness+gateE5Nearest*nearest > 0
-	}
-	_, miniLMNearest := r.typical.likeness(minilm, r.queries[minilm].Vector)
-	return gateEnglishIntercept+gateEnglishDistinct*same.distinct+gateEnglishWords*same.words+
-		gateEnglishLikeness*likeness+gateEnglishNearest*nearest+gateEnglishMiniLM*miniLMNearest > 0
+	which, features := r.gateInput(r.typical)
+	return features != nil && gateRegressions[which].logit(features) > 0
 }
