@@ -39,8 +39,8 @@ func main() {
 }
 
 // The names that --only takes, in the order they run.
-var scenarios = []string{"add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync", "start",
-	"memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive"}
+var scenarios = []string{"written", "add", "batch", "get", "list", "search", "recall", "checkpoint", "journal", "sync",
+	"start", "memory", "context", "reflect", "hook", "disk", "sqlite", "spaces", "archive"}
 
 // bench is one run. Its fields do not change once it has started, the report excepted, which only the main goroutine
 // fills.
@@ -183,7 +183,7 @@ func (b *bench) wantsApart() bool { return b.wants("recall") && b.words }
 func (b *bench) measure(ctx context.Context, size int) (err error) {
 	data := filepath.Join(b.dir, fmt.Sprintf("d%d", size))
 	fmt.Fprintf(b.log, "%7d memories: filling\n", size)
-	if err := b.settings(data); err != nil {
+	if err := b.settings(data, "metrics_listen: "+metricsSocket(data)); err != nil {
 		return err
 	}
 	d, err := b.start(ctx, data)
@@ -202,6 +202,11 @@ func (b *bench) measure(ctx context.Context, size int) (err error) {
 	if !b.words {
 		if err := b.embedded(ctx, d, size); err != nil {
 			return err
+		}
+	}
+	if b.wants("written") { // since the start
+		if err := b.written(ctx, data, size); err != nil {
+			return fmt.Errorf("written: %w", err)
 		}
 	}
 	// What needs the store at its exact size comes first; adding changes it.

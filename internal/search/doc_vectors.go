@@ -2,15 +2,13 @@ package search
 
 import (
 	"cmp"
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
-	"github.com/memsidecar/memsidecar/internal/search/vector/tokenstore"
+	"github.com/memsidecar/memsidecar/internal/search/vector/vectorstore"
 )
 
 // docVectors are the embeddings of the memories of one index by one model, and the documents that wait for one.
@@ -18,12 +16,11 @@ import (
 type docVectors struct {
 	model    embedding.Model
 	rows     vector.Rows
-	keys     []vector.Key      // by document, of the embedded text
-	waiting  map[uint32]bool   // documents whose vector is to be made
-	rejected map[uint32]bool   // documents whose text the embedder does not take
-	tokens   *tokenstore.Store // by embedded text; nil without late interaction
-	changes  uint64            // counts changes of what SaveVectors writes
-	saved    uint64            // changes when last saved
+	keys     []vector.Key       // by document, of the embedded text
+	waiting  map[uint32]bool    // documents whose vector is to be made
+	rejected map[uint32]bool    // documents whose text the embedder does not take
+	store    *vectorstore.Store // by embedded text; nil when its file cannot be opened
+	stale    bool               // the store may have a text that no document has
 }
 
 // newDocVectors returns empty vectors, one for each model.
@@ -72,22 +69,8 @@ func (v *docVectors) markForEmbedding(doc uint32, m *memory.Memory) {
 		v.rejected[doc] = true
 	case !m.IsActive():
 		delete(v.waiting, doc)
-	case !v.complete(doc) && !v.rejected[doc]:
+	case !v.rows.Has(int(doc)) && !v.rejected[doc]:
 		v.waiting[doc] = true
-	}
-}
-
-// complete reports whether a document has its vector and, with late interaction, its tokens.
-func (v *docVectors) complete(doc uint32) bool {
-	return v.rows.Has(int(doc)) && (v.tokens == nil || v.tokens.Has(v.keys[doc]))
-}
-
-// requestMissing makes every active document wait that is not complete.
-func (x *invertedIndex) requestMissing(v *docVectors) {
-	for doc, m := range x.docs {
-		if m != nil && int(doc) < len(v.keys) {
-			v.markForEmbedding(uint32(doc), m)
-		}
 	}
 }
 
@@ -100,7 +83,7 @@ func (v *docVectors) remove(doc uint32) {
 	}
 	if v.rows.Has(int(doc)) {
 		v.rows.Clear(int(doc))
-		v.changes++
+		v.stale = true
 	}
 }
 
@@ -108,6 +91,7 @@ func (v *docVectors) remove(doc uint32) {
 // model under the same name: then all vectors are made again.
 func (x *invertedIndex) setVector(v *docVectors, doc uint32, key vector.Key, d vector.Quantized) {
 	if int(doc) >= len(v.keys) || v.keys[doc] != key {
+		v.stale = true
 		return
 	}
 	if !v.rows.Set(int(doc), d) {
@@ -119,32 +103,24 @@ func (x *invertedIndex) setVector(v *docVectors, doc uint32, key vector.Key, d v
 		}
 		v.rows.Set(int(doc), d)
 	}
-	if v.complete(doc) {
-		delete(v.waiting, doc)
-	} else {
-		v.waiting[doc] = true
-	}
-	v.changes++
+	delete(v.waiting, doc)
 }
 
-// loadVectors requests the vectors of a loaded index and takes those that a file has; file may be nil.
-func (x *invertedIndex) loadVectors(v *docVectors, file *vector.File) {
+// loadVectors requests the vectors of a loaded index and takes those that are stored.
+func (x *invertedIndex) loadVectors(v *docVectors) {
 	for doc, m := range x.docs {
 		if m == nil {
 			continue
 		}
 		v.markForEmbedding(uint32(doc), m)
-		if file == nil {
+		if v.store == nil {
 			continue
 		}
-		if d, ok := file.Get(v.keys[doc]); ok {
+		if d, ok := v.store.Vector(v.keys[doc]); ok {
 			x.setVector(v, uint32(doc), v.keys[doc], d)
 		}
 	}
-	v.changes, v.saved = 1, 0
-	if file != nil && file.Len() == v.rows.Len() {
-		v.saved = v.changes
-	}
+	v.stale = v.store != nil && v.store.Len() != v.rows.Len()
 }
 
 // cosine is that of a document with a query vector, false when the document has no comparable vector.
@@ -186,21 +162,4 @@ func (x *invertedIndex) nearestVectors(v *docVectors, query vector.Quantized, n 
 		best = best[:min(n, len(best))]
 	})
 	return best
-}
-
-// savedRows lists the vectors for a file, each text once.
-func (v *docVectors) savedRows() iter.Seq2[vector.Key, []int8] {
-	docs := make(map[vector.Key]int, v.rows.Len())
-	for doc, key := range v.keys {
-		if v.rows.Has(doc) {
-			docs[key] = doc
-		}
-	}
-	return func(yield func(vector.Key, []int8) bool) {
-		for _, doc := range slices.Sorted(maps.Values(docs)) {
-			if !yield(v.keys[doc], v.rows.Codes(doc)) {
-				return
-			}
-		}
-	}
 }

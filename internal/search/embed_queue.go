@@ -9,14 +9,14 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
-	"github.com/memsidecar/memsidecar/internal/search/vector/tokenstore"
+	"github.com/memsidecar/memsidecar/internal/search/vector/vectorstore"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 )
 
 const (
 	firstRetry = time.Second // pause after a failure, doubled up to maxRetry
 	maxRetry   = 5 * time.Minute
-	saveEvery  = 2000 // vectors, after which it is asked whether to save them
+	saveEvery  = 2000 // vectors, after which they are made durable: what a crash costs
 )
 
 // EmbeddingCoverage counts the memories of a space by the state of their vectors.
@@ -127,9 +127,8 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 	hurried := embedding.WithUrgency(ctx, e.urgency)
 	for ctx.Err() == nil {
 		n, err := e.embedBatch(hurried, fsys)
-		// Save writes the rest; a file for each memory would be too much writing
-		if unsaved += n; unsaved >= saveEvery {
-			if err := e.saveVectorFiles(fsys, true); err != nil {
+		if unsaved += n; unsaved >= saveEvery { // Save makes the rest durable
+			if err := e.SaveVectors(fsys); err != nil {
 				e.log.Warn("vectors are not saved; a restart makes them again", slog.Any("error", err))
 			}
 			unsaved = 0
@@ -167,7 +166,7 @@ type embedJob struct {
 	doc     uint32
 	key     vector.Key
 	text    string
-	tokens  *tokenstore.Store // nil without late interaction
+	store   *vectorstore.Store // nil when its file cannot be opened
 }
 
 // takeJobs takes at most n waiting texts. The caller completes, rejects or requeues each job.
@@ -178,7 +177,7 @@ func (x *invertedIndex) takeJobs(v *docVectors, n int) (jobs []embedJob) {
 		if len(jobs) == n {
 			break
 		}
-		jobs = append(jobs, embedJob{x, v, doc, v.keys[doc], embeddedText(x.docs[doc]), v.tokens})
+		jobs = append(jobs, embedJob{x, v, doc, v.keys[doc], embeddedText(x.docs[doc]), v.store})
 		delete(v.waiting, doc)
 	}
 	return jobs
@@ -186,9 +185,9 @@ func (x *invertedIndex) takeJobs(v *docVectors, n int) (jobs []embedJob) {
 
 // complete ends a job with a vector.
 func (j *embedJob) complete(d embedding.Document) {
-	if store := j.tokens; store != nil {
-		// A set that cannot be written is made again after a restart: the memory is found by its vector meanwhile.
-		_ = store.Put(j.key, d.Tokens)
+	if j.store != nil {
+		// What cannot be written is made again after a restart: the memory is found by its vector meanwhile.
+		_ = j.store.Put(j.key, d.Vector, d.Tokens)
 	}
 	j.index.mu.Lock()
 	defer j.index.mu.Unlock()
@@ -216,7 +215,7 @@ func (j *embedJob) requeue() {
 // stillNeeded reports whether the document has the same text and no vector. The caller holds the lock.
 func (j *embedJob) stillNeeded() bool {
 	v := j.vectors
-	return int(j.doc) < len(v.keys) && v.keys[j.doc] == j.key && !v.complete(j.doc)
+	return int(j.doc) < len(v.keys) && v.keys[j.doc] == j.key && !v.rows.Has(int(j.doc))
 }
 
 // embedBatch makes the vectors of one batch for each model and returns how many jobs were completed or rejected.
@@ -241,7 +240,7 @@ func (e *Engine) embedIn(ctx context.Context, fsys durable.FS, spaces []*space) 
 		var batch []embedJob
 		for _, s := range spaces {
 			if x := e.indexOf(s); len(batch) < embedding.MaxBatch {
-				e.attachTokens(x, fsys, s.name)
+				e.attachStores(x, fsys, s.name)
 				batch = append(batch, x.takeJobs(x.vectors[i], embedding.MaxBatch-len(batch))...)
 			}
 		}

@@ -58,7 +58,7 @@ type Engine struct {
 	wakeIndexer    chan struct{}     // wakes RunIndexing
 
 	models        []embedding.Model // none without vectors
-	tokens        tokenStores
+	stores        vectorStores
 	typical       typicalMemories
 	questions     *questionVectors
 	sureQueries   atomic.Int64 // searches that words alone answered, although models are there

@@ -78,14 +78,14 @@ func (e *Engine) Save(fsys durable.FS) error {
 	return e.SaveVectors(fsys)
 }
 
-// SaveGrown is Save for files of which a fourth is new. A start after a crash makes again what they lack, so this is
-// what a crash may cost; a file that is written for every few changes would cost more than anything else that is
-// written.
+// SaveGrown is Save, but writes only the keyword indexes of which a fourth is new. A start after a crash makes again what
+// they lack, so this is what a crash may cost; a file that is written for every few changes would cost more than
+// anything else that is written.
 func (e *Engine) SaveGrown(fsys durable.FS) error {
 	if err := e.saveKeywords(fsys, true); err != nil {
 		return err
 	}
-	return e.saveVectorFiles(fsys, true)
+	return e.SaveVectors(fsys)
 }
 
 // saveKeywords writes the keyword index of every space that changed, or only of those that outgrew their files.

@@ -18,7 +18,7 @@ type tokenMatches [maxModels][]float64
 // sumTokens compares the best candidates with the query token by token. A turn of a dialogue is compared together with
 // the turn before it.
 func (c *evidenceCollector) sumTokens() {
-	hasTokens := func(v *docVectors) bool { return v.tokens != nil && v.tokens.Len() > 0 }
+	hasTokens := func(v *docVectors) bool { return v.model.Calibrated() && v.store != nil && v.store.Len() > 0 }
 	if c.source.isCollection() || !slices.ContainsFunc(c.index.vectors, hasTokens) {
 		return
 	}
@@ -83,10 +83,10 @@ func (c *evidenceCollector) matchesOf(doc uint32) tokenMatches {
 	}
 	for i, q := range c.queries {
 		v := c.index.vectors[i]
-		if q.Tokens.Len() == 0 || v.tokens == nil || int(doc) >= len(v.keys) {
+		if q.Tokens.Len() == 0 || v.store == nil || int(doc) >= len(v.keys) {
 			continue
 		}
-		if set, ok := v.tokens.Get(v.keys[doc], c.scratch.tokenBuf); ok {
+		if set, ok := v.store.Tokens(v.keys[doc], c.scratch.tokenBuf); ok {
 			matches[i] = q.Tokens.BestMatches(set)
 		}
 	}

@@ -93,8 +93,8 @@ func (e *Engine) load(s *space, read func() []*memory.Memory, fsys durable.FS) {
 		slog.Int("indexed", len(missing)), slog.Duration("took", e.now().Sub(began)))
 	x.vectors = newDocVectors(e.models)
 	for i, v := range x.vectors {
-		v.tokens = e.openTokens(fsys, s.name, e.models[i])
-		x.loadVectors(v, e.readVectorFile(s.name, e.models[i], fsys))
+		v.store = e.openStore(fsys, s.name, e.models[i])
+		x.loadVectors(v)
 	}
 	e.drain() // into the pending records
 	e.replaceIndex(s, x, a)

@@ -33,6 +33,7 @@ type Source struct {
 func (e *Engine) Attach(source Source, fsys durable.FS) {
 	e.source, e.fsys = &source, fsys
 	if len(e.models) > 0 {
+		e.removeOldFiles(fsys)
 		e.embedQueue.addUnseen(source.Spaces())
 	}
 }
@@ -236,7 +237,7 @@ func (e *Engine) closeSpace(s *space) error {
 		return nil
 	}
 	for _, v := range x.vectors {
-		errs = append(errs, e.tokens.close(s.name, v.model.Name()))
+		errs = append(errs, e.stores.close(s.name, v.model.Name()))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -280,7 +281,7 @@ func (e *Engine) SaveErased(fsys durable.FS) error {
 	return e.Save(fsys)
 }
 
-// saveFiles writes what changed of one open space: the index unless it is made anew faster, vectors and tokens.
+// saveFiles writes what changed of one open space: the index unless it is made anew faster, and vectors.
 func (e *Engine) saveFiles(fsys durable.FS, s *space) error {
 	e.saving.Lock()
 	defer e.saving.Unlock()
@@ -292,7 +293,7 @@ func (e *Engine) saveFiles(fsys durable.FS, s *space) error {
 	if err := e.saveSpace(fsys, s, minSavedDocs, false); err != nil {
 		return err
 	}
-	return e.saveVectorsOf(fsys, s, false)
+	return e.saveVectorsOf(s)
 }
 
 // openNames lists the open spaces, sorted.

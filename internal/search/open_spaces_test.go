@@ -3,10 +3,13 @@ package search_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -327,4 +330,41 @@ func TestSaveErased(t *testing.T) {
 			t.Error("the file of a space that is small now still holds the erased words")
 		}
 	})
+}
+
+// TestOldVectorFiles: files of programs that kept vectors and token sets apart are removed, and made again.
+func TestOldVectorFiles(t *testing.T) {
+	s, fsys := shelfOf(2), newDir(t)
+	old := []string{"space0.vectors", "space0.e5.vectors", "space0.e5.tokens", "gone.minilm.tokens"}
+	kept := []string{"space0.keyword", ".typical.e5.vectors"}
+	for _, name := range slices.Concat(old, kept) {
+		if err := fsys.MkdirAll("index"); err != nil {
+			t.Fatal(err)
+		}
+		err := durable.WriteFile(fsys, "index/"+name, func(w io.Writer) error {
+			_, err := io.WriteString(w, "MSVC\x01\x00\x00\x00")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second start finds nothing old
+		attached(t, s, fsys, []embedding.Model{&fake{}}, func(t *testing.T, e *search.Engine) {
+			settle()
+			if err := e.SaveVectors(fsys); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for _, name := range old {
+			if _, err := durable.ReadFile(fsys, "index/"+name); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, name := range append(kept, shelfSpace(0)+".server.vectors", shelfSpace(1)+".server.vectors") {
+			if _, err := durable.ReadFile(fsys, "index/"+name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }

@@ -89,11 +89,7 @@ func (s *File) Get(key Key) (Quantized, bool) {
 	if !ok {
 		return Quantized{}, false
 	}
-	codes := make([]int8, paddedDim(s.dim))
-	for i, c := range row {
-		codes[i] = int8(c)
-	}
-	return newQuantized(s.dim, codes)
+	return FromCodes(row)
 }
 
 // Len is the number of texts.

@@ -78,6 +78,27 @@ func newQuantized(dim int, codes []int8) (q Quantized, ok bool) {
 	return Quantized{dim: dim, codes: codes, inverseNorm: 1 / math.Sqrt(float64(squares[0]))}, true
 }
 
+// FromCodes is the vector of these codes, which it copies; see AppendCodes. ok is false when all of them are 0, and when
+// there are none or more than MaxDim.
+func FromCodes(data []byte) (q Quantized, ok bool) {
+	if len(data) == 0 || len(data) > MaxDim {
+		return Quantized{}, false
+	}
+	codes := make([]int8, paddedDim(len(data)))
+	for i, c := range data {
+		codes[i] = int8(c)
+	}
+	return newQuantized(len(data), codes)
+}
+
+// AppendCodes appends the codes to dst, one signed byte a dimension.
+func (q Quantized) AppendCodes(dst []byte) []byte {
+	for _, c := range q.codes[:q.dim] {
+		dst = append(dst, byte(c))
+	}
+	return dst
+}
+
 // Dim is the number of dimensions.
 func (q Quantized) Dim() int { return q.dim }
 

@@ -60,13 +60,13 @@ func kindOf(name string) string {
 	return "other"
 }
 
-// indexKind is the kind of a file in index: manifests of publication, keywords, vectors or tokens of a space.
+// indexKind is the kind of a file in index: manifests of publication, keywords or vectors of a space.
 func indexKind(base string) string {
 	if strings.HasPrefix(base, "published-") {
 		return "manifests"
 	}
 	switch ext := path.Ext(base); ext {
-	case ".keyword", ".vectors", ".tokens":
+	case ".keyword", ".vectors":
 		return ext[1:]
 	}
 	return "other"

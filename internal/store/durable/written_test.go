@@ -17,7 +17,7 @@ func TestCountWritten(t *testing.T) {
 	fsys, written := durable.CountWritten(crashfs.New())
 	for name, n := range map[string]int{
 		"journal/0000000000000001.jsonl": 1, "snapshots/MANIFEST.json": 2, "index/published-memories.log": 4,
-		"index/default.vectors": 512, "index/default.e5.tokens": 1024, "index/work.keyword": 2048,
+		"index/default.minilm.vectors": 512, "index/default.e5.vectors": 1024, "index/work.keyword": 2048,
 		"logs/2026-02-21.json": 8, "spaces/work/logs/2026-02-21.json": 16, "memory.json": 32,
 		"spaces/work/memory.json": 64, "paused": 128, "spaces/work/else": 256,
 	} {
@@ -47,7 +47,7 @@ func TestCountWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := map[string]int64{"journal": 1, "snapshots": 2, "manifests": 4, "vectors": 512, "tokens": 1024,
+	want := map[string]int64{"journal": 1, "snapshots": 2, "manifests": 4, "vectors": 512 + 1024,
 		"keyword": 2048, "logs": 8 + 16, "memory.json": 32 + 64 + 1024,
 		"high-water.jsonl": 512, "other": 128 + 256}
 	if diff := cmp.Diff(want, written.Bytes()); diff != "" {

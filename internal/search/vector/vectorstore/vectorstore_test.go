@@ -1,4 +1,4 @@
-package tokenstore_test
+package vectorstore_test
 
 import (
 	"bytes"
@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/search/vector"
-	"github.com/memsidecar/memsidecar/internal/search/vector/tokenstore"
+	"github.com/memsidecar/memsidecar/internal/search/vector/vectorstore"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-const name = "index/default.e5.tokens"
+const name = "index/default.e5.vectors"
 
 func key(n int) vector.Key { return vector.KeyOf(strconv.Itoa(n)) }
 
@@ -29,34 +29,50 @@ func setOf(n int) vector.TokenSet {
 	return out
 }
 
-func open(t testing.TB, fsys durable.FS) *tokenstore.Store {
+const dim = 6
+
+// vectorOf returns the vector that the tests store for a number.
+func vectorOf(n int) vector.Quantized {
+	v := make([]float32, dim)
+	for i := range v {
+		v[i] = float32((n+i)%7) - 2.5
+	}
+	q, _ := vector.Quantize(v)
+	return q
+}
+
+func open(t testing.TB, fsys durable.FS) *vectorstore.Store {
 	t.Helper()
-	s, err := tokenstore.Open(fsys, name, "a model")
+	s, err := vectorstore.Open(fsys, name, "a model")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func put(t testing.TB, s *tokenstore.Store, numbers ...int) {
+func put(t testing.TB, s *vectorstore.Store, numbers ...int) {
 	t.Helper()
 	for _, n := range numbers {
-		if err := s.Put(key(n), setOf(n)); err != nil {
+		if err := s.Put(key(n), vectorOf(n), setOf(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // stored returns the numbers below 200 whose sets are there, and fails when one is another's.
-func stored(t testing.TB, s *tokenstore.Store) (out []int) {
+func stored(t testing.TB, s *vectorstore.Store) (out []int) {
 	t.Helper()
 	for n := range 200 {
-		set, ok := s.Get(key(n), nil)
+		set, ok := s.Tokens(key(n), nil)
 		if ok != s.Has(key(n)) {
 			t.Errorf("Has(%d) is %v", n, !ok)
 		}
 		if ok && !bytes.Equal(set, setOf(n)) {
 			t.Errorf("the set of %d is another", n)
+		}
+		v, has := s.Vector(key(n))
+		if ok = ok && has; ok && !bytes.Equal(v.AppendCodes(nil), vectorOf(n).AppendCodes(nil)) {
+			t.Errorf("the vector of %d is another", n)
 		}
 		if ok {
 			out = append(out, n)
@@ -87,15 +103,53 @@ func TestStore(t *testing.T) {
 	if got := stored(t, s); len(got) > 0 {
 		t.Errorf("stored after Close: %v", got)
 	}
-	if s.Put(key(9), nil) == nil || s.Retain(all) == nil {
+	if s.Put(key(9), vectorOf(9), nil) == nil || s.Retain(all) == nil {
 		t.Error("a closed store stores")
 	}
 	s = open(t, fsys)
 	if got := stored(t, s); !slices.Equal(got, []int{1, 3, 4, 12}) {
 		t.Errorf("stored after opening again: %v", got)
 	}
-	if other, err := tokenstore.Open(fsys, name, "another model"); err != nil || other.Len() != 0 {
-		t.Errorf("another model's sets: %v", err)
+	if other, err := vectorstore.Open(fsys, name, "another model"); err != nil || other.Len() != 0 || other.Unusable() == 0 {
+		t.Errorf("another model's vectors: %v", err)
+	}
+}
+
+// TestOtherDimensions: a server may have another model under the same name.
+func TestOtherDimensions(t *testing.T) {
+	fsys := crashfs.New()
+	s := open(t, fsys)
+	put(t, s, 1, 2)
+	longer, _ := vector.Quantize([]float32{1, 2, 3, 4, 5, 6, 7})
+	old := vectorOf(1).AppendCodes(nil)
+	if err := s.Put(key(1), longer, setOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := durable.ReadFile(fsys, name); err != nil || bytes.Contains(data, old) {
+		t.Errorf("the replaced vector is still there: %v", err)
+	}
+	for range 2 {
+		if v, ok := s.Vector(key(1)); !ok || v.Dim() != 7 || v.Cosine(longer) < .999 {
+			t.Errorf("the vector has %d dimensions", v.Dim())
+		}
+		s = open(t, fsys)
+	}
+	if s.Len() != 2 || s.Unusable() != 0 {
+		t.Errorf("%d texts, %d bytes of no use", s.Len(), s.Unusable())
+	}
+}
+
+// TestSync makes durable what Retain would, without looking at what lives.
+func TestSync(t *testing.T) {
+	fsys := crashfs.New()
+	s := open(t, fsys)
+	put(t, s, 1, 2, 3)
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, 4)
+	if got := stored(t, open(t, fsys.Crash(crashfs.Lost, rand.New(rand.NewPCG(1, 1))))); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("stored after a crash: %v", got)
 	}
 }
 
@@ -109,7 +163,8 @@ func TestErasedIsGone(t *testing.T) {
 	data, err := durable.ReadFile(fsys, name)
 	erased := key(11)
 	if err != nil || bytes.Contains(data, setOf(11)[:16]) || bytes.Contains(data, erased[:]) ||
-		!bytes.Contains(data, setOf(23)) {
+		!bytes.Contains(data, setOf(23)) || bytes.Contains(data, vectorOf(11).AppendCodes(nil)) ||
+		!bytes.Contains(data, vectorOf(23).AppendCodes(nil)) {
 		t.Errorf("the file has what was removed, or not what was not: %v", err)
 	}
 }
@@ -118,7 +173,7 @@ func TestReclaims(t *testing.T) {
 	fsys := crashfs.New()
 	s := open(t, fsys)
 	for n := range 3000 {
-		if err := s.Put(key(n), setOf(11)); err != nil {
+		if err := s.Put(key(n), vectorOf(n), setOf(11)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +185,7 @@ func TestReclaims(t *testing.T) {
 	if err != nil || len(data) > 5000 || s.Len() != 2 {
 		t.Errorf("%d bytes for %d sets: %v", len(data), s.Len(), err)
 	}
-	if set, ok := s.Get(key(5), make([]byte, 4096)); !ok || !bytes.Equal(set, setOf(11)) {
+	if set, ok := s.Tokens(key(5), make([]byte, 4096)); !ok || !bytes.Equal(set, setOf(11)) {
 		t.Error("a set is lost")
 	}
 }
@@ -196,11 +251,11 @@ func TestCrash(t *testing.T) {
 // run stores, removes and reopens, until an error. It returns the numbers whose sets are durable and stay, and
 // whether 2 was durably removed.
 func run(fsys durable.FS) (durableSets []int, erased bool) {
-	s, err := tokenstore.Open(fsys, name, "a model")
+	s, err := vectorstore.Open(fsys, name, "a model")
 	if err != nil {
 		return nil, false
 	}
-	put := func(n int) bool { return s.Put(key(n), setOf(n)) == nil }
+	put := func(n int) bool { return s.Put(key(n), vectorOf(n), setOf(n)) == nil }
 	if !put(1) || !put(2) || !put(3) || s.Retain(all) != nil {
 		return nil, false
 	}
@@ -212,7 +267,7 @@ func run(fsys durable.FS) (durableSets []int, erased bool) {
 	if s.Close() != nil {
 		return durableSets, true
 	}
-	if s, err = tokenstore.Open(fsys, name, "a model"); err != nil || !put(5) {
+	if s, err = vectorstore.Open(fsys, name, "a model"); err != nil || !put(5) {
 		return durableSets, true
 	}
 	return durableSets, true
@@ -242,10 +297,10 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			buf := make([]byte, 2048)
 			for n := range 200 {
-				if err := s.Put(key(n), setOf(n)); err != nil {
+				if err := s.Put(key(n), vectorOf(n), setOf(n)); err != nil {
 					t.Error(err)
 				}
-				if set, ok := s.Get(key(n), buf); ok && !bytes.Equal(set, setOf(n)) {
+				if set, ok := s.Tokens(key(n), buf); ok && !bytes.Equal(set, setOf(n)) {
 					t.Errorf("the set of %d is another", n)
 				}
 				if n%50 == 49 && w == 0 {
@@ -260,7 +315,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 // BenchmarkGet reads the sets of 30 candidates out of 10,000.
-func BenchmarkGet(b *testing.B) {
+func BenchmarkTokens(b *testing.B) {
 	root, err := os.OpenRoot(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
@@ -273,7 +328,7 @@ func BenchmarkGet(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for range 30 {
-			if _, ok := s.Get(key(r.IntN(10_000)), buf); !ok {
+			if _, ok := s.Tokens(key(r.IntN(10_000)), buf); !ok {
 				b.Fatal("lost")
 			}
 		}
