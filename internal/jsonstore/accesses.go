@@ -33,17 +33,40 @@ func (h *heldAccesses) hold(space string, c *journal.AccessChange) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.spaces == nil {
-		h.spaces = map[string]map[string]accesses{}
-	}
-	held := h.spaces[space]
-	if held == nil {
-		held = map[string]accesses{}
-		h.spaces[space] = held
-	}
+	held := h.spaceLocked(space)
 	if _, older := held[c.ID]; !older {
 		held[c.ID] = accesses{c.Before.AccessCount, c.Before.LastAccessed}
 	}
+}
+
+// holdShown keeps the accesses that a file shows of memories that have more, unless older ones are kept already: fewer
+// are a correction. A crash forgets what was held, and the next publication would write the whole file.
+func (h *heldAccesses) holdShown(space string, file []byte, memories []*memory.Memory) {
+	shown, err := decodeAccesses(file)
+	if err != nil {
+		return // the present accesses are shown, which costs a whole file
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := h.spaceLocked(space)
+	for _, m := range memories {
+		if a, ok := shown[m.ID]; ok && a.count < m.AccessCount {
+			if _, older := held[m.ID]; !older {
+				held[m.ID] = a
+			}
+		}
+	}
+}
+
+// spaceLocked returns what is held of a space. h.mu must be held.
+func (h *heldAccesses) spaceLocked(space string) map[string]accesses {
+	if h.spaces == nil {
+		h.spaces = map[string]map[string]accesses{}
+	}
+	if h.spaces[space] == nil {
+		h.spaces[space] = map[string]accesses{}
+	}
+	return h.spaces[space]
 }
 
 // release shows the present accesses of a memory again: it changed, so its place in the file is written anyway.
@@ -60,19 +83,20 @@ func (h *heldAccesses) releaseAll(space string) {
 	delete(h.spaces, space)
 }
 
-// apply replaces the memories whose accesses are held by copies that show those.
-func (h *heldAccesses) apply(space string, memories []*memory.Memory) {
+// apply replaces the memories whose accesses are held by copies that show those, and reports whether there are any.
+func (h *heldAccesses) apply(space string, memories []*memory.Memory) (any bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := h.spaces[space]
 	if len(held) == 0 {
-		return
+		return false
 	}
 	for i, m := range memories {
 		if a, ok := held[m.ID]; ok {
 			shown := *m
 			shown.AccessCount, shown.LastAccessed = a.count, a.last
-			memories[i] = &shown
+			memories[i], any = &shown, true
 		}
 	}
+	return any
 }

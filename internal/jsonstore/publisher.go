@@ -2,6 +2,8 @@ package jsonstore
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,22 +162,24 @@ func (p *Publisher) publish(space string, deferred bool) (publish.Written, error
 	if !memory.IsSlug(space) {
 		return publish.Written{}, fmt.Errorf("%q cannot be a directory's name", space)
 	}
-	extra, err := p.unknownFields(space)
+	former, _, err := p.Files().Published(Path(space))
 	if err != nil {
 		return publish.Written{}, err
 	}
-	if !deferred {
-		former, _, err := p.Files().Published(Path(space))
-		if err != nil {
-			return publish.Written{}, err
-		}
-		deferred = former.Size < rewriteFrom
-	}
-	if deferred {
-		p.held.releaseAll(space)
+	extra, shown, err := p.unknownFields(space, former.Hash)
+	if err != nil {
+		return publish.Written{}, err
 	}
 	f := FileOf(p.Source().Space(space), p.now(), extra)
-	p.held.apply(space, f.Memories)
+	switch {
+	case deferred || former.Size < rewriteFrom:
+		p.held.releaseAll(space)
+	case shown != nil:
+		p.held.holdShown(space, shown, f.Memories)
+	}
+	if p.held.apply(space, f.Memories) {
+		p.InvalidateDeferred(space) // also when they are from before a crash, which nobody reported
+	}
 	return p.Replace(Path(space), f.Revision, true, func(w io.Writer) error { return Encode(w, f) })
 }
 
@@ -212,35 +216,45 @@ func sortForgotten(hashes map[string]time.Time) []Forgotten {
 }
 
 // unknownFields returns the top-level fields of a space's file that this version does not know. Only the file itself
-// holds them, so they are read from it once a run.
-func (p *Publisher) unknownFields(space string) (map[string]json.RawMessage, error) {
+// holds them, so they are read from it once a run. Then shown is the file, if it is what was published with this hash.
+func (p *Publisher) unknownFields(
+	space, published string,
+) (extra map[string]json.RawMessage, shown []byte, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	extra, ok := p.extra[space]
 	if !ok {
-		var err error
-		if extra, err = UnknownFields(p.fsys, space); err != nil {
-			return nil, err
+		if shown, extra, err = readUnknownFields(p.fsys, space); err != nil {
+			return nil, nil, err
+		}
+		if sum := sha256.Sum256(shown); hex.EncodeToString(sum[:]) != published {
+			shown = nil
 		}
 	}
 	if texts := p.scrubbed.Load(); texts != nil {
 		extra, _ = texts.Fields(extra)
 	}
 	p.extra[space] = extra
-	return extra, nil
+	return extra, shown, nil
 }
 
 // UnknownFields reads the top-level fields of a space's file that this version does not know, from the backup when the
 // file cannot be read.
 func UnknownFields(fsys durable.FS, space string) (map[string]json.RawMessage, error) {
+	_, extra, err := readUnknownFields(fsys, space)
+	return extra, err
+}
+
+// readUnknownFields is UnknownFields, with the bytes of the file that they are from.
+func readUnknownFields(fsys durable.FS, space string) ([]byte, map[string]json.RawMessage, error) {
 	for _, name := range []string{Path(space), Path(space) + ".bak"} {
 		data, err := durable.ReadFile(fsys, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, nil, err
 		}
 		if extra, err := decodeExtra(data); err == nil {
-			return extra, nil
+			return data, extra, nil
 		}
 	}
-	return nil, nil
+	return nil, nil, nil
 }

@@ -24,7 +24,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memtest/process"
 )
 
-var soakFor = flag.Duration("soak.for", 0, "how long TestSoak runs; by default each kind of trouble happens once")
+var (
+	soakFor = flag.Duration("soak.for", 0, "how long TestSoak runs; by default each kind of trouble happens once")
+	// Embedding so many would take longer than the soak.
+	soakOn = flag.Int("soak.memories", 0, "how many memories there are when TestSoak begins; with any, it embeds none")
+)
 
 // soak is a daemon under a steady load, to which everything happens that may happen in its life. Its goroutines write
 // and measure; the test itself makes the trouble.
@@ -52,6 +56,7 @@ func TestSoak(t *testing.T) {
 	s := &soak{place: newPlace(t), t: t, acked: map[string]string{}}
 	s.keepOnFailure()
 	s.start()
+	s.fill(*soakOn)
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	for n := range 2 {
@@ -72,6 +77,33 @@ func TestSoak(t *testing.T) {
 	work.Wait()
 	lost := s.verify()
 	s.report(time.Since(began), lost)
+}
+
+// fill adds n memories before the soak begins and waits until they are published. They do not count as acknowledged, nor
+// what was written for them.
+func (s *soak) fill(n int) {
+	if n == 0 {
+		return
+	}
+	const batch = 100
+	for i := 0; i < n; i += batch {
+		items := make([]*pb.NewMemory, min(batch, n-i))
+		for k := range items {
+			id := fmt.Sprintf("f-%d", i+k)
+			items[k] = &pb.NewMemory{Id: id, Category: "facts", Content: note(id, i+k)}
+		}
+		if _, err := s.memoriesOf().Add(s.t.Context(), &pb.MemoryServiceAddRequest{Items: items}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.end(syscall.SIGTERM)
+	s.use = usage{}
+	s.start()
+}
+
+// note is the text of a memory.
+func note(id string, i int) string {
+	return fmt.Sprintf("Note %s: machine %d in rack %d %s", id, i*7, i%40, strings.Repeat("runs the usual jobs. ", 12))
 }
 
 // patience is how long the soak waits for the daemon. It is long, because a start repairs and loads on a machine that
@@ -108,7 +140,8 @@ func logEnd(path string) string {
 func (s *soak) start() {
 	s.t.Helper()
 	cmd := s.Command("daemon", "serve")
-	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+s.Socket+".m", "MEMSIDECAR_LOG_LEVEL=warn")
+	cmd.Env = append(cmd.Env, "MEMSIDECAR_METRICS_LISTEN="+s.Socket+".m", "MEMSIDECAR_LOG_LEVEL=warn",
+		fmt.Sprintf("MEMSIDECAR_EMBEDDINGS_INSIDE=%v", *soakOn == 0))
 	out, err := os.OpenFile(s.Home()+"/daemon.log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
@@ -157,7 +190,7 @@ func (s *soak) end(signal os.Signal) {
 func (s *soak) write(ctx context.Context, n int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		id := fmt.Sprintf("w%d-%d", n, i)
-		content := fmt.Sprintf("Note %s: machine %d in rack %d %s", id, i*7, i%40, strings.Repeat("runs the usual jobs. ", 12))
+		content := note(id, i)
 		_, err := s.memoriesOf().Add(ctx, &pb.MemoryServiceAddRequest{Items: []*pb.NewMemory{{Id: id, Category: "facts",
 			Content: content}}})
 		s.mu.Lock()
@@ -192,10 +225,14 @@ func (s *soak) search(ctx context.Context) {
 	}
 }
 
-// calm lets nothing but adds and searches happen, and counts on its own what is written from the third part of the time
-// on, when what the trouble before has caused is over.
+// calm lets nothing but adds and searches happen, and counts on its own what is written when what the trouble before has
+// caused is over.
 func (s *soak) calm(d time.Duration) {
-	time.Sleep(d / 3)
+	began := time.Now()
+	if *soakFor > 0 {
+		s.settle()
+	}
+	time.Sleep(d/3 - time.Since(began))
 	s.use.sample()
 	s.mu.Lock()
 	before, written := s.bytes, s.use.total()
@@ -206,6 +243,24 @@ func (s *soak) calm(d time.Duration) {
 	defer s.mu.Unlock()
 	s.use.calmAcked += s.bytes - before
 	s.use.calm = s.use.calm.plus(1, s.use.total().plus(-1, written))
+}
+
+// settle waits until memory.json was replaced twice: trouble can make the file and its backup be written whole, and a
+// large one rests for half a minute between. Then a metric is read, which takes half a second.
+func (s *soak) settle() {
+	last, err := os.Lstat(s.Data + "/memory.json")
+	for replaced := 0; replaced < 2; {
+		process.Within(s.t, patience, "memory.json is replaced", func() bool {
+			now, lookErr := os.Lstat(s.Data + "/memory.json")
+			if lookErr != nil || err == nil && os.SameFile(now, last) {
+				return false
+			}
+			last, err = now, nil
+			return true
+		})
+		replaced++
+	}
+	time.Sleep(time.Second)
 }
 
 // kill ends the daemon with SIGKILL and starts it again.
