@@ -149,7 +149,7 @@ func (p *Publisher) RepublishPartial(name string, fields map[string]json.RawMess
 // HasState reports whether the store holds what is published as name. A file without it was never adopted.
 func (p *Publisher) HasState(name string) bool {
 	space, ok := spaceOf(name)
-	return ok && slices.Contains(p.Source().Spaces(), space) && p.Source().Space(space).Revision() > 0
+	return ok && p.Source().Space(space).Revision() > 0
 }
 
 // Erase removes texts from the unknown fields of the files, which no record holds, whenever a file is published

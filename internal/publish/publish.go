@@ -153,6 +153,12 @@ func (p *Publisher[V]) Remove(name string) error {
 	return p.files.UnlessEdited(name, p.onEdit, func() error { return p.files.Remove(name) })
 }
 
+// Looking at many spaces, at a start for example, takes half of a processor: who asks meanwhile should not wait.
+const (
+	scanBeforeRest = 512 // spaces, which take about a millisecond
+	scanRest       = time.Millisecond
+)
+
 // outdated lists the keys of the files that do not hold the newest state.
 func (p *Publisher[V]) outdated() ([]string, error) {
 	var keys []string
@@ -163,7 +169,10 @@ func (p *Publisher[V]) outdated() ([]string, error) {
 			keys = append(keys, key)
 		}
 	}
-	for _, space := range p.source.Spaces() {
+	for i, space := range p.source.Spaces() {
+		if i%scanBeforeRest == scanBeforeRest-1 {
+			time.Sleep(scanRest)
+		}
 		for name, revision := range p.format.Files(space, p.source.Space(space)) {
 			present[name] = true
 			published, err := p.files.Revision(name)

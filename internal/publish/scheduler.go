@@ -244,7 +244,10 @@ func (p *Scheduler) Status() []Status {
 // example.
 func (p *Scheduler) invalidateOutdated() error {
 	keys, err := p.cfg.Outdated()
-	for _, key := range keys {
+	for i, key := range keys {
+		if i%scanBeforeRest == scanBeforeRest-1 {
+			time.Sleep(scanRest)
+		}
 		p.Invalidate(key)
 	}
 	return err

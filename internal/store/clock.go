@@ -169,7 +169,8 @@ func (c *clock) warning() string {
 // stepInRecords searches for a step between the newest records, and between the last one and now. It ends at the first
 // record that is older than trustAfter.
 func (s *Store) stepInRecords(ctx context.Context, now time.Time, at time.Duration) (*step, error) {
-	later := now
+	const beforeRest = 128 // records, which take about a millisecond
+	later, read := now, 0
 	for rec, err := range untilDone(ctx, s.journal.Times(s.journal.First(), s.LSN())) {
 		if errors.Is(err, memory.ErrTrimmed) {
 			return nil, nil
@@ -183,6 +184,9 @@ func (s *Store) stepInRecords(ctx context.Context, now time.Time, at time.Durati
 		}
 		if later = rec.At; now.Sub(later) >= trustAfter {
 			return nil, nil
+		}
+		if read++; read%beforeRest == 0 { // there may be a hundred thousand, and others wait for the processor
+			time.Sleep(time.Millisecond)
 		}
 	}
 	return nil, nil

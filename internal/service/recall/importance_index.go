@@ -10,18 +10,23 @@ import (
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
-// maxImportant is how many memories of a space are kept in order. A context shows at most a few hundred, so a larger
-// store costs a context no more than this.
-const maxImportant = 1024
+const (
+	// maxImportant is how many memories of a space are kept in order. A context shows at most a few hundred, so a larger
+	// store costs a context no more than this.
+	maxImportant = 1024
+	// fewMemories is how many a space has whose order is made when it is first asked for, which takes 0.1 ms: there may
+	// be a hundred thousand spaces, of which some hundred are used.
+	fewMemories = 256
+)
 
-// importanceIndex keeps the most important active memories of each space in order, so that a context does not sort the
-// whole store. It holds ids and sort keys, no text. The zero value is ready to use. It is safe for concurrent use.
+// importanceIndex keeps the most important active memories of spaces in order, so that a context does not sort the
+// whole store: of those that were asked for, and of large ones from the start. It holds ids and sort keys, no text. The zero value is ready to use. It is safe for concurrent use.
 type importanceIndex struct {
 	mu     sync.Mutex
 	spaces map[string]*importantMemories // guarded by mu
 }
 
-// importantMemories is the order of one space.
+// importantMemories is the order of one space. The zero value is one that was not read yet.
 type importantMemories struct {
 	top      []importance // the most important ones, in order
 	active   int          // active memories of the space
@@ -55,11 +60,21 @@ func (x *importanceIndex) load(space string, memories []*memory.Memory) {
 	x.spaceLocked(space).load(memories)
 }
 
-// apply brings the order forward by one changed memory.
+// loadLarge is load for a space that is large.
+func (x *importanceIndex) loadLarge(space string, memories []*memory.Memory) {
+	if len(memories) > fewMemories {
+		x.load(space, memories)
+	}
+}
+
+// apply brings the order forward by one changed memory. Of a space that nobody asked for it keeps nothing.
 func (x *importanceIndex) apply(space string, c *journal.MemoryChange) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.spaceLocked(space)
+	s := x.spaces[space]
+	if s == nil {
+		return
+	}
 	s.version++
 	switch {
 	case c.Before != nil && c.Before.IsActive():
@@ -72,14 +87,14 @@ func (x *importanceIndex) apply(space string, c *journal.MemoryChange) {
 	}
 }
 
-// spaceLocked makes an empty entry for a space that is new; an empty list is complete.
+// spaceLocked makes an entry for a space that has none.
 func (x *importanceIndex) spaceLocked(space string) *importantMemories {
 	if x.spaces == nil {
 		x.spaces = map[string]*importantMemories{}
 	}
 	s := x.spaces[space]
 	if s == nil {
-		s = &importantMemories{complete: true}
+		s = &importantMemories{}
 		x.spaces[space] = s
 	}
 	return s
@@ -89,25 +104,31 @@ func (x *importanceIndex) spaceLocked(space string) *importantMemories {
 func (x *importanceIndex) top(st *store.Store, space string) (ids []string, active int) {
 	x.mu.Lock()
 	s := x.spaceLocked(space)
-	exhausted, version := !s.complete && len(s.top) < maxImportant/2, s.version
-	x.mu.Unlock()
-	if exhausted {
-		// The store is read without x.mu, because it calls apply under its own lock. A change in between makes the
-		// result obsolete; the order stays short then, and the next call tries again.
-		memories := st.Space(space).Memories()
-		x.mu.Lock()
-		if s.version == version {
-			s.load(memories)
-		}
-		x.mu.Unlock()
+	if s.complete || len(s.top) >= maxImportant/2 {
+		defer x.mu.Unlock()
+		return s.ids(), s.active
 	}
+	version := s.version
+	x.mu.Unlock()
+	// The store is read without x.mu, because it calls apply under its own lock. A change in between makes the result
+	// obsolete for the next call.
+	var read importantMemories
+	read.load(st.Space(space).Memories())
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ids = make([]string, len(s.top))
+	if s.version == version {
+		s.top, s.active, s.complete = read.top, read.active, read.complete
+	}
+	return read.ids(), read.active
+}
+
+// ids lists the memories in order.
+func (s *importantMemories) ids() []string {
+	ids := make([]string, len(s.top))
 	for i := range s.top {
 		ids[i] = s.top[i].id
 	}
-	return ids, s.active
+	return ids
 }
 
 // load sorts the keys of all active memories once, after a start.
@@ -160,7 +181,7 @@ func (x *Index) Load(st *store.Store) {
 	for _, space := range st.Spaces() {
 		memories := st.Space(space).Memories()
 		x.tools.load(space, memories)
-		x.importance.load(space, memories)
+		x.importance.loadLarge(space, memories)
 	}
 }
 
