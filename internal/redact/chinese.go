@@ -48,7 +48,7 @@ var chinese = []shape{
 	newShape("secret", "token secret api key", `(?i:token|secret|(?:api|access`+
 		`|secret)[ _-]?key)`+chineseFill+chineseVerb+gapMark+`(?P<v>[!-~]{8,}?)["'`+"`"+`*]*`+spokenEnd, bareSecret),
 	newShape("pin", "密码 验证码 提取码 口令 取件码 门禁", `(?:密码|验证码|提取码|口令|动态码|安全码|门禁码|门禁密码|锁屏密码`+
-		`|支付密码)[^\n。；\d!-~]{0,8}[:：]?\s*(?P<v>\d{4,8})(?:[^\d.%元个位次年月日天分秒小]|$)`, nil),
+		`|支付密码)[^\n。；\d!-~]{0,8}[:：]?\s*(?P<v>\d{4,8})(?:[^\d.%元个位次年月日天分秒小]|$)`, chinesePIN),
 	newSeedPhrase("助记词 恢复词", `(?:助记词|恢复词)[^\n]{0,12}?[:：是]?\s*(?P<v>[a-z]{3,8}`+
 		`(?:[ ,，]+[a-z]{3,8}){11,23})`, nil),
 	newShape("hex-key", "密钥 秘钥 私钥 密匙", `(?:密钥|秘钥|私钥|密匙)[^\n。；]{0,16}?(?P<v>(?:0x)?[0-9a-fA-F]{32,128})(?:[^\w]`+

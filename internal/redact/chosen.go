@@ -86,14 +86,16 @@ func quoted(s string) bool { return s != "" && strings.IndexByte("\"'`", s[len(s
 var (
 	// What a sentence or a line calls a password, before the value. The word may be the last part of a name.
 	secretNoun = lazyregexp.New(`(?i)(?:p?assword|passwd|passphrase|passcode|pwd|passwort|kennwort|contrase` +
-		`|mot de passe|senha` +
-		`|parola|wachtwoord|密码|密碼|口令|(?:^|[^a-z])(?:pass|pw|psk|creds?|credentials?))(?:[^a-z]|$)`)
-	// What points at it.
-	pointer = lazyregexp.New(`(?i)(?:[:=→>（：＝]|->|\s[/|–—-]|["'“‘「『` + "`" + `*]` +
-		`|(?:^|[^\w])(?:is|was|be|it's|its|as|use|uses|using|try|enter|type|put|now|still|to be|set to|protected with` +
-		`|changed to` +
-		`|reset to|ist|lautet|est|es|é|är|er|и|und|is:|assword from)|是|为|成|成了|改回|用|填|(?:password|passwd|passphrase` +
-		`|_pass|_pwd|secret)s?)\s*[*_]{0,2}$`)
+		`|mot de passe|senha|wachtwoord|(?:^|[^a-z])` + secretWords + `)s?(?:[^a-z]|$)|` + chineseNames + `|密碼` +
+		`|` + foreignNouns)
+	// What points at it: a sign, a verb, or the name of the secret itself.
+	pointer = lazyregexp.New(`(?i)(?:[:=→>（(：＝?？~…]|->|\.\.\.|\s[/|·–—-]|["'“‘「『` + "`" + `*]` +
+		`|(?:^|[^\w])(?:is|was|be|been|it's|its|as|use|uses|using|try|enter|type|put|now|still|but|to be|set to` +
+		`|protected with|equals|reads|(?:chang|set|reset|rotat|updat|switch)\w*\b[^\n]*\sto` +
+		`|ist|lautet|est|es|é|är|er|и|und|is:|assword from)|[是为用填는은이가はを]|成了?|改回` +
+		`|(?:^|[^a-z])` + secretWords + `(?:'?s)?\s*[|,]?|(?:` + foreignNouns + `)[^\s:]*|(?:passw(?:ord|d)|passphrase` +
+		`|_pass|_pwd)s?` +
+		`|` + chineseNames + `[^找问给发联管登由让在到和与从见看存放交\n，。！!-~]{0,6})\s*[*_]{0,2}$`)
 	// What has to do with passwords and is named behind the sign: "password manager: Bitwarden2024".
 	otherThing = lazyregexp.New(`(?i)(?:manager|store|vault|tool|app|generator|policy|provider|server|host|database|db` +
 		`|user(?:\s?name)?|account|login|name|ssid|network|channel|model|version|id|url|path|file|hash|algorithm|until` +
@@ -119,8 +121,8 @@ var (
 		`|yarn|pytest|go|gh|tmux|screen)\b`)
 	// What follows a value that is used as a password.
 	usedAs = lazyregexp.New(`(?i)^["'”` + "`" + `]?\s+(?:still\s+|also\s+)?(?:works?|serves?|is|was` +
-		`|being)?\s*(?:used\s+)?as\s+(?:the|a|my|our)?\s*(?:\w+\s)?` +
-		`(?:password|passphrase|passcode)`)
+		`|being)?\s*(?:used\s+)?(?:(?:as|for|is|was|at|into)\s+)?(?:(?:the|a|an|my|our|his|her|their|its)\s)` +
+		`?(?:[\w'-]+\s){0,3}?` + secretWords + `(?:\s+(?:prompt|of|for|on|at|to)\b|[^\w\s-]|$)`)
 )
 
 // maxPhrase is how many words a password can have.
@@ -159,7 +161,9 @@ var functionWord = lazyregexp.New(`(?i)^(?:the|and|for|are|was|were|with|that|th
 // phraseShape looks for several words where a sentence names a password.
 var phraseShape = func() shape {
 	s := newShape("password", nameHints+" passwort 密码 口令", `(?i)(?:\b(?:`+passwordNames+`|passwort)\b[^.\n;:=|]{0,40}?`+
-		`(?:\s(?:is|was|to|ist|lautet)\s|[:=]\s*)|(?:密码|口令)[^\n。!-~]{0,8}\s*[:：]?\s*)`+opening+
+		`(?:\s(?:is|was|to|ist|lautet)\s|[:=]\s*)`+
+		`|\b(?:with|using|by|under)\s+(?:(?:the|a|this|my|our)\s+)?(?:`+passwordNames+`)\s+|(?:密码`+
+		`|口令)[^\n。!-~]{0,8}\s*[:：]?\s*)`+opening+
 		`(?P<v>(?-i:[a-z]{3,}(?:[ -][a-z]{3,}){3,7}))(?:\\*[.,;!"'”`+"`"+`]|\s*(?:\n|$)|\s(?-i:[A-Z]))`, wordPhrase)
 	s.worth = namesValue
 	return s
@@ -169,5 +173,6 @@ var phraseShape = func() shape {
 func namesValue(s string) bool {
 	return strings.ContainsAny(s, ":=") || strings.Contains(s, " is ") || strings.Contains(s, " was ") ||
 		strings.Contains(s, " to ") || strings.Contains(s, "ist ") || strings.Contains(s, "lautet") ||
-		strings.Contains(s, "是") || strings.Contains(s, "：")
+		strings.Contains(s, "with ") || strings.Contains(s, "using ") || strings.Contains(s, "by ") ||
+		strings.Contains(s, "under ") || strings.Contains(s, "是") || strings.Contains(s, "：")
 }

@@ -21,12 +21,15 @@ const maxContext = 120
 
 // speaksOfSecrets is what a sentence or a line must hold, before or behind the value.
 var speaksOfSecrets = lazyregexp.New(`(?i)pass(?:word|wd|phrase|code|wort)|(?:^|[^a-z])(?:pass|pwd|pw|psk|creds?` +
-	`|credentials?|secrets?|log(?:s|ged)?[ -]?in(?:to)?|log[ -]?on|sign(?:s|ed)?[ -]?in(?:to)?|sudo|authenticat\w*` +
+	`|credentials?|secrets?|tokens?|log(?:s|ged)?[ -]?in(?:to)?|log[ -]?on|sign(?:s|ed)?[ -]?in(?:to)?|sudo` +
+	`|authenticat\w*` +
 	`|auth|http-basic|unlock(?:s|ed)?|decrypt(?:s|ed)?|admin|root)(?:[^a-z]|$)` +
 	`|(?:^|[\s"'])-[pPwWa]\s*$|(?:connect|database|\.begin)\([^()\n]*$` +
 	`|(?:^|[^a-z])(?:(?:echo|printf)\s+["']?|(?:postgres|mysql|redis|mongo)\s+)$|(?:wi-?fi|wlan` +
 	`|ssid)[^\n]*,\s+key\s+$|(?:radius|tacacs|isakmp)[^\n]*\skey\s+(?:\d\s+)?$|kennwort|contrase|mot de passe|senha` +
-	`|密码|密碼|口令|密钥|令牌|登录|登陆|授权码`)
+	`|(?:^|[^a-z])(?:(?:gets?|got|getting|lets?)(?: \w+)? in(?:to)?|encrypted|protected|` + secretKeys + `)(?:[^a-z]` +
+	`|$)` +
+	`|密码|密碼|口令|密钥|令牌|登录|登陆|登入|授权码|` + foreignNouns)
 
 // drawnShape looks where a word of speaksOfSecrets is.
 var drawnShape = func() shape {
@@ -39,7 +42,9 @@ var drawnShape = func() shape {
 		"database( .begin( "+
 		"mysqli( pdo( identified~by http-basic |alias~set ctl~register bindpw admin: root: admin/ root/ postgres~ "+
 		"mysql~ redis~ mongo~ session( send_keys( |wifi |wi-fi |wlan |hotspot |ssid hmac fernet( jwt. cipher radius "+
-		"tacacs isakmp |creds| dbpassword user_pass", `(?P<v>[!-~]{7,})`, nil)
+		"tacacs isakmp |creds| dbpassword user_pass "+
+		"|token _token "+secretKeyHints+" |get~in |gets~in |got~in |getting~in |lets~in let~me~in "+
+		"lets~you~in |encrypted| |protected| 登入 "+foreignHints, `(?P<v>[!-~]{7,})`, nil)
 	s.values = func(text string) []Finding { return suspectValues(text, inContext) }
 	return s
 }()
@@ -189,7 +194,9 @@ func looksDrawn(v string) bool {
 	if symbols > 0 {
 		return !namedVersion.MatchString(v) && (rarePairs(v) > 0 || capitals > 0 && capitals < letters)
 	}
-	return rarePairs(v) > 0 || len(v) >= 12 && randomness(v) >= 0.45
+	small := letters - capitals
+	return rarePairs(v) > 0 || len(v) >= 12 && randomness(v) >= 0.45 ||
+		len(v) >= 8 && small > 1 && capitals > 1 && digits > 1 && randomness(v) >= 0.55
 }
 
 // namedVersion is a name or a number with a symbol in it: "react@18", "C++17", "50%", "PR#4711".

@@ -58,7 +58,7 @@ func isWordByte(c byte) bool { return class(c) != 0 || c == '_' }
 
 // rules are built when they are first used: many commands look at no text.
 var rules = sync.OnceValue(func() *ruleSet {
-	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms, numbers,
+	r := &ruleSet{shapes: slices.Concat(shapes, readGitleaks(), prose, chinese, forms, numbers, languages, answers,
 		[]shape{drawnShape})}
 	ids := map[hint]int{}
 	var keywords []string

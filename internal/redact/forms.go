@@ -38,7 +38,8 @@ var forms = []shape{
 		`(?:\s(?:is|are|was|were)|[:=])\s+`+opening+`(?P<v>(?-i:[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23}))(?:[^\w]`+
 		`|$)`, seedPhrase),
 	// "The network is Name and the key is x", "the password, x,", "Service: admin / x".
-	newMixedShape("password", "key~is key~was key:", `(?i)\b`+places+`\b[^.\n\d]{0,60}?\b(?:pass)?key(?:\s(?:is|was)|:)\s+`+opening+
+	newMixedShape("password", "key~is key~was key:", `(?i)\b`+places+`\b[^.\n\d]{0,60}?\b(?:pass)?key(?:\s(?:is|was)`+
+		`|:)\s+`+opening+
 		`(?P<v>[!-~]{5,}?)`+spokenEnd, mixedPassword),
 	newMixedShape("password", spokenPasswordHints, `(?i)\b`+spokenPasswords+`\s*,\s+`+opening+`(?P<v>[!-~]{5,}?)[,;]`+spokenEnd,
 		mixedPassword),
@@ -52,7 +53,8 @@ var forms = []shape{
 		`|(?:opens|unlocks|is opened|is unlocked|is armed|is disarmed) (?:with|by))\s+`+opening+
 		`(?P<v>\d{4,8})(?:[.,;!)](?:[\s"\\]|$)|\\*["'”」]|\n|$)`, nil), // no count of things: "accepts 1024 bytes"
 	newShape("pin", "|cvv |cvc", `(?i)\b(?:cvv2?|cvc2?)\s+(?P<v>\d{3,4})\b`, nil),
-	newMixedShape("password", "|pw| |pwd|", `(?i)\b(?:pw|pwd)\b[^.\n;:=|]{0,40}?\s(?:is|was)\s+(?:now\s+|still\s+)?`+opening+
+	newMixedShape("password", "|pw| |pwd|", `(?i)\b(?:pw|pwd)\b[^.\n;:=|]{0,40}?\s(?:is|was)\s+(?:now\s+`+
+		`|still\s+)?`+opening+
 		`(?P<v>[!-~]{4,}?)`+spokenEnd, mixedPassword),
 	newMixedShape("password", "|pw| |pwd|", `(?i)(?:^|[\s,;(])(?:pw|pwd)\s+`+opening+`(?P<v>[!-~]{5,}?)(?:`+spokenEnd+``+
 		`|[,;])`, mixedPassword),
@@ -68,9 +70,10 @@ var forms = []shape{
 		`(?P<v>[^\s"'<>|;&]{3,})`, optionPassword),
 	newShape("password", "passphrase passwd", `(?m)(?:^|[\s;&|"'`+"`"+`])[\w./-]*(?:passphrase|passwd)\s+`+
 		`(?:-\w+\s+)?`+someUser+`\s+`+
-		argument+`(?:\s|$)`, optionPassword),
+		argument+`(?:[\s"'\\]|$)`, optionPassword),
 	newShape("password", "|net~user|", `(?i)\bnet\s+user\s+`+someUser+`\s+`+argument, optionPassword),
-	newShape("password", "|sqlplus| |sqlldr| |expdp| |impdp| |rman| |exp| |imp| oracle:", `(?i)(?:\b(?:sqlplus|sqlldr|expdp`+
+	newShape("password", "|sqlplus| |sqlldr| |expdp| |impdp| |rman| |exp| |imp| oracle:", `(?i)(?:\b(?:sqlplus`+
+		`|sqlldr|expdp`+
 		`|impdp|rman|exp|imp)\s[^\n]{0,60}?`+
 		`|oracle:\w+:)\b[A-Za-z][\w.$-]{0,39}/(?P<v>[^\s/@"']{3,})@`, notPlaceholder),
 	newMixedShape("password", "|expdp |impdp |sqlplus |sqlldr |rman",
@@ -96,9 +99,10 @@ var forms = []shape{
 	// Calls and dialogues.
 	newShape("password", "securestring", `(?i)ConvertTo-SecureString\s+(?:-String\s+)?["']`+
 		`(?P<v>[^"'\n$]{3,})["']`, notPlaceholder),
-	newMixedShape("password", "pass pwd secret token key", `(?i)(?:password|passwd|passphrase|pwd|secret|token`+
+	newMixedShape("password", "pass pwd secret token key", `(?i)(?:^|[^\w])\w*?(?:password|passwd|passphrase|pwd`+
+		`|secret|token`+
 		`|api_?key)\w{0,12}\(\s*`+
-		`["'](?P<v>[^"'\n]{4,})["']\s*\)`, mixedPassword),
+		`["'](?P<v>[^"'\n]{4,})["']\s*\)`, givenPassword),
 	newMixedShape("password", "auth credential login connect", `(?i)(?:auth\w*|credentials?|login|connect|signin`+
 		`|sign_in)\s*=?\s*`+
 		`\(\s*["'][^"'\n]{1,60}["']\s*,\s*["'](?P<v>[^"'\n]{4,})["']`, mixedPassword),

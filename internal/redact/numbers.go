@@ -30,8 +30,8 @@ var numbers = []shape{
 	newMixedShape("password", "@", `[\w.+-]+@[\w-]+(?:\.[\w-]+)+[:|]`+opening+`(?P<v>[!-~]{6,}?)`+spokenEnd,
 		listedPassword),
 	// chap-secrets and pap-secrets: client, server, secret, addresses.
-	newMixedShape("password", "*", `(?m)^["']?[\w.@-]+["']?[ \t]+(?:\*`+
-		`|[\w.-]+)[ \t]+["']?(?P<v>[!-~]{4,}?)["']?[ \t]+\*`,
+	newMixedShape("password", "*", `(?m)(?:^["']?[\w.@-]+["']?[ \t]+[\w.-]+`+
+		`|(?:^|[\s"'`+"`"+`])["']?[\w.@-]+["']?[ \t]+\*)[ \t]+["']?(?P<v>[!-~]{4,}?)["']?[ \t]+\*`,
 		mixedPassword),
 	newShape("password", "rootpw", `\brootpw\s+(?:--?\w+\s+)*(?P<v>[^\s"'-][^\s"']{3,})`, notPlaceholder),
 	newShape("pin", "pin~是 pin是 pin~码 pin码 pin~为 pin为 pin：",

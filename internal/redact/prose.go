@@ -24,7 +24,8 @@ const (
 	// and tokenizer.
 	secretKinds = `(?:api|app|access|secret|private|auth|encryption|signing|account|shared|server|master|session` +
 		`|admin|license|recovery)`
-	secretNames = `(?:` + secretKinds + `[ _-]?key(?:[_-]?(?:id|base))?s?|secret|token|psk|client-key-data|credentials?|_auth` +
+	secretNames = `(?:` + secretKinds + `[ _-]?key(?:[_-]?(?:id|base))?s?|secret|token|psk|client-key-data` +
+		`|credentials?|_auth` +
 		`|_authToken|auth[_-]?token|bearer)`
 	// What people call such a thing in a sentence.
 	spokenPasswords     = `(?:pass(?:words?|wd| ?phrase| ?code)|pwd|credentials?|login)`
@@ -58,7 +59,7 @@ func keyHints() string {
 // prose is searched after shapes and the rules of gitleaks.
 var prose = []shape{
 	newShape("password", "://", `\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@"'<>]*:(?P<v>[^\s"'<>]+)@`, urlPassword),
-	newShape("token", "://", `\b[a-z][a-z0-9+.-]*://(?P<v>[\w.=-]{16,})@[\w.-]`, urlToken),
+	newShape("token", "://", `\b[a-z][a-z0-9+.-]*://(?P<v>[\w.=-]{16,})@(?:o\d+\.)?(?P<n>[\w-]*)`, urlToken),
 	newShape("authorization", "authorization", `(?i)authorization\\*["']?\s*[:=]\s*\\*["']?(?:(?:bearer|basic`+
 		`|token|apikey`+
 		`|digest|negotiate|key)\s+)?(?P<v>[^\s"',;\\]{6,})`, headerValue),
@@ -95,7 +96,8 @@ var prose = []shape{
 		`(?i)[?&#](?:key|sig|signature|x-amz-signature|code|\w*token|auth|sid)=(?P<v>[^\s"'&<>#]{12,})`, bareSecret),
 	newShape("pin", "|pin| |pincode |pin-code |cvv |cvc |otp| |one-time~code |verification~code |security~code |2fa~code "+
 		"|verification~number |security~number "+
-		"|door~code |gate~code |alarm~code |safe~code |lock~code |unlock~code", `(?i)\b(?:pin(?:[ -]?code)?|cvv2?|cvc|otp|one-time code`+
+		"|door~code |gate~code |alarm~code |safe~code |lock~code |unlock~code", `(?i)\b(?:pin(?:[ -]?code)?|cvv2?|cvc`+
+		`|otp|one-time code`+
 		`|(?:verification|security) (?:code|number)|2fa code|door code`+
 		`|gate code|alarm code|safe code|lock code|unlock code)\b[^.\n;:=\d]{0,40}?(?:\s(?:is|was|to)\s`+
 		`(?:now\s)?|[:=]\s*)`+opening+
@@ -142,7 +144,7 @@ var prose = []shape{
 		`(?i)\b(?:log ?[io]n|logon|sign(?:ed)?[ -]?in|login|logged in|credentials?|creds?|account|user(?:name)?`+
 			`|authenticate|connect|ssh|access)\b[^\n]{0,40}?`+
 			`(?:\b(?:with|as|using|are|is|via|by)\b|:|=)\s*`+opening+`[A-Za-z][\w.@+-]{1,39}["'`+"`"+`]?(?:\s+[`+
-			`/|]\s+|\s*/|:\s?|,? (?:and|with)(?: the)? (?:password|pass|pw)?:?\s*|,\s*|\s+)`+opening+
+			`/|–—+&-]\s+|\s*/|:\s?|,? (?:and|with|using|by|plus)(?: the)? (?:password|pass|pw)?:?\s*|,\s*|\s+)`+opening+
 			`(?P<v>[!-~]{4,}?)`+spokenEnd, pairPassword),
 
 	newMixedShape("password", "|log |sign |connect |authenticate", `(?i)\b(?:use|using|with`+
@@ -184,7 +186,8 @@ var prose = []shape{
 		`|$)`, notPlaceholder),
 	newShape("password", "|username| |enable|", `(?i)\b(?:username\s+\S+\s+(?:privilege\s+\d+\s+)?`+
 		`(?:password|secret)|enable\s+(?:password|secret))\s+\d\s+(?P<v>\S{4,})`, notPlaceholder),
-	newShape("secret", "-token -secret --token --secret key| --auth -auth", `(?i)--(?:[a-z-]*-)?(?:token|secret|api-?key|access-?key`+
+	newShape("secret", "-token -secret --token --secret key| --auth -auth", `(?i)--(?:[a-z-]*-)?(?:token|secret`+
+		`|api-?key|access-?key`+
 		`|auth(?:-?token)?)[ =]+["']?(?P<v>[^\s"'-][^\s"']{7,})`, bareSecret),
 	newShape("jwk", `"d" "k" "kty`, `"kty"\s*:[^{}]*?"(?:d|k)"\s*:\s*"(?P<v>[\w-]{16,})"`, nil),
 }

@@ -90,6 +90,10 @@ var shapes = []shape{
 	newShape("webhook", "webhook /hooks/ hooks.",
 		`(?i)https?://[^\s"'<>]*?(?:webhook|\bhooks?\b)[\w.-]*/(?P<v>[^\s"'<>]{20,})`, randomSegment),
 	newShape("telegram-token", ":aa", `\b\d{8,10}:AA[\w-]{32,}`, nil),
+	newShape("telegram-token", "/bot", `/bot\d{8,10}:(?P<v>[\w-]{30,})`, nil),
+	newShape("license-key", "licence license product~key activation serial registration cd~key cd-key windows~key",
+		`(?i)\b(?:licen[cs]e|product|activation|serial|registration|cd|windows)\b[^.\n]{0,40}?\b`+
+			`(?P<v>(?-i:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}))\b`, keyGroups),
 	newShape("stripe-key", "_live_ _test_ whsec_",
 		`\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9+/=]{20,}`,
 		notPlaceholder),

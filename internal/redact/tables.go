@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
@@ -55,7 +56,7 @@ func appendCells(list []Finding, row string, at int, columns []bool) []Finding {
 	i := 0
 	for cell := range strings.SplitSeq(row, "|") {
 		if value := strings.Trim(cell, " \t\r\n`*"); i < len(columns) && columns[i] &&
-			len(value) >= 3 && isASCII(value) && !isPlaceholder(value) {
+			len(value) >= 3 && isASCII(value) && !isPlaceholder(value) && !saysWhere(value) {
 			from := at + strings.Index(cell, value)
 			list = append(list, Finding{"password", from, from + len(value)})
 		}
@@ -65,24 +66,51 @@ func appendCells(list []Finding, row string, at int, columns []bool) []Finding {
 	return list
 }
 
+// saysWhere reports whether a cell is a remark instead of a value: "in the vault", "see wiki".
+func saysWhere(cell string) bool {
+	words := strings.Fields(cell)
+	return len(words) > 1 && !strings.ContainsFunc(cell, isDigit) && slices.ContainsFunc(words, func(w string) bool {
+		return len(w) < 3 || functionWord.MatchString(w)
+	})
+}
+
 // csvSecrets finds the values below a heading like "password" in lines of values with commas between them. A line with
 // another number of commas ends the table.
 func csvSecrets(s string) (list []Finding) {
 	var columns []bool
 	at := 0
 	for line := range strings.SplitAfterSeq(s, "\n") {
-		cells := strings.Split(line, ",")
+		cells := strings.Split(beforeQuote(line), ",")
 		switch {
-		case len(cells) < 2 || len(line) > maxCSVLine:
+		case !strings.Contains(line, ",") || len(line) > maxCSVLine:
 			columns = nil
 		case columns != nil && len(cells) == len(columns):
 			list = appendCSV(list, cells, at, columns)
 		default:
-			columns = csvColumns(cells)
+			columns = csvColumns(strings.Split(heading(line), ","))
 		}
 		at += len(line)
 	}
 	return list
+}
+
+// heading is the line of a heading without what stands before it: the rest of a sentence, a mark of Markdown, the
+// members of the JSON object whose string it begins.
+func heading(line string) string {
+	if strings.Count(line, `"`)%2 == 1 {
+		line = line[strings.LastIndexByte(line, '"')+1:]
+	}
+	first, _, _ := strings.Cut(line, ",")
+	return line[strings.LastIndexAny(first, " \t>")+1:]
+}
+
+// beforeQuote is a line up to the end of the JSON string that it ends.
+func beforeQuote(line string) string {
+	if strings.Count(line, `"`)%2 == 0 {
+		return line
+	}
+	line, _, _ = strings.Cut(line, `"`)
+	return strings.TrimRight(line, `\`)
 }
 
 // maxCSVLine is the length of the longest line that is read as values, in bytes.
@@ -110,7 +138,7 @@ func csvColumns(cells []string) []bool {
 func appendCSV(list []Finding, cells []string, at int, columns []bool) []Finding {
 	for i, cell := range cells {
 		value := strings.Trim(cell, " \t\r\n\"'")
-		if columns[i] && len(value) >= 3 && isASCII(value) && !isPlaceholder(value) {
+		if columns[i] && len(value) >= 3 && isASCII(value) && !isPlaceholder(value) && !saysWhere(value) {
 			from := at + strings.Index(cell, value)
 			list = append(list, Finding{"password", from, from + len(value)})
 		}

@@ -41,12 +41,15 @@ var (
 	// A selector or qualified name, such as os.Getenv or config::key.
 	codeExpression = lazyregexp.New(`^[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+;?$`)
 	// A template variable, a masked value or an example.
-	placeholder = lazyregexp.New(`(?i)^(?:!(?:vault|secret|env\w*|var|ref|sub|include|file)\b.*|[$%@]?[{<(\[].*|\$\w+|%[~\w]*%?|[*.xX•_-]+` +
-		`|(?:your|my|sua|seu|tu|su|mon|votre|dein|ihr)[_-]\w*(?:pass|pwd|senha|clave|mot|token|secret|key|user)\w*|your[\w-]*|<.*|example\w*` +
+	placeholder = lazyregexp.New(`(?i)^(?:!(?:vault|secret|env\w*|var|ref|sub|include|file)\b.*|[$%@]?[{<(\[].*` +
+		`|\$\w+|%[~\w]*%?|[*.xX•_-]+` +
+		`|(?:your|my|sua|seu|tu|su|mon|votre|dein|ihr)[_-]\w*(?:pass|pwd|senha|clave|mot|token|secret|key|user)\w*` +
+		`|your[\w-]*|<.*|example\w*` +
 		`|redacted` +
 		`|changeme|placeholder|null|nil|none|undefined|true|false|todo|tbd)[,;)}\]>"'` + "`" + `]*$`)
 	// The name of a variable that holds a secret, which examples have in its place.
-	variableName = lazyregexp.New(`^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY|USERNAME` +
+	variableName = lazyregexp.New(`^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY` +
+		`|USERNAME` +
 		`|HERE)[,;)}\]>"'` + "`" + `]*$`)
 	// A type or a field name in a declaration.
 	typeWord = lazyregexp.New(`(?i)^\[?\]?\*?(?:string|str|bytes?|text|char|varchar|int|integer|number|bool` +
@@ -197,7 +200,7 @@ var measured = lazyregexp.New(`(?i)^(?:v?\d+(?:[.:/x-]\d+)+|\d+(?:[.,]\d+)?(?:-?
 func spokenSecret(v, match string) bool {
 	v = trimValue(v)
 	return isValue(v) && looksMixed(v) && !aboutPasswords.MatchString(match) &&
-		(looksDrawn(v) || !loginOf.MatchString(match))
+		(looksDrawn(v) || !loginOf.MatchString(match) && !(loginIs.MatchString(match) && accountName.MatchString(v)))
 }
 
 var (
@@ -207,7 +210,10 @@ var (
 		`|provider|service|server|host|url|shell|name|user|script|helper|hash|library|module|plugin|format|type)s?\b` +
 		`|^(?:密码|口令|令牌|密钥|凭证)(?:管理|策略|库|本|工具|框|字段|长度|强度|规则|服务|页)`)
 	// "The login of users of LDAP2", "login to Grafana11".
-	loginOf = lazyregexp.New(`(?i)^login\b.*(?:\s(?:of|to)|\sas:|\sname:)\s+[!-~]+\s*$`)
+	// "The user's login is nuno@crumbtide": an account, not what it is opened with.
+	loginIs     = lazyregexp.New(`(?i)^login\b`)
+	accountName = lazyregexp.New(`^[A-Za-z][\w.+-]*(?:@[A-Za-z][\w-]*)?$`)
+	loginOf     = lazyregexp.New(`(?i)^login\b.*(?:\s(?:of|to)|\sas:|\sname:)\s+[!-~]+\s*$`)
 )
 
 // maxQuoted is the length in bytes of the longest quoted value in a sentence; longer ones are quotations.
@@ -259,6 +265,15 @@ func mixedPassword(v, match string) bool {
 	return len(v) >= 5 && spokenSecret(v, "") && strings.ContainsFunc(v, isDigit) && !strings.ContainsAny(v, "/=(")
 }
 
+// givenPassword is mixedPassword for what a call is given. A call that fetches a secret is given its name.
+func givenPassword(v, match string) bool {
+	return mixedPassword(v, match) && !fetches.MatchString(match)
+}
+
+// fetches is the name of a call that fetches or looks for something.
+var fetches = lazyregexp.New(`(?i)^[^\w]?_?(?:load|get|read|fetch|find|look_?up|resolve|delete|remove|list|has|is` +
+	`|from)_?[a-z]\w*\(`)
+
 // pairPassword accepts the second half of "admin / x".
 func pairPassword(v, match string) bool {
 	v = trimValue(v)
@@ -289,7 +304,11 @@ func bareOptionPassword(v, _ string) bool {
 }
 
 // urlToken accepts a user of a URL that is a token.
-func urlToken(v, _ string) bool {
+func urlToken(v, match string) bool {
+	// The key in an address of Sentry is public.
+	if strings.HasSuffix(match, "@ingest") || strings.HasSuffix(match, ".ingest") {
+		return false
+	}
 	return !isPlaceholder(v) && count(v, isDigit) >= 2 && (len(v) >= 20 || randomness(v) >= 0.3) &&
 		!strings.Contains(v, ".")
 }
@@ -339,9 +358,21 @@ var consonants = lazyregexp.New(`[bcdfghjklmnpqrstvwxz]{5,}`)
 // drawnLetters accepts letters that no word has in this order.
 func drawnLetters(v, _ string) bool { return consonants.MatchString(v) || rarePairs(v) > 2 }
 
+// chinesePIN rejects a number that somebody is called by.
+func chinesePIN(_, match string) bool {
+	return !strings.Contains(match, "联系") && !strings.Contains(match, "电话") && !strings.Contains(match, "拨打") &&
+		!strings.Contains(match, "分机") && !strings.Contains(match, "端口")
+}
+
+// keyGroups accepts groups of capitals and digits, not words in capitals.
+func keyGroups(v, _ string) bool {
+	return strings.ContainsFunc(v, isDigit) && strings.ContainsFunc(v, unicode.IsLetter) || rarePairs(v) > 1
+}
+
 // shareCode accepts a short code of letters and digits.
 func shareCode(v, _ string) bool {
-	return strings.ContainsFunc(v, isDigit) || v != strings.ToLower(v) && v != strings.ToUpper(v)
+	return strings.ContainsFunc(v, isDigit) || v != strings.ToLower(v) && v != strings.ToUpper(v) ||
+		v == strings.ToUpper(v) && drawnLetters(strings.ToLower(v), "")
 }
 
 // chineseMixed accepts a value with digits or symbols.
@@ -365,12 +396,15 @@ func longOption(v, match string) bool { return len(trimValue(v)) >= 6 && optionP
 func drawnWords(v, _ string) bool { return fewVowels.MatchString(v) }
 
 // fewVowels is a group without a vowel, or with a pair of letters that no English word begins with.
-var fewVowels = lazyregexp.New(`\b(?:[bcdfghjklmnpqrstvwxz]{4}|(?:[bdfgkpqvz][bcdfghjkmnpqtvwxz]|[ckt][bdfgjkmpqvxz]` +
+var fewVowels = lazyregexp.New(`\b(?:[bcdfghjklmnpqrstvwxz]{4}|(?:[bdfgkpqvz][bcdfghjkmnpqtvwxz]` +
+	`|[ckt][bdfgjkmpqvxz]` +
 	`|j[^aeiou]|q[^u]|x[^aeiouy]|z[^aeioyh])[a-z]{2})\b`)
 
 // openCode is a kind of code that everybody may know.
-var openCode = lazyregexp.New(`(?i)^(?:area|zip|postal|post|country|error|exit|status|response|return|source|dress|qr` +
-	`|colou?r|product|bar|dialling|dialing|course|currency|language|branch|sort|char|key|machine|byte|unicode|http|the|a|this)\s`)
+var openCode = lazyregexp.New(`(?i)^(?:area|zip|postal|post|country|error|exit|status|response|return|source` +
+	`|dress|qr` +
+	`|colou?r|product|bar|dialling|dialing|course|currency|language|branch|sort|char|key|machine|byte|unicode|http` +
+	`|the|a|this)\s`)
 
 // secretCode accepts the number behind "garage code is", unless the code is of an open kind.
 func secretCode(_, match string) bool { return !openCode.MatchString(strings.TrimLeft(match, " ")) }

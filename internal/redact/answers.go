@@ -1,0 +1,36 @@
+package redact
+
+// The rules of this file are about what lets somebody in besides a password: a number that opens something, an answer
+// that only its owner knows, the second column of a list of accounts.
+
+// opens are verbs of letting in, and lets what stands before the number that does.
+const (
+	opens = `(?:unlock|open|disarm|arm|enter|log\s?(?:in|on)|sign\s?in|get\s?in)(?:s|ed|to)?`
+	lets  = `(?:use|type|press|enter|dial|tap|key\s?in|punch\s?in|try|with|by|using|(?:code|pin|number` +
+		`|combination)(?:\s(?:is|was))?)`
+	// Between an account and its password in lists: dashes, slashes, bars, or a word.
+	listed = `\s*(?:\s[–—/|+&-]{1,2}|\s[=-]>|→|\s·|\t|,?\s(?:with|and|plus|using)\s)\s*`
+)
+
+var answers = []shape{
+	// "To unlock the tablet use 792139": whatever it opens.
+	newShape("pin", "|unlock |open |opens |disarm |arm |enter |log~in |login |log~on |sign~in |get~in", `(?i)\b`+opens+
+		`\b[^.\n\d:]{0,40}?\b`+lets+`\s+(?:the\s+)?`+opening+`#?(?P<v>\d{4,8})(?-i:`+numberEnd+`|[#*])`, noMeasure),
+	newShape("pin", "unlocks opens disarms", `(?i)(?:^|[\s"'`+"`"+`*(])(?P<v>\d{4,8})["'`+"`"+`*]*\s+(?:un)?(?:opens`+
+		`|unlocks|disarms)\s`,
+		noMeasure),
+	// Answers to the questions that banks ask.
+	newShape("answer", "maiden~name first~pet first~school favourite~teacher favorite~teacher born~in",
+		`(?i)\b(?:maiden\s+name|first\s+(?:pet|school|teacher|car)|favou?rite\s+teacher)\b[^.\n:]{0,40}?(?::|\s(?:is`+
+			`|was))\s+`+
+			opening+`(?P<v>(?-i:[A-Z])[\w'-]{2,}(?:\s(?-i:[A-Z])[\w'-]+)?)`, notWord),
+	// "Service – name@example.org – x".
+	newMixedShape("password", "@", `[\w.+-]+@[\w-]+(?:\.[\w-]+)*`+listed+opening+`(?P<v>[!-~]{6,}?)(?:`+spokenEnd+``+
+		`|[,;])`,
+		listedPassword),
+	// A mnemonic of Chinese words (BIP 39): one character each.
+	newShape("seed-phrase", "助记词 恢复词 助記詞", `(?:助记词|恢复词`+
+		`|助記詞)[^\n]{0,12}?[:：是为]?\s*(?P<v>\p{Han}(?:[ 　,，、]+\p{Han}){11,23})`, nil),
+	// A key or a password that is one letter's option of openssl.
+	newShape("password", "|openssl|", `\bopenssl\s+\w[^\n|;]*?\s-k\s+`+argument, optionPassword),
+}

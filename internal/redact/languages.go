@@ -1,0 +1,39 @@
+package redact
+
+// What other languages call a password. Their sentences need no grammar of their own: a value that looks drawn by lot
+// is taken where such a word is, and one that people choose where a sign, a quote or the word itself points at it.
+
+// foreignNouns are the stems; endings follow.
+const foreignNouns = `[Пп]арол|[Пп]ін-?код|[Пп]ин-?код|[Hh]asł|[Şş]ifre|ŞİFRE|[Pp]arola|비밀번호|암호|패스워드|パスワード|暗証番号` +
+	`|パスフレーズ` +
+	`|[Hh]eslo|[Jj]elszó|[Jj]elszav|[Ll]ösenord|[Aa]dgangskode|[Pp]assord|[Ss]alasana|[Ll]ozink|[Ll]ykilorð` +
+	`|[Ss]laptažod` +
+	`|[Κκ]ωδικό|סיסמ|كلمة (?:المرور|السر)|رمز عبور|[Mm]ật khẩu|[Kk]ata sandi|รหัสผ่าน|पासवर्ड|[Cc]ontrasenya|[Mm]ật mã`
+
+// foreignHints are the hints of foreignNouns.
+const foreignHints = "арол ін-код ин-код інкод инкод asł ifre |parola 비밀번호 암호 패스워드 パスワード 暗証番号 パスフレーズ heslo jelsz " +
+	"senord adgangskode passord salasana lozink lykilor slapta ωδικό סיסמ كلمة عبور khẩu kata~sandi " +
+	"รหัสผ่าน पासवर्ड contrasenya"
+
+// languages are values of other languages that are numbers.
+var languages = []shape{
+	newShape("pin", foreignHints, `(?:`+foreignNouns+`)[^\n.:=\d]{0,40}?(?:[:：=]|\s(?:is|est|es|é|это|jest|to)`+
+		`|[는은이가は])?\s*`+
+		opening+`(?P<v>\d{4,12})(?-i:`+numberEnd+`|\s*[\p{Hangul}\p{Hiragana}])`, noMeasure),
+}
+
+// secretKeys is what else people call a secret: a kind of key, code or token, the community of SNMP.
+const secretKeys = `(?:wi-?fi|wlan|wpa2?|network|security|pre-?shared|shared|unseal|join|licen[cs]e|activation` +
+	`|access` +
+	`|entry|entrance|unlock|invite|master|secret|private|api|signing|encryption|recovery|session|deploy|auth|bot` +
+	`|admin|root` +
+	`|webhook|integration|enable)[ -](?:key|code|token|secret)|product[ -]key|(?:secret|magic|code|safe) ?word` +
+	`|community(?: string)?`
+
+// secretKeyHints are the hints of secretKeys.
+const secretKeyHints = "~key -key ~code -code ~token -token secret~word magic~word code~word codeword safe~word safeword " +
+	"community"
+
+// secretWords is every English name of a secret; secretWord finds one that stands alone or ends a name.
+const secretWords = `(?:p?assword|passwd|pass ?phrase|pass ?code|pwd|pw|pass|psk|creds?|credentials?|secret|token` +
+	`|` + secretKeys + `)`
