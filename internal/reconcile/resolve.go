@@ -156,7 +156,7 @@ func (s *Service) acceptedPlan(ctx context.Context, e publish.Edit) (*plan, erro
 	}
 	// The person decided about the text that they were shown, not about another one.
 	if hashOf(data) != e.Hash {
-		return nil, refused([]string{"its copy " + e.Copy + " was changed"})
+		return nil, refused([]string{fmt.Sprintf("its copy %s was changed", e.Copy)})
 	}
 	p, err := s.makePlan(ctx, t, data, !e.InPlace)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Service) deletedDays(e publish.Edit) (dates []string, err error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, &dates); err != nil {
-		return nil, refused([]string{e.Copy + " is not a list of days"})
+		return nil, refused([]string{fmt.Sprintf("%s is not a list of days", e.Copy)})
 	}
 	return dates, nil
 }

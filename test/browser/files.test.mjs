@@ -90,6 +90,45 @@ panelTest('JSON that is broken is refused and stays in the editor, and mended it
   assert.equal((await daemon.memory('commits')).content, 'Prefers small commits');
 });
 
+panelTest(
+  'what would be rejected is said in Chinese',
+  async (panel) => {
+    const whole = JSON.parse(await readFile(join(daemon.data, 'memory.json'), 'utf8'));
+    const [first, second] = whole.memories;
+    second.content = '';
+    const problems = panel.page.getByRole('list', { name: '问题' });
+    const says = async (text, ...expected) => {
+      await editor(panel).focus();
+      await panel.page.keyboard.press('Control+a');
+      await editor(panel).evaluate((el, pasted) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData('text/plain', pasted);
+        el.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+      }, text);
+      for (const one of expected) await problems.getByText(one).first().waitFor();
+      for (const one of await problems.getByRole('listitem').allInnerTexts())
+        assert.match(one, /^(行 \d+, 列 \d+|整个文件)[^]*: .*\p{Script=Han}/u);
+      await verdict(panel, /^(会被拒绝: |可以保存，但需要你决定)/);
+    };
+    await panel.view('files');
+    await verdict(panel, '有效，已保存');
+    await says(JSON.stringify(whole, null, 1), `内容为空；请写入文字，或从文件中删除记忆 ${second.id}`);
+    await panel.shot('inspector-refuses-zh');
+    second.created_at = 'yesterday';
+    await says(JSON.stringify(whole), '必须是时间，例如 2026-02-21T14:30:00Z');
+    first.salience = 'high';
+    await says(JSON.stringify(whole), '应为数字，实际是字符串');
+    await says('{"version": 2, "memories": [], }', '逗号之后没有内容');
+    await says('{"version": 2, "version": 2}', '名称 "version" 在同一对象中出现了两次');
+    whole.memories = [];
+    await says(JSON.stringify(whole), /\d+ 条记忆全部不在其中/);
+    await panel.page.getByRole('button', { name: '重新载入' }).click();
+    await panel.answer('离开');
+    await verdict(panel, '有效，已保存');
+  },
+  { locale: 'zh-CN' },
+);
+
 panelTest('a write of the command line meanwhile is not lost, nor is what was typed', async (panel) => {
   await panel.view('files');
   await verdict(panel, 'Valid, saved');

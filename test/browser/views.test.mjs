@@ -70,6 +70,46 @@ panelTest('changes are searched and filtered', async (panel) => {
   assert.match((await panel.texts('article.operation')).join(), /Added rolling summary[^]*Python 开发者/);
 });
 
+panelTest(
+  'what waits for a decision, and why, is said in Chinese',
+  async (panel) => {
+    await panel.view('review', '会丢失数字');
+    const edit = panel.page.locator('.card', { hasText: `logs/${day(3)}.json` });
+    assert.match(await edit.innerText(), /无法读取[^]*第 \d+ 行，第 \d+ 列：entries\[0\].content：应为字符串/);
+    await panel.shot('review-zh');
+  },
+  { locale: 'zh-CN' },
+);
+
+for (const [locale, words] of Object.entries({
+  'en-US': {
+    says: ['This is not possible:', 'Category: must be lower-case letters'],
+    use: ['Edit', 'Category', 'Save', 'Cancel'],
+  },
+  'zh-CN': {
+    says: ['无法执行：', '分类: 只能含有小写字母'],
+    use: ['编辑', '分类', '保存', '取消'],
+  },
+}))
+  panelTest(
+    `a change of a memory that is refused says why, ${locale}`,
+    async (panel) => {
+      const [edit, category, save, cancel] = words.use;
+      await panel.view('memories', 'The office closes at six');
+      await panel.openMemory('The office closes at six');
+      await panel.press(edit);
+      await panel.detail.getByLabel(category, { exact: true }).fill('Not A Slug');
+      panel.expect(/status of 400/);
+      await panel.press(save);
+      await panel.detail.getByText(words.says[0]).waitFor();
+      const said = await panel.detail.locator('.bad').innerText();
+      assert.ok(said.includes(words.says[1]), said);
+      assert.doesNotMatch(said, /patch|INVALID|invalid request/);
+      await panel.press(cancel);
+    },
+    { locale },
+  );
+
 panelTest('proposed changes and refused edits are decided', async (panel) => {
   await panel.view('review', 'It would lose a number');
   const proposal = panel.page.locator('.card', { hasText: 'It would lose a number' });

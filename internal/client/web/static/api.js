@@ -13,6 +13,12 @@ export class Refused extends Error {
   }
 }
 
+// explain is an error in words for people. What is needed for that is loaded with the first error.
+export const explain = async (error) => {
+  const words = await import('./said.js').catch(() => null); // the daemon may be gone
+  return words ? words.explain(error) : error.message;
+};
+
 export const hasToken = () => !!sessionStorage.getItem(key);
 
 // login exchanges the code in the address for a token, and removes it from the address.

@@ -29,6 +29,7 @@ import {
   tags,
 } from './vendor/codemirror.js';
 import { h } from './dom.js';
+import { said } from './said.js';
 import { language } from './texts.js';
 
 // Most characters for CodeMirror; a text field takes more.
@@ -207,14 +208,14 @@ function rich({ label, text, onchange, onsave }) {
     return l.from + [...l.text.slice(0, column * 2)].slice(0, Math.max(0, column - 1)).join('').length;
   };
   const mark = (p) => {
-    if (!p.line) return { from: 0, to: 0, severity: p.refused ? 'error' : 'warning', message: p.message };
+    if (!p.line) return { from: 0, to: 0, severity: p.refused ? 'error' : 'warning', message: said(p.message) };
     const from = place(p.line, p.column),
       rest = view.state.doc.lineAt(from).text.slice(from - view.state.doc.lineAt(from).from);
     return {
       from,
       to: from + (rest.match(/^(?:"(?:\\.|[^"\\])*"?|[^\s,\]}]+|.)/)?.[0].length ?? 0),
       severity: p.refused ? 'error' : 'warning',
-      message: (p.path ? `${p.path}: ` : '') + p.message,
+      message: (p.path ? `${p.path}: ` : '') + said(p.message),
     };
   };
   return {

@@ -3,6 +3,7 @@
 import { raw, call, query } from './api.js';
 import { h, fill, later, say, ask } from './dom.js';
 import { dateField } from './date.js';
+import { said } from './said.js';
 import { t, stamp, entriesOf } from './texts.js';
 
 const mostChecked = 15 * 1024 * 1024; // bytes that the daemon checks without saving them
@@ -25,7 +26,7 @@ export function files(box, { space, show, fail }, wanted) {
     checking = new AbortController(),
     gone = false,
     moved = false,
-    said = ['', ''];
+    last = ['', '']; // the verdict that was given
   const path = (more = '') => `/api/memory/file${more}?${query({ space, date })}`;
   const name = () => (date ? `logs/${date}.json` : 'memory.json');
 
@@ -89,7 +90,7 @@ export function files(box, { space, show, fail }, wanted) {
 
   // verdict shows whether the text is valid, its problems, and whether the memories have changed since it was loaded.
   function verdict(state, text) {
-    said = [state, text];
+    last = [state, text];
     note.className = `verdict ${state}`;
     note.textContent = moved ? `${text} · ${t('fileMoved')}` : text;
     saveButton.disabled = gone || state === 'bad' || !dirty();
@@ -108,7 +109,7 @@ export function files(box, { space, show, fail }, wanted) {
               )
             : t('wholeFile'),
           p.path && h('code', {}, ` ${p.path}`),
-          `: ${p.message}`,
+          `: ${said(p.message)}`,
         ),
       ),
     );
@@ -116,7 +117,7 @@ export function files(box, { space, show, fail }, wanted) {
 
   function hasMoved() {
     moved = true;
-    verdict(...said);
+    verdict(...last);
   }
 
   // check lets the daemon check the text: it finds more than JSON errors.
@@ -140,7 +141,8 @@ export function files(box, { space, show, fail }, wanted) {
     }
     if (signal.aborted || !ed) return;
     ed.show(problems);
-    if (problems.some((p) => p.refused)) verdict('bad', `${t('invalid')}: ${problems.find((p) => p.refused).message}`);
+    if (problems.some((p) => p.refused))
+      verdict('bad', `${t('invalid')}: ${said(problems.find((p) => p.refused).message)}`);
     else if (problems.length) verdict('warn', t('wouldWait'));
     else verdict('ok', t(dirty() ? 'validChanged' : 'valid'));
   }

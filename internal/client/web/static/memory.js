@@ -1,5 +1,5 @@
 // One memory: its text, facts, explanation and history, and what can be done with it.
-import { api, call, query } from './api.js';
+import { api, call, explain, query } from './api.js';
 import { h, fill, say, ask } from './dom.js';
 import { t, word, age, stamp, timesOf } from './texts.js';
 import { changesOf, numberOf, undo } from './operations.js';
@@ -211,13 +211,8 @@ export function memoryDetail({ detail, home, hitOf, reload, leave, fail }) {
                 .split(/[,，]/)
                 .map((s) => s.trim())
                 .filter(Boolean),
-            }).catch((error) => {
-              if (error.reason === 'STALE_REVISION') bad.textContent = t('staleForm');
-              else
-                bad.textContent = [
-                  error.message,
-                  ...(error.violations ?? []).map((v) => `${v.field}: ${v.description}`),
-                ].join('\n');
+            }).catch(async (error) => {
+              bad.textContent = error.reason === 'STALE_REVISION' ? t('staleForm') : await explain(error);
             });
           },
           onkeydown: (e) => {

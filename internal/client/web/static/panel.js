@@ -1,5 +1,5 @@
 // The panel's frame: login, the choice of the view, and news of operations.
-import { login, hasToken, whenLost, listen, callAll } from './api.js';
+import { explain, login, hasToken, whenLost, listen, callAll } from './api.js';
 import { h, fill, later, say, ask } from './dom.js';
 import { t, setLanguage, language, countOf } from './texts.js';
 import { memories } from './memories.js';
@@ -178,9 +178,8 @@ export async function show(name, ...args) {
 }
 
 // fail shows an error.
-export function fail(error) {
-  if (error?.name === 'AbortError') return;
-  say([error.message, ...(error.violations ?? []).map((v) => `${v.field}: ${v.description}`)].join('\n'));
+export async function fail(error) {
+  if (error?.name !== 'AbortError') say(await explain(error));
 }
 
 let heard; // the operation since the view was updated; null for several or unknown ones
@@ -226,7 +225,7 @@ if (hasToken() || location.hash.includes('code=')) frame();
 try {
   await login();
 } catch (error) {
-  askToLogIn(error.message);
+  askToLogIn(await explain(error));
 }
 if (hasToken()) {
   whenLost(() => (panel.view?.dirty?.() ? say(t('sessionExpired')) : askToLogIn()));

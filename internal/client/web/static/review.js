@@ -1,6 +1,7 @@
 // Proposals and edits of files that a person accepts or rejects.
 import { call, callAll } from './api.js';
 import { h, fill } from './dom.js';
+import { said } from './said.js';
 import { t, word, stamp } from './texts.js';
 import { changesOf, differenceOf } from './operations.js';
 
@@ -67,7 +68,7 @@ export function review(box, { space, show, fail }) {
       'div',
       { class: 'card' },
       h('div', {}, h('strong', {}, e.file), ` · ${t(e.kind)} · ${stamp(e.detected_at)}`),
-      h('div', { class: 'pre dim' }, e.details.join('\n')),
+      h('div', { class: 'pre dim' }, e.details.map(said).join('\n')),
       changesOf({ changes }),
       h(
         'div',

@@ -1,5 +1,5 @@
 // Sessions: their messages and what was learned from them.
-import { call } from './api.js';
+import { call, explain } from './api.js';
 import { h, fill } from './dom.js';
 import { t, word, stamp, countOf, valueOf } from './texts.js';
 import { changesOf, getOperation } from './operations.js';
@@ -109,7 +109,7 @@ export function sessions(box, { space, show, fail }) {
           changesOf({ changes: op.changes.filter((c) => c.memory) }, (memory) => show('memories', memory)),
         );
       } catch (e) {
-        fill(learned, h('p', { class: 'dim' }, e.message)); // the history may not reach back that far
+        fill(learned, h('p', { class: 'dim' }, await explain(e))); // the history may not reach back that far
       }
     }
   }

@@ -90,7 +90,7 @@ export function transferSection({ space, fail }) {
       say(t('importDone'), operations.length ? t('undo') : undefined, () => undo(...operations).catch(fail));
     } catch (e) {
       state.textContent = '';
-      if (e.status === 400) e.message = `${e.message}\n${t('importElsewhere')} memsidecar import ${chosen.name}`;
+      if (e.status === 400) e.hint = `${t('importElsewhere')} memsidecar import ${chosen.name}`;
       throw e;
     }
   }

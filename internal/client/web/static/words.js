@@ -152,6 +152,7 @@ export const words = {
   replacedBy: ['Replaced by memory', '由此记忆取代'],
   forgotten: ['Forgotten.', '已遗忘。'],
   purged: ['Purged.', '已彻底清除。'],
+  refusedAsIs: ['This is not possible:', '无法执行：'],
   stale: [
     'Somebody else has changed this memory. Nothing was saved; you see the current version.',
     '其他人已修改这条记忆。你的更改未保存，现在显示的是最新版本。',
