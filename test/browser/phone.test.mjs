@@ -6,6 +6,17 @@ import { after, before, test } from 'node:test';
 import { Daemon } from './lib/daemon.mjs';
 import { launch, viewNames, withPanel } from './lib/panel.mjs';
 
+// What a view has when it is complete, in both languages.
+const seen = {
+  changes: ['saved by a client', '客户端写入'],
+  sessions: ['Please remember', 'Please remember'],
+  review: ['It would lose a number', '会丢失数字'],
+  files: ['Valid, saved', '有效，已保存'],
+  hosts: ['Claude Code', 'Claude Code'],
+  status: ['All settings', '全部设置'],
+};
+const longSpace = 'a-project-whose-directory-has-a-rather-long-name';
+
 let browser, daemon, fresh;
 before(async () => {
   [browser, daemon, fresh] = await Promise.all([
@@ -13,40 +24,63 @@ before(async () => {
     Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE }),
     Daemon.open(),
   ]);
+  await daemon.run('add', '--space', longSpace, 'A space with a name that is longer than a phone is wide');
 });
 after(async () => {
   await browser?.close();
   await Promise.all([daemon?.close(), fresh?.close()]);
 });
 
-test('every view is reached and fits on a phone', () =>
-  withPanel(browser, daemon, { locale: 'zh-CN' }, async (panel) => {
-    const { page } = panel;
-    await page.setViewportSize({ width: 390, height: 844 });
-    const menu = page.locator('button.menu');
-    for (const name of viewNames) {
+const [width, height] = [360, 740]; // of the smallest phone in use
+
+// outside names what of the page sticks out of its width. What has a bar of its own to scroll it sideways may be wider.
+const outside = (page) =>
+  page.evaluate((wide) => {
+    const scrolls = (el) =>
+      el && (/auto|scroll/.test(getComputedStyle(el).overflowX) ? el.id !== 'main' : scrolls(el.parentElement));
+    const name = (el) => `${el.localName}.${el.className} ${el.textContent.slice(0, 30)}`;
+    return [...document.querySelectorAll('#app *')]
+      .filter((el) => {
+        const box = el.getBoundingClientRect();
+        return el.checkVisibility() && box.width > 1 && (box.left < 0 || box.right > wide + 0.5) && !scrolls(el);
+      })
+      .map(name);
+  }, width);
+
+for (const locale of ['en-US', 'zh-CN'])
+  test(`every view is reached and fits on a small phone, ${locale}`, () =>
+    withPanel(browser, daemon, { locale }, async (panel) => {
+      const { page } = panel;
+      const zh = locale === 'zh-CN';
+      await page.setViewportSize({ width, height });
+      const menu = page.locator('button.menu');
+      await page.getByLabel(zh ? '空间' : 'Space', { exact: true }).selectOption(longSpace);
+      await page.getByLabel(zh ? '空间' : 'Space', { exact: true }).selectOption('default');
+      for (const name of viewNames) {
+        await menu.click();
+        assert.equal(await page.locator('nav button:visible').count(), viewNames.length);
+        await panel.view(name, seen[name]?.[zh ? 1 : 0]);
+        assert.equal(await page.locator('nav').isVisible(), false);
+        assert.deepEqual(await outside(page), [], name);
+        const head = await page.locator('header').boundingBox();
+        assert.ok(head.height < 60, `the header of ${name} is ${head.height} high`);
+        await panel.shot(`phone-${name}-${zh ? 'zh' : 'en'}`);
+      }
       await menu.click();
-      assert.equal(await page.locator('nav button:visible').count(), viewNames.length);
-      await panel.view(name);
-      assert.equal(await page.locator('nav').isVisible(), false);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(width <= 390, `${name} is ${width} wide`);
-      const { height } = await page.locator('header').boundingBox();
-      assert.ok(height < 60, `the header of ${name} is ${height} high`);
-    }
-    await menu.click();
-    await panel.view('memories', 'Prefers small commits');
-    const bar = await page.locator('.view.memories > .bar').first().boundingBox();
-    assert.ok(bar.height < 844 / 6, `the bar is ${bar.height} high`);
-    await panel.row('Prefers small commits').click();
-    await panel.detail.getByText('Prefers small commits').first().waitFor();
-    const [detail, main] = [await panel.detail.boundingBox(), await page.locator('main').boundingBox()];
-    assert.deepEqual([detail.width, detail.height], [main.width, main.height]);
-    await panel.shot('phone');
-    await panel.detail.getByRole('button', { name: '关闭' }).click();
-    await page.getByRole('button', { name: '筛选' }).click();
-    await page.getByLabel('分类', { exact: true }).waitFor();
-  }));
+      await panel.view('memories', 'Prefers small commits');
+      const bar = await page.locator('.view.memories > .bar').first().boundingBox();
+      assert.ok(bar.height < height / 6, `the bar is ${bar.height} high`);
+      await panel.row('Prefers small commits').click();
+      await panel.detail.getByText('Prefers small commits').first().waitFor();
+      const [detail, main] = [await panel.detail.boundingBox(), await page.locator('main').boundingBox()];
+      assert.deepEqual([detail.width, detail.height], [main.width, main.height]);
+      assert.deepEqual(await outside(page), [], 'a memory');
+      await panel.shot(`phone-${zh ? 'zh' : 'en'}`);
+      await panel.detail.getByRole('button', { name: zh ? '关闭' : 'Close' }).click();
+      await page.getByRole('button', { name: zh ? '选择' : 'Select', exact: true }).click();
+      assert.deepEqual(await outside(page), [], 'choosing several');
+      await panel.shot(`phone-select-${zh ? 'zh' : 'en'}`);
+    }));
 
 test('the bar of the memories leaves a small phone to the memories, in both languages', async () => {
   for (const locale of ['en-US', 'zh-CN'])

@@ -82,7 +82,12 @@ function frame() {
       panel.spaceBox,
       h('span', { class: 'grow' }),
       panel.dot,
-      h('button', { onclick: () => theme(dark() ? 'light' : 'dark') }, t('theme')),
+      h(
+        'button',
+        { 'aria-label': t('theme'), onclick: () => theme(dark() ? 'light' : 'dark') },
+        '◐',
+        h('span', { class: 'wide' }, ` ${t('theme')}`),
+      ),
       h('button', { id: 'language', onclick: changeLanguage }, t('language')),
     ),
     nav,
