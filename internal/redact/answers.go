@@ -28,6 +28,19 @@ var answers = []shape{
 	newMixedShape("password", "@", `[\w.+-]+@[\w-]+(?:\.[\w-]+)*`+listed+opening+`(?P<v>[!-~]{6,}?)(?:`+spokenEnd+``+
 		`|[,;])`,
 		listedPassword),
+	// Words of a phrase behind the word "words", tokens that are a UUID, two lines of a file of OpenVPN.
+	newSeedPhrase("words: words~are phrase:", `(?i)\b(?:words|phrase)(?::|\sare)\s+`+opening+
+		`(?P<v>(?-i:[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23}))(?:[^\w]|$)`, seedPhrase),
+	newShape("token", "key token secret", `(?i)\b(?:auth|api|access|secret|server|bearer|refresh|deploy|admin|master`+
+		`|service|account`+
+		`|license)[ _-]?(?:key|token|secret)["']?\s*(?:is|was|[:=])?\s*["'`+"`"+`]?`+
+		`(?P<v>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?::fx)?)\b`, nil),
+	newShape("token", "secret_ ::add-mask::", `(?:\bsecret_|::add-mask::)(?P<v>[A-Za-z0-9]{16,})\b`, nil),
+	newShape("authorization", "authorization", `(?i)authorization["']?\s+["']?(?:basic`+
+		`|bearer)\s+(?P<v>[\w.=+/~-]{8,})`, headerValue),
+	newShape("password", "auth-user-pass", `\bauth-user-pass\s*\n\s*[\w.@-]+\s*\n\s*(?P<v>[^\s"'\\]{4,})`, notPlaceholder),
+	newMixedShape("password", "setuser check_", `(?i)\b(?:setuser\s[^\n]*?\s>`+
+		`|check_\w+![^\s!]+!)(?P<v>[^\s"'!]{4,})`, mixedPassword),
 	// A mnemonic of Chinese words (BIP 39): one character each.
 	newShape("seed-phrase", "助记词 恢复词 助記詞", `(?:助记词|恢复词`+
 		`|助記詞)[^\n]{0,12}?[:：是为]?\s*(?P<v>\p{Han}(?:[ 　,，、]+\p{Han}){11,23})`, nil),

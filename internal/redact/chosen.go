@@ -60,7 +60,7 @@ func pointedAt(s string, start, end int) bool {
 		return true
 	}
 	after, _, _ := strings.Cut(s[end:wordBreak(s, end+maxContext)], "\n")
-	return usedAs.MatchString(after) || quoted(before) && secretNoun.MatchString(after)
+	return usedAs.MatchString(after) || quoted(before) && secretNoun.MatchString(after) && !otherThing.MatchString(before)
 }
 
 // lineBefore returns the line before an offset, at most maxContext bytes of it. asked: the value begins its line, and
@@ -73,12 +73,15 @@ func lineBefore(s string, at int) (line string, asked bool) {
 	}
 	above, rest := strings.TrimRight(line[:i], " \r\t"), line[i+1:]
 	for _, end := range []string{"?", "？", ":", "："} {
-		if strings.Trim(rest, " \t>*`\"'-") == "" && strings.HasSuffix(above, end) {
+		if strings.HasSuffix(above, end) && speaker.MatchString(rest) {
 			return above[strings.LastIndexByte(above, '\n')+1:], true
 		}
 	}
 	return rest, false
 }
+
+// speaker is what stands before an answer: marks, and in a chat the time and the name.
+var speaker = lazyregexp.New("^[\\s>*`\"'-]*(?:\\[[\\d:. -]+\\]\\s*)?(?:<?@?[\\w.-]+>?:\\s)?[\\s*`\"']*$")
 
 // quoted reports whether a text ends with the mark that opens a quotation.
 func quoted(s string) bool { return s != "" && strings.IndexByte("\"'`", s[len(s)-1]) >= 0 }
@@ -114,7 +117,14 @@ var (
 		`|(?:radius|tacacs|isakmp)[^\n]*\skey\s+(?:\d\s+)?$` +
 		// And commands and lists in which a password follows a name.
 		`|identified\s+by\s+$|(?:http-basic\S*|alias\s+set\s+\S+\s+\S+|ctl\s+register)\s+\S+\s+(?:\S+\s+)?$` +
-		`|(?:log|sign)[ -]?in\s+[a-z][\w.-]*/$|(?:admin|root)[:/]$|(?:^|\s)bindpw\s+$`)
+		`|(?:log|sign)[ -]?in\s+[a-z][\w.-]*/$|(?:admin|root)[:/]$|(?:^|\s)bindpw\s+$` +
+		// And sentences and lists in which somebody signs in.
+		`|(?:log|sign|connect|bind|authenticate|ssh|get)\w*\s[^\n]{0,40}?\bas\s+\S+\s+(?:with|using|and` +
+		`|by)\s+["'` + "`" + `]?$` +
+		`|(?:^|[^\w])(?:admin|administrator|root|sa|sys|system|ddic)\s*(?:→|->|=>|\s[–—|-]|,|\sboth` +
+		`|\s)\s*["'` + "`" + `]?$` +
+		`|(?:跳板机|堡垒机|服务器|后台|登录|账号|账户|远程|数据库|路由器|光猫|网关|主机)[^\n，。]{0,12}[:：]?\s*[A-Za-z][\w.-]*[/:]$` +
+		`|(?:→|->|=>)\s+[A-Za-z][\w.-]*[/:]$|[🔑🔐🔒🗝]\x{FE0F}?\s*$`)
 	// An option that is a password, but for programs where it is something else.
 	optionBefore = lazyregexp.New(`(?:^|[\s"'])-[pPwW]\s*["']?$`)
 	otherOption  = lazyregexp.New(`\b(?:mkdir|compose|cp|rsync|tar|ps|ssh|scp|nmap|patch|install|cargo|npm|pnpm` +

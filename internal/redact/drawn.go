@@ -27,6 +27,7 @@ var speaksOfSecrets = lazyregexp.New(`(?i)pass(?:word|wd|phrase|code|wort)|(?:^|
 	`|(?:^|[\s"'])-[pPwWa]\s*$|(?:connect|database|\.begin)\([^()\n]*$` +
 	`|(?:^|[^a-z])(?:(?:echo|printf)\s+["']?|(?:postgres|mysql|redis|mongo)\s+)$|(?:wi-?fi|wlan` +
 	`|ssid)[^\n]*,\s+key\s+$|(?:radius|tacacs|isakmp)[^\n]*\skey\s+(?:\d\s+)?$|kennwort|contrase|mot de passe|senha` +
+	`|[🔑🔐🔒🗝]` +
 	`|(?:^|[^a-z])(?:(?:gets?|got|getting|lets?)(?: \w+)? in(?:to)?|encrypted|protected|` + secretKeys + `)(?:[^a-z]` +
 	`|$)` +
 	`|密码|密碼|口令|密钥|令牌|登录|登陆|登入|授权码|` + foreignNouns)
@@ -43,7 +44,8 @@ var drawnShape = func() shape {
 		"mysqli( pdo( identified~by http-basic |alias~set ctl~register bindpw admin: root: admin/ root/ postgres~ "+
 		"mysql~ redis~ mongo~ session( send_keys( |wifi |wi-fi |wlan |hotspot |ssid hmac fernet( jwt. cipher radius "+
 		"tacacs isakmp |creds| dbpassword user_pass "+
-		"|token _token "+secretKeyHints+" |get~in |gets~in |got~in |getting~in |lets~in let~me~in "+
+		"|token _token _pass| _pwd| _pw| 🔑 🔐 🔒 🗝 "+serviceHints+" "+secretKeyHints+" |get~in |gets~in |got~in "+
+		"|getting~in |lets~in let~me~in "+
 		"lets~you~in |encrypted| |protected| 登入 "+foreignHints, `(?P<v>[!-~]{7,})`, nil)
 	s.values = func(text string) []Finding { return suspectValues(text, inContext) }
 	return s
@@ -155,11 +157,23 @@ func nearSecrets(s string, start, end int) bool {
 	if speaksOfSecrets.MatchString(before) || connectsWith.MatchString(before) {
 		return true
 	}
+	if count(s[start:end], isDigit) > 1 && nearService.MatchString(before) && !namesThing.MatchString(before) {
+		return true
+	}
 	for _, stop := range []string{"\n", ". ", "。", "! ", "? "} {
 		after, _, _ = strings.Cut(after, stop)
 	}
 	return speaksOfSecrets.MatchString(after)
 }
+
+var (
+	// A service before the value, and a word directly before it that says that it is no password.
+	nearService = lazyregexp.New(`(?i)(?:^|[^a-z])(?:` + services + `)(?:[^a-z]|$)`)
+	namesThing  = lazyregexp.New(`(?i)(?:called|named|ssid|network|track|number|no\.|serial|id|model|version|type` +
+		`|ref\w*` +
+		`|build|release|tag|image|connect|user|login|name|host|order|ticket|case|key|叫|为|号|名|型号` +
+		`|版本)\s*[:：=#]?\s*["'` + "`" + `]?$`)
+)
 
 // looksDrawn reports whether v looks drawn by lot: letters and digits with a symbol between them, frequent changes of
 // the class, or letters in an order that words do not have.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/memsidecar/memsidecar/internal/redact"
 )
@@ -83,8 +84,10 @@ func quoted(s string, ascii bool) string {
 	for _, r := range string(raw) {
 		if r < 0x80 {
 			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.String()
@@ -296,3 +299,11 @@ func TestSixteenthKinds(t *testing.T) { kinds(t, "secrets_sixteenth.txt", 160) }
 
 // TestSixteenthHarmlessTextsStay is the same for harmless texts; at first 3 of 162 changed.
 func TestSixteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixteenth.txt", 160) }
+
+// TestSeventeenthKinds is a corpus of notes, chat, terminals, logs, files of programs and code, in two languages. A
+// fifth of it are notes of a few words that name no secret: "Bike lock: 4711". At first 207 of its 247 kinds were taken
+// out.
+func TestSeventeenthKinds(t *testing.T) { kinds(t, "secrets_seventeenth.txt", 240) }
+
+// TestSeventeenthHarmlessTextsStay is the same for harmless texts; at first 1 of 183 changed.
+func TestSeventeenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventeenth.txt", 180) }

@@ -31,9 +31,25 @@ const secretKeys = `(?:wi-?fi|wlan|wpa2?|network|security|pre-?shared|shared|uns
 	`|community(?: string)?`
 
 // secretKeyHints are the hints of secretKeys.
-const secretKeyHints = "~key -key ~code -code ~token -token secret~word magic~word code~word codeword safe~word safeword " +
+const secretKeyHints = "~key -key ~code -code ~token -token secret~word magic~word code~word codeword " +
+	"safe~word safeword " +
 	"community"
 
 // secretWords is every English name of a secret; secretWord finds one that stands alone or ends a name.
 const secretWords = `(?:p?assword|passwd|pass ?phrase|pass ?code|pwd|pw|pass|psk|creds?|credentials?|secret|token` +
 	`|` + secretKeys + `)`
+
+// services are what people have an account with, or a key of. Beside one of them a value that looks drawn by lot is a
+// password, unless it is called an id or a number.
+const services = `portal|s?ftps?|imap|smtp|pop3|mesh|wi-?fi|wlan|hotspot|ssid|router|modem|nas|synology|qnap` +
+	`|oracle|sap` +
+	`|idrac|ilo|ipmi|bmc|vcenter|esxi|proxmox|pi-?hole|tomcat|vpn|rdp|vnc|anydesk|teamviewer|todesk|account|console` +
+	`|netflix` +
+	`|spotify|disney\+?|steam|laptop|camera|cams?|web ?mail|bind|connects? with|connected with`
+
+// serviceHints are the hints of services.
+const serviceHints = "|portal| ftp |imap| |smtp| |pop3| |mesh| |wifi| |wi-fi| |wlan| |hotspot| |ssid| " +
+	"|router| |modem| " +
+	"|nas| synology qnap |oracle| |sap| idrac |ilo| |ipmi| |bmc| vcenter esxi proxmox pi-hole pihole tomcat |vpn| |rdp| " +
+	"|vnc| anydesk teamviewer todesk |account| |console| netflix spotify disney |steam| |laptop| |camera| |cam| |cams| " +
+	"|webmail| |web~mail| |bind| connect~with connects~with connected~with"

@@ -24,6 +24,8 @@ var numbers = []shape{
 	newShape("recovery-code", "|recovery~code |backup~code |rescue~code |scratch~code |recovery-code |backup-code",
 		`(?i)\b(?:recovery|backup|rescue|scratch)[ -]codes?\b[^\n\d]{0,40}?(?::|\sis|\sare)\s*`+opening+
 			`(?P<v>\d{4,10}(?:[ ,]+\d{4,10})*)`, nil),
+	newShape("recovery-code", "|recovery~code |backup~code |rescue~code", `(?i)\b(?:recovery|backup|rescue)[ -]code\s+`+
+		`(?P<v>(?-i:[A-Z]?\d{5,10}|[A-Z0-9]{6,16}))\b`, hasDigit),
 	newShape("answer", "security~answer secret~answer", `(?i)\b(?:security|secret) answer\b[^\n.:]{0,60}?`+
 		`(?:\s(?:is|was)|:)\s+`+opening+`(?P<v>[!-~]{3,}?)`+spokenEnd, notWord),
 	// A mail address and behind it the password of the account, as in lists and in sasl_passwd.
@@ -101,6 +103,33 @@ var numbers = []shape{
 	newMixedShape("password", "|open |unzip |extract |unpack", `(?i)\b(?:open|unzip|extract`+
 		`|unpack)\s+(?:[\w.'-]+\s+){1,4}(?:with|using)\s+`+
 		opening+`(?P<v>[!-~]{7,}?)`+spokenEnd, drawnWord),
+	newShape("pin", "|pin |pin's |pincode", `\b(?:PIN|[Pp]in)(?:'s|s)?\b[^.\n\d:=]{0,30}?[:=]?\s+`+opening+
+		`(?P<v>\d{4,8})(?:`+numberEnd+`|,|\s+(?:if|then|and|when|to|\())`, noYear),
+	newShape("pin", "|pw |pwd |pass |password |passcode |passwort |kennwort ", `(?i)\b(?:pwd?|pass|password|passcode`+
+		`|passwort|kennwort)[:=]?\s+`+
+		opening+`(?P<v>\d{4,12})(?-i:`+numberEnd+`|,)`, noYear),
+	newShape("pin", "pin code passcode password pw 密码 验证码", `(?i)(?:\bpin|code|passcode|password|\bpwd?|密码`+
+		`|验证码)\b?[^\n]{0,60}[?？]\s*\n`+
+		`[\s>*-]*(?:\[[\d:. -]+\]\s*)?(?:<?@?[\w.-]+>?:\s)?(?P<v>\d{4,8})(?:\s|["\\.!]|$)`, nil),
+	// "Bike lock: 4711", "the key box left of the door, 4711", "the lock is set to 442", "opens on 4711".
+	newShape("pin", "lock keypad |locker |key~box |keybox |lockbox |garage |gate |safe |alarm |door |atm "+
+		"|suitcase |voicemail |sim ",
+		`(?i)\b(?:(?:pad|bike|door)?\s?lock(?:er|box)?|keypad|key\s?box|garage|gate|safe|alarm|door|atm|suitcase`+
+			`|voicemail|sim)\b`+
+			`[^.\n:=]{0,30}?(?:\s?[:=→]|,|\s[–—-]|\s(?:set to|opens? (?:on|with|at)|code|keypad))\s*`+opening+
+			`#?(?P<v>\d{3,8})(?-i:[.,;!)](?:[\s"\\]|$)|\*?["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z][a-z]|\s+(?:then|and|if)\b|\s?[(#*])`,
+		noYear),
+	newShape("pin", "|keypad |padlock ", `(?i)\b(?:keypad|padlock)\s+(?P<v>\d{4,8})(?-i:`+numberEnd+`|\s+(?:then`+
+		`|and)\b|\s?[#*(])`, nil),
+	newShape("pin", "opens~with |opens~on", `(?i)\bopens\s+(?:with|on)\s+`+opening+`(?P<v>\d{4,8})(?:\b\s*\(`+
+		`|`+numberEnd+`)`, noMeasure),
+	newShape("pin", "setup~code pairing~code activation~code host~key join~code room~key meeting~key",
+		`(?i)\b(?:setup|pairing|activation|join|host|room|meeting)\s(?:code|key)\b[^.\n\d]{0,30}?`+opening+
+			`(?P<v>\d{3,8}(?:-\d{3,4}){0,2})(?:`+numberEnd+`|,)`, nil),
+	newShape("wifi-password", "schl |wpa wpa-psk wlan", `(?i)\b(?:wlan|wpa2?|wi-?fi|netzwerk)(?:[- ]?(?:psk`+
+		`|key))?[- ]?(?:schl(?:ü|ue)ssel|key|psk)\b`+
+		`[^.\n:=]{0,40}?(?:[:=]|\s(?:ist|is|lautet))\s*`+opening+`(?P<v>[!-~]{8,63}?)`+spokenEnd, spokenPassword),
+	newShape("pin", "密码", `密码\s+(?P<v>\d{3})(?:[，。；！,;.]|\s*\n|\s*$|\s[A-Z]|["\\])`, nil),
 	// "PIN 4711", "passcode 25385", "the code of the lockbox by the stairs, 4711".
 	newShape("pin", "|pin| |passcode |pin-code |pincode", `\b(?:PIN(?: code)?|[Pp]in[ -]?code`+
 		`|[Pp]asscode)\s*[:#=–—-]?\s*`+opening+
@@ -167,6 +196,12 @@ var measureWord = lazyregexp.New(`(?i)\b(?:length|minimum|maximum|max|min|expir|
 
 // noMeasure rejects a number that measures something.
 func noMeasure(_, match string) bool { return !measureWord.MatchString(match) }
+
+// noYear is noMeasure, and rejects a year after a word of time.
+func noYear(v, match string) bool { return noMeasure(v, match) && !ofTime.MatchString(match) }
+
+// ofTime is a word of time and a year.
+var ofTime = lazyregexp.New(`(?i)(?:\s(?:in|since|until|by|from|of|before|after|till)|版|年)\s+(?:19|20)\d\d\D*$`)
 
 // openedBy rejects a code that everybody may know.
 func openedBy(_, match string) bool { return !openKind.MatchString(match) }
