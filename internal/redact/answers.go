@@ -24,6 +24,9 @@ var answers = []shape{
 		`(?i)\b(?:maiden\s+name|first\s+(?:pet|school|teacher|car)|favou?rite\s+teacher)\b[^.\n:]{0,40}?(?::|\s(?:is`+
 			`|was))\s+`+
 			opening+`(?P<v>(?-i:[A-Z])[\w'-]{2,}(?:\s(?-i:[A-Z])[\w'-]+)?)`, notWord),
+	newShape("answer", "security~answer security~question secret~answer", `(?i)\b(?:security|secret)\s(?:answer`+
+		`|question)\b[^\n]{0,60}?`+
+		`(?:pet|school|teacher|car|city|street|food|mother|name)\s+(?P<v>(?-i:[A-Z])[\w'-]{2,})`, notWord),
 	// "Service – name@example.org – x".
 	newMixedShape("password", "@", `[\w.+-]+@[\w-]+(?:\.[\w-]+)*`+listed+opening+`(?P<v>[!-~]{6,}?)(?:`+spokenEnd+``+
 		`|[,;])`,
@@ -35,12 +38,15 @@ var answers = []shape{
 		`|service|account`+
 		`|license)[ _-]?(?:key|token|secret)["']?\s*(?:is|was|[:=])?\s*["'`+"`"+`]?`+
 		`(?P<v>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?::fx)?)\b`, nil),
-	newShape("token", "secret_ ::add-mask::", `(?:\bsecret_|::add-mask::)(?P<v>[A-Za-z0-9]{16,})\b`, nil),
+	newShape("token", "secret_ ::add-mask::", `(?:\bsecret_|::add-mask::)(?P<v>[A-Za-z0-9]{16,})\b`, hasDigit),
 	newShape("authorization", "authorization", `(?i)authorization["']?\s+["']?(?:basic`+
 		`|bearer)\s+(?P<v>[\w.=+/~-]{8,})`, headerValue),
 	newShape("password", "auth-user-pass", `\bauth-user-pass\s*\n\s*[\w.@-]+\s*\n\s*(?P<v>[^\s"'\\]{4,})`, notPlaceholder),
 	newMixedShape("password", "setuser check_", `(?i)\b(?:setuser\s[^\n]*?\s>`+
 		`|check_\w+![^\s!]+!)(?P<v>[^\s"'!]{4,})`, mixedPassword),
+	newMixedShape("password", "解压 解锁 解密 登录 登陆 开门", `(?:用|拿|以`+
+		`|输入)\s*["'“「`+"`"+`]?(?P<v>[!-~]{6,}?)["'”」`+"`"+`]?\s*(?:来|去)?`+
+		`(?:解压|解锁|解密|登录|登陆|开门)`, chineseMixed),
 	// A mnemonic of Chinese words (BIP 39): one character each.
 	newShape("seed-phrase", "助记词 恢复词 助記詞", `(?:助记词|恢复词`+
 		`|助記詞)[^\n]{0,12}?[:：是为]?\s*(?P<v>\p{Han}(?:[ 　,，、]+\p{Han}){11,23})`, nil),

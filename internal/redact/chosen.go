@@ -14,8 +14,12 @@ import (
 func looksChosen(v string) bool {
 	v = trimValue(v)
 	return len(v) >= minDrawn && len(v) <= maxDrawn && lettersAndMore(v) && chosenForm.MatchString(v) &&
-		!namedVersion.MatchString(v) && !thingName.MatchString(v) && isValue(v)
+		!namedVersion.MatchString(v) && !sizedType.MatchString(v) &&
+		!(isIdentifier(v) && !wordAndNumber.MatchString(v)) && !thingName.MatchString(v) && isValue(v)
 }
+
+// wordAndNumber is a word, or several, with a number at its end.
+var wordAndNumber = lazyregexp.New(`^[A-Za-z]+\d+$`)
 
 // lettersAndMore reports whether v has three letters, digits or symbols of passwords, and nothing else.
 func lettersAndMore(v string) bool {
@@ -118,12 +122,15 @@ var (
 		// And commands and lists in which a password follows a name.
 		`|identified\s+by\s+$|(?:http-basic\S*|alias\s+set\s+\S+\s+\S+|ctl\s+register)\s+\S+\s+(?:\S+\s+)?$` +
 		`|(?:log|sign)[ -]?in\s+[a-z][\w.-]*/$|(?:admin|root)[:/]$|(?:^|\s)bindpw\s+$` +
+		`|["'](?:mysql|pgsql|jdbc|sqlsrv|oci|mongodb|amqp|ldap)\w*:[^"'\n]*["']\s*,\s*["'][^"'\n]*["']\s*,\s*["']$` +
 		// And sentences and lists in which somebody signs in.
 		`|(?:log|sign|connect|bind|authenticate|ssh|get)\w*\s[^\n]{0,40}?\bas\s+\S+\s+(?:with|using|and` +
 		`|by)\s+["'` + "`" + `]?$` +
 		`|(?:^|[^\w])(?:admin|administrator|root|sa|sys|system|ddic)\s*(?:→|->|=>|\s[–—|-]|,|\sboth` +
 		`|\s)\s*["'` + "`" + `]?$` +
 		`|(?:跳板机|堡垒机|服务器|后台|登录|账号|账户|远程|数据库|路由器|光猫|网关|主机)[^\n，。]{0,12}[:：]?\s*[A-Za-z][\w.-]*[/:]$` +
+		`|\b(?:unlock|unzip|decrypt|unpack|protect|encrypt|lock)\w*\s+(?:it\s+|them\s+)?(?:with|by` +
+		`|using)\s+["'` + "`" + `]?$` +
 		`|(?:→|->|=>)\s+[A-Za-z][\w.-]*[/:]$|[🔑🔐🔒🗝]\x{FE0F}?\s*$`)
 	// An option that is a password, but for programs where it is something else.
 	optionBefore = lazyregexp.New(`(?:^|[\s"'])-[pPwW]\s*["']?$`)

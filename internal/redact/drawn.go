@@ -179,7 +179,7 @@ var (
 // the class, or letters in an order that words do not have.
 func looksDrawn(v string) bool {
 	v = strings.TrimRight(v, "`,;.)}]\"'!?*>")
-	if len(v) < minDrawn || len(v) > maxDrawn || camelName.MatchString(v) {
+	if len(v) < minDrawn || len(v) > maxDrawn || camelName.MatchString(v) || isIdentifier(v) {
 		return false
 	}
 	var letters, capitals, digits, symbols, beyondHex int
@@ -212,6 +212,38 @@ func looksDrawn(v string) bool {
 	return rarePairs(v) > 0 || len(v) >= 12 && randomness(v) >= 0.45 ||
 		len(v) >= 8 && small > 1 && capitals > 1 && digits > 1 && randomness(v) >= 0.55
 }
+
+// isIdentifier reports whether v is a number or a name of program code: 0x1f, float64, LoadX509KeyPair, endline+n.
+func isIdentifier(v string) bool {
+	if strings.HasPrefix(v, "0x") || strings.HasPrefix(v, "0X") || sizedType.MatchString(v) || expression.MatchString(v) {
+		return true
+	}
+	words, run, vowel := 0, 0, false
+	for i := range len(v) + 1 {
+		if i < len(v) && class(v[i]) == 'l' {
+			run++
+			vowel = vowel || strings.IndexByte("aeiouy", v[i]) >= 0
+			continue
+		}
+		if i < len(v) && class(v[i]) == 0 && v[i] != '_' {
+			return false
+		}
+		if run >= 3 && vowel && (run > 3 || words > 0) {
+			words++
+		}
+		run, vowel = 0, false
+	}
+	return words > 1 && strings.ContainsAny(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+}
+
+var (
+	// A type with its size in bits.
+	sizedType = lazyregexp.New(`(?i)^(?:u?int|float|complex|dwarf|elf|amd|arm|win|utf|word|byte|char|real|max\w*` +
+		`|min\w*)` +
+		`(?:8|16|32|64|128|256)[a-z]*$`)
+	// A sum or a mask of names.
+	expression = lazyregexp.New(`^[A-Za-z]\w*(?:[+&^]+(?:\d|[a-z]\w{0,3}|0[xob]\w+))+$`)
+)
 
 // namedVersion is a name or a number with a symbol in it: "react@18", "C++17", "50%", "PR#4711".
 var namedVersion = lazyregexp.New(`^(?:[A-Za-z-]+@\^?\d[\d.a-z]*|[A-Za-z]\+\+\d+|\d[\d.]*%\w*` +

@@ -128,6 +128,9 @@ func (r *ruleSet) find(s string) []Finding {
 	if t.token >= minRandom {
 		list = append(list, highEntropy(s)...)
 	}
+	if t.mixed {
+		list = append(list, suspectValues(s, inPair)...)
+	}
 	if t.mixed && t.bytes.meets(&passwordSymbols) {
 		list = append(list, suspectValues(s, everyClass)...)
 	}

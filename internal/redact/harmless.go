@@ -54,7 +54,8 @@ var (
 		`)[^\n]{0,40}$`)
 	suspectWords = lazyregexp.New(`(?i)(?:\b(?:secret|private|token|passw|passphrase|pwd|pass|credential|creds` +
 		`|auth|bearer|login|api|vault|seed` +
-		`|signing|encryption|master|access key|admin key)|_(?:secret|token|pass|pwd|key)|密码|口令|密钥|秘钥|私钥|令牌|凭证` +
+		`|signing|encryption|master|pre-?shared|psk|access key|admin key)|_(?:secret|token|pass|pwd|key)|密码|口令|密钥|秘钥|私钥` +
+		`|令牌|凭证` +
 		`|凭据|授权)[^\n]{0,40}$`)
 )
 

@@ -307,3 +307,10 @@ func TestSeventeenthKinds(t *testing.T) { kinds(t, "secrets_seventeenth.txt", 24
 
 // TestSeventeenthHarmlessTextsStay is the same for harmless texts; at first 1 of 183 changed.
 func TestSeventeenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventeenth.txt", 180) }
+
+// TestEighteenthKinds is a corpus of what people ask an agent to remember, of settings, commands and code. At first 146
+// of its 162 kinds were taken out.
+func TestEighteenthKinds(t *testing.T) { kinds(t, "secrets_eighteenth.txt", 160) }
+
+// TestEighteenthHarmlessTextsStay is the same for harmless texts; at first 2 of 155 changed.
+func TestEighteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eighteenth.txt", 150) }

@@ -4,14 +4,15 @@ package redact
 // is taken where such a word is, and one that people choose where a sign, a quote or the word itself points at it.
 
 // foreignNouns are the stems; endings follow.
-const foreignNouns = `[Пп]арол|[Пп]ін-?код|[Пп]ин-?код|[Hh]asł|[Şş]ifre|ŞİFRE|[Pp]arola|비밀번호|암호|패스워드|パスワード|暗証番号` +
-	`|パスフレーズ` +
+const foreignNouns = `[Пп]арол|[Пп]ін-?код|[Пп]ин-?код|[Hh]asł|[Şş]ifre|ŞİFRE|[Pp]arola|비밀번호|비번|암호|패스워드|パスワード|暗証番号` +
+	`|パスフレーズ|パスコード|[Пп]асворд|\bmdp\b` +
 	`|[Hh]eslo|[Jj]elszó|[Jj]elszav|[Ll]ösenord|[Aa]dgangskode|[Pp]assord|[Ss]alasana|[Ll]ozink|[Ll]ykilorð` +
 	`|[Ss]laptažod` +
 	`|[Κκ]ωδικό|סיסמ|كلمة (?:المرور|السر)|رمز عبور|[Mm]ật khẩu|[Kk]ata sandi|รหัสผ่าน|पासवर्ड|[Cc]ontrasenya|[Mm]ật mã`
 
 // foreignHints are the hints of foreignNouns.
-const foreignHints = "арол ін-код ин-код інкод инкод asł ifre |parola 비밀번호 암호 패스워드 パスワード 暗証番号 パスフレーズ heslo jelsz " +
+const foreignHints = "арол ін-код ин-код інкод инкод asł ifre |parola 비밀번호 비번 암호 패스워드 パスワード 暗証番号 パスフレーズ " +
+	"パスコード асворд |mdp| heslo jelsz " +
 	"senord adgangskode passord salasana lozink lykilor slapta ωδικό סיסמ كلمة عبور khẩu kata~sandi " +
 	"รหัสผ่าน पासवर्ड contrasenya"
 
@@ -36,7 +37,8 @@ const secretKeyHints = "~key -key ~code -code ~token -token secret~word magic~wo
 	"community"
 
 // secretWords is every English name of a secret; secretWord finds one that stands alone or ends a name.
-const secretWords = `(?:p?assword|passwd|pass ?phrase|pass ?code|pwd|pw|pass|psk|creds?|credentials?|secret|token` +
+const secretWords = `(?:p?assword|passwd|pass ?phrase|pass ?code|pwd|pw|pass|(?:store|key|user|db|root|admin|smtp` +
+	`|ftp|web|login|mail)pass|psk|creds?|credentials?|secret|token` +
 	`|` + secretKeys + `)`
 
 // services are what people have an account with, or a key of. Beside one of them a value that looks drawn by lot is a
@@ -45,11 +47,14 @@ const services = `portal|s?ftps?|imap|smtp|pop3|mesh|wi-?fi|wlan|hotspot|ssid|ro
 	`|oracle|sap` +
 	`|idrac|ilo|ipmi|bmc|vcenter|esxi|proxmox|pi-?hole|tomcat|vpn|rdp|vnc|anydesk|teamviewer|todesk|account|console` +
 	`|netflix` +
-	`|spotify|disney\+?|steam|laptop|camera|cams?|web ?mail|bind|connects? with|connected with`
+	`|spotify|disney\+?|steam|laptop|camera|cams?|web ?mail|bind|connects? with|connected with|opens? with` +
+	`|use \S+ (?:with|and|/)|as \S+ (?:with|and|/)`
 
 // serviceHints are the hints of services.
 const serviceHints = "|portal| ftp |imap| |smtp| |pop3| |mesh| |wifi| |wi-fi| |wlan| |hotspot| |ssid| " +
 	"|router| |modem| " +
 	"|nas| synology qnap |oracle| |sap| idrac |ilo| |ipmi| |bmc| vcenter esxi proxmox pi-hole pihole tomcat |vpn| |rdp| " +
 	"|vnc| anydesk teamviewer todesk |account| |console| netflix spotify disney |steam| |laptop| |camera| |cam| |cams| " +
-	"|webmail| |web~mail| |bind| connect~with connects~with connected~with"
+	"|webmail| |web~mail| |bind| mysql:host pgsql: sqlsrv: oci: jdbc: connect~with connects~with " +
+	"connected~with open~with opens~with |use~ |as~ |unzip |unpack |protect " +
+	"|encrypt"

@@ -117,8 +117,14 @@ var numbers = []shape{
 		`(?i)\b(?:(?:pad|bike|door)?\s?lock(?:er|box)?|keypad|key\s?box|garage|gate|safe|alarm|door|atm|suitcase`+
 			`|voicemail|sim)\b`+
 			`[^.\n:=]{0,30}?(?:\s?[:=→]|,|\s[–—-]|\s(?:set to|opens? (?:on|with|at)|code|keypad))\s*`+opening+
-			`#?(?P<v>\d{3,8})(?-i:[.,;!)](?:[\s"\\]|$)|\*?["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z][a-z]|\s+(?:then|and|if)\b|\s?[(#*])`,
-		noYear),
+			`#?(?P<v>\d{3,8})(?-i:[.,;!)](?:[\s"\\]|$)|\*?["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z][a-z]`+
+			`|\s+(?:then|and|if|to)\b|\s?[(#*])`, noYear),
+	newShape("pin", "code", `(?i)\b`+opened+`(?:'s)?\b[^.\n\d]{0,30}?\bcode\b[^.\n\d:]{0,20}?(?:\s(?:is|was|to)`+
+		`|:)\s+`+opening+
+		`(?P<v>\d{4,8})(?:`+numberEnd+`|\s+(?:in|on|since|until|from|for|if|then|and|to)\b)`, openedBy),
+	newShape("pin", "code pin", `(?i)\b(?:login|log-in|user|account|customer|member)\b[^.\n]{0,40}?[,;/]\s*(?:code`+
+		`|pin)\s+`+
+		`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, nil),
 	newShape("pin", "|keypad |padlock ", `(?i)\b(?:keypad|padlock)\s+(?P<v>\d{4,8})(?-i:`+numberEnd+`|\s+(?:then`+
 		`|and)\b|\s?[#*(])`, nil),
 	newShape("pin", "opens~with |opens~on", `(?i)\bopens\s+(?:with|on)\s+`+opening+`(?P<v>\d{4,8})(?:\b\s*\(`+

@@ -121,6 +121,9 @@ func barePassword(v, match string) bool {
 	if len(v) < 4 || isPlaceholder(v) || isCode(v) || !isASCII(v) || algorithm.MatchString(v) {
 		return false
 	}
+	if strings.Contains(match, "==") {
+		return false // a comparison with a variable
+	}
 	tight := strings.IndexByte(match, '=') > 0 && !strings.ContainsAny(match, " \t\n")
 	return tight || strings.ContainsFunc(v, isDigit) || strings.ContainsFunc(v, isSymbol)
 }
@@ -384,7 +387,7 @@ func chineseMixed(v, match string) bool {
 // optionPassword accepts what stands behind an option that means a port, a file or a number elsewhere.
 func optionPassword(v, match string) bool {
 	v = trimValue(v)
-	letters := strings.ContainsFunc(v, unicode.IsLetter)
+	letters := strings.ContainsFunc(v, unicode.IsLetter) && !strings.Contains(match, "-D ")
 	return letters && bareOptionPassword(v, match) && (looksMixed(v) || strings.ContainsFunc(v, isSymbol)) &&
 		!notValue(v) && !strings.Contains(v, "/")
 }

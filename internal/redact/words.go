@@ -20,7 +20,7 @@ var wordForms = []struct {
 	{"id-and-key", 73, 90, lazyregexp.New(`^[A-Za-z][A-Za-z0-9]{7,24}\.[0-9a-f]{64}$`)},
 	{"zhipu-key", 49, 49, lazyregexp.New(`^[0-9a-f]{32}\.[A-Za-z0-9]{16}$`)},
 	// A private key of Bitcoin in the wallet import format.
-	{"wallet-key", 51, 52, lazyregexp.New(`^(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})$`)},
+	{"wallet-key", 51, 52, lazyregexp.New(`^(?:5[HJK][0-9A-Za-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})$`)},
 }
 
 // minForm is the length of the shortest wordForm in bytes.

@@ -1,0 +1,54 @@
+package redact
+
+import "github.com/memsidecar/memsidecar/internal/lazyregexp"
+
+// The rules of this file know a password by the account before it: "Grafana: admin / x", "use ops with x".
+
+// Parts of the expressions: names that only accounts have, what may stand before a name, and what joins a name with its
+// password.
+const (
+	adminName = `(?:admin\w*|administrator|root|sa|sys\w*|ddic|postgres|oracle|guest|demo|test\w*|operator|viewer|ops` +
+		`|deploy\w*|svc[-_]\w+|service|pi|ubuntu|[\w.+-]+@[\w-]+\.[\w.-]+)`
+	beforeName = `(?:^|[:：(（>→–—|]\s*|[-*]\s|\b(?:takes|wants|needs|is|are|use|uses|using|with|as|via|on|for)\s+` +
+		`|[用是]\s*)`
+	joint = `["'` + "`" + `]?\s*(?:\s/{1,2}\s|[,，、]|\s(?:and|with|using|plus)|\s[–—|+-]|\s[和加])\s*["'` + "`" + `]?$`
+)
+
+var (
+	// "use ops with", "in as kiosk with": a word that says what an account or a network is, and its name.
+	accountUsed = lazyregexp.New(`(?i)\b(?:use|as|user|login|account)\s+["'` + "`" + `]?([A-Za-z][\w.@-]+)["'` + "`" +
+		`]?\s*(?:\s(?:with|and|using)|/|,|\+)\s+["'` + "`" + `]?$`)
+	// "admin / ", "root:", "kim@example.org, "; and any name in small letters before a slash between spaces, where
+	// something is named before it.
+	accountNamed = lazyregexp.New(`(?:` + beforeName + `|\s)` + adminName + joint +
+		`|(?:` + beforeName + `|\s)(?:admin|administrator|root|sa|[\w.+-]+@[\w-]+\.[\w.-]+)/$` +
+		`|` + beforeName + adminName + `["'` + "`" + `]?(?::\s?|\s(?:后台\s?)?|\sboth\s)$` +
+		`|` + beforeName + `[a-z][\w.@-]{1,30}\s/\s["'` + "`" + `]?$` +
+		`|(?:登录|登陆|账密|账号)[^\n]{0,30}[:：]\s*[a-z][\w.@-]{1,30}[,，]\s*$` +
+		`|\b(?:re)?set\s(?:[\w' -]{0,20}\s)?` + adminName + `\s(?:[^\n]{0,30}\s)?to\s$`)
+	// Any name before a value that looks drawn by lot.
+	followsName = lazyregexp.New(`(?:` + beforeName + `[A-Za-z][\w.@+-]{0,40}` + joint +
+		`|[:：(（]\s*[A-Za-z][\w.@+-]{0,40}[\s:]$|[:：(（]\s*[a-z][a-z0-9.@_-]{1,40}/$|(?:^|\s)[a-z][\w.-]{1,30}:$` +
+		`|后台\s[\w.@-]+\s$|\s[a-z][\w.@-]{1,30}\s/\s$` +
+		`|\breset\s[^\n]{1,60}\sto\s$)`)
+)
+
+// followsAccount reports whether a text ends with an account and what joins it with its password.
+func followsAccount(s string) bool {
+	if accountNamed.MatchString(s) {
+		return true
+	}
+	m := accountUsed.FindStringSubmatch(s)
+	return m != nil && !functionWord.MatchString(m[1]) && !plainWord.MatchString(m[1])
+}
+
+// inPair reports whether a value follows an account, or looks drawn and follows any name that is joined with it.
+func inPair(s string, start, end int) bool {
+	drawn := looksDrawn(s[start:end])
+	if !drawn && !looksChosen(s[start:end]) {
+		return false
+	}
+	before, _ := lineBefore(s, start)
+	return followsAccount(before) || drawn && count(s[start:end], isDigit) > 1 &&
+		followsName.MatchString(before) && !namesThing.MatchString(before)
+}
