@@ -9,9 +9,11 @@ import "github.com/memsidecar/memsidecar/internal/lazyregexp"
 const (
 	adminName = `(?:admin\w*|administrator|root|sa|sys\w*|ddic|postgres|oracle|guest|demo|test\w*|operator|viewer|ops` +
 		`|deploy\w*|svc[-_]\w+|service|pi|ubuntu|[\w.+-]+@[\w-]+\.[\w.-]+)`
-	beforeName = `(?:^|[:：(（>→–—|]\s*|[-*]\s|\b(?:takes|wants|needs|is|are|use|uses|using|with|as|via|on|for)\s+` +
-		`|[用是]\s*)`
-	joint = `["'` + "`" + `]?\s*(?:\s/{1,2}\s|[,，、]|\s(?:and|with|using|plus)|\s[–—|+-]|\s[和加])\s*["'` + "`" + `]?$`
+	beforeName = `(?:^|[-*]\s|` + afterSign + `)`
+	afterSign  = `(?:[:：(（>→–—|]\s*|\b(?:takes|wants|needs|is|are|use|uses|using|with|as|via|on|for)\s+|[用是]\s*)`
+	joint      = `["'` + "`" + `]?\s*(?:` + signs + `|` + joins + `)\s*["'` + "`" + `]?$`
+	signs      = `\s/{1,2}\s|[,，、]|\s[–—|+-]`
+	joins      = `\s(?:and|with|using|plus)|\s[和加]`
 )
 
 var (
@@ -27,7 +29,8 @@ var (
 		`|(?:登录|登陆|账密|账号)[^\n]{0,30}[:：]\s*[a-z][\w.@-]{1,30}[,，]\s*$` +
 		`|\b(?:re)?set\s(?:[\w' -]{0,20}\s)?` + adminName + `\s(?:[^\n]{0,30}\s)?to\s$`)
 	// Any name before a value that looks drawn by lot.
-	followsName = lazyregexp.New(`(?:` + beforeName + `[A-Za-z][\w.@+-]{0,40}` + joint +
+	followsName = lazyregexp.New(`(?:` + beforeName + `[A-Za-z][\w.@+-]{0,40}["']?\s*(?:` + signs + `)\s*["']?$` +
+		`|` + afterSign + `[A-Za-z][\w.@+-]{0,40}["']?\s*(?:` + joins + `)\s*["']?$` +
 		`|[:：(（]\s*[A-Za-z][\w.@+-]{0,40}[\s:]$|[:：(（]\s*[a-z][a-z0-9.@_-]{1,40}/$|(?:^|\s)[a-z][\w.-]{1,30}:$` +
 		`|后台\s[\w.@-]+\s$|\s[a-z][\w.@-]{1,30}\s/\s$` +
 		`|\breset\s[^\n]{1,60}\sto\s$)`)

@@ -50,7 +50,7 @@ var (
 		`|gpio|port|channel|guest|tenant|team|group|user|client|account|shop|demo|project|python|java|node|php|ubuntu` +
 		`|debian|fedora|centos|windows|postgres\w*|mysql|mariadb|oracle|redis|mongo\w*|kafka|elastic\w*|bitwarden` +
 		`|keepass\w*|lastpass|grafana|okta|ldap|oauth|saml|openid|sha|aes|rsa|utf|base|iso|rfc|cve|wpa|ipv|http` +
-		`|ed|curve|argon|bcrypt|scrypt|pbkdf)[_-]?\d+\w{0,2})$`)
+		`|ed|curve|argon|bcrypt|scrypt|pbkdf|xxhash|murmur|blake|libx|crc|zstd|chacha)[_-]?\d+\w{0,4})$`)
 )
 
 // pointedAt reports whether the text points at the value s[start:end] as a password.
@@ -98,7 +98,7 @@ var (
 	// What points at it: a sign, a verb, or the name of the secret itself.
 	pointer = lazyregexp.New(`(?i)(?:[:=→>（(：＝?？~…]|->|\.\.\.|\s[/|·–—-]|["'“‘「『` + "`" + `*]` +
 		`|(?:^|[^\w])(?:is|was|be|been|it's|its|as|use|uses|using|try|enter|type|put|now|still|but|to be|set to` +
-		`|protected with|equals|reads|(?:chang|set|reset|rotat|updat|switch)\w*\b[^\n]*\sto` +
+		`|protected with|equals|reads|namely|(?:chang|set|reset|rotat|updat|switch)\w*\b[^\n]*\sto` +
 		`|ist|lautet|est|es|é|är|er|и|und|is:|assword from)|[是为用填는은이가はを]|成了?|改回` +
 		`|(?:^|[^a-z])` + secretWords + `(?:'?s)?\s*[|,]?|(?:` + foreignNouns + `)[^\s:]*|(?:passw(?:ord|d)|passphrase` +
 		`|_pass|_pwd)s?` +

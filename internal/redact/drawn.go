@@ -179,7 +179,7 @@ var (
 // the class, or letters in an order that words do not have.
 func looksDrawn(v string) bool {
 	v = strings.TrimRight(v, "`,;.)}]\"'!?*>")
-	if len(v) < minDrawn || len(v) > maxDrawn || camelName.MatchString(v) || isIdentifier(v) {
+	if len(v) < minDrawn || len(v) > maxDrawn || camelName.MatchString(v) || isIdentifier(v) || thingName.MatchString(v) {
 		return false
 	}
 	var letters, capitals, digits, symbols, beyondHex int
@@ -233,7 +233,7 @@ func isIdentifier(v string) bool {
 		}
 		run, vowel = 0, false
 	}
-	return words > 1 && strings.ContainsAny(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	return words > 1 && v != strings.ToLower(v)
 }
 
 var (

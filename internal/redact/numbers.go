@@ -18,7 +18,8 @@ const opened = `(?:door|gate|garage|alarm|safe|lock(?:er|box)?|padlock|keypad|en
 var numbers = []shape{
 	newShape("pin", spokenPasswordHints, `(?i)\b`+spokenPasswords+`\b[^.\n;:=|@/\[\]\d]{0,60}?`+
 		`(?:\s(?:is|was)\s(?:now\s|still\s)?|:\s+)`+opening+`(?P<v>\d{4,12})(?-i:`+numberEnd+`)`, noMeasure),
-	newShape("pin", "|type| |enter| |press| |dial| |key~in| |punch~in|", `(?i)\b(?:type|enter|press|dial|key in`+
+	newShape("pin", "|type| |enter| |press| |dial| |key~in| |punch~in| |use|", `(?i)\b(?:type|use|enter|press|dial`+
+		`|key in`+
 		`|punch in)\s+`+opening+`(?P<v>\d{4,8})["'”`+"`"+`]?\s+(?:on|at|into|in)\s+(?:the\s+)?(?:\w+\s+){0,2}?`+
 		`(?:pad|keypad|door|gate|panel|lock|alarm|safe|intercom)\b`, nil),
 	newShape("recovery-code", "|recovery~code |backup~code |rescue~code |scratch~code |recovery-code |backup-code",
@@ -119,6 +120,9 @@ var numbers = []shape{
 			`[^.\n:=]{0,30}?(?:\s?[:=→]|,|\s[–—-]|\s(?:set to|opens? (?:on|with|at)|code|keypad))\s*`+opening+
 			`#?(?P<v>\d{3,8})(?-i:[.,;!)](?:[\s"\\]|$)|\*?["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z][a-z]`+
 			`|\s+(?:then|and|if|to)\b|\s?[(#*])`, noYear),
+	newShape("pin", "gate door lock safe alarm garage keypad", `(?i)\b(?:gate|door|lock|safe|alarm|garage`+
+		`|keypad)\b[^.\n\d]{0,30}\b`+
+		`(?:then|press|enter|dial|type|push)\s+`+opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, noMeasure),
 	newShape("pin", "code", `(?i)\b`+opened+`(?:'s)?\b[^.\n\d]{0,30}?\bcode\b[^.\n\d:]{0,20}?(?:\s(?:is|was|to)`+
 		`|:)\s+`+opening+
 		`(?P<v>\d{4,8})(?:`+numberEnd+`|\s+(?:in|on|since|until|from|for|if|then|and|to)\b)`, openedBy),

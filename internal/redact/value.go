@@ -284,7 +284,8 @@ func pairPassword(v, match string) bool {
 }
 
 // naming precedes the name of an account, not a password.
-var naming = lazyregexp.New(`(?i)\s(?:called|named|renamed|titled|for|on|at|from|of|by|in|to|via)\s+[!-~]+\s*$`)
+var naming = lazyregexp.New(`(?i)\s(?:called|named|renamed|titled|user(?:\s?name)?|for|on|at|from|of|by|in|to` +
+	`|via)\s+[!-~]+\s*$`)
 
 // shortPassword is barePassword for names like "pass", which tests and people use for other things, too.
 func shortPassword(v, match string) bool {
