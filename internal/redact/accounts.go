@@ -1,6 +1,10 @@
 package redact
 
-import "github.com/memsidecar/memsidecar/internal/lazyregexp"
+import (
+	"strings"
+
+	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+)
 
 // The rules of this file know a password by the account before it: "Grafana: admin / x", "use ops with x".
 
@@ -20,14 +24,14 @@ var (
 	// "use ops with", "in as kiosk with": a word that says what an account or a network is, and its name.
 	accountUsed = lazyregexp.New(`(?i)\b(?:use|as|user|login|account)\s+["'` + "`" + `]?([A-Za-z][\w.@-]+)["'` + "`" +
 		`]?\s*(?:\s(?:with|and|using)|/|,|\+)\s+["'` + "`" + `]?$`)
-	// "admin / ", "root:", "kim@example.org, "; and any name in small letters before a slash between spaces, where
-	// something is named before it.
+	// "admin / ", "root:", "kim@example.org, .
 	accountNamed = lazyregexp.New(`(?:` + beforeName + `|\s)` + adminName + joint +
 		`|(?:` + beforeName + `|\s)(?:admin|administrator|root|sa|[\w.+-]+@[\w-]+\.[\w.-]+)/$` +
 		`|` + beforeName + adminName + `["'` + "`" + `]?(?::\s?|\s(?:后台\s?)?|\sboth\s)$` +
-		`|` + beforeName + `[a-z][\w.@-]{1,30}\s/\s["'` + "`" + `]?$` +
 		`|(?:登录|登陆|账密|账号)[^\n]{0,30}[:：]\s*[a-z][\w.@-]{1,30}[,，]\s*$` +
 		`|\b(?:re)?set\s(?:[\w' -]{0,20}\s)?` + adminName + `\s(?:[^\n]{0,30}\s)?to\s$`)
+	// Any name in small letters, before a value that no list of words has.
+	smallName = lazyregexp.New(beforeName + `[a-z][\w.@-]{1,30}\s/\s["'` + "`" + `]?$`)
 	// Any name before a value that looks drawn by lot.
 	followsName = lazyregexp.New(`(?:` + beforeName + `[A-Za-z][\w.@+-]{0,40}["']?\s*(?:` + signs + `)\s*["']?$` +
 		`|` + afterSign + `[A-Za-z][\w.@+-]{0,40}["']?\s*(?:` + joins + `)\s*["']?$` +
@@ -52,6 +56,8 @@ func inPair(s string, start, end int) bool {
 		return false
 	}
 	before, _ := lineBefore(s, start)
-	return followsAccount(before) || drawn && count(s[start:end], isDigit) > 1 &&
+	v := s[start:end]
+	return followsAccount(before) ||
+		v != strings.ToLower(v) && smallName.MatchString(before) || drawn && count(s[start:end], isDigit) > 1 &&
 		followsName.MatchString(before) && !namesThing.MatchString(before)
 }

@@ -47,6 +47,9 @@ var answers = []shape{
 	newMixedShape("password", "解压 解锁 解密 登录 登陆 开门", `(?:用|拿|以`+
 		`|输入)\s*["'“「`+"`"+`]?(?P<v>[!-~]{6,}?)["'”」`+"`"+`]?\s*(?:来|去)?`+
 		`(?:解压|解锁|解密|登录|登陆|开门)`, chineseMixed),
+	newShape("password", "<<<", `(?i)\b(?:kinit|cryptsetup|gpg|openssl|passwd|su|smbpasswd|ssh`+
+		`|login)\b[^\n]*?<<<\s*["']?(?P<v>[^"'$\s]{4,})`,
+		notPlaceholder),
 	// A mnemonic of Chinese words (BIP 39): one character each.
 	newShape("seed-phrase", "助记词 恢复词 助記詞", `(?:助记词|恢复词`+
 		`|助記詞)[^\n]{0,12}?[:：是为]?\s*(?P<v>\p{Han}(?:[ 　,，、]+\p{Han}){11,23})`, nil),

@@ -27,7 +27,7 @@ var speaksOfSecrets = lazyregexp.New(`(?i)pass(?:word|wd|phrase|code|wort)|(?:^|
 	`|(?:^|[\s"'])-[pPwWa]\s*$|(?:connect|database|\.begin)\([^()\n]*$` +
 	`|(?:^|[^a-z])(?:(?:echo|printf)\s+["']?|(?:postgres|mysql|redis|mongo)\s+)$|(?:wi-?fi|wlan` +
 	`|ssid)[^\n]*,\s+key\s+$|(?:radius|tacacs|isakmp)[^\n]*\skey\s+(?:\d\s+)?$|kennwort|contrase|mot de passe|senha` +
-	`|[🔑🔐🔒🗝]` +
+	`|[🔑🔐🔒🗝]|\b(?:with|using|the|its|my|our|this)\s+key\s+(?:is\s+)?["'` + "`" + `]?$` +
 	`|(?:^|[^a-z])(?:(?:gets?|got|getting|lets?)(?: \w+)? in(?:to)?|encrypted|protected|` + secretKeys + `)(?:[^a-z]` +
 	`|$)` +
 	`|密码|密碼|口令|密钥|令牌|登录|登陆|登入|授权码|` + foreignNouns)
@@ -171,7 +171,8 @@ var (
 	nearService = lazyregexp.New(`(?i)(?:^|[^a-z])(?:` + services + `)(?:[^a-z]|$)`)
 	namesThing  = lazyregexp.New(`(?i)(?:called|named|ssid|network|track|number|no\.|serial|id|model|version|type` +
 		`|ref\w*` +
-		`|build|release|tag|image|connect|user|login|name|host|order|ticket|case|key|叫|为|号|名|型号` +
+		`|build|release|tag|image|connect|user|login|name|host|order|ticket|case|key|commit|sha\d+|md5|h1|blake\w*|叫|为` +
+		`|号|名|型号` +
 		`|版本)\s*[:：=#]?\s*["'` + "`" + `]?$`)
 )
 

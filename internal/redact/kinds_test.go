@@ -321,3 +321,9 @@ func TestNineteenthKinds(t *testing.T) { kinds(t, "secrets_nineteenth.txt", 130)
 
 // TestNineteenthHarmlessTextsStay is the same for harmless texts; at first 3 of 136 changed.
 func TestNineteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_nineteenth.txt", 130) }
+
+// TestTwentiethKinds is a corpus like the nineteenth. At first 119 of its 125 kinds were taken out.
+func TestTwentiethKinds(t *testing.T) { kinds(t, "secrets_twentieth.txt", 125) }
+
+// TestTwentiethHarmlessTextsStay is the same for harmless texts; at first 4 of 136 changed.
+func TestTwentiethHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentieth.txt", 130) }

@@ -120,6 +120,11 @@ var numbers = []shape{
 			`[^.\n:=]{0,30}?(?:\s?[:=→]|,|\s[–—-]|\s(?:set to|opens? (?:on|with|at)|code|keypad))\s*`+opening+
 			`#?(?P<v>\d{3,8})(?-i:[.,;!)](?:[\s"\\]|$)|\*?["'”」]|\s*\n|\\+n|\s*$|[.]?\s+[A-Z][a-z]`+
 			`|\s+(?:then|and|if|to)\b|\s?[(#*])`, noYear),
+	newShape("pin", "|code~", `(?i)\bcode\s(?:for|of|to|at`+
+		`|on)\b[^.\n\d:]{0,30}?\b`+opened+`\b[^.\n\d:]{0,20}?(?:\s(?:is|was)|:)\s+`+
+		opening+`(?P<v>\d{3,8})(?:`+numberEnd+`|,)`, openedBy),
+	newShape("pin", "with~the~ by~the~", `(?i)\b(?:with|by)\sthe\s(?:code|pin|number`+
+		`|combination)\s+`+opening+`(?P<v>\d{6,8})(?:`+numberEnd+`|,)`, noMeasure),
 	newShape("pin", "gate door lock safe alarm garage keypad", `(?i)\b(?:gate|door|lock|safe|alarm|garage`+
 		`|keypad)\b[^.\n\d]{0,30}\b`+
 		`(?:then|press|enter|dial|type|push)\s+`+opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, noMeasure),
@@ -222,4 +227,4 @@ var openKind = lazyregexp.New(`(?i)\b(?:area|zip|postal|post|country|error|exit|
 	`|product|bar|dialling|dialing|currency|language|branch|sort|model|part|discount|promo|voucher)\s+code\b`)
 
 // drawnWord accepts a word that looks drawn by lot.
-func drawnWord(v, _ string) bool { return looksDrawn(v) }
+func drawnWord(v, _ string) bool { return looksDrawn(v) && count(v, isDigit) > 1 }

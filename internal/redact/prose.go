@@ -26,7 +26,7 @@ const (
 		`|admin|license|recovery)`
 	secretNames = `(?:` + secretKinds + `[ _-]?key(?:[_-]?(?:id|base))?s?|secret|token|psk|client-key-data` +
 		`|credentials?|_auth` +
-		`|_authToken|auth[_-]?token|bearer)`
+		`|_authToken|auth[_-]?tok(?:en)?|bearer)`
 	// What people call such a thing in a sentence.
 	spokenPasswords     = `(?:pass(?:words?|wd| ?phrase| ?code)|pwd|credentials?|login)`
 	spokenPasswordHints = "|password |passwd |passphrase |pass~phrase |passcode |pass~code |pwd| |credential |login"

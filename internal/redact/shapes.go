@@ -90,6 +90,7 @@ var shapes = []shape{
 	newShape("webhook", "webhook /hooks/ hooks.",
 		`(?i)https?://[^\s"'<>]*?(?:webhook|\bhooks?\b)[\w.-]*/(?P<v>[^\s"'<>]{20,})`, randomSegment),
 	newShape("telegram-token", ":aa", `\b\d{8,10}:AA[\w-]{32,}`, nil),
+	newShape("mapbox-token", "sk.eyj", `\bsk\.eyJ[\w-]{8,}\.[\w-]{16,}`, nil),
 	newShape("mailchimp-key", "-us", `\b[0-9a-f]{32}-us\d{1,2}\b`, nil),
 	newShape("nostr-key", "nsec1", `\bnsec1[a-z0-9]{58}\b`, nil),
 	newShape("telegram-token", "/bot", `/bot\d{8,10}:(?P<v>[\w-]{30,})`, nil),

@@ -285,7 +285,7 @@ func pairPassword(v, match string) bool {
 
 // naming precedes the name of an account, not a password.
 var naming = lazyregexp.New(`(?i)\s(?:called|named|renamed|titled|user(?:\s?name)?|for|on|at|from|of|by|in|to` +
-	`|via)\s+[!-~]+\s*$`)
+	`|via)\s+[!-~]+\s*$|\b(?:sha\d+|md5):`)
 
 // shortPassword is barePassword for names like "pass", which tests and people use for other things, too.
 func shortPassword(v, match string) bool {
