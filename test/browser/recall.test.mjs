@@ -83,7 +83,8 @@ panelTest('hosts say whether they are connected, when they called, and what they
   await daemon.run('session', 'start', 'told', '--host', 'claude-code');
   await daemon.run('recall', 'When does the office close today?', '--session', 'told');
   await panel.view('status', 'AdminService/Info');
-  await panel.view('hosts', 'When does the office close today?');
+  await panel.view('hosts');
+  await panel.see('When does the office close today?', 'article.told');
   const card = panel.page.locator('article.told', { hasText: 'When does the office close today?' });
   assert.match(await card.first().innerText(), /claude-code · told[^]*The office closes at six/);
   await card.first().getByRole('button', { name: 'The office closes at six' }).click();
@@ -97,11 +98,31 @@ panelTest('hosts say whether they are connected, when they called, and what they
     if (!frame.test(path)) asked.push(path.replace(/^\/api\/(v1\/)?/, ''));
   };
   panel.page.on('request', note);
-  await panel.view('hosts', 'When does the office close today?');
+  await panel.view('hosts');
+  await panel.see('When does the office close today?', 'article.told');
   await host('claude-code').waitFor();
   panel.page.off('request', note);
   const once = ['AdminService/Info', 'SearchService/ListRecalls', 'SessionService/List', 'MemoryService/Get', 'hosts', 'memory/session-starts'];
   assert.deepEqual(asked.sort(), once.sort());
+  // Each host has its calls, and so has a program that is none of the known hosts.
+  await daemon.run('session', 'append', 'told', 'When does the office close today?');
+  await daemon.run('session', 'start', 'own', '--host', 'Harbour agent');
+  await daemon.run('recall', 'What does the API listen on?', '--session', 'own');
+  await panel.page.getByRole('button', { name: 'Look again' }).click();
+  const calls = (name) => host(name).locator('details.calls');
+  await calls('Harbour agent').locator('summary').click();
+  assert.match(
+    await calls('Harbour agent').locator('ol').innerText(),
+    /prompt · own · What does the API listen on\? · 1 memory given/,
+  );
+  await calls('claude-code').locator('summary').click();
+  assert.match(
+    await calls('claude-code').locator('ol').innerText(),
+    /recorded · told · 1 message\n[^]*prompt · told · When does the office close today\? · \d+ memor(y|ies) given/,
+  );
+  assert.doesNotMatch(await calls('claude-code').innerText(), /· own ·/);
+  await panel.accessible('the calls of hosts');
+  await panel.shot('hosts-calls');
   // The context at the start of that session, too.
   const context = await daemon.hook('claude-code', 'session-start', {
     hook_event_name: 'SessionStart',
@@ -167,7 +188,7 @@ panelTest('a person pauses a host: it gets no memories and not recorded, until i
   await daemon.run('daemon', 'pause', 'my agent 2');
   await panel.page.getByRole('button', { name: 'Look again' }).click();
   const other = panel.page.locator('[data-host="my agent 2"]');
-  await panel.see('Other paused programs');
+  await panel.see('Other programs');
   await panel.shot('hosts-paused');
   await other.getByRole('button', { name: 'Resume' }).click();
   await other.waitFor({ state: 'detached' });

@@ -147,6 +147,13 @@ func TestPanelTextsHaveTranslations(t *testing.T) {
 				t.Errorf("%s says %q, which words.js and words.views.js lack", name, m[1])
 			}
 		}
+		for _, m := range regexp.MustCompile(`countOf\([^\n]*?, '(\w+)'\)`).FindAllStringSubmatch(text, -1) {
+			for _, key := range []string{"one_" + m[1], "some_" + m[1]} {
+				if _, ok := known[key]; !ok {
+					t.Errorf("%s counts %s, but there is no %s", name, m[1], key)
+				}
+			}
+		}
 	}
 }
 

@@ -1,5 +1,6 @@
 // Hosts: the programs that run agents, whether they are connected, when they last called, and what they were told.
 import { api, call, callAll, query } from './api.js';
+import { callsBox, callsByHost } from './calls.js';
 import { h, fill, say } from './dom.js';
 import { t, word, stamp, countOf } from './texts.js';
 
@@ -22,7 +23,8 @@ export function hosts(box, { space, show, fail }) {
   const list = h('div', { class: 'cards' }, h('p', { class: 'dim' }, t('lookingAtHosts'))),
     others = h('div', { class: 'cards' }),
     told = h('div', { class: 'cards' });
-  let paused = []; // names of paused hosts
+  let paused = [], // names of paused hosts
+    calls = new Map(); // by host, newest first
   fill(
     box,
     h(
@@ -67,19 +69,22 @@ export function hosts(box, { space, show, fail }) {
     return h('button', { 'aria-label': `${text}: ${title}`, onclick: () => press().catch(fail) }, text);
   }
 
-  // otherCard is a paused program that is none of the hosts that are known.
+  const callsOf = (name) => calls.get(name.toLowerCase()) ?? [];
+
+  // otherCard is a program that is none of the hosts that are known: it called, or is paused.
   const otherCard = (name) =>
     h(
       'article',
-      { class: 'card host paused', 'data-host': name, 'aria-label': name },
+      { class: `card host ${isPaused(name) ? 'paused' : ''}`, 'data-host': name, 'aria-label': name },
       h(
         'div',
         { class: 'bar' },
         h('h3', {}, name),
-        h('span', { class: 'tag' }, t('host_paused')),
+        isPaused(name) && h('span', { class: 'tag' }, t('host_paused')),
         h('span', { class: 'grow' }),
         pauseButton(name, name),
       ),
+      callsOf(name).length > 0 && callsBox(callsOf(name)),
     );
 
   function hostCard(host) {
@@ -106,6 +111,7 @@ export function hosts(box, { space, show, fail }) {
       ['problem', 'apart', 'absent'].includes(state) && h('p', {}, `${t('connectIt')} `, h('code', {}, host.command)),
       state === 'untrusted' && h('p', { class: 'notice' }, t('trustIt')),
       host.parts.length > 0 && table(host.parts),
+      callsOf(host.name).length > 0 && callsBox(callsOf(host.name)),
     );
   }
 
@@ -165,6 +171,7 @@ export function hosts(box, { space, show, fail }) {
       api('GET', `/api/memory/session-starts?${query({ space })}`),
     ]);
     const hostOf = new Map(sessions.sessions.map((s) => [s.id, s.host]));
+    calls = callsByHost(sessions.sessions, traces, starts);
     const texts = new Map();
     const bySpace = Map.groupBy(
       traces.flatMap((r) => r.memories),
@@ -230,8 +237,9 @@ export function hosts(box, { space, show, fail }) {
     ]);
     paused = info.paused_hosts;
     const known = found.map((host) => host.name.toLowerCase());
-    const rest = paused.filter((name) => !known.includes(name.toLowerCase()));
-    fill(others, rest.length > 0 && h('h2', {}, t('otherPaused')), rest.map(otherCard));
+    const names = new Map([...[...calls.values()].map(([c]) => c.host), ...paused].map((n) => [n.toLowerCase(), n]));
+    const rest = [...names].filter(([lower]) => !known.includes(lower)).map(([, name]) => name);
+    fill(others, rest.length > 0 && h('h2', {}, t('otherPrograms')), rest.map(otherCard));
     const order = ['paused', 'problem', 'untrusted', 'never', 'connected', 'apart', 'absent'];
     const rank = (host) => order.indexOf(stateOf(host));
     fill(list, found.toSorted((a, b) => rank(a) - rank(b)).map(hostCard));
