@@ -27,6 +27,12 @@ var answers = []shape{
 	newShape("answer", "security~answer security~question secret~answer", `(?i)\b(?:security|secret)\s(?:answer`+
 		`|question)\b[^\n]{0,60}?`+
 		`(?:pet|school|teacher|car|city|street|food|mother|name)\s+(?P<v>(?-i:[A-Z])[\w'-]{2,})`, notWord),
+	newShape("answer", "security~question secret~question", `(?i)\banswer\s(?:to|for)\s[^\n.:]{0,20}(?:security`+
+		`|secret)\squestion\b`+
+		`[^\n.:]{0,30}?(?:\s(?:is|was)|:)\s+`+opening+`(?P<v>(?-i:[A-Z]|\w*\d)[\w'-]{2,})`, notWord),
+	newShape("recovery-code", "security~key recovery~key backup~key", `(?i)\b(?:security|recovery`+
+		`|backup)\skey\b[^.\n\d:]{0,30}?(?::|\sis)\s+`+
+		opening+`(?P<v>(?-i:[A-Za-z0-9]{4})(?:[ -](?-i:[A-Za-z0-9]{4})){3,14})\b`, hasDigit),
 	// "Service – name@example.org – x".
 	newMixedShape("password", "@", `[\w.+-]+@[\w-]+(?:\.[\w-]+)*`+listed+opening+`(?P<v>[!-~]{6,}?)(?:`+spokenEnd+``+
 		`|[,;])`,
@@ -50,6 +56,10 @@ var answers = []shape{
 	newShape("password", "<<<", `(?i)\b(?:kinit|cryptsetup|gpg|openssl|passwd|su|smbpasswd|ssh`+
 		`|login)\b[^\n]*?<<<\s*["']?(?P<v>[^"'$\s]{4,})`,
 		notPlaceholder),
+	// What is called the number of a card, also when its check digit is wrong.
+	newShape("card-number", "card~ visa mastercard amex", `(?i)\b(?:visa|mastercard|amex`+
+		`|card)\b[^.\n\d]{0,24}?\b(?:number|no\.?|is|nr\.?)`+
+		`[\s:]+`+opening+`(?P<v>\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7})\b`, nil),
 	// A mnemonic of Chinese words (BIP 39): one character each.
 	newShape("seed-phrase", "助记词 恢复词 助記詞", `(?:助记词|恢复词`+
 		`|助記詞)[^\n]{0,12}?[:：是为]?\s*(?P<v>\p{Han}(?:[ 　,，、]+\p{Han}){11,23})`, nil),

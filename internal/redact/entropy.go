@@ -37,7 +37,8 @@ func highEntropy(s string) (list []Finding) {
 		inBlock := len(public) > 0 && public[0][0] <= at
 		if !inBlock && !isHarmless(s, at, end) {
 			for _, r := range randomParts(s[at:end]) {
-				if !isPublicID(s, at+r[0], at+r[1]) {
+				named := s[max(0, at+r[0]-maxName) : at+r[0]]
+				if !isPublicID(s, at+r[0], at+r[1]) && !publicName.MatchString(named) {
 					list = append(list, Finding{HighEntropy, at + r[0], at + r[1]})
 				}
 			}

@@ -175,7 +175,7 @@ var prose = []shape{
 	newShape("password", "identified |password", `(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|(?:with|role\s+\w+`+
 		`|user\s+\w+)(?:\s+\w+)*?\s+password)\s+["'](?P<v>[^"'\n]{3,})["']`, notPlaceholder),
 	newShape("password", "requirepass masterauth storepass keypass pass:", `(?i)(?:\b(?:requirepass`+
-		`|masterauth)\s+|-(?:store|key)pass\s+|-pass(?:in|out)\s+pass:)["']?(?P<v>[^\s"']{3,})`,
+		`|masterauth)\s+|-(?:src|dest)?(?:store|key)pass\s+|-pass(?:in|out)\s+pass:)["']?(?P<v>[^\s"']{3,})`,
 		notPlaceholder),
 	newShape("password", "|net~use|", `(?i)\bnet\s+use\s+\S+(?:\s+\\\\\S+)?\s+`+
 		`(?P<v>[^\s/\\*][^\s/]{2,})\s+/user:`, notPlaceholder),

@@ -54,7 +54,7 @@ var (
 	// A type or a field name in a declaration.
 	typeWord = lazyregexp.New(`(?i)^\[?\]?\*?(?:string|str|bytes?|text|char|varchar|int|integer|number|bool` +
 		`|boolean|any|object|optional|required|secret[a-z_]*|password[a-z_]*|passwd|pwd|token[a-z_]*|hidden|field|input` +
-		`|value` +
+		`|value\w*` +
 		`|key|env|self|this)\b[\w.\[\]|?<>(){},;]*$`)
 	// The name of an algorithm or protocol, as in "token: sha256".
 	algorithm = lazyregexp.New(`(?i)^(?:base\d+|sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2|aes-?\d*|utf-?\d+` +
@@ -208,8 +208,10 @@ func spokenSecret(v, match string) bool {
 
 var (
 	// A thing that has to do with passwords and has a name of its own: "the password manager is Bitwarden2024".
-	aboutPasswords = lazyregexp.New(`(?i)^(?:[!-~] )?(?:password|passphrase|credentials?|login|secret|token)s?[ -]` +
-		`(?:manager|store|vault|safe|app|tool|generator|policy|reset|file|page|form|field|prompt|screen|database|db` +
+	aboutPasswords = lazyregexp.New(`(?i)^(?:[!-~] )?(?:password|passphrase|credentials?|login|secret|token` +
+		`|(?:[a-z]+[ -])?key)s?[ -]` +
+		`(?:alias|id|size|length|rotation|owner|version|manager|store|vault|safe|app|tool|generator|policy|reset|file` +
+		`|page|form|field|prompt|screen|database|db` +
 		`|provider|service|server|host|url|shell|name|user|script|helper|hash|library|module|plugin|format|type)s?\b` +
 		`|^(?:密码|口令|令牌|密钥|凭证)(?:管理|策略|库|本|工具|框|字段|长度|强度|规则|服务|页)`)
 	// "The login of users of LDAP2", "login to Grafana11".
@@ -262,6 +264,9 @@ var (
 // mixedPassword accepts a value directly behind the word "password", without a verb.
 func mixedPassword(v, match string) bool {
 	v = trimValue(v)
+	if loginIs.MatchString(match) && accountName.MatchString(v) && !looksDrawn(v) {
+		return false
+	}
 	if strings.HasPrefix(match, "passwd ") && !looksDrawn(v) {
 		return false // the account whose password is changed
 	}
