@@ -73,6 +73,36 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
+// TestNamedTestsOfNoPackage checks that every test that docs/sources.md names exists in some package.
+func TestNamedTestsOfNoPackage(t *testing.T) {
+	raw, err := os.ReadFile("docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, root := range []string{"internal", "test", "cmd"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			all.WriteString(testSource(t, path))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(string(raw), -1)
+	if len(names) < 100 {
+		t.Fatalf("found %d names", len(names))
+	}
+	for _, m := range names {
+		if !strings.Contains(all.String(), "\nfunc "+m[1]+"(") {
+			t.Errorf("docs/sources.md names %s, which no package has", m[1])
+		}
+	}
+}
+
 // testSource is the text of all tests of a package.
 func testSource(t *testing.T, dir string) string {
 	names, err := filepath.Glob(dir + "/*_test.go")

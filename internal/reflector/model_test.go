@@ -69,6 +69,7 @@ func TestModelCategoriesAndSalience(t *testing.T) {
 	}{
 		{"facts", 0.4, "facts .4 MODEL"}, {"preference", 1, "preferences 1 MODEL"}, {"pattern", 0, "patterns 0 MODEL"},
 		{"Skill", 0.5, "procedural .5 MODEL"}, {"reference", 0.5, "reference .5 MODEL"}, {"feedback", 0.5, "feedback .5 MODEL"},
+		{"fact", 0.5, "facts .5 MODEL"}, {"user", 0.5, "user .5 MODEL"}, {"project", 0.5, "project .5 MODEL"},
 		{"colours", 0.5, "general .5 MODEL"}, {"Not A Slug", 0.5, "general .5 MODEL"}, {"", 0.5, "general .5 MODEL"},
 		{"facts", 7, "facts 1 MODEL_CLAMPED"}, {"facts", -3, "facts 0 MODEL_CLAMPED"},
 	} {
