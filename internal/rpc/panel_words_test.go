@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +46,35 @@ func TestReasonsOfErrorsAreChineseToo(t *testing.T) {
 	}
 	for name := range words {
 		t.Errorf("%s is in %s, but is the reason of no error", name, errorWords)
+	}
+}
+
+// TestPanelHasWordsForReasons: a person reads no name of a reason, neither of what waits for a decision, nor of a search that
+// finds nothing, nor of a memory that a change of several left as it is.
+func TestPanelHasWordsForReasons(t *testing.T) {
+	var words string
+	for _, name := range []string{"words.js", "words.views.js"} {
+		data, err := os.ReadFile("../client/web/static/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += string(data)
+	}
+	want := []string{"outcome_STALE_REVISION", "outcome_NOT_FOUND"} // these are errors, too
+	for _, r := range Reasons {
+		switch {
+		case strings.HasPrefix(r.Name, "REVIEW_"):
+			want = append(want, r.Name)
+		case r.Kind == KindEmpty && r.Name != "UNKNOWN_ACTION": // of hints, for which the panel does not ask
+			want = append(want, "reason_"+r.Name)
+		case slices.Contains([]string{"INVALID", "NOT_ACTIVE", "ID_EXISTS", "EXACT_DUPLICATE"}, r.Name):
+			want = append(want, "outcome_"+r.Name)
+		}
+	}
+	for _, key := range want {
+		if !strings.Contains(words, "\n  "+key+": [") {
+			t.Errorf("the panel has no words for %s", key)
+		}
 	}
 }
 

@@ -231,6 +231,11 @@ panelTest('reasons of the daemon are said in the language of the panel', async (
   await panel.see(/删除 \d{4}-\d\d-\d\d 的归档日志/);
   const text = await panel.page.locator('section.changes').innerText();
   assert.doesNotMatch(text, /session reflection|archive log|delete archived log/);
+  await panel.view('memories', 'Invoices are sent on Tuesdays');
+  await panel.openMemory('Invoices are sent on Tuesdays');
+  const history = await panel.detail.innerText();
+  assert.match(history, /从会话学习/);
+  assert.doesNotMatch(history, /session reflection/);
 });
 
 panelTest('a date is written in the language of the panel', async (panel) => {

@@ -1,7 +1,7 @@
 // One memory: its text, facts, explanation and history, and what can be done with it.
 import { api, call, explain, query } from './api.js';
 import { h, fill, say, ask } from './dom.js';
-import { t, word, age, stamp, timesOf } from './texts.js';
+import { t, word, age, reasonOf, stamp, timesOf } from './texts.js';
 import { changesOf, numberOf, undo } from './operations.js';
 
 export const categories = ['preferences', 'facts', 'tasks', 'reflections', 'procedural', 'general'];
@@ -79,7 +79,7 @@ export function memoryDetail({ detail, home, hitOf, reload, leave, fail }) {
             h(
               'span',
               { class: 'dim' },
-              `${numberOf(op.id)} · ${stamp(op.at)} · ${word('actor', op.actor)}${op.reason ? ` · ${op.reason}` : ''}`,
+              `${numberOf(op.id)} · ${stamp(op.at)} · ${word('actor', op.actor)}${op.reason ? ` · ${reasonOf(op.reason)}` : ''}`,
             ),
             h('span', { class: 'grow' }),
             button('undo', () => undo(op.id)),

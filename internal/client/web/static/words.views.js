@@ -60,6 +60,14 @@ export const viewWords = {
   REVIEW_LOST_UNIT: ['It would lose a unit or a limit', '会丢失单位或限定'],
   REVIEW_NEW_VALUE: ['It has a value that nobody said', '含有没人说过的值'],
   REVIEW_USERS_OWN: ['It would retire a memory that you or your agent saved', '会停用你或代理保存的记忆'],
+  REVIEW_BOTH_CHANGED: [
+    'Two machines changed one text; the other one waits here',
+    '两台机器修改了同一文字，另一份在此等待',
+  ],
+  REVIEW_CHANGED_RETIRED: [
+    'One machine changed what another forgot; this would forget it',
+    '一台机器修改了另一台机器已遗忘的记忆；接受则遗忘',
+  ],
   REVIEW_REPLACEMENT: ['A newer memory may replace it', '较新的记忆可能取代它'],
   decider_rules: ['rules', '规则'],
   decider_model: ['model', '模型'],
