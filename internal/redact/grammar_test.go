@@ -59,3 +59,23 @@ func TestAccounts(t *testing.T) {
 		t.Error("more than four of a hundred keep their value")
 	}
 }
+
+// TestNumbers does the same with numbers that open something.
+func TestNumbers(t *testing.T) {
+	missed, all := 0, 0
+	for _, sentence := range lines(t, "sentences_numbers.txt") {
+		for _, thing := range lines(t, "nouns_things.txt") {
+			for _, value := range []string{"6413", "641327"} {
+				all++
+				text := strings.NewReplacer("{thing}", thing, "{value}", value).Replace(sentence)
+				if clean, _ := redact.Text(text); strings.Contains(clean, value) {
+					missed++
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d keep their number", missed, all)
+	if missed*100 > all {
+		t.Error("more than one of a hundred keeps its number")
+	}
+}

@@ -12,7 +12,8 @@ const numberEnd = `(?:[.,;!)](?:[\s"\\]|$)|\\*["'”」]|\s*\n|\\+n|\s*$|[.]?\s+
 // opened are things that a code opens.
 const opened = `(?:door|gate|garage|alarm|safe|lock(?:er|box)?|padlock|keypad|entrance|entry|building|lift` +
 	`|voicemail|mailbox|sim` +
-	`|card|bank|phone|tablet|laptop|ipad|iphone|meeting|conference|suitcase|luggage|bike|house|flat|apartment|shed|gym)`
+	`|card|bank|phone|tablet|laptop|ipad|iphone|meeting|conference|suitcase|luggage|bike|house|flat|apartment|shed|gym` +
+	`|printer|copier|box|intercom|turnstile|barrier|shutter|tv)`
 
 // numbers are values without a letter, and values in places that no other rule looks at.
 var numbers = []shape{
@@ -131,6 +132,23 @@ var numbers = []shape{
 	newShape("pin", "code", `(?i)\b`+opened+`(?:'s)?\b[^.\n\d]{0,30}?\bcode\b[^.\n\d:]{0,20}?(?:\s(?:is|was|to)`+
 		`|:)\s+`+opening+
 		`(?P<v>\d{4,8})(?:`+numberEnd+`|\s+(?:in|on|since|until|from|for|if|then|and|to)\b)`, openedBy),
+	newShape("pin", "|off |on |disarmed |armed ", `(?i)\b`+opened+`\b[^.\n\d]{0,20}\s(?:(?:switched|turned)\s(?:off`+
+		`|on)|(?:dis)?armed)`+
+		`\s(?:with|by|using)\s+`+opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, noMeasure),
+	newShape("pin", "code? pin? code it pin it", `(?i)\b`+opened+`\b[^.\n\d?]{0,20}\b(?:code`+
+		`|pin)\b(?:[^.\n\d?]{0,12}[?]|[^.\n\d]{0,4}\s(?:it's|it\sis|its|that's))\s+`+
+		opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, openedBy),
+	newShape("pin", "|use |code |pin |enter |type ", `(?i)\b(?:use|code|pin|enter`+
+		`|type)\s+`+opening+`(?P<v>\d{4,8})["'”`+"`"+`*]*\s+`+
+		`(?:for|at|on|to\s(?:open|unlock))\s(?:the|my|our|his|her)\s(?:[\w-]+\s){0,2}?`+opened+`\b`, openedBy),
+	newShape("pin", "code: pin: code= pin= code~= code:**", `(?i)\b`+opened+
+		`\b[^\n\d]{0,24}?(?:\n\s*[-*]?\s*)?\b(?:code|pin|combo)\s?[:=][*_]*\s*`+
+		opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, openedBy),
+	newShape("pin", "code", `(?i)\b(?:one-time|verification|security|login|confirmation|2fa|sms|access`+
+		`|unlock)[ -]code\s+`+opening+
+		`(?P<v>\d{4,8})(?:`+numberEnd+`|,|\s+(?:to|for|when|at)\b)`, nil),
+	newShape("pin", "combination combo", `(?i)\bcomb(?:o`+
+		`|ination)\s+`+opening+`(?P<v>\d{1,2}(?:[ -]\d{1,2}){2,3})\b`, nil),
 	newShape("pin", "code pin", `(?i)\b(?:login|log-in|user|account|customer|member)\b[^.\n]{0,40}?[,;/]\s*(?:code`+
 		`|pin)\s+`+
 		`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, nil),

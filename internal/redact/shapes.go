@@ -91,6 +91,7 @@ var shapes = []shape{
 		`(?i)https?://[^\s"'<>]*?(?:webhook|\bhooks?\b)[\w.-]*/(?P<v>[^\s"'<>]{20,})`, randomSegment),
 	newShape("telegram-token", ":aa", `\b\d{8,10}:AA[\w-]{32,}`, nil),
 	newShape("mapbox-token", "sk.eyj", `\bsk\.eyJ[\w-]{8,}\.[\w-]{16,}`, nil),
+	newShape("plex-claim", "claim-", `\bclaim-[A-Za-z0-9_-]{20}\b`, hasDigit),
 	newShape("mailchimp-key", "-us", `\b[0-9a-f]{32}-us\d{1,2}\b`, nil),
 	newShape("nostr-key", "nsec1", `\bnsec1[a-z0-9]{58}\b`, nil),
 	newShape("telegram-token", "/bot", `/bot\d{8,10}:(?P<v>[\w-]{30,})`, nil),
