@@ -1,5 +1,7 @@
 // The other views: what each says of the store, and what can be done there.
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Daemon } from './lib/daemon.mjs';
 import { launch, withPanel } from './lib/panel.mjs';
@@ -226,8 +228,12 @@ panelTest('the legend of a plot says the last day', async (panel) => {
 });
 
 panelTest('reasons of the daemon are said in the language of the panel', async (panel) => {
+  const file = join(daemon.data, 'memory.json');
+  await writeFile(file, (await readFile(file, 'utf8')).replace('closes at six', 'closes at seven'));
+  await daemon.run('daemon', 'publish');
   await panel.page.getByRole('button', { name: '中文' }).click();
   await panel.view('changes', /从会话学习/);
+  await panel.see('编辑了 memory.json：修改 1 项');
   await panel.see(/删除 \d{4}-\d\d-\d\d 的归档日志/);
   const text = await panel.page.locator('section.changes').innerText();
   assert.doesNotMatch(text, /session reflection|archive log|delete archived log/);

@@ -19,10 +19,27 @@ export const t = (key) => texts[key]?.[at] ?? key;
 // word is the text of a value of an enum of the API.
 export const word = (kind, value) => texts[`${kind}_${value}`]?.[at] ?? value;
 
+// reasons are those with arguments: [expression, texts].
+const reasons = Object.entries(words)
+  .filter(([key]) => /^why_.*\{\}/.test(key))
+  .map(([key, pair]) => [new RegExp(`^${key.slice(4).replaceAll('{}', '(.+)')}$`), pair]);
+
 // reasonOf is the reason of an operation in words. One that a client gave stays as it is.
 export function reasonOf(reason) {
-  const [, known, value] = /^(archive log|delete archived log|moved from|moved to) (\S+)$/.exec(reason) ?? [];
-  return known ? word('why', known).replace('{}', value) : (texts[`why_${reason}`]?.[at] ?? reason);
+  if (texts[`why_${reason}`]) return texts[`why_${reason}`][at];
+  for (const [form, pair] of reasons) {
+    const args = form.exec(reason)?.slice(1).map(partsOf);
+    let next = 0;
+    if (args) return pair[at].replace(/\{(\d?)\}/g, (_, which) => args[which || next++]);
+  }
+  return reason;
+}
+
+// partsOf is an argument of a reason in words: a list of reasons, or one.
+function partsOf(arg) {
+  const parts = arg.split(', ');
+  const known = parts.map(reasonOf);
+  return known.every((part, i) => part !== parts[i]) ? known.join(at ? '，' : ', ') : reasonOf(arg);
 }
 
 // phrase says what was done to a kind of thing: "Added memory".
