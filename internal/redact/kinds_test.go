@@ -123,12 +123,9 @@ func leaks(template string) (out []string) {
 	return out
 }
 
-// kinds checks that at least 97 of 100 kinds of a corpus are taken out in every channel.
+// kinds checks that as many kinds of a corpus are taken out in every channel as were before.
 func kinds(t *testing.T, name string, least int) {
 	list := lines(t, name)
-	if len(list) < least {
-		t.Fatalf("%s has %d kinds, want %d", name, len(list), least)
-	}
 	missed := 0
 	for _, line := range list {
 		kind, template, ok := strings.Cut(line, "\t")
@@ -141,30 +138,26 @@ func kinds(t *testing.T, name string, least int) {
 		}
 	}
 	t.Logf("%s: %d of %d kinds taken out in all %d channels", name, len(list)-missed, len(list), len(channels))
-	if missed*100 > 3*len(list) {
-		t.Errorf("%d of %d kinds stay", missed, len(list))
+	if len(list)-missed < least {
+		t.Errorf("%d kinds are taken out, before %d", len(list)-missed, least)
 	}
 }
 
 // TestKinds is the corpus that the rules were made with.
-func TestKinds(t *testing.T) { kinds(t, "secrets.txt", 100) }
+func TestKinds(t *testing.T) { kinds(t, "secrets.txt", 188) }
 
 // TestLaterKinds is a corpus that was written after the rules.
-func TestLaterKinds(t *testing.T) { kinds(t, "secrets_later.txt", 57) }
+func TestLaterKinds(t *testing.T) { kinds(t, "secrets_later.txt", 103) }
 
-// TestHarmlessTextsStay: of texts with addresses, hashes, ids of services and words about passwords, at most two of a
-// hundred change.
-func TestHarmlessTextsStay(t *testing.T) { harmless(t, "harmless.txt", 127) }
+// TestHarmlessTextsStay: texts with addresses, hashes, ids of services and words about passwords do not change.
+func TestHarmlessTextsStay(t *testing.T) { harmless(t, "harmless.txt", 0) }
 
 // TestLaterHarmlessTextsStay is the same for texts that were written after the rules.
-func TestLaterHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_later.txt", 60) }
+func TestLaterHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_later.txt", 0) }
 
-// harmless checks that at most two of a corpus change, or two of a hundred when it is larger.
-func harmless(t *testing.T, name string, least int) {
+// harmless checks that no more texts of a corpus change than did before.
+func harmless(t *testing.T, name string, most int) {
 	list := lines(t, name)
-	if len(list) < least {
-		t.Fatalf("%s has %d texts, want %d", name, len(list), least)
-	}
 	changed := 0
 	for _, text := range list {
 		if clean, n := redact.Text(text); clean != text || n != 0 {
@@ -173,88 +166,88 @@ func harmless(t *testing.T, name string, least int) {
 		}
 	}
 	t.Logf("%s: %d of %d texts changed", name, changed, len(list))
-	if changed > 2 {
-		t.Errorf("%d of %d harmless texts changed", changed, len(list))
+	if changed > most || len(list) < 60 {
+		t.Errorf("%d of %d harmless texts changed, before %d", changed, len(list), most)
 	}
 }
 
 // TestThirdKinds is the first half of a corpus that was written before the rules were looked at again. At first 84 of
 // its 105 kinds were taken out; then the rules learnt the classes that they missed.
-func TestThirdKinds(t *testing.T) { kinds(t, "secrets_third.txt", 100) }
+func TestThirdKinds(t *testing.T) { kinds(t, "secrets_third.txt", 105) }
 
 // TestThirdHarmlessTextsStay is the same for harmless texts.
-func TestThirdHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_third.txt", 100) }
+func TestThirdHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_third.txt", 0) }
 
 // TestFourthKinds is the other half. After the rules had learnt the first one, 90 of its 105 kinds were taken out.
-func TestFourthKinds(t *testing.T) { kinds(t, "secrets_fourth.txt", 100) }
+func TestFourthKinds(t *testing.T) { kinds(t, "secrets_fourth.txt", 104) }
 
 // TestFourthHarmlessTextsStay is the same for harmless texts.
-func TestFourthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fourth.txt", 100) }
+func TestFourthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fourth.txt", 0) }
 
 // TestFifthKinds is a corpus that was written before the rules were looked at again, after they had learnt the others.
 // At first 110 of its 119 kinds were taken out. The private_key_id that stays is an identifier.
-func TestFifthKinds(t *testing.T) { kinds(t, "secrets_fifth.txt", 100) }
+func TestFifthKinds(t *testing.T) { kinds(t, "secrets_fifth.txt", 119) }
 
 // TestFifthHarmlessTextsStay is the same for harmless texts; at first 3 of 102 changed.
-func TestFifthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fifth.txt", 100) }
+func TestFifthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fifth.txt", 0) }
 
 // TestSixthKinds is a corpus that was written before the rules were looked at again: many configuration files and
 // commands. At first 125 of its 137 kinds were taken out. The first half of an old DSN of Sentry, which stays, is
 // public.
-func TestSixthKinds(t *testing.T) { kinds(t, "secrets_sixth.txt", 120) }
+func TestSixthKinds(t *testing.T) { kinds(t, "secrets_sixth.txt", 136) }
 
 // TestSixthHarmlessTextsStay is the same for harmless texts; none of 104 changed.
-func TestSixthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixth.txt", 100) }
+func TestSixthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixth.txt", 0) }
 
 // TestSeventhKinds is a corpus of other kinds, written after the rules had learnt the sixth. At first 106 of its 120
 // kinds were taken out.
-func TestSeventhKinds(t *testing.T) { kinds(t, "secrets_seventh.txt", 110) }
+func TestSeventhKinds(t *testing.T) { kinds(t, "secrets_seventh.txt", 119) }
 
 // TestSeventhHarmlessTextsStay is the same for harmless texts.
-func TestSeventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventh.txt", 95) }
+func TestSeventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventh.txt", 0) }
 
 // TestEighthKinds is the first half of a corpus of commands, configuration files, code and sentences that was written
 // with the ninth in one go, before the rules were looked at again, and dealt out in turn. At first 105 of its 128 kinds
 // were taken out.
-func TestEighthKinds(t *testing.T) { kinds(t, "secrets_eighth.txt", 120) }
+func TestEighthKinds(t *testing.T) { kinds(t, "secrets_eighth.txt", 128) }
 
 // TestEighthHarmlessTextsStay is the same for harmless shell lines, configuration, code and sentences.
-func TestEighthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eighth.txt", 170) }
+func TestEighthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eighth.txt", 0) }
 
 // TestNinthKinds is the other half. At first 124 of its 128 kinds were taken out.
-func TestNinthKinds(t *testing.T) { kinds(t, "secrets_ninth.txt", 120) }
+func TestNinthKinds(t *testing.T) { kinds(t, "secrets_ninth.txt", 128) }
 
 // TestNinthHarmlessTextsStay is the same for harmless texts.
-func TestNinthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_ninth.txt", 170) }
+func TestNinthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_ninth.txt", 0) }
 
 // TestTenthKinds is a corpus that was written when the rules had learnt the eighth and the ninth. At first
 // 114 of its 129 kinds were taken out.
-func TestTenthKinds(t *testing.T) { kinds(t, "secrets_tenth.txt", 120) }
+func TestTenthKinds(t *testing.T) { kinds(t, "secrets_tenth.txt", 128) }
 
 // TestTenthHarmlessTextsStay is the same for harmless texts.
-func TestTenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_tenth.txt", 110) }
+func TestTenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_tenth.txt", 1) }
 
 // TestEleventhKinds is a corpus of everyday kinds, written when the rules had learnt the tenth. At
 // first 111 of its 118 kinds were taken out.
-func TestEleventhKinds(t *testing.T) { kinds(t, "secrets_eleventh.txt", 110) }
+func TestEleventhKinds(t *testing.T) { kinds(t, "secrets_eleventh.txt", 118) }
 
 // TestEleventhHarmlessTextsStay is the same for harmless texts.
-func TestEleventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eleventh.txt", 100) }
+func TestEleventhHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eleventh.txt", 0) }
 
 // TestTwelfthKinds is a corpus of settings of frameworks, tools, code and chat, written by somebody who had not read
 // the rules. At first 177 of its 189 kinds were taken out.
 func TestTwelfthKinds(t *testing.T) { kinds(t, "secrets_twelfth.txt", 189) }
 
 // TestTwelfthHarmlessTextsStay is the same for harmless texts; at first 2 of 244 changed.
-func TestTwelfthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twelfth.txt", 240) }
+func TestTwelfthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twelfth.txt", 2) }
 
 // TestThirteenthKinds is a corpus of forms that others write: fixtures of secret scanners, guides, code and notes. At
 // first 125 of its 163 kinds were taken out; when the rules had learnt the twelfth, 138.
-func TestThirteenthKinds(t *testing.T) { kinds(t, "secrets_thirteenth.txt", 160) }
+func TestThirteenthKinds(t *testing.T) { kinds(t, "secrets_thirteenth.txt", 159) }
 
 // TestThirteenthHarmlessTextsStay is the same for harmless texts, many in the manner of guides and code; at first 6 of
 // 222 changed.
-func TestThirteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_thirteenth.txt", 200) }
+func TestThirteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_thirteenth.txt", 0) }
 
 // TestChosenValues: values that people choose are taken out as drawn ones are, in every corpus.
 func TestChosenValues(t *testing.T) {
@@ -284,58 +277,64 @@ func TestChosenValues(t *testing.T) {
 
 // TestFourteenthKinds is a corpus of notes, chat, files of programs and commands. At first 119 of its 135 kinds were
 // taken out; when the rules had learnt the thirteenth, 121.
-func TestFourteenthKinds(t *testing.T) { kinds(t, "secrets_fourteenth.txt", 130) }
+func TestFourteenthKinds(t *testing.T) { kinds(t, "secrets_fourteenth.txt", 132) }
 
 // TestFifteenthKinds is the first half of a corpus of everyday prose in two languages, settings, commands, code and
 // URLs that was written with the sixteenth in one go, by somebody who had not read the rules, and dealt out in turn. At
 // first 156 of its 167 kinds were taken out.
-func TestFifteenthKinds(t *testing.T) { kinds(t, "secrets_fifteenth.txt", 160) }
+func TestFifteenthKinds(t *testing.T) { kinds(t, "secrets_fifteenth.txt", 167) }
 
 // TestFifteenthHarmlessTextsStay is the same for texts that look alike; at first 3 of 162 changed.
-func TestFifteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fifteenth.txt", 160) }
+func TestFifteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_fifteenth.txt", 0) }
 
 // TestSixteenthKinds is the other half. When the rules had learnt the fifteenth, 157 of its 166 kinds were taken out.
-func TestSixteenthKinds(t *testing.T) { kinds(t, "secrets_sixteenth.txt", 160) }
+func TestSixteenthKinds(t *testing.T) { kinds(t, "secrets_sixteenth.txt", 165) }
 
 // TestSixteenthHarmlessTextsStay is the same for harmless texts; at first 3 of 162 changed.
-func TestSixteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixteenth.txt", 160) }
+func TestSixteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_sixteenth.txt", 0) }
 
 // TestSeventeenthKinds is a corpus of notes, chat, terminals, logs, files of programs and code, in two languages. A
 // fifth of it are notes of a few words that name no secret: "Bike lock: 4711". At first 207 of its 247 kinds were taken
 // out.
-func TestSeventeenthKinds(t *testing.T) { kinds(t, "secrets_seventeenth.txt", 240) }
+func TestSeventeenthKinds(t *testing.T) { kinds(t, "secrets_seventeenth.txt", 247) }
 
 // TestSeventeenthHarmlessTextsStay is the same for harmless texts; at first 1 of 183 changed.
-func TestSeventeenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventeenth.txt", 180) }
+func TestSeventeenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_seventeenth.txt", 0) }
 
 // TestEighteenthKinds is a corpus of what people ask an agent to remember, of settings, commands and code. At first 146
 // of its 162 kinds were taken out.
-func TestEighteenthKinds(t *testing.T) { kinds(t, "secrets_eighteenth.txt", 160) }
+func TestEighteenthKinds(t *testing.T) { kinds(t, "secrets_eighteenth.txt", 162) }
 
 // TestEighteenthHarmlessTextsStay is the same for harmless texts; at first 2 of 155 changed.
-func TestEighteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eighteenth.txt", 150) }
+func TestEighteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_eighteenth.txt", 0) }
 
 // TestNineteenthKinds is a corpus of what people ask an agent to remember, of settings and commands. At first 130 of
 // its 133 kinds were taken out.
-func TestNineteenthKinds(t *testing.T) { kinds(t, "secrets_nineteenth.txt", 130) }
+func TestNineteenthKinds(t *testing.T) { kinds(t, "secrets_nineteenth.txt", 133) }
 
 // TestNineteenthHarmlessTextsStay is the same for harmless texts; at first 3 of 136 changed.
-func TestNineteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_nineteenth.txt", 130) }
+func TestNineteenthHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_nineteenth.txt", 1) }
 
 // TestTwentiethKinds is a corpus like the nineteenth. At first 119 of its 125 kinds were taken out.
 func TestTwentiethKinds(t *testing.T) { kinds(t, "secrets_twentieth.txt", 125) }
 
 // TestTwentiethHarmlessTextsStay is the same for harmless texts; at first 4 of 136 changed.
-func TestTwentiethHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentieth.txt", 130) }
+func TestTwentiethHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentieth.txt", 0) }
 
 // TestTwentyFirstKinds is another corpus like the nineteenth. At first 116 of its 120 kinds were taken out.
 func TestTwentyFirstKinds(t *testing.T) { kinds(t, "secrets_twentyfirst.txt", 120) }
 
 // TestTwentyFirstHarmlessTextsStay is the same for harmless texts; at first 4 of 140 changed.
-func TestTwentyFirstHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentyfirst.txt", 140) }
+func TestTwentyFirstHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentyfirst.txt", 0) }
 
 // TestTwentySecondKinds is another corpus like the nineteenth. At first 116 of its 120 kinds were taken out.
 func TestTwentySecondKinds(t *testing.T) { kinds(t, "secrets_twentysecond.txt", 120) }
 
 // TestTwentySecondHarmlessTextsStay is the same for harmless texts; none of 149 changed.
-func TestTwentySecondHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentysecond.txt", 140) }
+func TestTwentySecondHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentysecond.txt", 0) }
+
+// TestTwentyThirdKinds is the last corpus like the nineteenth. At first 99 of its 100 kinds were taken out.
+func TestTwentyThirdKinds(t *testing.T) { kinds(t, "secrets_twentythird.txt", 100) }
+
+// TestTwentyThirdHarmlessTextsStay is the same for harmless texts; at first 1 of 132 changed.
+func TestTwentyThirdHarmlessTextsStay(t *testing.T) { harmless(t, "harmless_twentythird.txt", 0) }

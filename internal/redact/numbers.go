@@ -105,6 +105,7 @@ var numbers = []shape{
 	newMixedShape("password", "|open |unzip |extract |unpack", `(?i)\b(?:open|unzip|extract`+
 		`|unpack)\s+(?:[\w.'-]+\s+){1,4}(?:with|using)\s+`+
 		opening+`(?P<v>[!-~]{7,}?)`+spokenEnd, drawnWord),
+	newShape("pin", "pin:", `\*\*(?:PIN|[Pp]in)(?:\*\*:|:\*\*)\s+(?P<v>\d{4,8})\b`, nil),
 	newShape("pin", "|pin |pin's |pincode", `\b(?:PIN|[Pp]in)(?:'s|s)?\b[^.\n\d:=]{0,30}?[:=]?\s+`+opening+
 		`(?P<v>\d{4,8})(?:`+numberEnd+`|,|\s+(?:if|then|and|when|to|\())`, noYear),
 	newShape("pin", "|pw |pwd |pass |password |passcode |passwort |kennwort ", `(?i)\b(?:pwd?|pass|password|passcode`+

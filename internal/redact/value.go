@@ -225,8 +225,8 @@ var (
 const maxQuoted = 64
 
 // quotedSentence accepts a quoted value in a sentence: a word that describes nothing, or a few words with a digit.
-func quotedSentence(v, _ string) bool {
-	if len(v) > maxQuoted || isPlaceholder(v) || isCode(v) || algorithm.MatchString(v) || notValue(v) {
+func quotedSentence(v, match string) bool {
+	if len(v) > maxQuoted || aboutPasswords.MatchString(match) || isPlaceholder(v) || isCode(v) || algorithm.MatchString(v) || notValue(v) {
 		return false
 	}
 	if words := strings.Count(v, " "); words > 0 {
@@ -434,6 +434,9 @@ func randomSegment(v, match string) bool {
 // environmentSecret accepts the value of a variable such as SECRET_KEY, also of words, when it is no example, name or
 // number.
 func environmentSecret(v, _ string) bool {
+	if isMasked(v) {
+		return false
+	}
 	v = trimValue(v)
 	return len(v) >= 6 && !isPlaceholder(v) && !isCode(v) && !notValue(v) && !exampleWord.MatchString(v) &&
 		strings.ContainsFunc(v, unicode.IsLetter) && isASCII(v) && !algorithm.MatchString(v)
