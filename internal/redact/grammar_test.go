@@ -79,3 +79,15 @@ func TestNumbers(t *testing.T) {
 		t.Error("more than one of a hundred keeps its number")
 	}
 }
+
+// TestLanguages says in other languages what the password is.
+func TestLanguages(t *testing.T) {
+	for _, sentence := range lines(t, "sentences_languages.txt") {
+		for _, value := range []string{"qzkvtx83", "Sunflower42", "Kd7!wq92xzt"} {
+			text := strings.ReplaceAll(sentence, "{value}", value)
+			if clean, _ := redact.Text(text); strings.Contains(clean, value) {
+				t.Errorf("stays: %s", text)
+			}
+		}
+	}
+}

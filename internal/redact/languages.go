@@ -21,6 +21,11 @@ var languages = []shape{
 	newShape("pin", foreignHints, `(?:`+foreignNouns+`)[^\n.:=\d]{0,40}?(?:[:：=]|\s(?:is|est|es|é|это|jest|to)`+
 		`|[는은이가は])?\s*`+
 		opening+`(?P<v>\d{4,12})(?-i:`+numberEnd+`|\s*[\p{Hangul}\p{Hiragana}])`, noMeasure),
+	newMixedShape("password", foreignHints+
+		" wachtwoord passwort kennwort contrase mot~de~passe |senha| |clave| |password~",
+		`(?:`+foreignNouns+`|(?i:wachtwoord|passwort|kennwort|contraseña|mot de passe|senha|clave|la password))`+
+			`[^.\n:=]{0,40}?\s(?:is|ist|lautet|est|es|é|è|és|är|er|on|je|to|jest|este|это|είναι|היא|هي|là|=)\s+`+opening+
+			`(?P<v>[!-~]{5,}?)`+spokenEnd, mixedPassword),
 }
 
 // secretKeys is what else people call a secret: a kind of key, code or token, the community of SNMP.
