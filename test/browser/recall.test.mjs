@@ -11,9 +11,10 @@ let browser, daemon;
 before(async () => {
   [browser, daemon] = await Promise.all([launch(), Daemon.open({ store: process.env.MEMSIDECAR_TEST_STORE })]);
   await daemon.run('search', 'anything', '--wait-indexed', '--no-touch', '--timeout', '2m'); // whether meaning takes part decides
-  // Until it has vectors of typical memories, words decide what a prompt is told.
-  for (let i = 0; i < 600; i++) {
-    if (await stat(join(daemon.data, 'index/.typical.minilm.vectors')).catch(() => false)) break;
+  // Until it has vectors of typical memories, words decide what a prompt is told. On a busy machine that takes minutes.
+  const typical = join(daemon.data, 'index/.typical.minilm.vectors');
+  for (let i = 0; !(await stat(typical).catch(() => false)); i++) {
+    if (i === 1800) throw new Error(`${typical} is not there after three minutes`);
     await new Promise((done) => setTimeout(done, 100));
   }
 });

@@ -14,6 +14,6 @@ def run_example(heading, prints_more=False):
     _, found, section = DOCS.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
     assert found, f"docs/integrations.md has no heading {heading!r}"
     code, printed = re.search(r"```python\n(.*?)```\n+```text\n(.*?)```", section, re.DOTALL).groups()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, timeout=180)
     stdout = printed if prints_more and printed in done.stdout else done.stdout
     assert (stdout, done.returncode) == (printed, 0), done.stderr

@@ -104,7 +104,7 @@ def test_programs(home, name):
     program = (pathlib.Path(__file__).parent / "mem0_programs" / f"{name}.py").read_text(encoding="utf-8")
     assert program.count("from mem0 import Memory\n") == program.count("import ") == 1
     program = program.replace("from mem0 import Memory\n", "from memsidecar.mem0 import Memory\n")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=180)
     assert (done.stdout, done.returncode) == (PRINTED[name], 0), done.stderr
 
 
