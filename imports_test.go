@@ -109,7 +109,7 @@ var arrows = []struct {
 	{from: services, not: edges,
 		why: "services do not know that gRPC exists"},
 	{from: []string{"internal/share/merge"}, not: []string{"..."},
-		but: []string{"internal/memory/...", "internal/store/journal"},
+		but: []string{"internal/memory/...", "internal/store/journal", "internal/store/textscrub"},
 		why: "it decides about values and does no I/O"},
 	{from: []string{"internal/share/pglog"}, not: []string{"..."}, but: []string{"internal/memory"},
 		why: "it keeps rows and does not know what is in them"},

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -118,9 +120,25 @@ func (a *app) printPurge(r *pb.MemoryServicePurgeResponse, dry bool) {
 	for _, row := range rows {
 		a.out.printf("%6s  %s\n", row[0], row[1])
 	}
+	for _, p := range r.GetShared() {
+		a.out.printf("%s\n", sharedPurge(p.GetSpace(), p.GetPosition(), p.GetConfirmed(), p.GetMissing()))
+	}
 	for _, name := range r.GetForeignFiles() {
 		a.out.note("%s also contains the text but does not belong to memsidecar; it was not changed", printable(name))
 	}
+}
+
+// sharedPurge says how far a purge has come in a shared space.
+func sharedPurge(space string, position int64, confirmed, missing []string) string {
+	names := func(hosts []string) string { return printable(strings.Join(hosts, ", ")) }
+	switch {
+	case position == 0:
+		return fmt.Sprintf("Space %s: erased on this machine; the database and the other machines follow when the database answers.", space)
+	case len(missing) == 0:
+		return fmt.Sprintf("Space %s: erased in the database and on every machine (%s).", space, names(confirmed))
+	}
+	return fmt.Sprintf("Space %s: erased in the database and on %s; not yet on %s, which erases it when it is next in contact.",
+		space, cmp.Or(names(confirmed), "no machine"), names(missing))
 }
 
 // purgeWords is the noun for a kind of place, singular or plural by n.

@@ -175,6 +175,12 @@ func (a *app) printShared(spaces []*pbalpha.SharedSpace) {
 		if s.GetError() != "" {
 			a.out.printf("%s: %s\n", s.GetSpace(), oneLine(s.GetError()))
 		}
+		for _, p := range s.GetPurges() {
+			if p.GetPosition() == 0 || len(p.GetMissing()) > 0 {
+				a.out.printf("Purge of %s. %s\n", a.out.age(p.GetPurgedAt().AsTime()),
+					sharedPurge(s.GetSpace(), p.GetPosition(), p.GetConfirmed(), p.GetMissing()))
+			}
+		}
 	}
 }
 

@@ -3,11 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/rpc"
+	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/purge"
 )
@@ -16,7 +15,7 @@ import (
 func (d *daemon) openPurges(ctx context.Context) error {
 	d.purges = purge.New(purge.Config{
 		Store: d.store, FS: d.fs, Memories: d.memories, Logs: d.logs, SaveIndex: d.saveErased, Logger: d.log,
-		PendingEdits: d.waitingEdits, Refused: d.refusePurge, Stopping: d.stopping,
+		PendingEdits: d.waitingEdits, Announce: d.share.Announce, Stopping: d.stopping,
 	})
 	err := d.purges.Resume(ctx)
 	if errors.Is(err, memory.ErrUnfinished) && durable.IsDiskFull(err) {
@@ -66,11 +65,15 @@ func (d *daemon) findPurge() []rpc.Finding {
 		Remedy: rpc.Say("free disk space, then run `memsidecar daemon restart`")}}
 }
 
-// refusePurge refuses purges while a space is shared: what other machines hold, and the log, would keep the text.
-func (d *daemon) refusePurge() error {
-	if names := d.share.Names(); len(names) > 0 {
-		return fmt.Errorf("a purge does not reach the log and the other machines yet; nothing was erased: %w: %s", memory.ErrShared,
-			strings.Join(names, ", "))
+// eraseReceived erases what was purged at another machine of a shared space.
+func (d *daemon) eraseReceived(ctx context.Context, req store.PurgeRequest) ([]string, error) {
+	texts, err := d.purges.Erase(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	// These caches may hold what was just erased.
+	d.recall.ForgetTraces()
+	d.sessions.ClearWorkingCache()
+	d.counts.Release()
+	return texts, nil
 }

@@ -19,6 +19,7 @@ func (d *daemon) openShare(ctx context.Context) error {
 	}
 	return d.share.Open(ctx, share.Config{
 		Store: d.store, FS: d.fs, Now: d.now, Logger: d.log, Location: d.cfg.Location(), Host: host,
+		Erase: d.eraseReceived,
 	})
 }
 

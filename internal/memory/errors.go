@@ -31,7 +31,6 @@ var (
 	ErrUnauthorized  = errors.New("caller is not allowed")
 	ErrDatabase      = errors.New("the database of the shared space")
 	ErrUnsent        = errors.New("operations wait to be sent")
-	ErrShared        = errors.New("a space is shared with other machines")
 	ErrOwnProcess    = errors.New("the command needs a process of its own")
 )
 

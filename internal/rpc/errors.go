@@ -33,7 +33,6 @@ var table = []struct {
 }{
 	{memory.ErrDatabase, codes.FailedPrecondition, "DATABASE"},
 	{memory.ErrUnsent, codes.FailedPrecondition, "UNSENT"},
-	{memory.ErrShared, codes.FailedPrecondition, "SHARED"},
 	{memory.ErrUnfinished, codes.FailedPrecondition, "PURGE_UNFINISHED"},
 	{memory.ErrUnauthorized, codes.PermissionDenied, "UNAUTHORIZED"},
 	{memory.ErrOwnProcess, codes.FailedPrecondition, "OWN_PROCESS"},

@@ -51,7 +51,6 @@ var sentinels = map[string]struct {
 	"ErrRefused":       {memory.ErrRefused, codes.FailedPrecondition},
 	"ErrDatabase":      {memory.ErrDatabase, codes.FailedPrecondition},
 	"ErrUnsent":        {memory.ErrUnsent, codes.FailedPrecondition},
-	"ErrShared":        {memory.ErrShared, codes.FailedPrecondition},
 	"ErrUnauthorized":  {memory.ErrUnauthorized, codes.PermissionDenied},
 }
 

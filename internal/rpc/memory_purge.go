@@ -62,6 +62,10 @@ func (s *memoryServer) purge(ctx context.Context, req *pb.MemoryServicePurgeRequ
 		Result: s.result(result), ForeignFiles: purged.Remaining[:min(len(purged.Remaining), maxForeignFiles)],
 		WritersWaited: durationpb.New(purged.Waited),
 	}
+	for _, p := range s.share.AwaitPurges(ctx, purged.Announced) {
+		res.Shared = append(res.Shared, &pb.SharedSpacePurge{Space: p.Space, Position: p.Position, Confirmed: p.Confirmed,
+			Missing: p.Missing})
+	}
 	for _, kind := range slices.Sorted(maps.Keys(purged.Places)) {
 		if n := purged.Places[kind]; n > 0 {
 			res.Places = append(res.Places, &pb.PurgedPlace{Kind: placeKinds[kind], Count: n})

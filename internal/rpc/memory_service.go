@@ -21,6 +21,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/service/memorysvc"
 	"github.com/memsidecar/memsidecar/internal/service/recall"
 	"github.com/memsidecar/memsidecar/internal/service/session"
+	"github.com/memsidecar/memsidecar/internal/share"
 	"github.com/memsidecar/memsidecar/internal/store"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 	"github.com/memsidecar/memsidecar/internal/store/purge"
@@ -41,6 +42,7 @@ type memoryServer struct {
 	consolidator *consolidator.Service
 	summaries    *summary.Service
 	purges       *purge.Service
+	share        *share.Service
 	recall       *recall.Service
 	sessions     *session.Service
 	search       *search.Engine

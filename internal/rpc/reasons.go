@@ -79,8 +79,6 @@ var Reasons = []Reason{
 	{"READ_ONLY", KindError, "The store accepts no writes after an error of the disk.",
 		"See `memsidecar doctor`, then restart the daemon."},
 	{"REQUEST_TOO_LARGE", KindError, "A message exceeds 16 MiB.", "Send the items in several requests."},
-	{"SHARED", KindError, "A purge cannot erase what other machines hold in a shared space yet.",
-		"End the sharing on every machine with `memsidecar share leave`, drop the space from the database, then purge."},
 	{"SHUTTING_DOWN", KindError, "The daemon stops.", "Repeat the call when it runs again."},
 	{"STALE_REVISION", KindError, "The item changed since the revision that the request expects. Also an outcome.",
 		"Read it again and repeat the change."},

@@ -62,7 +62,7 @@ func Register(to *grpc.Server, deps Deps) *health.Server {
 	enc, keyed := encoder{deps.Store}, newKeyedCalls(deps.Store)
 	pb.RegisterMemoryServiceServer(server, &memoryServer{
 		encoder: enc, memories: deps.Memories, reads: reads{deps.Store, deps.Monitor}, consolidator: deps.Consolidator,
-		summaries: deps.Summaries, purges: deps.Purges, recall: deps.Recall, sessions: deps.Sessions,
+		summaries: deps.Summaries, purges: deps.Purges, share: deps.Share, recall: deps.Recall, sessions: deps.Sessions,
 		search: deps.Search,
 		keyed:  keyed,
 	})

@@ -68,8 +68,13 @@ func (s *shareServer) find(space string) *pb.SharedSpace {
 
 // sharedSpaceToProto converts the state of a space.
 func sharedSpaceToProto(st *share.Status) *pb.SharedSpace {
+	var purges []*pb.SharedPurge
+	for _, p := range st.Purges {
+		purges = append(purges, &pb.SharedPurge{Position: p.Position, PurgedAt: timeToProto(p.At), Confirmed: p.Confirmed,
+			Missing: p.Missing})
+	}
 	return &pb.SharedSpace{
-		Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position, Waiting: int64(st.Waiting),
+		Purges: purges, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position, Waiting: int64(st.Waiting),
 		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped,
 	}
 }

@@ -31,6 +31,13 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 	for ctx.Err() == nil {
 		_, _, changed := s.cfg.Store.Space(sp.name).Look(nil)
 		sp.catchUp(changed)
+		if sp.done <= sp.state.Remote.Head.Seq {
+			did, err := s.publish(ctx, log, sp)
+			if err != nil && !errors.Is(err, pglog.ErrBehind) {
+				return err
+			}
+			received = received && !did // the row is received like any other
+		}
 		if len(sp.waiting.ops) > 0 && sp.done <= sp.state.Remote.Head.Seq {
 			switch err := s.send(ctx, log, sp); {
 			case err == nil:
@@ -45,13 +52,13 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		if err != nil {
 			return err
 		}
-		if err := s.receive(ctx, sp, rows); err != nil {
+		if err := s.receive(ctx, log, sp, rows); err != nil {
 			return err
 		}
 		received = len(rows) < readAtOnce
 	}
 	sp.show()
-	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.snapshot(ctx, log, sp))
+	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.showPurges(ctx, log, sp), s.snapshot(ctx, log, sp))
 }
 
 // settle records what is known, at most once in settleEvery, so that the next start need not read it in the journal.
@@ -114,7 +121,7 @@ func (s *Service) send(ctx context.Context, log *pglog.Log, sp *space) error {
 }
 
 // receive applies rows that were read.
-func (s *Service) receive(ctx context.Context, sp *space, rows []pglog.Row) error {
+func (s *Service) receive(ctx context.Context, log *pglog.Log, sp *space, rows []pglog.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -126,6 +133,11 @@ func (s *Service) receive(ctx context.Context, sp *space, rows []pglog.Row) erro
 		n := 1
 		for n < min(len(rows), together) && s.alike(sp, &rows[0], &rows[n]) {
 			n++
+		}
+		if isPurge(&rows[0]) {
+			if err := s.receivePurge(ctx, log, sp, &rows[0]); err != nil {
+				return err
+			}
 		}
 		if err := s.merge(ctx, sp, rows[:n], 0); err != nil {
 			return err
@@ -164,12 +176,13 @@ func (s *Service) report(ctx context.Context, log *pglog.Log, sp *space) error {
 		return nil
 	}
 	sp.memberAt = now
-	return log.SetMember(
-		ctx,
-		sp.state.Remote.ID,
-		pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Host: s.cfg.Host,
-			Position: sp.state.Remote.Head.Seq},
-	)
+	return log.SetMember(ctx, sp.state.Remote.ID, s.member(sp))
+}
+
+// member is this machine as the log knows it.
+func (s *Service) member(sp *space) pglog.Member {
+	return pglog.Member{Origin: s.cfg.Store.Origin(), Epoch: sp.state.Line, Host: s.cfg.Host,
+		Position: sp.state.Remote.Head.Seq}
 }
 
 // snapshot stores the state of the space when many rows are behind the newest snapshot, and nothing waits.

@@ -170,6 +170,9 @@ func (l *link) exchange(ctx context.Context, log *pglog.Log, sp *space) error {
 		return nil
 	}
 	sp.failed(err)
+	if isRefused(err) {
+		return nil // the other spaces go on, and this one is tried again
+	}
 	return err
 }
 

@@ -11,8 +11,11 @@ import (
 	"github.com/memsidecar/memsidecar/internal/share/pglog"
 )
 
-// recordVersion is the version of records in the log.
-const recordVersion = 1
+// Versions of records in the log: of operations, and of purges, which older programs must not pass over.
+const (
+	recordVersion      = 1
+	purgeRecordVersion = 2
+)
 
 // errRecord is a record that cannot be used.
 var errRecord = errors.New("not a record of memsidecar")
@@ -23,11 +26,12 @@ type record struct {
 	Actor   string         `json:"actor"`
 	Reason  string         `json:"reason,omitempty"`
 	Changes []merge.Change `json:"changes"`
+	Purge   *purgeMark     `json:"purge,omitempty"`
 }
 
 // encodeRecord returns the record of an operation with its changes against the log.
 func encodeRecord(o *operation, changes []merge.Change) (string, error) {
-	raw, err := json.Marshal(record{recordVersion, o.actor, o.reason, changes})
+	raw, err := json.Marshal(record{Version: recordVersion, Actor: o.actor, Reason: o.reason, Changes: changes})
 	if err != nil {
 		return "", fmt.Errorf("encode operation %d for the log: %w", o.op, err)
 	}
@@ -43,7 +47,7 @@ func decodeRecord(r *pglog.Row) (rec record, err error) {
 	if err := json.Unmarshal([]byte(r.Record), &head); err != nil {
 		return rec, fmt.Errorf("row %d of the log: %w", r.Seq, errRecord)
 	}
-	if head.Version > recordVersion {
+	if head.Version > purgeRecordVersion {
 		return rec, fmt.Errorf("row %d of the log: %w; update this program", r.Seq, memory.ErrNewerVersion)
 	}
 	if err := decodeStrict(r.Record, &rec); err != nil {

@@ -45,7 +45,7 @@ func (s *Service) Start(ctx context.Context, name, address string) error {
 // is sent; where both differ the log's value is chosen and the other is left for review. Durable here on return.
 // Errors: memory.ErrExists when the local space is shared already; those of pglog.
 func (s *Service) Join(ctx context.Context, remoteName, name, address string) error {
-	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) error {
+	return s.setUp(ctx, name, address, func(log *pglog.Log, sp *space) (err error) {
 		if err := log.CheckSchema(ctx); errors.Is(err, pglog.ErrOldSchema) {
 			if err := log.Migrate(ctx); err != nil {
 				return err
@@ -57,11 +57,23 @@ func (s *Service) Join(ctx context.Context, remoteName, name, address string) er
 		if err != nil {
 			return err
 		}
+		// Named before anything is read, so that no purge counts as finished without this machine.
+		if err := log.SetMember(ctx, remote.ID, s.member(sp)); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				_ = log.RemoveMember(ctx, remote.ID, s.cfg.Store.Origin(), sp.state.Line)
+			}
+		}()
 		values, head, err := fetch(ctx, log, remote)
 		if err != nil {
 			return err
 		}
 		remote.Head = head
+		if err := s.eraseAtJoining(ctx, log, sp, remote); err != nil {
+			return err
+		}
 		if err := s.adopt(ctx, sp, &values, remote); err != nil {
 			return err
 		}

@@ -33,6 +33,9 @@ type Config struct {
 	// Location decides into which daily log a conflict is written.
 	Location *time.Location
 	Host     string // name of this machine, for people at the others
+	// Erase erases for good what was purged at another machine, or announced before a crash, and returns the texts that
+	// were erased; see purge.Service.Erase. It must not call the Service.
+	Erase func(ctx context.Context, req store.PurgeRequest) (texts []string, err error)
 	// Poll is how often the log is asked when nothing is announced; 0 is 5 s.
 	Poll time.Duration
 }
@@ -51,6 +54,9 @@ type Service struct {
 	group  sync.WaitGroup
 
 	setup sync.Mutex // held while a space is shared, joined or left
+
+	purgesMu sync.Mutex
+	purges   []pendingPurge // that no log has yet, oldest first; guarded by purgesMu
 }
 
 // New returns a Service that shares nothing. It can be given to a store as a projection before Open.
@@ -67,6 +73,11 @@ func (s *Service) Open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	list, err := loadPurges(cfg.FS)
+	if err != nil {
+		return err
+	}
+	s.purges = list.Purges
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range states {
@@ -169,6 +180,8 @@ type Status struct {
 	Contact  time.Time
 	Error    string // of the last attempt, "" when it succeeded
 	Stopped  bool   // Error does not go away by itself
+	// Purges are the newest ones, newest first.
+	Purges []Purge
 }
 
 // Status lists the shared spaces by name.
@@ -176,7 +189,14 @@ func (s *Service) Status() (out []Status) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, name := range slices.Sorted(maps.Keys(s.spaces)) {
-		out = append(out, s.spaces[name].status())
+		st := s.spaces[name].status()
+		for _, p := range s.purgesOf(name) {
+			pending := !slices.ContainsFunc(st.Purges, func(q Purge) bool { return q.ID == p.ID })
+			if pending {
+				st.Purges = append([]Purge{{ID: p.ID, At: p.At}}, st.Purges...)
+			}
+		}
+		out = append(out, st)
 	}
 	return out
 }
@@ -192,8 +212,9 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	if sp == nil {
 		return &memory.NotFoundError{Kind: "shared space", Name: name}
 	}
-	if status := sp.status(); status.Waiting > 0 && !force {
-		return &UnsentError{name, status.Waiting, status.Stopped}
+	status := sp.status()
+	if n := status.Waiting + len(s.purgesOf(name)); n > 0 && !force {
+		return &UnsentError{name, n, status.Stopped}
 	}
 	s.mu.Lock()
 	delete(s.spaces, name)
@@ -202,7 +223,7 @@ func (s *Service) Leave(ctx context.Context, name string, force bool) error {
 	if l != nil {
 		s.detach(l, sp)
 	}
-	if err := removeState(s.cfg.FS, name); err != nil {
+	if err := errors.Join(removeState(s.cfg.FS, name), s.changePurges(without(s.purgesOf(name)))); err != nil {
 		return err
 	}
 	s.forgetMember(ctx, sp)

@@ -46,9 +46,15 @@ func startAt(t testing.TB, fsys durable.FS, now func() time.Time) *node {
 		t.Fatal(err)
 	}
 	err = n.share.Open(t.Context(), share.Config{Store: n.store, FS: fsys, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond})
+		Location: time.UTC, Host: "test", Poll: 200 * time.Millisecond, Erase: n.erase})
 	if err != nil {
 		t.Fatal(err)
+	}
+	_, err = durable.CleanTemp(fsys, ".") // this and the next, as the daemon does before it serves
+	must(t, err)
+	if p, err := n.store.PendingPurge(); p != nil {
+		must(t, err)
+		must(t, finish(t.Context(), p))
 	}
 	n.connect()
 	t.Cleanup(func() { n.stop(); _ = n.store.Close(context.Background()) })

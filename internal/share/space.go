@@ -28,6 +28,7 @@ type space struct {
 	// snapshotAt is the position of the newest snapshot, -1 when it is not known.
 	snapshotAt int64
 	memberAt   time.Time // when the position was last reported
+	purges     purges
 	settledAt  time.Time // when the marks were last moved up; see Service.settle
 	// saved is the newest local operation that no start of the daemon needs, by the file of the state.
 	saved atomic.Int64
@@ -49,7 +50,7 @@ type space struct {
 
 // newSpace returns a space with a state that resume has not looked at.
 func newSpace(name string, st *state) *space {
-	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1}
+	sp := &space{name: name, state: st, waiting: newWaiting(name), snapshotAt: -1, purges: purges{due: true}}
 	sp.moved = sync.NewCond(&sp.mu)
 	sp.shown = Status{Space: name}
 	if st != nil {
@@ -69,7 +70,7 @@ func (sp *space) note(rec *journal.Record) {
 	sp.applied = rec.Last()
 	sp.moved.Broadcast()
 	wake := sp.wake
-	if rec.Actor != journal.ActorShare && sharesAnything(rec) {
+	if isSent(rec) && sharesAnything(rec) {
 		sp.shown.Waiting++
 	}
 	sp.mu.Unlock()
@@ -77,6 +78,10 @@ func (sp *space) note(rec *journal.Record) {
 		wake()
 	}
 }
+
+// isSent reports whether an operation is sent to the log as what it is. What came from there is not, and a purge is
+// announced in its own way.
+func isSent(rec *journal.Record) bool { return rec.Actor != journal.ActorShare && rec.Purge == nil }
 
 // sharesAnything reports whether an operation changed something that is shared.
 func sharesAnything(rec *journal.Record) bool {
@@ -119,7 +124,7 @@ func (sp *space) resume(ctx context.Context, st *store.Store) error {
 		}
 		if rec.Op > s.Read {
 			fresh = append(fresh, rec)
-		} else if rec.Op > from && rec.Actor != journal.ActorShare {
+		} else if rec.Op > from && isSent(rec) {
 			sp.waiting.add(operationOf(rec))
 		}
 	}
@@ -193,7 +198,7 @@ func (sp *space) take(recs []*journal.Record) {
 			continue
 		}
 		sp.state.Read = rec.Last()
-		if rec.Actor == journal.ActorShare || rec.Op <= sp.state.From {
+		if !isSent(rec) || rec.Op <= sp.state.From {
 			continue
 		}
 		known := &sp.state.Known
@@ -261,7 +266,7 @@ func (sp *space) show() {
 		sp.shown.Oldest = sp.waiting.ops[0].at
 	}
 	for _, rec := range sp.queue {
-		if rec.Actor != journal.ActorShare && sharesAnything(rec) {
+		if isSent(rec) && sharesAnything(rec) {
 			sp.shown.Waiting++
 		}
 	}

@@ -126,6 +126,12 @@ func (w *waiting) load(o *operation) {
 	w.bytes += o.size()
 }
 
+// unload keeps no changes in memory.
+func (w *waiting) unload() {
+	clear(w.loaded)
+	w.bytes = 0
+}
+
 // find returns an operation by its number, nil when it does not wait.
 func (w *waiting) find(op int64) *waitingOp {
 	i, found := slices.BinarySearchFunc(w.ops, op, func(o waitingOp, op int64) int { return cmp.Compare(o.op, op) })
@@ -178,8 +184,7 @@ func (w *waiting) get(ctx context.Context, st *store.Store, op int64) (*operatio
 	if o := w.loaded[op]; o != nil {
 		return o, nil
 	}
-	clear(w.loaded)
-	w.bytes = 0
+	w.unload()
 	reads := 0
 	for rec, err := range st.Operations(ctx, op, math.MaxInt64) {
 		if err != nil {

@@ -21,6 +21,9 @@ type PurgeRequest struct {
 	Texts       []string // erased in all spaces
 	Transcripts bool     // also the messages of the sessions that the memories were learnt from
 	Reason      string   // for `ops`; texts that are erased are taken out of it
+	// Received says that another machine of a shared space asks. Then texts are erased in Space only, and the log says
+	// which values are forgotten.
+	Received bool
 }
 
 // Purge is one purge. Its steps are Commit, Rewrite and Finish, in this order. After an error of one of them, the next
@@ -135,6 +138,9 @@ func (p *Purge) append(ctx context.Context) error {
 	s := p.store
 	rec := &journal.Record{At: p.intent.At, Space: p.intent.Space, Actor: journal.ActorClient, Reason: p.intent.Reason,
 		Purge: &p.intent.Purge, Changes: p.intent.Changes}
+	if p.intent.Received {
+		rec.Actor = journal.ActorShare
+	}
 	s.stagedSpace(rec.Space) // before anything is staged
 	ticket, err := s.journal.Stage(rec, true)
 	if err == nil {
@@ -192,7 +198,7 @@ func (s *Store) setAllChanged(op int64) {
 // notifyProjections shows the scrubbed values to the projections. No record of the journal holds these changes, so it
 // makes one for them.
 func (p *Purge) notifyProjections(space string, change *scrubbed) {
-	rec := &journal.Record{LSN: p.intent.Op, Op: p.intent.Op, At: p.intent.At, Space: space}
+	rec := &journal.Record{LSN: p.intent.Op, Op: p.intent.Op, At: p.intent.At, Space: space, Purge: &p.intent.Purge}
 	for id, m := range change.memories {
 		rec.Changes = append(rec.Changes, journal.Change{Memory: &journal.MemoryChange{ID: id, After: m}})
 	}

@@ -32,6 +32,7 @@ type purgeIntent struct {
 	Texts    []string         `json:"texts,omitempty"`
 	Entries  []entryRef       `json:"entries,omitempty"`
 	Sessions []string         `json:"sessions,omitempty"` // whose messages go
+	Received bool             `json:"received,omitempty"`
 	Purge    journal.Purge    `json:"purge"`
 	Changes  []journal.Change `json:"changes"` // of the record
 }

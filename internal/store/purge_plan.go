@@ -20,12 +20,16 @@ func (s *Store) PlanPurge(ctx context.Context, req PurgeRequest) (*Purge, error)
 	if err := p.plan(ctx); err != nil {
 		return nil, err
 	}
+	if req.Received {
+		return p, nil // nobody asks how much it is
+	}
 	return p, p.count(ctx)
 }
 
 // plan builds the intent: ids, texts, entries, sessions, and the changes of the record.
 func (p *Purge) plan(ctx context.Context) error {
-	p.intent = &purgeIntent{Version: purgeIntentVersion, Space: p.req.Space, Texts: slices.Clone(p.req.Texts)}
+	p.intent = &purgeIntent{Version: purgeIntentVersion, Space: p.req.Space, Texts: slices.Clone(p.req.Texts),
+		Received: p.req.Received}
 	p.revisions = map[string]int64{}
 	var values []string
 	for _, id := range p.req.IDs {
@@ -58,7 +62,11 @@ func (p *Purge) plan(ctx context.Context) error {
 	p.intent.Texts = slices.Compact(p.intent.Texts)
 	p.intent.Purge = journal.Purge{Memories: len(p.intent.IDs), Texts: len(p.req.Texts), Transcripts: p.req.Transcripts}
 	p.scrub = newScrubber(p.intent)
-	return p.changes(append(values, p.req.Texts...))
+	values = append(values, p.req.Texts...)
+	if p.req.Received {
+		values = nil // the log says what is forgotten
+	}
+	return p.changes(values)
 }
 
 // addVersion adds the text of one version of a memory, and the entries and sessions that it names. It returns the
@@ -67,7 +75,7 @@ func (p *Purge) addVersion(m *memory.Memory) []string {
 	if m == nil || m.Content == textscrub.Placeholder {
 		return nil
 	}
-	if text := textscrub.MatchText(m.Content); textscrub.Allowed(text) {
+	if text, ok := PurgedText(m); ok {
 		p.intent.Texts = append(p.intent.Texts, text)
 	}
 	for _, e := range m.Evidence {
@@ -80,6 +88,13 @@ func (p *Purge) addVersion(m *memory.Memory) []string {
 		p.addSession(sessionOf(m.Context.LearnedFrom))
 	}
 	return []string{m.Content}
+}
+
+// PurgedText is the text by which a version of a purged memory is found elsewhere. It is not ok for one that is too
+// short, or was purged.
+func PurgedText(m *memory.Memory) (text string, ok bool) {
+	text = textscrub.MatchText(m.Content)
+	return text, m.Content != textscrub.Placeholder && textscrub.Allowed(text)
 }
 
 // addSession adds a session whose messages are erased, if the request asks for that.
@@ -172,6 +187,33 @@ func (p *Purge) changes(values []string) error {
 // Counts says how much is erased, by kind of place, except from files that are not the store's. The map belongs to the
 // caller.
 func (p *Purge) Counts() map[string]int64 { return p.counts }
+
+// Erased is what other machines need to erase the same: ids, texts, and the hashes of the values that are forgotten.
+func (p *Purge) Erased() (ids, texts, forgotten []string) {
+	for i := range p.intent.Changes {
+		if f := p.intent.Changes[i].Forgotten; f != nil {
+			forgotten = append(forgotten, f.Hash)
+		}
+	}
+	return slices.Clone(p.intent.IDs), slices.Clone(p.intent.Texts), forgotten
+}
+
+// Space is the space of the request.
+func (p *Purge) Space() string { return p.intent.Space }
+
+// Received is that of the request.
+func (p *Purge) Received() bool { return p.intent.Received }
+
+// Committed reports whether the purge cannot be cancelled any more.
+func (p *Purge) Committed() bool { return p.committed }
+
+// Empty reports whether there is nothing to erase: no texts are known, and the memories are gone.
+func (p *Purge) Empty() bool {
+	return len(p.intent.Texts) == 0 && !slices.ContainsFunc(p.intent.IDs, func(id string) bool {
+		_, err := p.store.Space(p.req.Space).Get(id)
+		return err == nil
+	})
+}
 
 // count fills in Counts by a dry run.
 func (p *Purge) count(ctx context.Context) error {

@@ -15,8 +15,10 @@ import (
 // crash. Values are shared and never changed in place: it returns changed copies.
 type scrubber struct {
 	// op is the operation of the purge; only older values are scrubbed.
-	op       int64
-	space    string
+	op    int64
+	space string
+	// only says that other spaces keep the texts.
+	only     bool
 	ids      map[string]bool
 	entries  map[entryRef]bool
 	sessions map[string]bool
@@ -34,7 +36,7 @@ type entryRef struct {
 // newScrubber returns the scrubber of a purge.
 func newScrubber(in *purgeIntent) *scrubber {
 	sc := &scrubber{
-		op: in.Op, space: in.Space, ids: map[string]bool{}, entries: map[entryRef]bool{}, sessions: map[string]bool{},
+		op: in.Op, space: in.Space, only: in.Received, ids: map[string]bool{}, entries: map[entryRef]bool{}, sessions: map[string]bool{},
 		texts: textscrub.New(in.Texts),
 	}
 	name := func(s string) {
@@ -66,6 +68,9 @@ func (sc *scrubber) mayChange(line []byte) bool {
 
 // record scrubs a record in place, which must not be shared, and reports whether it changed.
 func (sc *scrubber) record(rec *journal.Record) bool {
+	if sc.only && rec.Space != sc.space {
+		return false
+	}
 	reason, changed := sc.texts.Replace(rec.Reason)
 	rec.Reason = reason
 	if receipt, did := sc.receipt(rec.Receipt); did {

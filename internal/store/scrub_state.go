@@ -24,6 +24,9 @@ func (sp *spaceState) scrub(sc *scrubber, shared map[*memory.Memory]*memory.Memo
 		memories: map[string]*memory.Memory{}, days: map[string]day{}, archive: map[string]*memory.Archived{},
 		sessions: map[string]session{}, receipts: map[string]*journal.Receipt{},
 	}
+	if sc.only && sp.name != sc.space {
+		return out
+	}
 	for _, m := range sp.slots {
 		if m == nil {
 			continue

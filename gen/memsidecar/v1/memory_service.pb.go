@@ -1537,6 +1537,79 @@ func (x *PurgedPlace) GetCount() int64 {
 	return 0
 }
 
+// SharedSpacePurge is how far a purge has come in the log and at the machines of a shared space.
+type SharedSpacePurge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the space here.
+	Space string `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	// Row of the log that announces the purge; 0 while the log does not have it, and still holds the text.
+	Position int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
+	// Machines that have erased it, by name.
+	Confirmed []string `protobuf:"bytes,3,rep,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// Machines that have not. Each does when it is next in contact with the database.
+	Missing       []string `protobuf:"bytes,4,rep,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SharedSpacePurge) Reset() {
+	*x = SharedSpacePurge{}
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharedSpacePurge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharedSpacePurge) ProtoMessage() {}
+
+func (x *SharedSpacePurge) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharedSpacePurge.ProtoReflect.Descriptor instead.
+func (*SharedSpacePurge) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SharedSpacePurge) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
+}
+
+func (x *SharedSpacePurge) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SharedSpacePurge) GetConfirmed() []string {
+	if x != nil {
+		return x.Confirmed
+	}
+	return nil
+}
+
+func (x *SharedSpacePurge) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
 // MemoryServicePurgeResponse reports what was erased.
 type MemoryServicePurgeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1548,13 +1621,15 @@ type MemoryServicePurgeResponse struct {
 	ForeignFiles []string `protobuf:"bytes,3,rep,name=foreign_files,json=foreignFiles,proto3" json:"foreign_files,omitempty"`
 	// How long other writers had to wait.
 	WritersWaited *durationpb.Duration `protobuf:"bytes,4,opt,name=writers_waited,json=writersWaited,proto3" json:"writers_waited,omitempty"`
+	// One for each shared space, after waiting for the other machines for at most 5 seconds. "share status" shows it later.
+	Shared        []*SharedSpacePurge `protobuf:"bytes,5,rep,name=shared,proto3" json:"shared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryServicePurgeResponse) Reset() {
 	*x = MemoryServicePurgeResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1641,7 @@ func (x *MemoryServicePurgeResponse) String() string {
 func (*MemoryServicePurgeResponse) ProtoMessage() {}
 
 func (x *MemoryServicePurgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1654,7 @@ func (x *MemoryServicePurgeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServicePurgeResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServicePurgeResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemoryServicePurgeResponse) GetResult() *WriteResult {
@@ -1610,6 +1685,13 @@ func (x *MemoryServicePurgeResponse) GetWritersWaited() *durationpb.Duration {
 	return nil
 }
 
+func (x *MemoryServicePurgeResponse) GetShared() []*SharedSpacePurge {
+	if x != nil {
+		return x.Shared
+	}
+	return nil
+}
+
 // MemoryServiceRestoreRequest names memories to make active again.
 type MemoryServiceRestoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1629,7 +1711,7 @@ type MemoryServiceRestoreRequest struct {
 
 func (x *MemoryServiceRestoreRequest) Reset() {
 	*x = MemoryServiceRestoreRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1723,7 @@ func (x *MemoryServiceRestoreRequest) String() string {
 func (*MemoryServiceRestoreRequest) ProtoMessage() {}
 
 func (x *MemoryServiceRestoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1736,7 @@ func (x *MemoryServiceRestoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceRestoreRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceRestoreRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{15}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MemoryServiceRestoreRequest) GetSpace() string {
@@ -1703,7 +1785,7 @@ type MemoryServiceRestoreResponse struct {
 
 func (x *MemoryServiceRestoreResponse) Reset() {
 	*x = MemoryServiceRestoreResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1797,7 @@ func (x *MemoryServiceRestoreResponse) String() string {
 func (*MemoryServiceRestoreResponse) ProtoMessage() {}
 
 func (x *MemoryServiceRestoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1810,7 @@ func (x *MemoryServiceRestoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceRestoreResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceRestoreResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{16}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MemoryServiceRestoreResponse) GetResult() *WriteResult {
@@ -1761,7 +1843,7 @@ type MemoryServiceLinkRequest struct {
 
 func (x *MemoryServiceLinkRequest) Reset() {
 	*x = MemoryServiceLinkRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1773,7 +1855,7 @@ func (x *MemoryServiceLinkRequest) String() string {
 func (*MemoryServiceLinkRequest) ProtoMessage() {}
 
 func (x *MemoryServiceLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1786,7 +1868,7 @@ func (x *MemoryServiceLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceLinkRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceLinkRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{17}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MemoryServiceLinkRequest) GetSpace() string {
@@ -1851,7 +1933,7 @@ type MemoryServiceLinkResponse struct {
 
 func (x *MemoryServiceLinkResponse) Reset() {
 	*x = MemoryServiceLinkResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +1945,7 @@ func (x *MemoryServiceLinkResponse) String() string {
 func (*MemoryServiceLinkResponse) ProtoMessage() {}
 
 func (x *MemoryServiceLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +1958,7 @@ func (x *MemoryServiceLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceLinkResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceLinkResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{18}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MemoryServiceLinkResponse) GetResult() *WriteResult {
@@ -1916,7 +1998,7 @@ type MemoryServiceUnlinkRequest struct {
 
 func (x *MemoryServiceUnlinkRequest) Reset() {
 	*x = MemoryServiceUnlinkRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +2010,7 @@ func (x *MemoryServiceUnlinkRequest) String() string {
 func (*MemoryServiceUnlinkRequest) ProtoMessage() {}
 
 func (x *MemoryServiceUnlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +2023,7 @@ func (x *MemoryServiceUnlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceUnlinkRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceUnlinkRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{19}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemoryServiceUnlinkRequest) GetSpace() string {
@@ -2006,7 +2088,7 @@ type MemoryServiceUnlinkResponse struct {
 
 func (x *MemoryServiceUnlinkResponse) Reset() {
 	*x = MemoryServiceUnlinkResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2100,7 @@ func (x *MemoryServiceUnlinkResponse) String() string {
 func (*MemoryServiceUnlinkResponse) ProtoMessage() {}
 
 func (x *MemoryServiceUnlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2113,7 @@ func (x *MemoryServiceUnlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceUnlinkResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceUnlinkResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{20}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MemoryServiceUnlinkResponse) GetResult() *WriteResult {
@@ -2067,7 +2149,7 @@ type MemoryUpdate struct {
 
 func (x *MemoryUpdate) Reset() {
 	*x = MemoryUpdate{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2079,7 +2161,7 @@ func (x *MemoryUpdate) String() string {
 func (*MemoryUpdate) ProtoMessage() {}
 
 func (x *MemoryUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2092,7 +2174,7 @@ func (x *MemoryUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUpdate.ProtoReflect.Descriptor instead.
 func (*MemoryUpdate) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{21}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MemoryUpdate) GetId() string {
@@ -2158,7 +2240,7 @@ type MemoryServiceSaveRequest struct {
 
 func (x *MemoryServiceSaveRequest) Reset() {
 	*x = MemoryServiceSaveRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2252,7 @@ func (x *MemoryServiceSaveRequest) String() string {
 func (*MemoryServiceSaveRequest) ProtoMessage() {}
 
 func (x *MemoryServiceSaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2265,7 @@ func (x *MemoryServiceSaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceSaveRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceSaveRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{22}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MemoryServiceSaveRequest) GetSpace() string {
@@ -2266,7 +2348,7 @@ type SavedMemory struct {
 
 func (x *SavedMemory) Reset() {
 	*x = SavedMemory{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2360,7 @@ func (x *SavedMemory) String() string {
 func (*SavedMemory) ProtoMessage() {}
 
 func (x *SavedMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2373,7 @@ func (x *SavedMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SavedMemory.ProtoReflect.Descriptor instead.
 func (*SavedMemory) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{23}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SavedMemory) GetDecision() Decision {
@@ -2344,7 +2426,7 @@ type MemoryServiceSaveResponse struct {
 
 func (x *MemoryServiceSaveResponse) Reset() {
 	*x = MemoryServiceSaveResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2356,7 +2438,7 @@ func (x *MemoryServiceSaveResponse) String() string {
 func (*MemoryServiceSaveResponse) ProtoMessage() {}
 
 func (x *MemoryServiceSaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2369,7 +2451,7 @@ func (x *MemoryServiceSaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceSaveResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceSaveResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{24}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MemoryServiceSaveResponse) GetResult() *WriteResult {
@@ -2442,7 +2524,7 @@ type ConsolidateText struct {
 
 func (x *ConsolidateText) Reset() {
 	*x = ConsolidateText{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2536,7 @@ func (x *ConsolidateText) String() string {
 func (*ConsolidateText) ProtoMessage() {}
 
 func (x *ConsolidateText) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2549,7 @@ func (x *ConsolidateText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsolidateText.ProtoReflect.Descriptor instead.
 func (*ConsolidateText) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{25}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ConsolidateText) GetContent() string {
@@ -2544,7 +2626,7 @@ type ConsolidateLogEntries struct {
 
 func (x *ConsolidateLogEntries) Reset() {
 	*x = ConsolidateLogEntries{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2556,7 +2638,7 @@ func (x *ConsolidateLogEntries) String() string {
 func (*ConsolidateLogEntries) ProtoMessage() {}
 
 func (x *ConsolidateLogEntries) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[26]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2569,7 +2651,7 @@ func (x *ConsolidateLogEntries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsolidateLogEntries.ProtoReflect.Descriptor instead.
 func (*ConsolidateLogEntries) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{26}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ConsolidateLogEntries) GetLimit() int32 {
@@ -2605,7 +2687,7 @@ type MemoryServiceConsolidateRequest struct {
 
 func (x *MemoryServiceConsolidateRequest) Reset() {
 	*x = MemoryServiceConsolidateRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2699,7 @@ func (x *MemoryServiceConsolidateRequest) String() string {
 func (*MemoryServiceConsolidateRequest) ProtoMessage() {}
 
 func (x *MemoryServiceConsolidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[27]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2712,7 @@ func (x *MemoryServiceConsolidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceConsolidateRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceConsolidateRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{27}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MemoryServiceConsolidateRequest) GetSpace() string {
@@ -2741,7 +2823,7 @@ type ConsolidatedItem struct {
 
 func (x *ConsolidatedItem) Reset() {
 	*x = ConsolidatedItem{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2753,7 +2835,7 @@ func (x *ConsolidatedItem) String() string {
 func (*ConsolidatedItem) ProtoMessage() {}
 
 func (x *ConsolidatedItem) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[28]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2766,7 +2848,7 @@ func (x *ConsolidatedItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConsolidatedItem.ProtoReflect.Descriptor instead.
 func (*ConsolidatedItem) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{28}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ConsolidatedItem) GetDecision() Decision {
@@ -2860,7 +2942,7 @@ type MemoryServiceConsolidateResponse struct {
 
 func (x *MemoryServiceConsolidateResponse) Reset() {
 	*x = MemoryServiceConsolidateResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2872,7 +2954,7 @@ func (x *MemoryServiceConsolidateResponse) String() string {
 func (*MemoryServiceConsolidateResponse) ProtoMessage() {}
 
 func (x *MemoryServiceConsolidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[29]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2885,7 +2967,7 @@ func (x *MemoryServiceConsolidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceConsolidateResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceConsolidateResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{29}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MemoryServiceConsolidateResponse) GetResult() *WriteResult {
@@ -2947,7 +3029,7 @@ type MemoryServiceHistoryRequest struct {
 
 func (x *MemoryServiceHistoryRequest) Reset() {
 	*x = MemoryServiceHistoryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2959,7 +3041,7 @@ func (x *MemoryServiceHistoryRequest) String() string {
 func (*MemoryServiceHistoryRequest) ProtoMessage() {}
 
 func (x *MemoryServiceHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[30]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2972,7 +3054,7 @@ func (x *MemoryServiceHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceHistoryRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{30}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MemoryServiceHistoryRequest) GetSpace() string {
@@ -3016,7 +3098,7 @@ type MemoryServiceHistoryResponse struct {
 
 func (x *MemoryServiceHistoryResponse) Reset() {
 	*x = MemoryServiceHistoryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3110,7 @@ func (x *MemoryServiceHistoryResponse) String() string {
 func (*MemoryServiceHistoryResponse) ProtoMessage() {}
 
 func (x *MemoryServiceHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[31]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3123,7 @@ func (x *MemoryServiceHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceHistoryResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{31}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MemoryServiceHistoryResponse) GetOperations() []*Operation {
@@ -3069,7 +3151,7 @@ type MemoryServiceGetSummaryRequest struct {
 
 func (x *MemoryServiceGetSummaryRequest) Reset() {
 	*x = MemoryServiceGetSummaryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3081,7 +3163,7 @@ func (x *MemoryServiceGetSummaryRequest) String() string {
 func (*MemoryServiceGetSummaryRequest) ProtoMessage() {}
 
 func (x *MemoryServiceGetSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[32]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3094,7 +3176,7 @@ func (x *MemoryServiceGetSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceGetSummaryRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceGetSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{32}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MemoryServiceGetSummaryRequest) GetSpace() string {
@@ -3117,7 +3199,7 @@ type MemoryServiceGetSummaryResponse struct {
 
 func (x *MemoryServiceGetSummaryResponse) Reset() {
 	*x = MemoryServiceGetSummaryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3129,7 +3211,7 @@ func (x *MemoryServiceGetSummaryResponse) String() string {
 func (*MemoryServiceGetSummaryResponse) ProtoMessage() {}
 
 func (x *MemoryServiceGetSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[33]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3142,7 +3224,7 @@ func (x *MemoryServiceGetSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceGetSummaryResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceGetSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{33}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MemoryServiceGetSummaryResponse) GetSummary() string {
@@ -3178,7 +3260,7 @@ type MemoryServiceSetSummaryRequest struct {
 
 func (x *MemoryServiceSetSummaryRequest) Reset() {
 	*x = MemoryServiceSetSummaryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3272,7 @@ func (x *MemoryServiceSetSummaryRequest) String() string {
 func (*MemoryServiceSetSummaryRequest) ProtoMessage() {}
 
 func (x *MemoryServiceSetSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[34]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3285,7 @@ func (x *MemoryServiceSetSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceSetSummaryRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceSetSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{34}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *MemoryServiceSetSummaryRequest) GetSpace() string {
@@ -3252,7 +3334,7 @@ type MemoryServiceSetSummaryResponse struct {
 
 func (x *MemoryServiceSetSummaryResponse) Reset() {
 	*x = MemoryServiceSetSummaryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[35]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3264,7 +3346,7 @@ func (x *MemoryServiceSetSummaryResponse) String() string {
 func (*MemoryServiceSetSummaryResponse) ProtoMessage() {}
 
 func (x *MemoryServiceSetSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[35]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3277,7 +3359,7 @@ func (x *MemoryServiceSetSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceSetSummaryResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceSetSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{35}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MemoryServiceSetSummaryResponse) GetResult() *WriteResult {
@@ -3306,7 +3388,7 @@ type MemoryServiceRebuildSummaryRequest struct {
 
 func (x *MemoryServiceRebuildSummaryRequest) Reset() {
 	*x = MemoryServiceRebuildSummaryRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[36]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3318,7 +3400,7 @@ func (x *MemoryServiceRebuildSummaryRequest) String() string {
 func (*MemoryServiceRebuildSummaryRequest) ProtoMessage() {}
 
 func (x *MemoryServiceRebuildSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[36]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3331,7 +3413,7 @@ func (x *MemoryServiceRebuildSummaryRequest) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use MemoryServiceRebuildSummaryRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceRebuildSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{36}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MemoryServiceRebuildSummaryRequest) GetSpace() string {
@@ -3382,7 +3464,7 @@ type MemoryServiceRebuildSummaryResponse struct {
 
 func (x *MemoryServiceRebuildSummaryResponse) Reset() {
 	*x = MemoryServiceRebuildSummaryResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[37]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3394,7 +3476,7 @@ func (x *MemoryServiceRebuildSummaryResponse) String() string {
 func (*MemoryServiceRebuildSummaryResponse) ProtoMessage() {}
 
 func (x *MemoryServiceRebuildSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[37]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3407,7 +3489,7 @@ func (x *MemoryServiceRebuildSummaryResponse) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use MemoryServiceRebuildSummaryResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceRebuildSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{37}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *MemoryServiceRebuildSummaryResponse) GetResult() *WriteResult {
@@ -3439,7 +3521,7 @@ type MemoryServiceStatsRequest struct {
 
 func (x *MemoryServiceStatsRequest) Reset() {
 	*x = MemoryServiceStatsRequest{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[38]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3451,7 +3533,7 @@ func (x *MemoryServiceStatsRequest) String() string {
 func (*MemoryServiceStatsRequest) ProtoMessage() {}
 
 func (x *MemoryServiceStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[38]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3464,7 +3546,7 @@ func (x *MemoryServiceStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceStatsRequest.ProtoReflect.Descriptor instead.
 func (*MemoryServiceStatsRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{38}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MemoryServiceStatsRequest) GetSpaces() []string {
@@ -3538,7 +3620,7 @@ type MemoryServiceStatsResponse struct {
 
 func (x *MemoryServiceStatsResponse) Reset() {
 	*x = MemoryServiceStatsResponse{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[39]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3550,7 +3632,7 @@ func (x *MemoryServiceStatsResponse) String() string {
 func (*MemoryServiceStatsResponse) ProtoMessage() {}
 
 func (x *MemoryServiceStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[39]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3563,7 +3645,7 @@ func (x *MemoryServiceStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryServiceStatsResponse.ProtoReflect.Descriptor instead.
 func (*MemoryServiceStatsResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{39}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *MemoryServiceStatsResponse) GetTotal() int64 {
@@ -3729,7 +3811,7 @@ type SpaceStats struct {
 
 func (x *SpaceStats) Reset() {
 	*x = SpaceStats{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[40]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3741,7 +3823,7 @@ func (x *SpaceStats) String() string {
 func (*SpaceStats) ProtoMessage() {}
 
 func (x *SpaceStats) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[40]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3754,7 +3836,7 @@ func (x *SpaceStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpaceStats.ProtoReflect.Descriptor instead.
 func (*SpaceStats) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{40}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SpaceStats) GetName() string {
@@ -3823,7 +3905,7 @@ type MethodLatency struct {
 
 func (x *MethodLatency) Reset() {
 	*x = MethodLatency{}
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[41]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3835,7 +3917,7 @@ func (x *MethodLatency) String() string {
 func (*MethodLatency) ProtoMessage() {}
 
 func (x *MethodLatency) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[41]
+	mi := &file_memsidecar_v1_memory_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3848,7 +3930,7 @@ func (x *MethodLatency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MethodLatency.ProtoReflect.Descriptor instead.
 func (*MethodLatency) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{41}
+	return file_memsidecar_v1_memory_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MethodLatency) GetMethod() string {
@@ -4012,12 +4094,18 @@ const file_memsidecar_v1_memory_service_proto_rawDesc = "" +
 	"session_id\x18\b \x01(\tR\tsessionId\"W\n" +
 	"\vPurgedPlace\x122\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1e.memsidecar.v1.PurgedPlaceKindR\x04kind\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\xeb\x01\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"|\n" +
+	"\x10SharedSpacePurge\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\x03R\bposition\x12\x1c\n" +
+	"\tconfirmed\x18\x03 \x03(\tR\tconfirmed\x12\x18\n" +
+	"\amissing\x18\x04 \x03(\tR\amissing\"\xa4\x02\n" +
 	"\x1aMemoryServicePurgeResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.memsidecar.v1.WriteResultR\x06result\x122\n" +
 	"\x06places\x18\x02 \x03(\v2\x1a.memsidecar.v1.PurgedPlaceR\x06places\x12#\n" +
 	"\rforeign_files\x18\x03 \x03(\tR\fforeignFiles\x12@\n" +
-	"\x0ewriters_waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rwritersWaited\"\xa5\x01\n" +
+	"\x0ewriters_waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rwritersWaited\x127\n" +
+	"\x06shared\x18\x05 \x03(\v2\x1f.memsidecar.v1.SharedSpacePurgeR\x06shared\"\xa5\x01\n" +
 	"\x1bMemoryServiceRestoreRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x12'\n" +
@@ -4274,7 +4362,7 @@ func file_memsidecar_v1_memory_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memsidecar_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_memsidecar_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_memsidecar_v1_memory_service_proto_goTypes = []any{
 	(MemoryOrder)(0),                            // 0: memsidecar.v1.MemoryOrder
 	(PurgedPlaceKind)(0),                        // 1: memsidecar.v1.PurgedPlaceKind
@@ -4293,149 +4381,151 @@ var file_memsidecar_v1_memory_service_proto_goTypes = []any{
 	(*MemoryServiceDeleteResponse)(nil),         // 14: memsidecar.v1.MemoryServiceDeleteResponse
 	(*MemoryServicePurgeRequest)(nil),           // 15: memsidecar.v1.MemoryServicePurgeRequest
 	(*PurgedPlace)(nil),                         // 16: memsidecar.v1.PurgedPlace
-	(*MemoryServicePurgeResponse)(nil),          // 17: memsidecar.v1.MemoryServicePurgeResponse
-	(*MemoryServiceRestoreRequest)(nil),         // 18: memsidecar.v1.MemoryServiceRestoreRequest
-	(*MemoryServiceRestoreResponse)(nil),        // 19: memsidecar.v1.MemoryServiceRestoreResponse
-	(*MemoryServiceLinkRequest)(nil),            // 20: memsidecar.v1.MemoryServiceLinkRequest
-	(*MemoryServiceLinkResponse)(nil),           // 21: memsidecar.v1.MemoryServiceLinkResponse
-	(*MemoryServiceUnlinkRequest)(nil),          // 22: memsidecar.v1.MemoryServiceUnlinkRequest
-	(*MemoryServiceUnlinkResponse)(nil),         // 23: memsidecar.v1.MemoryServiceUnlinkResponse
-	(*MemoryUpdate)(nil),                        // 24: memsidecar.v1.MemoryUpdate
-	(*MemoryServiceSaveRequest)(nil),            // 25: memsidecar.v1.MemoryServiceSaveRequest
-	(*SavedMemory)(nil),                         // 26: memsidecar.v1.SavedMemory
-	(*MemoryServiceSaveResponse)(nil),           // 27: memsidecar.v1.MemoryServiceSaveResponse
-	(*ConsolidateText)(nil),                     // 28: memsidecar.v1.ConsolidateText
-	(*ConsolidateLogEntries)(nil),               // 29: memsidecar.v1.ConsolidateLogEntries
-	(*MemoryServiceConsolidateRequest)(nil),     // 30: memsidecar.v1.MemoryServiceConsolidateRequest
-	(*ConsolidatedItem)(nil),                    // 31: memsidecar.v1.ConsolidatedItem
-	(*MemoryServiceConsolidateResponse)(nil),    // 32: memsidecar.v1.MemoryServiceConsolidateResponse
-	(*MemoryServiceHistoryRequest)(nil),         // 33: memsidecar.v1.MemoryServiceHistoryRequest
-	(*MemoryServiceHistoryResponse)(nil),        // 34: memsidecar.v1.MemoryServiceHistoryResponse
-	(*MemoryServiceGetSummaryRequest)(nil),      // 35: memsidecar.v1.MemoryServiceGetSummaryRequest
-	(*MemoryServiceGetSummaryResponse)(nil),     // 36: memsidecar.v1.MemoryServiceGetSummaryResponse
-	(*MemoryServiceSetSummaryRequest)(nil),      // 37: memsidecar.v1.MemoryServiceSetSummaryRequest
-	(*MemoryServiceSetSummaryResponse)(nil),     // 38: memsidecar.v1.MemoryServiceSetSummaryResponse
-	(*MemoryServiceRebuildSummaryRequest)(nil),  // 39: memsidecar.v1.MemoryServiceRebuildSummaryRequest
-	(*MemoryServiceRebuildSummaryResponse)(nil), // 40: memsidecar.v1.MemoryServiceRebuildSummaryResponse
-	(*MemoryServiceStatsRequest)(nil),           // 41: memsidecar.v1.MemoryServiceStatsRequest
-	(*MemoryServiceStatsResponse)(nil),          // 42: memsidecar.v1.MemoryServiceStatsResponse
-	(*SpaceStats)(nil),                          // 43: memsidecar.v1.SpaceStats
-	(*MethodLatency)(nil),                       // 44: memsidecar.v1.MethodLatency
-	nil,                                         // 45: memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	nil,                                         // 46: memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	(*MemoryContext)(nil),                       // 47: memsidecar.v1.MemoryContext
-	(*timestamppb.Timestamp)(nil),               // 48: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                     // 49: google.protobuf.Struct
-	(*Relation)(nil),                            // 50: memsidecar.v1.Relation
-	(*Evidence)(nil),                            // 51: memsidecar.v1.Evidence
-	(*WriteResult)(nil),                         // 52: memsidecar.v1.WriteResult
-	(*Memory)(nil),                              // 53: memsidecar.v1.Memory
-	(*MemoryFilter)(nil),                        // 54: memsidecar.v1.MemoryFilter
-	(*fieldmaskpb.FieldMask)(nil),               // 55: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),                 // 56: google.protobuf.Duration
-	(Decision)(0),                               // 57: memsidecar.v1.Decision
-	(*Outcome)(nil),                             // 58: memsidecar.v1.Outcome
-	(*Change)(nil),                              // 59: memsidecar.v1.Change
-	(Decider)(0),                                // 60: memsidecar.v1.Decider
-	(*Operation)(nil),                           // 61: memsidecar.v1.Operation
+	(*SharedSpacePurge)(nil),                    // 17: memsidecar.v1.SharedSpacePurge
+	(*MemoryServicePurgeResponse)(nil),          // 18: memsidecar.v1.MemoryServicePurgeResponse
+	(*MemoryServiceRestoreRequest)(nil),         // 19: memsidecar.v1.MemoryServiceRestoreRequest
+	(*MemoryServiceRestoreResponse)(nil),        // 20: memsidecar.v1.MemoryServiceRestoreResponse
+	(*MemoryServiceLinkRequest)(nil),            // 21: memsidecar.v1.MemoryServiceLinkRequest
+	(*MemoryServiceLinkResponse)(nil),           // 22: memsidecar.v1.MemoryServiceLinkResponse
+	(*MemoryServiceUnlinkRequest)(nil),          // 23: memsidecar.v1.MemoryServiceUnlinkRequest
+	(*MemoryServiceUnlinkResponse)(nil),         // 24: memsidecar.v1.MemoryServiceUnlinkResponse
+	(*MemoryUpdate)(nil),                        // 25: memsidecar.v1.MemoryUpdate
+	(*MemoryServiceSaveRequest)(nil),            // 26: memsidecar.v1.MemoryServiceSaveRequest
+	(*SavedMemory)(nil),                         // 27: memsidecar.v1.SavedMemory
+	(*MemoryServiceSaveResponse)(nil),           // 28: memsidecar.v1.MemoryServiceSaveResponse
+	(*ConsolidateText)(nil),                     // 29: memsidecar.v1.ConsolidateText
+	(*ConsolidateLogEntries)(nil),               // 30: memsidecar.v1.ConsolidateLogEntries
+	(*MemoryServiceConsolidateRequest)(nil),     // 31: memsidecar.v1.MemoryServiceConsolidateRequest
+	(*ConsolidatedItem)(nil),                    // 32: memsidecar.v1.ConsolidatedItem
+	(*MemoryServiceConsolidateResponse)(nil),    // 33: memsidecar.v1.MemoryServiceConsolidateResponse
+	(*MemoryServiceHistoryRequest)(nil),         // 34: memsidecar.v1.MemoryServiceHistoryRequest
+	(*MemoryServiceHistoryResponse)(nil),        // 35: memsidecar.v1.MemoryServiceHistoryResponse
+	(*MemoryServiceGetSummaryRequest)(nil),      // 36: memsidecar.v1.MemoryServiceGetSummaryRequest
+	(*MemoryServiceGetSummaryResponse)(nil),     // 37: memsidecar.v1.MemoryServiceGetSummaryResponse
+	(*MemoryServiceSetSummaryRequest)(nil),      // 38: memsidecar.v1.MemoryServiceSetSummaryRequest
+	(*MemoryServiceSetSummaryResponse)(nil),     // 39: memsidecar.v1.MemoryServiceSetSummaryResponse
+	(*MemoryServiceRebuildSummaryRequest)(nil),  // 40: memsidecar.v1.MemoryServiceRebuildSummaryRequest
+	(*MemoryServiceRebuildSummaryResponse)(nil), // 41: memsidecar.v1.MemoryServiceRebuildSummaryResponse
+	(*MemoryServiceStatsRequest)(nil),           // 42: memsidecar.v1.MemoryServiceStatsRequest
+	(*MemoryServiceStatsResponse)(nil),          // 43: memsidecar.v1.MemoryServiceStatsResponse
+	(*SpaceStats)(nil),                          // 44: memsidecar.v1.SpaceStats
+	(*MethodLatency)(nil),                       // 45: memsidecar.v1.MethodLatency
+	nil,                                         // 46: memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	nil,                                         // 47: memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	(*MemoryContext)(nil),                       // 48: memsidecar.v1.MemoryContext
+	(*timestamppb.Timestamp)(nil),               // 49: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                     // 50: google.protobuf.Struct
+	(*Relation)(nil),                            // 51: memsidecar.v1.Relation
+	(*Evidence)(nil),                            // 52: memsidecar.v1.Evidence
+	(*WriteResult)(nil),                         // 53: memsidecar.v1.WriteResult
+	(*Memory)(nil),                              // 54: memsidecar.v1.Memory
+	(*MemoryFilter)(nil),                        // 55: memsidecar.v1.MemoryFilter
+	(*fieldmaskpb.FieldMask)(nil),               // 56: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),                 // 57: google.protobuf.Duration
+	(Decision)(0),                               // 58: memsidecar.v1.Decision
+	(*Outcome)(nil),                             // 59: memsidecar.v1.Outcome
+	(*Change)(nil),                              // 60: memsidecar.v1.Change
+	(Decider)(0),                                // 61: memsidecar.v1.Decider
+	(*Operation)(nil),                           // 62: memsidecar.v1.Operation
 }
 var file_memsidecar_v1_memory_service_proto_depIdxs = []int32{
-	47, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
-	48, // 1: memsidecar.v1.NewMemory.created_at:type_name -> google.protobuf.Timestamp
-	48, // 2: memsidecar.v1.NewMemory.last_accessed:type_name -> google.protobuf.Timestamp
-	48, // 3: memsidecar.v1.NewMemory.expires_at:type_name -> google.protobuf.Timestamp
-	49, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
-	50, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
-	51, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
-	48, // 7: memsidecar.v1.NewMemory.content_at:type_name -> google.protobuf.Timestamp
+	48, // 0: memsidecar.v1.NewMemory.context:type_name -> memsidecar.v1.MemoryContext
+	49, // 1: memsidecar.v1.NewMemory.created_at:type_name -> google.protobuf.Timestamp
+	49, // 2: memsidecar.v1.NewMemory.last_accessed:type_name -> google.protobuf.Timestamp
+	49, // 3: memsidecar.v1.NewMemory.expires_at:type_name -> google.protobuf.Timestamp
+	50, // 4: memsidecar.v1.NewMemory.structured_data:type_name -> google.protobuf.Struct
+	51, // 5: memsidecar.v1.NewMemory.relations:type_name -> memsidecar.v1.Relation
+	52, // 6: memsidecar.v1.NewMemory.evidence:type_name -> memsidecar.v1.Evidence
+	49, // 7: memsidecar.v1.NewMemory.content_at:type_name -> google.protobuf.Timestamp
 	3,  // 8: memsidecar.v1.MemoryServiceAddRequest.items:type_name -> memsidecar.v1.NewMemory
-	52, // 9: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 10: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
-	54, // 11: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
+	53, // 9: memsidecar.v1.MemoryServiceAddResponse.result:type_name -> memsidecar.v1.WriteResult
+	54, // 10: memsidecar.v1.MemoryServiceGetResponse.memories:type_name -> memsidecar.v1.Memory
+	55, // 11: memsidecar.v1.MemoryServiceListRequest.filter:type_name -> memsidecar.v1.MemoryFilter
 	0,  // 12: memsidecar.v1.MemoryServiceListRequest.order:type_name -> memsidecar.v1.MemoryOrder
-	53, // 13: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
-	47, // 14: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
-	48, // 15: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
-	49, // 16: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
-	50, // 17: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
-	51, // 18: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
+	54, // 13: memsidecar.v1.MemoryServiceListResponse.memories:type_name -> memsidecar.v1.Memory
+	48, // 14: memsidecar.v1.MemoryPatch.context:type_name -> memsidecar.v1.MemoryContext
+	49, // 15: memsidecar.v1.MemoryPatch.expires_at:type_name -> google.protobuf.Timestamp
+	50, // 16: memsidecar.v1.MemoryPatch.structured_data:type_name -> google.protobuf.Struct
+	51, // 17: memsidecar.v1.MemoryPatch.relations:type_name -> memsidecar.v1.Relation
+	52, // 18: memsidecar.v1.MemoryPatch.evidence:type_name -> memsidecar.v1.Evidence
 	10, // 19: memsidecar.v1.MemoryServiceUpdateRequest.patch:type_name -> memsidecar.v1.MemoryPatch
-	55, // 20: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
-	52, // 21: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 22: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
-	52, // 23: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
+	56, // 20: memsidecar.v1.MemoryServiceUpdateRequest.update_mask:type_name -> google.protobuf.FieldMask
+	53, // 21: memsidecar.v1.MemoryServiceUpdateResponse.result:type_name -> memsidecar.v1.WriteResult
+	54, // 22: memsidecar.v1.MemoryServiceUpdateResponse.memory:type_name -> memsidecar.v1.Memory
+	53, // 23: memsidecar.v1.MemoryServiceDeleteResponse.result:type_name -> memsidecar.v1.WriteResult
 	1,  // 24: memsidecar.v1.PurgedPlace.kind:type_name -> memsidecar.v1.PurgedPlaceKind
-	52, // 25: memsidecar.v1.MemoryServicePurgeResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 25: memsidecar.v1.MemoryServicePurgeResponse.result:type_name -> memsidecar.v1.WriteResult
 	16, // 26: memsidecar.v1.MemoryServicePurgeResponse.places:type_name -> memsidecar.v1.PurgedPlace
-	56, // 27: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
-	52, // 28: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
-	50, // 29: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
-	52, // 30: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 31: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
-	50, // 32: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
-	52, // 33: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
-	53, // 34: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
-	24, // 35: memsidecar.v1.MemoryServiceSaveRequest.memories:type_name -> memsidecar.v1.MemoryUpdate
-	57, // 36: memsidecar.v1.SavedMemory.decision:type_name -> memsidecar.v1.Decision
-	58, // 37: memsidecar.v1.SavedMemory.outcome:type_name -> memsidecar.v1.Outcome
-	52, // 38: memsidecar.v1.MemoryServiceSaveResponse.result:type_name -> memsidecar.v1.WriteResult
-	26, // 39: memsidecar.v1.MemoryServiceSaveResponse.memories:type_name -> memsidecar.v1.SavedMemory
-	59, // 40: memsidecar.v1.MemoryServiceSaveResponse.changes:type_name -> memsidecar.v1.Change
-	58, // 41: memsidecar.v1.MemoryServiceSaveResponse.history:type_name -> memsidecar.v1.Outcome
-	2,  // 42: memsidecar.v1.ConsolidateText.write_to:type_name -> memsidecar.v1.WriteTo
-	28, // 43: memsidecar.v1.MemoryServiceConsolidateRequest.text:type_name -> memsidecar.v1.ConsolidateText
-	29, // 44: memsidecar.v1.MemoryServiceConsolidateRequest.log_entries:type_name -> memsidecar.v1.ConsolidateLogEntries
-	57, // 45: memsidecar.v1.ConsolidatedItem.decision:type_name -> memsidecar.v1.Decision
-	60, // 46: memsidecar.v1.ConsolidatedItem.decided_by:type_name -> memsidecar.v1.Decider
-	52, // 47: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
-	31, // 48: memsidecar.v1.MemoryServiceConsolidateResponse.items:type_name -> memsidecar.v1.ConsolidatedItem
-	59, // 49: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
-	61, // 50: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
-	52, // 51: memsidecar.v1.MemoryServiceSetSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	52, // 52: memsidecar.v1.MemoryServiceRebuildSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
-	45, // 53: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
-	46, // 54: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
-	44, // 55: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
-	43, // 56: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
-	56, // 57: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
-	56, // 58: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
-	4,  // 59: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
-	6,  // 60: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
-	8,  // 61: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
-	11, // 62: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
-	13, // 63: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
-	15, // 64: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
-	18, // 65: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
-	20, // 66: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
-	22, // 67: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
-	25, // 68: memsidecar.v1.MemoryService.Save:input_type -> memsidecar.v1.MemoryServiceSaveRequest
-	30, // 69: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
-	33, // 70: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
-	35, // 71: memsidecar.v1.MemoryService.GetSummary:input_type -> memsidecar.v1.MemoryServiceGetSummaryRequest
-	37, // 72: memsidecar.v1.MemoryService.SetSummary:input_type -> memsidecar.v1.MemoryServiceSetSummaryRequest
-	39, // 73: memsidecar.v1.MemoryService.RebuildSummary:input_type -> memsidecar.v1.MemoryServiceRebuildSummaryRequest
-	41, // 74: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
-	5,  // 75: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
-	7,  // 76: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
-	9,  // 77: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
-	12, // 78: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
-	14, // 79: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
-	17, // 80: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
-	19, // 81: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
-	21, // 82: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
-	23, // 83: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
-	27, // 84: memsidecar.v1.MemoryService.Save:output_type -> memsidecar.v1.MemoryServiceSaveResponse
-	32, // 85: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
-	34, // 86: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
-	36, // 87: memsidecar.v1.MemoryService.GetSummary:output_type -> memsidecar.v1.MemoryServiceGetSummaryResponse
-	38, // 88: memsidecar.v1.MemoryService.SetSummary:output_type -> memsidecar.v1.MemoryServiceSetSummaryResponse
-	40, // 89: memsidecar.v1.MemoryService.RebuildSummary:output_type -> memsidecar.v1.MemoryServiceRebuildSummaryResponse
-	42, // 90: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
-	75, // [75:91] is the sub-list for method output_type
-	59, // [59:75] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	57, // 27: memsidecar.v1.MemoryServicePurgeResponse.writers_waited:type_name -> google.protobuf.Duration
+	17, // 28: memsidecar.v1.MemoryServicePurgeResponse.shared:type_name -> memsidecar.v1.SharedSpacePurge
+	53, // 29: memsidecar.v1.MemoryServiceRestoreResponse.result:type_name -> memsidecar.v1.WriteResult
+	51, // 30: memsidecar.v1.MemoryServiceLinkRequest.relation:type_name -> memsidecar.v1.Relation
+	53, // 31: memsidecar.v1.MemoryServiceLinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	54, // 32: memsidecar.v1.MemoryServiceLinkResponse.memory:type_name -> memsidecar.v1.Memory
+	51, // 33: memsidecar.v1.MemoryServiceUnlinkRequest.relation:type_name -> memsidecar.v1.Relation
+	53, // 34: memsidecar.v1.MemoryServiceUnlinkResponse.result:type_name -> memsidecar.v1.WriteResult
+	54, // 35: memsidecar.v1.MemoryServiceUnlinkResponse.memory:type_name -> memsidecar.v1.Memory
+	25, // 36: memsidecar.v1.MemoryServiceSaveRequest.memories:type_name -> memsidecar.v1.MemoryUpdate
+	58, // 37: memsidecar.v1.SavedMemory.decision:type_name -> memsidecar.v1.Decision
+	59, // 38: memsidecar.v1.SavedMemory.outcome:type_name -> memsidecar.v1.Outcome
+	53, // 39: memsidecar.v1.MemoryServiceSaveResponse.result:type_name -> memsidecar.v1.WriteResult
+	27, // 40: memsidecar.v1.MemoryServiceSaveResponse.memories:type_name -> memsidecar.v1.SavedMemory
+	60, // 41: memsidecar.v1.MemoryServiceSaveResponse.changes:type_name -> memsidecar.v1.Change
+	59, // 42: memsidecar.v1.MemoryServiceSaveResponse.history:type_name -> memsidecar.v1.Outcome
+	2,  // 43: memsidecar.v1.ConsolidateText.write_to:type_name -> memsidecar.v1.WriteTo
+	29, // 44: memsidecar.v1.MemoryServiceConsolidateRequest.text:type_name -> memsidecar.v1.ConsolidateText
+	30, // 45: memsidecar.v1.MemoryServiceConsolidateRequest.log_entries:type_name -> memsidecar.v1.ConsolidateLogEntries
+	58, // 46: memsidecar.v1.ConsolidatedItem.decision:type_name -> memsidecar.v1.Decision
+	61, // 47: memsidecar.v1.ConsolidatedItem.decided_by:type_name -> memsidecar.v1.Decider
+	53, // 48: memsidecar.v1.MemoryServiceConsolidateResponse.result:type_name -> memsidecar.v1.WriteResult
+	32, // 49: memsidecar.v1.MemoryServiceConsolidateResponse.items:type_name -> memsidecar.v1.ConsolidatedItem
+	60, // 50: memsidecar.v1.MemoryServiceConsolidateResponse.changes:type_name -> memsidecar.v1.Change
+	62, // 51: memsidecar.v1.MemoryServiceHistoryResponse.operations:type_name -> memsidecar.v1.Operation
+	53, // 52: memsidecar.v1.MemoryServiceSetSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	53, // 53: memsidecar.v1.MemoryServiceRebuildSummaryResponse.result:type_name -> memsidecar.v1.WriteResult
+	46, // 54: memsidecar.v1.MemoryServiceStatsResponse.by_category:type_name -> memsidecar.v1.MemoryServiceStatsResponse.ByCategoryEntry
+	47, // 55: memsidecar.v1.MemoryServiceStatsResponse.by_source:type_name -> memsidecar.v1.MemoryServiceStatsResponse.BySourceEntry
+	45, // 56: memsidecar.v1.MemoryServiceStatsResponse.latencies:type_name -> memsidecar.v1.MethodLatency
+	44, // 57: memsidecar.v1.MemoryServiceStatsResponse.spaces:type_name -> memsidecar.v1.SpaceStats
+	57, // 58: memsidecar.v1.MethodLatency.p50:type_name -> google.protobuf.Duration
+	57, // 59: memsidecar.v1.MethodLatency.p99:type_name -> google.protobuf.Duration
+	4,  // 60: memsidecar.v1.MemoryService.Add:input_type -> memsidecar.v1.MemoryServiceAddRequest
+	6,  // 61: memsidecar.v1.MemoryService.Get:input_type -> memsidecar.v1.MemoryServiceGetRequest
+	8,  // 62: memsidecar.v1.MemoryService.List:input_type -> memsidecar.v1.MemoryServiceListRequest
+	11, // 63: memsidecar.v1.MemoryService.Update:input_type -> memsidecar.v1.MemoryServiceUpdateRequest
+	13, // 64: memsidecar.v1.MemoryService.Delete:input_type -> memsidecar.v1.MemoryServiceDeleteRequest
+	15, // 65: memsidecar.v1.MemoryService.Purge:input_type -> memsidecar.v1.MemoryServicePurgeRequest
+	19, // 66: memsidecar.v1.MemoryService.Restore:input_type -> memsidecar.v1.MemoryServiceRestoreRequest
+	21, // 67: memsidecar.v1.MemoryService.Link:input_type -> memsidecar.v1.MemoryServiceLinkRequest
+	23, // 68: memsidecar.v1.MemoryService.Unlink:input_type -> memsidecar.v1.MemoryServiceUnlinkRequest
+	26, // 69: memsidecar.v1.MemoryService.Save:input_type -> memsidecar.v1.MemoryServiceSaveRequest
+	31, // 70: memsidecar.v1.MemoryService.Consolidate:input_type -> memsidecar.v1.MemoryServiceConsolidateRequest
+	34, // 71: memsidecar.v1.MemoryService.History:input_type -> memsidecar.v1.MemoryServiceHistoryRequest
+	36, // 72: memsidecar.v1.MemoryService.GetSummary:input_type -> memsidecar.v1.MemoryServiceGetSummaryRequest
+	38, // 73: memsidecar.v1.MemoryService.SetSummary:input_type -> memsidecar.v1.MemoryServiceSetSummaryRequest
+	40, // 74: memsidecar.v1.MemoryService.RebuildSummary:input_type -> memsidecar.v1.MemoryServiceRebuildSummaryRequest
+	42, // 75: memsidecar.v1.MemoryService.Stats:input_type -> memsidecar.v1.MemoryServiceStatsRequest
+	5,  // 76: memsidecar.v1.MemoryService.Add:output_type -> memsidecar.v1.MemoryServiceAddResponse
+	7,  // 77: memsidecar.v1.MemoryService.Get:output_type -> memsidecar.v1.MemoryServiceGetResponse
+	9,  // 78: memsidecar.v1.MemoryService.List:output_type -> memsidecar.v1.MemoryServiceListResponse
+	12, // 79: memsidecar.v1.MemoryService.Update:output_type -> memsidecar.v1.MemoryServiceUpdateResponse
+	14, // 80: memsidecar.v1.MemoryService.Delete:output_type -> memsidecar.v1.MemoryServiceDeleteResponse
+	18, // 81: memsidecar.v1.MemoryService.Purge:output_type -> memsidecar.v1.MemoryServicePurgeResponse
+	20, // 82: memsidecar.v1.MemoryService.Restore:output_type -> memsidecar.v1.MemoryServiceRestoreResponse
+	22, // 83: memsidecar.v1.MemoryService.Link:output_type -> memsidecar.v1.MemoryServiceLinkResponse
+	24, // 84: memsidecar.v1.MemoryService.Unlink:output_type -> memsidecar.v1.MemoryServiceUnlinkResponse
+	28, // 85: memsidecar.v1.MemoryService.Save:output_type -> memsidecar.v1.MemoryServiceSaveResponse
+	33, // 86: memsidecar.v1.MemoryService.Consolidate:output_type -> memsidecar.v1.MemoryServiceConsolidateResponse
+	35, // 87: memsidecar.v1.MemoryService.History:output_type -> memsidecar.v1.MemoryServiceHistoryResponse
+	37, // 88: memsidecar.v1.MemoryService.GetSummary:output_type -> memsidecar.v1.MemoryServiceGetSummaryResponse
+	39, // 89: memsidecar.v1.MemoryService.SetSummary:output_type -> memsidecar.v1.MemoryServiceSetSummaryResponse
+	41, // 90: memsidecar.v1.MemoryService.RebuildSummary:output_type -> memsidecar.v1.MemoryServiceRebuildSummaryResponse
+	43, // 91: memsidecar.v1.MemoryService.Stats:output_type -> memsidecar.v1.MemoryServiceStatsResponse
+	76, // [76:92] is the sub-list for method output_type
+	60, // [60:76] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_memory_service_proto_init() }
@@ -4448,9 +4538,9 @@ func file_memsidecar_v1_memory_service_proto_init() {
 	file_memsidecar_v1_write_proto_init()
 	file_memsidecar_v1_memory_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_memsidecar_v1_memory_service_proto_msgTypes[7].OneofWrappers = []any{}
-	file_memsidecar_v1_memory_service_proto_msgTypes[21].OneofWrappers = []any{}
-	file_memsidecar_v1_memory_service_proto_msgTypes[25].OneofWrappers = []any{}
-	file_memsidecar_v1_memory_service_proto_msgTypes[27].OneofWrappers = []any{
+	file_memsidecar_v1_memory_service_proto_msgTypes[22].OneofWrappers = []any{}
+	file_memsidecar_v1_memory_service_proto_msgTypes[26].OneofWrappers = []any{}
+	file_memsidecar_v1_memory_service_proto_msgTypes[28].OneofWrappers = []any{
 		(*MemoryServiceConsolidateRequest_Text)(nil),
 		(*MemoryServiceConsolidateRequest_LogEntries)(nil),
 	}
@@ -4460,7 +4550,7 @@ func file_memsidecar_v1_memory_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_memory_service_proto_rawDesc), len(file_memsidecar_v1_memory_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -427,7 +427,9 @@ type SharedSpace struct {
 	// Why the last attempt failed, and what to do; empty when it succeeded.
 	Error string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	// The error does not go away by itself: nothing is sent or received any more. Local work goes on.
-	Stopped       bool `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	Stopped bool `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	// The newest purges, newest first.
+	Purges        []*SharedPurge `protobuf:"bytes,9,rep,name=purges,proto3" json:"purges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -518,6 +520,86 @@ func (x *SharedSpace) GetStopped() bool {
 	return false
 }
 
+func (x *SharedSpace) GetPurges() []*SharedPurge {
+	if x != nil {
+		return x.Purges
+	}
+	return nil
+}
+
+// SharedPurge is how far a purge has come in the log and at the machines of a shared space.
+type SharedPurge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Row of the log that announces it; 0 while the log does not have it, and still holds the text.
+	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// When it was asked for, by the clock of that machine.
+	PurgedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=purged_at,json=purgedAt,proto3" json:"purged_at,omitempty"`
+	// Machines that have erased it, by name.
+	Confirmed []string `protobuf:"bytes,3,rep,name=confirmed,proto3" json:"confirmed,omitempty"`
+	// Machines that have not. Each does when it is next in contact with the database.
+	Missing       []string `protobuf:"bytes,4,rep,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SharedPurge) Reset() {
+	*x = SharedPurge{}
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharedPurge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharedPurge) ProtoMessage() {}
+
+func (x *SharedPurge) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1alpha1_share_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharedPurge.ProtoReflect.Descriptor instead.
+func (*SharedPurge) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SharedPurge) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SharedPurge) GetPurgedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PurgedAt
+	}
+	return nil
+}
+
+func (x *SharedPurge) GetConfirmed() []string {
+	if x != nil {
+		return x.Confirmed
+	}
+	return nil
+}
+
+func (x *SharedPurge) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
 var File_memsidecar_v1alpha1_share_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
@@ -540,7 +622,7 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\x19ShareServiceLeaveResponse\"\x1b\n" +
 	"\x19ShareServiceStatusRequest\"V\n" +
 	"\x1aShareServiceStatusResponse\x128\n" +
-	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xfc\x01\n" +
+	"\x06spaces\x18\x01 \x03(\v2 .memsidecar.v1alpha1.SharedSpaceR\x06spaces\"\xb6\x02\n" +
 	"\vSharedSpace\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06remote\x18\x02 \x01(\tR\x06remote\x12\x1a\n" +
@@ -549,7 +631,13 @@ const file_memsidecar_v1alpha1_share_service_proto_rawDesc = "" +
 	"\awaiting\x18\x05 \x01(\x03R\awaiting\x12=\n" +
 	"\fcontacted_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\vcontactedAt\x12\x14\n" +
 	"\x05error\x18\a \x01(\tR\x05error\x12\x18\n" +
-	"\astopped\x18\b \x01(\bR\astopped2\xae\x03\n" +
+	"\astopped\x18\b \x01(\bR\astopped\x128\n" +
+	"\x06purges\x18\t \x03(\v2 .memsidecar.v1alpha1.SharedPurgeR\x06purges\"\x9a\x01\n" +
+	"\vSharedPurge\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x03R\bposition\x127\n" +
+	"\tpurged_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bpurgedAt\x12\x1c\n" +
+	"\tconfirmed\x18\x03 \x03(\tR\tconfirmed\x12\x18\n" +
+	"\amissing\x18\x04 \x03(\tR\amissing2\xae\x03\n" +
 	"\fShareService\x12f\n" +
 	"\x05Start\x12-.memsidecar.v1alpha1.ShareServiceStartRequest\x1a..memsidecar.v1alpha1.ShareServiceStartResponse\x12c\n" +
 	"\x04Join\x12,.memsidecar.v1alpha1.ShareServiceJoinRequest\x1a-.memsidecar.v1alpha1.ShareServiceJoinResponse\x12f\n" +
@@ -569,7 +657,7 @@ func file_memsidecar_v1alpha1_share_service_proto_rawDescGZIP() []byte {
 	return file_memsidecar_v1alpha1_share_service_proto_rawDescData
 }
 
-var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_memsidecar_v1alpha1_share_service_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
 	(*ShareServiceStartRequest)(nil),   // 0: memsidecar.v1alpha1.ShareServiceStartRequest
 	(*ShareServiceStartResponse)(nil),  // 1: memsidecar.v1alpha1.ShareServiceStartResponse
@@ -580,26 +668,29 @@ var file_memsidecar_v1alpha1_share_service_proto_goTypes = []any{
 	(*ShareServiceStatusRequest)(nil),  // 6: memsidecar.v1alpha1.ShareServiceStatusRequest
 	(*ShareServiceStatusResponse)(nil), // 7: memsidecar.v1alpha1.ShareServiceStatusResponse
 	(*SharedSpace)(nil),                // 8: memsidecar.v1alpha1.SharedSpace
-	(*timestamppb.Timestamp)(nil),      // 9: google.protobuf.Timestamp
+	(*SharedPurge)(nil),                // 9: memsidecar.v1alpha1.SharedPurge
+	(*timestamppb.Timestamp)(nil),      // 10: google.protobuf.Timestamp
 }
 var file_memsidecar_v1alpha1_share_service_proto_depIdxs = []int32{
-	8, // 0: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	8, // 1: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
-	8, // 2: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
-	9, // 3: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
-	0, // 4: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
-	2, // 5: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
-	4, // 6: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
-	6, // 7: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
-	1, // 8: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
-	3, // 9: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
-	5, // 10: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
-	7, // 11: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
-	8, // [8:12] is the sub-list for method output_type
-	4, // [4:8] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	8,  // 0: memsidecar.v1alpha1.ShareServiceStartResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	8,  // 1: memsidecar.v1alpha1.ShareServiceJoinResponse.space:type_name -> memsidecar.v1alpha1.SharedSpace
+	8,  // 2: memsidecar.v1alpha1.ShareServiceStatusResponse.spaces:type_name -> memsidecar.v1alpha1.SharedSpace
+	10, // 3: memsidecar.v1alpha1.SharedSpace.contacted_at:type_name -> google.protobuf.Timestamp
+	9,  // 4: memsidecar.v1alpha1.SharedSpace.purges:type_name -> memsidecar.v1alpha1.SharedPurge
+	10, // 5: memsidecar.v1alpha1.SharedPurge.purged_at:type_name -> google.protobuf.Timestamp
+	0,  // 6: memsidecar.v1alpha1.ShareService.Start:input_type -> memsidecar.v1alpha1.ShareServiceStartRequest
+	2,  // 7: memsidecar.v1alpha1.ShareService.Join:input_type -> memsidecar.v1alpha1.ShareServiceJoinRequest
+	4,  // 8: memsidecar.v1alpha1.ShareService.Leave:input_type -> memsidecar.v1alpha1.ShareServiceLeaveRequest
+	6,  // 9: memsidecar.v1alpha1.ShareService.Status:input_type -> memsidecar.v1alpha1.ShareServiceStatusRequest
+	1,  // 10: memsidecar.v1alpha1.ShareService.Start:output_type -> memsidecar.v1alpha1.ShareServiceStartResponse
+	3,  // 11: memsidecar.v1alpha1.ShareService.Join:output_type -> memsidecar.v1alpha1.ShareServiceJoinResponse
+	5,  // 12: memsidecar.v1alpha1.ShareService.Leave:output_type -> memsidecar.v1alpha1.ShareServiceLeaveResponse
+	7,  // 13: memsidecar.v1alpha1.ShareService.Status:output_type -> memsidecar.v1alpha1.ShareServiceStatusResponse
+	10, // [10:14] is the sub-list for method output_type
+	6,  // [6:10] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1alpha1_share_service_proto_init() }
@@ -613,7 +704,7 @@ func file_memsidecar_v1alpha1_share_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1alpha1_share_service_proto_rawDesc), len(file_memsidecar_v1alpha1_share_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/memory/fieldmerge"
+	"github.com/memsidecar/memsidecar/internal/store/textscrub"
 )
 
 // rebase expresses a change of a memory, from base to mine, against theirs, which is what the memory is in the log. Any
@@ -16,6 +17,8 @@ func rebase(base, mine, theirs *memory.Memory) (*memory.Memory, *Conflict) {
 		return nil, nil
 	case theirs == nil && base != nil && Same(base, mine):
 		return nil, nil
+	case theirs == nil && textscrub.OnlyPlaceholders(mine.Content):
+		return nil, nil // it was purged: nothing is left to tell
 	case theirs == nil:
 		return Shared(mine), nil
 	case mine == nil && (base == nil || meaningDiffers(base, theirs)):

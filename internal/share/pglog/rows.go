@@ -36,6 +36,9 @@ type Row struct {
 	At            time.Time
 	Record        string
 	Hash          []byte
+	// Replaced is the hash of what a purge put in place of the record, nil for most rows. Hash stays that of the record
+	// before, so the chain goes on.
+	Replaced []byte
 }
 
 // Member is a machine that takes part.
@@ -63,6 +66,20 @@ func (r *Row) chain(before []byte) []byte {
 		h.Write([]byte(part))
 	}
 	return h.Sum(nil)
+}
+
+// replacement is the hash of a record that a purge put in place of another one.
+func replacement(hash []byte, record string) []byte {
+	sum := sha256.Sum256(append(append([]byte("replaced "), hash...), record...))
+	return sum[:]
+}
+
+// matches reports whether the row, behind a row with hash before, is as it was appended or as a purge left it.
+func (r *Row) matches(before []byte) bool {
+	if r.Replaced != nil {
+		return bytes.Equal(r.Replaced, replacement(r.Hash, r.Record))
+	}
+	return bytes.Equal(r.Hash, r.chain(before))
 }
 
 // Find returns a space by its name. Error: ErrNoSpace.
@@ -108,7 +125,7 @@ func (l *Log) Create(ctx context.Context, name, log string, snapshot []string) (
 func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	rows, err := l.conn.Query(ctx, "SELECT seq, origin, epoch, op, at, record, hash FROM memsidecar.log "+
+	rows, err := l.conn.Query(ctx, "SELECT seq, origin, epoch, op, at, record, hash, replaced FROM memsidecar.log "+
 		"WHERE space = $1 AND seq > $2 ORDER BY seq LIMIT $3", space, after.Seq, int64(limit))
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
@@ -123,7 +140,7 @@ func (l *Log) Read(ctx context.Context, space int64, after Head, limit int) ([]R
 		if r.Seq != after.Seq+1 {
 			return nil, fmt.Errorf("row %d of the log is missing: %w", after.Seq+1, ErrDamaged)
 		}
-		if !bytes.Equal(r.Hash, r.chain(after.Hash)) {
+		if !r.matches(after.Hash) {
 			return nil, fmt.Errorf(
 				"row %d of the log does not match its hash: somebody changed it, or the row before: %w",
 				r.Seq,
@@ -178,36 +195,14 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		next = Head{rows[i].Seq, rows[i].Hash}
 	}
 	err := pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(
-			ctx,
-			"UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5",
-			next.Seq,
-			next.Hash,
-			space,
-			head.Seq,
-			head.Hash,
-		)
-		if err != nil {
+		if err := move(ctx, tx, space, head, next); err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			return ErrBehind
-		}
 		batch := &pgx.Batch{}
-		for _, r := range rows {
-			batch.Queue(
-				"INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-				space,
-				r.Seq,
-				r.Origin,
-				r.Epoch,
-				r.Op,
-				r.At,
-				r.Record,
-				r.Hash,
-			)
+		for i := range rows {
+			rows[i].insert(batch, space)
 		}
-		batch.Queue("SELECT pg_notify($1, $2)", channel, strconv.FormatInt(space, 10))
+		announce(batch, space)
 		return tx.SendBatch(ctx, batch).Close()
 	})
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
@@ -218,6 +213,43 @@ func (l *Log) Append(ctx context.Context, space int64, head Head, rows []Row) (H
 		return head, fmt.Errorf("append to the log: %w", err)
 	}
 	return next, nil
+}
+
+// move moves the head of a space, which keeps others from appending until the transaction ends. Error: ErrBehind.
+func move(ctx context.Context, tx pgx.Tx, space int64, from, to Head) error {
+	tag, err := tx.Exec(
+		ctx,
+		"UPDATE memsidecar.space SET head = $1, hash = $2 WHERE id = $3 AND head = $4 AND hash = $5",
+		to.Seq,
+		to.Hash,
+		space,
+		from.Seq,
+		from.Hash,
+	)
+	if err == nil && tag.RowsAffected() == 0 {
+		return ErrBehind
+	}
+	return err
+}
+
+// insert queues the insertion of a row.
+func (r *Row) insert(batch *pgx.Batch, space int64) {
+	batch.Queue(
+		"INSERT INTO memsidecar.log (space, seq, origin, epoch, op, at, record, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+		space,
+		r.Seq,
+		r.Origin,
+		r.Epoch,
+		r.Op,
+		r.At,
+		r.Record,
+		r.Hash,
+	)
+}
+
+// announce queues the waking of everybody who follows a space.
+func announce(batch *pgx.Batch, space int64) {
+	batch.Queue("SELECT pg_notify($1, $2)", channel, strconv.FormatInt(space, 10))
 }
 
 // SetMember records how far a machine has received.

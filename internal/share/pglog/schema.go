@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // versions are the migrations in order; the version of a schema is how many of them it has.
-var versions = []string{"0001_log.sql"}
+var versions = []string{"0001_log.sql", "0002_purge.sql"}
 
 // prelude creates what every migration needs. It can be repeated.
 const prelude = `CREATE SCHEMA IF NOT EXISTS memsidecar;

@@ -14,11 +14,14 @@ import (
 const keptSnapshots = 2
 
 // PutSnapshot stores the state of a space at a head that the log has, and removes old snapshots. When there is one at
-// that position already, nothing changes.
+// that position already, or a purge came after it, nothing changes.
 func (l *Log) PutSnapshot(ctx context.Context, space int64, at Head, parts []string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
+		if old, err := beforePurge(ctx, tx, space, at); err != nil || old {
+			return err
+		}
 		if err := putSnapshot(ctx, tx, space, at, parts); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/memsidecar/memsidecar/internal/lazyregexp"
+	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/store/compressed"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/textscrub"
@@ -19,7 +20,7 @@ type kind int
 
 const (
 	other      kind = iota // somebody else's: left alone
-	own                    // the store's, which erases from it itself
+	own                    // of the store, or of the sharing, which erase from it themselves
 	published              // published again
 	leftover               // of publishing or adoption: deleted
 	quarantine             // deleted with the files that explain it
@@ -102,7 +103,7 @@ var (
 func (s *Service) classify(name string) textMatch {
 	h := textMatch{name: name}
 	switch top, _, _ := strings.Cut(name, "/"); {
-	case name == "LOCK" || name == "purge.json" || name == "llm.json" || segmentName.MatchString(name):
+	case name == "LOCK" || name == "purge.json" || name == "llm.json" || top == "share" || segmentName.MatchString(name):
 		h.kind = own
 	case snapshotName.MatchString(name):
 		h.kind = snapshot
@@ -147,6 +148,17 @@ func (found textMatches) republish() {
 			h.publisher.Republish(h.name)
 		}
 	}
+}
+
+// in returns the matches without the published files of other spaces, and what is left over of them.
+func (found textMatches) in(space string) textMatches {
+	return slices.DeleteFunc(found, func(h textMatch) bool {
+		of := memory.DefaultSpace
+		if rest, below := strings.CutPrefix(h.name, "spaces/"); below {
+			of, _, _ = strings.Cut(rest, "/")
+		}
+		return (h.kind == published || h.kind == leftover) && of != space
+	})
 }
 
 // foreignFiles names the files that stay as they are, sorted.

@@ -61,8 +61,10 @@ type Config struct {
 	// PendingEdits applies what people wrote into published files, and names the files with edits that wait for a
 	// decision. It may be nil.
 	PendingEdits func(ctx context.Context) (files []string, err error)
-	// Refused says why nothing may be erased now; nil when it may. It may be nil.
-	Refused func() error
+	// Announce records, durably, what the machines of shared spaces are to erase, before it is erased here, and gives the
+	// announcements ids. Ended, if not nil, is called with the error of the purge, when another may run again. Announce
+	// may be nil.
+	Announce func(p *store.Purge) (ids []string, ended func(error) error, err error)
 	// Stopping is closed when the daemon stops. A purge in progress is then left to the next start.
 	Stopping <-chan struct{}
 }
@@ -92,6 +94,8 @@ type Result struct {
 	Remaining []string
 	// Waited is how long writers had to wait.
 	Waited time.Duration
+	// Announced are the ids of what other machines are told.
+	Announced []string
 }
 
 // Run erases. When ctx ends before the purge is durable, nothing happens; after that Run continues without ctx. Durable
@@ -104,44 +108,98 @@ func (s *Service) Run(ctx context.Context, req Request) (Result, error) {
 		return Result{}, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	res, ended, err := s.run(ctx, req)
+	s.mu.Unlock()
+	if ended != nil {
+		err = errors.Join(err, ended(err))
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return res, nil
+}
+
+// run is Run for a request that was checked. Ended is what is left to do when another purge may run; it may be nil. The
+// caller holds mu.
+func (s *Service) run(ctx context.Context, req Request) (res Result, ended func(error) error, err error) {
 	if !req.DryRun {
-		if s.cfg.Refused != nil {
-			if err := s.cfg.Refused(); err != nil {
-				return Result{}, err
-			}
-		}
-		if err := s.finishPending(ctx); err != nil {
-			return Result{}, err
-		}
-		// edits that can be applied are in the state then, and erased there
-		if _, err := s.pendingEdits(ctx); err != nil {
-			return Result{}, err
+		if err := s.prepare(ctx); err != nil {
+			return res, nil, err
 		}
 	}
 	p, err := s.cfg.Store.PlanPurge(ctx, req.PurgeRequest)
 	if err != nil {
-		return Result{}, err
+		return res, nil, err
 	}
-	res := Result{Places: maps.Clone(p.Counts())}
+	res.Places = maps.Clone(p.Counts())
 	found, err := s.findMatches(p.Texts())
 	if err != nil {
-		return Result{}, err
+		return res, nil, err
 	}
 	found.count(res.Places)
 	if res.Remaining = found.foreignFiles(); req.DryRun {
-		return res, nil
+		return res, nil, nil
 	}
 	if err := s.refusePendingEdits(ctx, found); err != nil {
-		return Result{}, err
+		return res, nil, err
+	}
+	if s.cfg.Announce != nil {
+		if res.Announced, ended, err = s.cfg.Announce(p); err != nil {
+			return res, nil, err
+		}
 	}
 	if err := s.erase(ctx, p); err != nil {
-		return Result{}, err
+		return res, ended, err
 	}
 	res.Op, res.Waited = p.Op(), p.Waited()
 	s.cfg.Logger.Info("purged", "op", res.Op, "places", len(res.Places), "writers_waited", res.Waited, "left",
 		len(res.Remaining))
-	return res, nil
+	return res, ended, nil
+}
+
+// prepare finishes an earlier purge and takes over edits that can be applied: they are in the state then, and erased
+// there.
+func (s *Service) prepare(ctx context.Context) error {
+	if err := s.finishPending(ctx); err != nil {
+		return err
+	}
+	_, err := s.pendingEdits(ctx)
+	return err
+}
+
+// Erase erases what another machine of a shared space purged, or what Announce recorded before a crash, and returns the
+// texts that were erased. Nothing happens when none of it is here. Durable on return. Errors: as those of Run.
+func (s *Service) Erase(ctx context.Context, req store.PurgeRequest) (texts []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	p, err := s.cfg.Store.PlanPurge(ctx, req)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if p.Empty() {
+		return nil, nil
+	}
+	found, err := s.findMatches(p.Texts())
+	if err != nil {
+		return nil, err
+	}
+	if req.Received {
+		found = found.in(req.Space)
+	}
+	if err := s.refusePendingEdits(ctx, found); err != nil {
+		return nil, err
+	}
+	if err := s.erase(ctx, p); err != nil {
+		return nil, err
+	}
+	_, texts, _ = p.Erased()
+	s.cfg.Logger.Info("erased what was purged in a shared space", "op", p.Op(), "space", req.Space)
+	return texts, nil
 }
 
 // pendingEdits names the files with edits that wait for a decision.
@@ -233,7 +291,14 @@ func (s *Service) erase(ctx context.Context, p *store.Purge) error {
 
 // cleanFiles publishes again what held the text, and deletes what is left of memsidecar's own files.
 func (s *Service) cleanFiles(ctx context.Context, p *store.Purge) error {
-	found, err := s.findMatches(p.Texts())
+	search := func() (textMatches, error) {
+		found, err := s.findMatches(p.Texts())
+		if p.Received() {
+			found = found.in(p.Space())
+		}
+		return found, err
+	}
+	found, err := search()
 	if err != nil {
 		return err
 	}
@@ -241,7 +306,7 @@ func (s *Service) cleanFiles(ctx context.Context, p *store.Purge) error {
 	if err := errors.Join(s.cfg.Memories.PublishAll(ctx), s.cfg.Logs.PublishAll(ctx), s.cfg.SaveIndex()); err != nil {
 		return err
 	}
-	if found, err = s.findMatches(p.Texts()); err != nil {
+	if found, err = search(); err != nil {
 		return err
 	}
 	for _, h := range found {

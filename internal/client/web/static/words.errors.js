@@ -129,7 +129,6 @@ export const reasonWords = {
   "PURGE_UNFINISHED": "有一次彻底清除尚未完成。请启动守护进程以完成它。",
   "READ_ONLY": "磁盘出错后存储不再接受写入。请运行 `memsidecar doctor`，然后重启守护进程。",
   "REQUEST_TOO_LARGE": "内容超过 16 MiB，请分几次提交。",
-  "SHARED": "彻底清除无法删除其他机器在共享空间中保存的内容。请先在每台机器上运行 `memsidecar share leave`。",
   "SHUTTING_DOWN": "守护进程正在停止，请稍后重试。",
   "STALE_REVISION": "期间已被修改，未作任何更改。请重新打开后再试。",
   "UNAUTHORIZED": "调用来自本机的另一个用户。",

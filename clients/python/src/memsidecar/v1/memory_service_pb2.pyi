@@ -798,6 +798,40 @@ class PurgedPlace(google.protobuf.message.Message):
 global___PurgedPlace = PurgedPlace
 
 @typing.final
+class SharedSpacePurge(google.protobuf.message.Message):
+    """SharedSpacePurge is how far a purge has come in the log and at the machines of a shared space."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SPACE_FIELD_NUMBER: builtins.int
+    POSITION_FIELD_NUMBER: builtins.int
+    CONFIRMED_FIELD_NUMBER: builtins.int
+    MISSING_FIELD_NUMBER: builtins.int
+    space: builtins.str
+    """Name of the space here."""
+    position: builtins.int
+    """Row of the log that announces the purge; 0 while the log does not have it, and still holds the text."""
+    @property
+    def confirmed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Machines that have erased it, by name."""
+
+    @property
+    def missing(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Machines that have not. Each does when it is next in contact with the database."""
+
+    def __init__(
+        self,
+        *,
+        space: builtins.str = ...,
+        position: builtins.int = ...,
+        confirmed: collections.abc.Iterable[builtins.str] | None = ...,
+        missing: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confirmed", b"confirmed", "missing", b"missing", "position", b"position", "space", b"space"]) -> None: ...
+
+global___SharedSpacePurge = SharedSpacePurge
+
+@typing.final
 class MemoryServicePurgeResponse(google.protobuf.message.Message):
     """MemoryServicePurgeResponse reports what was erased."""
 
@@ -807,6 +841,7 @@ class MemoryServicePurgeResponse(google.protobuf.message.Message):
     PLACES_FIELD_NUMBER: builtins.int
     FOREIGN_FILES_FIELD_NUMBER: builtins.int
     WRITERS_WAITED_FIELD_NUMBER: builtins.int
+    SHARED_FIELD_NUMBER: builtins.int
     @property
     def result(self) -> memsidecar.v1.write_pb2.WriteResult:
         """One outcome per id; no operation in a dry run."""
@@ -823,6 +858,10 @@ class MemoryServicePurgeResponse(google.protobuf.message.Message):
     def writers_waited(self) -> google.protobuf.duration_pb2.Duration:
         """How long other writers had to wait."""
 
+    @property
+    def shared(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SharedSpacePurge]:
+        """One for each shared space, after waiting for the other machines for at most 5 seconds. "share status" shows it later."""
+
     def __init__(
         self,
         *,
@@ -830,9 +869,10 @@ class MemoryServicePurgeResponse(google.protobuf.message.Message):
         places: collections.abc.Iterable[global___PurgedPlace] | None = ...,
         foreign_files: collections.abc.Iterable[builtins.str] | None = ...,
         writers_waited: google.protobuf.duration_pb2.Duration | None = ...,
+        shared: collections.abc.Iterable[global___SharedSpacePurge] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["result", b"result", "writers_waited", b"writers_waited"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["foreign_files", b"foreign_files", "places", b"places", "result", b"result", "writers_waited", b"writers_waited"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["foreign_files", b"foreign_files", "places", b"places", "result", b"result", "shared", b"shared", "writers_waited", b"writers_waited"]) -> None: ...
 
 global___MemoryServicePurgeResponse = MemoryServicePurgeResponse
 
