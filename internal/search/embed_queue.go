@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
@@ -123,10 +124,11 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 		return nil
 	}
 	pause := time.Duration(0)
-	unsaved := 0
+	unsaved, made := 0, 0 // vectors since the last save, and since the queue was empty
 	hurried := embedding.WithUrgency(ctx, e.urgency)
 	for ctx.Err() == nil {
 		n, err := e.embedBatch(hurried, fsys)
+		made += n
 		if unsaved += n; unsaved >= saveEvery { // Save makes the rest durable
 			if err := e.SaveVectors(fsys); err != nil {
 				e.log.Warn("vectors are not saved; a restart makes them again", slog.Any("error", err))
@@ -150,6 +152,10 @@ func (e *Engine) RunEmbedding(ctx context.Context, fsys durable.FS) error {
 			e.announceEmbedded()
 		default:
 			e.announceEmbedded() // what they waited for may have been deleted
+			if made >= saveEvery {
+				debug.FreeOSMemory() // an import grew the heap, and an idle daemon collects no garbage for minutes
+			}
+			made = 0
 			select {
 			case <-ctx.Done():
 			case <-e.wakeEmbedder:
