@@ -11,7 +11,8 @@
 //
 // The sets paraphrase-en, -zh and -cross are in bench/retrieval/testdata. Their questions are asked as searches and,
 // in rows that begin with "implicit", as prompts of an agent. Beside them, bursts has two chats of short messages, in
-// which several in a row belong together; no weight may be chosen on it.
+// which several in a row belong together; no weight may be chosen on it. bench/retrieval/fitdata has the same of more
+// people, for the fit of the gate of implicit recall.
 //
 // With --reliability it compares the probabilities behind the strengths of hits with how many are relevant.
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/vector"
 	"github.com/memsidecar/memsidecar/internal/store/durable"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
@@ -61,7 +62,8 @@ type Engine struct {
 	stores        vectorStores
 	typical       typicalMemories
 	questions     *questionVectors
-	sureQueries   atomic.Int64 // searches that words alone answered, although models are there
+	needsMemory   vector.Quantized // see prompt_direction.go
+	sureQueries   atomic.Int64     // searches that words alone answered, although models are there
 	embedQueue    embedQueue
 	wakeEmbedder  chan struct{} // wakes RunEmbedding
 	savingVectors sync.Mutex    // held by SaveVectors
@@ -103,6 +105,7 @@ func New(cfg Config) *Engine {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	e.questions = loadQuestions(cfg.Models)
+	e.needsMemory = loadPromptDirection(cfg.Models)
 	e.analyzers.make = func() *analyzer { return newAnalyzer(e.lex) }
 	e.scratches.make = func() *scratch { return &scratch{tokenBuf: make([]byte, 8<<10)} }
 	e.fingerprint = newAnalyzer(e.lex).Fingerprint()

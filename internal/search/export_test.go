@@ -171,3 +171,17 @@ func (e *Engine) SetMaxOpen(n int) { e.maxOpen = n }
 
 // PartsOf cuts documents into parts.
 func PartsOf(docs, processors int) []int { return partsOf(docs, processors) }
+
+// NeedsMemory is the cosine of a prompt with the direction of prompts that need a memory.
+func NeedsMemory(tb testing.TB, e5 embedding.Model, prompt string) float64 {
+	tb.Helper()
+	q, err := e5.EmbedQuery(tb.Context(), prompt)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	direction := loadPromptDirection([]embedding.Model{e5})
+	if direction.Dim() == 0 {
+		tb.Fatal("the direction is of another model; see prompt_direction.go")
+	}
+	return direction.Cosine(q.Vector)
+}

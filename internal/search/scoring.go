@@ -48,12 +48,14 @@ type ranking struct {
 	gate            gateFeatures // best features of the candidates
 	typical         *typicalMemories
 	questions       *questionVectors
-	sureQueries     *atomic.Int64 // of the engine
+	needsMemory     vector.Quantized // direction of prompts that need a memory
+	sureQueries     *atomic.Int64    // of the engine
 }
 
 func newRanking(req *Request, q *query, e *Engine, s *scratch, in *spacesInUse) *ranking {
 	return &ranking{
 		req: req, q: q, scratch: s, lambda: e.lambda, models: e.models, typical: &e.typical, questions: e.questions,
+		needsMemory: e.needsMemory,
 		sureQueries: &e.sureQueries, indexOf: sourceIndexes(req, in),
 		decay: req.UseDecay == nil || *req.UseDecay,
 		pool:  topK{limit: 2*req.K + poolExtra, items: s.pool[:0], heap: s.heap},
