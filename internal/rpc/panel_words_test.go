@@ -52,13 +52,13 @@ func TestReasonsOfErrorsAreChineseToo(t *testing.T) {
 // TestPanelHasWordsForReasons: a person reads no name of a reason, neither of what waits for a decision, nor of a search that
 // finds nothing, nor of a memory that a change of several left as it is.
 func TestPanelHasWordsForReasons(t *testing.T) {
-	var words string
+	var words strings.Builder
 	for _, name := range []string{"words.js", "words.views.js"} {
 		data, err := os.ReadFile("../client/web/static/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		words += string(data)
+		words.WriteString(string(data))
 	}
 	want := []string{"outcome_STALE_REVISION", "outcome_NOT_FOUND"} // these are errors, too
 	for _, r := range Reasons {
@@ -72,7 +72,7 @@ func TestPanelHasWordsForReasons(t *testing.T) {
 		}
 	}
 	for _, key := range want {
-		if !strings.Contains(words, "\n  "+key+": [") {
+		if !strings.Contains(words.String(), "\n  "+key+": [") {
 			t.Errorf("the panel has no words for %s", key)
 		}
 	}
