@@ -61,6 +61,7 @@ soak:
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run ReflectKill ./test/e2e -reflect.rounds=$(REFLECT_ROUNDS)
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Crash ./internal/store -crash.full
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run RepairRecovers -v ./internal/daemon -repair.full
+	CGO_ENABLED=0 go test -count=1 -run ChosenValues -v ./internal/redact -redact.every
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Replies ./internal/reflector -replies=100000
 	CGO_ENABLED=0 go test -count=1 -timeout 0 -run Generated -v ./internal/reflector/guard -changes=100000
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
