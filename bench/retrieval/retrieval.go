@@ -12,7 +12,7 @@
 // The sets paraphrase-en, -zh and -cross are in bench/retrieval/testdata. Their questions are asked as searches and,
 // in rows that begin with "implicit", as prompts of an agent. Beside them, bursts has two chats of short messages, in
 // which several in a row belong together; no weight may be chosen on it. bench/retrieval/fitdata has the same of more
-// people, for the fit of the gate of implicit recall.
+// people, for the fit of the gate of implicit recall, and bench/heldout of people whom no weight may be chosen on.
 //
 // With --reliability it compares the probabilities behind the strengths of hits with how many are relevant.
 //
