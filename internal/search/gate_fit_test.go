@@ -25,11 +25,11 @@ import (
 var fitDir = flag.String("fit-gate", "", "directory with testdata/paraphrase-* and fitdata/paraphrase-*, to fit the gate on")
 
 const (
-	strangerShare   = 0.7  // of the weight of the negatives, for questions that belong to another store
-	directionRidge  = 0.1  // of the regression of 384 dimensions
-	gateRidge       = 1e-3 // of the regressions of the gate
-	fitIterations   = 50
-	fitReachesZeros = 1e-9 // change of the coefficients after which the fit ends
+	strangerShare  = 0.7  // of the weight of the negatives, for questions that belong to another store
+	directionRidge = 0.1  // of the regression of 384 dimensions
+	gateRidge      = 1e-3 // of the regressions of the gate
+	fitIterations  = 50
+	fitTolerance   = 1e-9 // a fit ends when no coefficient changes more
 )
 
 // TestFitGate fits the direction of prompts and the regressions of the gate, and judges the fit: each person's store is
@@ -478,7 +478,7 @@ func fitLogistic(x [][]float64, y, weights []float64, ridge float64) regression 
 			b[j] += step[j]
 			greatest = max(greatest, math.Abs(step[j]))
 		}
-		if greatest < fitReachesZeros {
+		if greatest < fitTolerance {
 			break
 		}
 	}
