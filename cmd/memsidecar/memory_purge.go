@@ -133,12 +133,13 @@ func sharedPurge(space string, position int64, confirmed, missing []string) stri
 	names := func(hosts []string) string { return printable(strings.Join(hosts, ", ")) }
 	switch {
 	case position == 0:
-		return fmt.Sprintf("Space %s: erased on this machine; the database and the other machines follow when the database answers.", space)
+		return fmt.Sprintf("Space %s: erased on this machine; the database and the other machines follow when the database "+
+			"answers.", space)
 	case len(missing) == 0:
 		return fmt.Sprintf("Space %s: erased in the database and on every machine (%s).", space, names(confirmed))
 	}
-	return fmt.Sprintf("Space %s: erased in the database and on %s; not yet on %s, which erases it when it is next in contact.",
-		space, cmp.Or(names(confirmed), "no machine"), names(missing))
+	return fmt.Sprintf("Space %s: erased in the database and on %s; not yet on %s, which erases it when it is next in "+
+		"contact.", space, cmp.Or(names(confirmed), "no machine"), names(missing))
 }
 
 // purgeWords is the noun for a kind of place, singular or plural by n.

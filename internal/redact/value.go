@@ -226,7 +226,8 @@ const maxQuoted = 64
 
 // quotedSentence accepts a quoted value in a sentence: a word that describes nothing, or a few words with a digit.
 func quotedSentence(v, match string) bool {
-	if len(v) > maxQuoted || aboutPasswords.MatchString(match) || isPlaceholder(v) || isCode(v) || algorithm.MatchString(v) || notValue(v) {
+	if len(v) > maxQuoted || aboutPasswords.MatchString(match) || isPlaceholder(v) || isCode(v) ||
+		algorithm.MatchString(v) || notValue(v) {
 		return false
 	}
 	if words := strings.Count(v, " "); words > 0 {

@@ -74,7 +74,8 @@ func sharedSpaceToProto(st *share.Status) *pb.SharedSpace {
 			Missing: p.Missing})
 	}
 	return &pb.SharedSpace{
-		Purges: purges, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position, Waiting: int64(st.Waiting),
+		Purges: purges, Space: st.Space, Remote: st.Remote, Database: st.Database, Position: st.Position,
+		Waiting:     int64(st.Waiting),
 		ContactedAt: timeToProto(st.Contact), Error: st.Error, Stopped: st.Stopped,
 	}
 }

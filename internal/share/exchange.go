@@ -58,7 +58,8 @@ func (s *Service) exchange(ctx context.Context, log *pglog.Log, sp *space) error
 		received = len(rows) < readAtOnce
 	}
 	sp.show()
-	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.showPurges(ctx, log, sp), s.snapshot(ctx, log, sp))
+	return errors.Join(ctx.Err(), s.settle(sp), s.report(ctx, log, sp), s.showPurges(ctx, log, sp),
+		s.snapshot(ctx, log, sp))
 }
 
 // settle records what is known, at most once in settleEvery, so that the next start need not read it in the journal.

@@ -43,8 +43,23 @@ func (s *Service) publish(ctx context.Context, log *pglog.Log, sp *space) (did b
 	if err != nil {
 		return false, err
 	}
-	e := &eraser{space: sp.name, ids: append([]string{}, p.IDs...), texts: append([]string{}, p.Texts...)}
-	return true, log.Purge(ctx, sp.state.Remote.ID, sp.state.Remote.Head, p.ID, row, e)
+	e := &eraser{space: sp.name, ids: append([]string{}, p.IDs...), texts: slices.Clone(p.Texts), elsewhere: p.Elsewhere}
+	announced, err := log.Purge(ctx, sp.state.Remote.ID, sp.state.Remote.Head, p.ID, row, e)
+	if err == nil && !announced {
+		err = s.dropNeedless(p)
+	}
+	return true, err
+}
+
+// dropNeedless ends a purge of another space of which the log holds nothing. Durable on return.
+func (s *Service) dropNeedless(p *pendingPurge) error {
+	if err := s.changePurges(without([]pendingPurge{*p})); err != nil {
+		return err
+	}
+	s.purgesMu.Lock()
+	defer s.purgesMu.Unlock()
+	s.needless = append(s.needless, p.ID)
+	return nil
 }
 
 // eraseAgain erases here what was announced before a crash.
@@ -144,6 +159,10 @@ func (s *Service) eraseAtJoining(ctx context.Context, log *pglog.Log, sp *space,
 type eraser struct {
 	space      string
 	ids, texts []string
+	// elsewhere says that the purge is one of another space, whose texts are nobody's business here unless this space
+	// holds them.
+	elsewhere bool
+	found     []string // texts that the log held, of a purge of another space
 	// clean is made of ids and texts when all are known.
 	clean *store.Scrub
 }
@@ -151,8 +170,16 @@ type eraser struct {
 // IDs are the memories that are erased.
 func (e *eraser) IDs() []string { return e.ids }
 
-// Texts are the texts that are erased.
-func (e *eraser) Texts() []string { return e.texts }
+// Texts are the texts that the other machines are to erase: of a purge of another space, only those that were here.
+func (e *eraser) Texts() []string {
+	if e.elsewhere {
+		return e.found
+	}
+	return e.texts
+}
+
+// Needless reports whether a purge of another space found nothing here.
+func (e *eraser) Needless() bool { return e.elsewhere && len(e.found) == 0 }
 
 // Collect notes the contents of the memories.
 func (e *eraser) Collect(data string, part bool) error {
@@ -189,11 +216,28 @@ func (e *eraser) Clean(data string, part bool) (clean string, changed bool, err 
 		sc := store.NewScrub(e.space, e.ids, e.texts)
 		e.clean = &sc
 	}
+	clean, changed, err = e.cleaned(*e.clean, data, part)
+	if err != nil || !changed || !e.elsewhere {
+		return clean, changed, err
+	}
+	for _, text := range e.texts {
+		if slices.Contains(e.found, text) {
+			continue
+		}
+		if _, holds, _ := e.cleaned(store.NewScrub(e.space, nil, []string{text}), data, part); holds {
+			e.found = append(e.found, text)
+		}
+	}
+	return clean, changed, nil
+}
+
+// cleaned returns a record, or a part of a snapshot, as a scrub leaves it.
+func (e *eraser) cleaned(sc store.Scrub, data string, part bool) (clean string, changed bool, err error) {
 	var v any
 	if part {
-		v, changed, err = e.cleanPart(data)
+		v, changed, err = e.cleanPart(sc, data)
 	} else {
-		v, changed, err = e.cleanRecord(data)
+		v, changed, err = cleanRecord(sc, data)
 	}
 	if err != nil || !changed {
 		return data, false, err
@@ -203,7 +247,7 @@ func (e *eraser) Clean(data string, part bool) (clean string, changed bool, err 
 }
 
 // cleanPart returns a part of a snapshot without what is erased.
-func (e *eraser) cleanPart(data string) (v merge.Values, changed bool, err error) {
+func (e *eraser) cleanPart(sc store.Scrub, data string) (v merge.Values, changed bool, err error) {
 	if err := decodeStrict(data, &v); err != nil {
 		return v, false, errRecord
 	}
@@ -211,12 +255,12 @@ func (e *eraser) cleanPart(data string) (v merge.Values, changed bool, err error
 		if slices.Contains(e.ids, id) {
 			delete(v.Memories, id)
 			changed = true
-		} else if clean, did := e.clean.Memory(m); did {
+		} else if clean, did := sc.Memory(m); did {
 			v.Memories[id], changed = clean, true
 		}
 	}
 	if v.Summary != nil {
-		if clean, did := e.clean.Text(*v.Summary); did {
+		if clean, did := sc.Text(*v.Summary); did {
 			v.Summary, changed = &clean, true
 		}
 	}
@@ -224,18 +268,18 @@ func (e *eraser) cleanPart(data string) (v merge.Values, changed bool, err error
 }
 
 // cleanRecord returns a record without what is erased.
-func (e *eraser) cleanRecord(data string) (rec record, changed bool, err error) {
+func cleanRecord(sc store.Scrub, data string) (rec record, changed bool, err error) {
 	if rec, err = decodeRecord(&pglog.Row{Record: data}); err != nil {
 		return rec, false, err
 	}
-	rec.Reason, changed = e.clean.Text(rec.Reason)
+	rec.Reason, changed = sc.Text(rec.Reason)
 	for i := range rec.Changes {
 		switch c := &rec.Changes[i]; {
 		case c.Memory != nil:
-			clean, did := e.clean.Memory(c.Memory.Value)
+			clean, did := sc.Memory(c.Memory.Value)
 			c.Memory.Value, changed = clean, changed || did
 		case c.Summary != nil:
-			clean, did := e.clean.Text(*c.Summary)
+			clean, did := sc.Text(*c.Summary)
 			c.Summary, changed = &clean, changed || did
 		}
 	}
@@ -251,7 +295,8 @@ type Purge struct {
 	Missing   []string // machines that have not
 }
 
-// purgeFresh is how long after a purge every exchange looks for confirmations; after that, those between two polls do not.
+// purgeFresh is how long after a purge every exchange looks for confirmations; after that, those between two polls do
+// not.
 const purgeFresh = time.Minute
 
 // purges is what the link of a space knows of its purges.
@@ -303,7 +348,8 @@ type SpacePurge struct {
 }
 
 // AwaitPurges waits for a few seconds until all machines have confirmed the purges with some ids, and returns how far
-// they have come. Where the database does not answer it does not wait.
+// they have come. Where the database does not answer it does not wait. A purge of another space is not among them when
+// the shared space held nothing of it.
 func (s *Service) AwaitPurges(ctx context.Context, ids []string) (out []SpacePurge) {
 	if len(ids) == 0 {
 		return nil
@@ -321,11 +367,23 @@ func (s *Service) AwaitPurges(ctx context.Context, ids []string) (out []SpacePur
 				}
 			}
 		}
-		if len(out) == len(ids) && !waits || ctx.Err() != nil {
+		if len(out)+s.countNeedless(ids) == len(ids) && !waits || ctx.Err() != nil {
 			return out
 		}
 		sleep(ctx, 20*time.Millisecond)
 	}
+}
+
+// countNeedless counts the purges with some ids that a log did not need.
+func (s *Service) countNeedless(ids []string) (n int) {
+	s.purgesMu.Lock()
+	defer s.purgesMu.Unlock()
+	for _, id := range s.needless {
+		if slices.Contains(ids, id) {
+			n++
+		}
+	}
+	return n
 }
 
 // isRefused reports whether an error waits for a person, at this space only.

@@ -50,10 +50,14 @@ func finish(ctx context.Context, p *store.Purge) error {
 	return p.Finish()
 }
 
-// purge erases memories and texts, as a user of the node asks, and returns the ids of the announcements.
-func (n *node) purge(ids, texts []string) ([]string, error) {
+// purge erases memories and texts of the shared space, as a user of the node asks, and returns the ids of the
+// announcements.
+func (n *node) purge(ids, texts []string) ([]string, error) { return n.purgeIn("team", ids, texts) }
+
+// purgeIn is purge in any space.
+func (n *node) purgeIn(space string, ids, texts []string) ([]string, error) {
 	ctx := context.Background()
-	p, err := n.store.PlanPurge(ctx, store.PurgeRequest{Space: "team", IDs: ids, Texts: texts, Reason: "test"})
+	p, err := n.store.PlanPurge(ctx, store.PurgeRequest{Space: space, IDs: ids, Texts: texts, Reason: "test"})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +131,7 @@ func TestPurge(t *testing.T) {
 	pg := postgres.Start(t)
 	for name, test := range map[string]func(*testing.T, string){
 		"everywhere": purgeEverywhere, "offline": purgeOffline, "unsent": purgeUnsent, "version": purgeVersion,
-		"left": purgeWhileAway, "texts": purgeOtherSpaces, "chain": purgeChain,
+		"left": purgeWhileAway, "texts": purgeOtherSpaces, "chain": purgeChain, "private": purgePrivate,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, pg.Database(t, "purge_"+name)) })
 	}
@@ -267,6 +271,43 @@ func purgeOtherSpaces(t *testing.T, address string) {
 	}
 	if m, err := b.store.Space("private").Get("p1"); err != nil || m.Content != "Mine: "+secret {
 		t.Errorf("the private space holds %+v, %v", m, err)
+	}
+}
+
+// purgePrivate: what is purged in a private space is told to a shared one as far as that holds it, and no further.
+func purgePrivate(t *testing.T, address string) {
+	const own = "the diary lies under the almond tree"
+	a, b := pair(t, address)
+	_, err := a.store.Update(t.Context(), store.Meta{Space: "private", Actor: "client"}, func(tx *store.Tx) error {
+		return errors.Join(tx.Put(memtest.Fact("p1", own)), tx.Put(memtest.Fact("p2", secret)))
+	})
+	must(t, err)
+	a.add("m2", "Ours: "+secret)
+	settled(t, a, b)
+	rows := query(t, address, "SELECT count(*)::text FROM memsidecar.log")
+	ids, err := a.purgeIn("private", []string{"p1"}, nil)
+	must(t, err)
+	settled(t, a, b)
+	eventually(t, func() string { return strings.Join(a.holders(own), ", ") })
+	if told := a.share.AwaitPurges(t.Context(), ids); len(told) != 0 {
+		t.Errorf("the shared space was told: %+v", told)
+	}
+	if now := query(t, address, "SELECT count(*)::text FROM memsidecar.log"); now != rows {
+		t.Errorf("the log has %s rows, not %s", now, rows)
+	}
+	b.stop() // the texts stay in the database until it was here
+	_, err = a.purgeIn("private", []string{"p2"}, []string{own})
+	must(t, err)
+	eventually(t, func() string {
+		return query(t, address, "SELECT CASE WHEN count(*) = 1 THEN '' ELSE 'no purge' END FROM memsidecar.purge")
+	})
+	if told := query(t, address, "SELECT texts FROM memsidecar.purge"); told != `["`+secret+`"]` {
+		t.Errorf("the database was told %s", told)
+	}
+	b.connect()
+	settled(t, a, b)
+	if got := b.content("m2"); got != "Ours: [purged]" {
+		t.Errorf("b holds %q", got)
 	}
 }
 

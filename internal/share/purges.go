@@ -28,6 +28,8 @@ type pendingPurge struct {
 	At    time.Time `json:"at"`
 	IDs   []string  `json:"ids,omitempty"`
 	Texts []string  `json:"texts,omitempty"`
+	// Elsewhere says that the purge is one of another space: texts that this one does not hold stay on this machine.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Forgotten are the hashes of the values.
 	Forgotten []string `json:"forgotten,omitempty"`
 	// Local says that this machine has erased it, when it had received the rows up to Position.
@@ -107,8 +109,8 @@ func (s *Service) purgesOf(space string) (out []pendingPurge) {
 func (s *Service) Announce(p *store.Purge) (ids []string, ended func(error) error, err error) {
 	var fresh []pendingPurge
 	for _, st := range s.Status() {
-		fresh = append(fresh, pendingPurge{ID: store.NewID(), Space: st.Space, At: s.cfg.Now().UTC().Truncate(time.Microsecond),
-			Position: st.Position, running: true})
+		at := s.cfg.Now().UTC().Truncate(time.Microsecond)
+		fresh = append(fresh, pendingPurge{ID: store.NewID(), Space: st.Space, At: at, Position: st.Position, running: true})
 		ids = append(ids, fresh[len(fresh)-1].ID)
 	}
 	if len(fresh) == 0 {
@@ -126,8 +128,8 @@ func (s *Service) Announce(p *store.Purge) (ids []string, ended func(error) erro
 func fill(list []pendingPurge, p *store.Purge) {
 	ids, texts, forgotten := p.Erased()
 	for i := range list {
-		list[i].Texts = texts
-		if list[i].Space == p.Space() {
+		list[i].Texts, list[i].Elsewhere = texts, list[i].Space != p.Space()
+		if !list[i].Elsewhere {
 			list[i].IDs, list[i].Forgotten = ids, forgotten
 		}
 	}

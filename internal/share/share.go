@@ -57,6 +57,7 @@ type Service struct {
 
 	purgesMu sync.Mutex
 	purges   []pendingPurge // that no log has yet, oldest first; guarded by purgesMu
+	needless []string       // ids of purges since the start that a log did not need; guarded by purgesMu
 }
 
 // New returns a Service that shares nothing. It can be given to a store as a projection before Open.

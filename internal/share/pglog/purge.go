@@ -27,18 +27,26 @@ type Eraser interface {
 	Collect(data string, part bool) error
 	// Clean returns data without them.
 	Clean(data string, part bool) (clean string, changed bool, err error)
-	// Texts are those of the request and those that Collect noted.
+	// Texts are those that other machines are to erase, once Clean saw everything.
 	Texts() []string
+	// Needless says that the log holds nothing that is erased, and that nothing but the log would.
+	Needless() bool
 }
 
+// errNeedless ends the transaction of a purge that the log does not need.
+var errNeedless = errors.New("the log holds nothing of it")
+
 // Purge erases from the log of a space up to head, and from its snapshots, and appends a row that says so, as one
-// transaction. Error: ErrBehind; after any other, it may have happened.
-func (l *Log) Purge(ctx context.Context, space int64, head Head, id string, row Row, e Eraser) error {
+// transaction; announced is false when the eraser calls it needless, and nothing changed. Error: ErrBehind; after any
+// other, it may have happened.
+func (l *Log) Purge(
+	ctx context.Context, space int64, head Head, id string, row Row, e Eraser,
+) (announced bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
 	defer cancel()
 	row.Seq = head.Seq + 1
 	row.Hash = row.chain(head.Hash)
-	err := pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, l.conn, func(tx pgx.Tx) error {
 		if err := move(ctx, tx, space, head, Head{row.Seq, row.Hash}); err != nil {
 			return err
 		}
@@ -47,6 +55,9 @@ func (l *Log) Purge(ctx context.Context, space int64, head Head, id string, row 
 		}
 		if err := errors.Join(cleanRows(ctx, tx, space, e), cleanParts(ctx, tx, space, e)); err != nil {
 			return err
+		}
+		if e.Needless() {
+			return errNeedless
 		}
 		texts, err := json.Marshal(e.Texts())
 		if err != nil {
@@ -59,10 +70,13 @@ func (l *Log) Purge(ctx context.Context, space int64, head Head, id string, row 
 		announce(batch, space)
 		return tx.SendBatch(ctx, batch).Close()
 	})
-	if err != nil {
-		return fmt.Errorf("erase from the log: %w", err)
+	if errors.Is(err, errNeedless) {
+		return false, nil
 	}
-	return nil
+	if err != nil {
+		return false, fmt.Errorf("erase from the log: %w", err)
+	}
+	return true, nil
 }
 
 // collect shows the eraser everything that names the memories.
@@ -78,18 +92,18 @@ func collect(ctx context.Context, tx pgx.Tx, space int64, e Eraser) error {
 		}
 		names = append(names, string(raw))
 	}
-	for part, query := range map[bool]string{
-		false: "SELECT record FROM memsidecar.log WHERE space = $1 AND ",
-		true:  "SELECT data FROM memsidecar.snapshot_part WHERE space = $1 AND ",
-	} {
-		column := map[bool]string{false: "record", true: "data"}[part]
-		rows, err := tx.Query(ctx, query+"EXISTS (SELECT FROM unnest($2::text[]) AS i WHERE position(i in "+column+") > 0)",
-			space, names)
+	for _, from := range []struct {
+		table, column string
+		part          bool
+	}{{"log", "record", false}, {"snapshot_part", "data", true}} {
+		rows, err := tx.Query(ctx, "SELECT "+from.column+" FROM memsidecar."+from.table+" WHERE space = $1 AND "+
+			"EXISTS (SELECT FROM unnest($2::text[]) AS i WHERE position(i in "+from.column+") > 0)", space, names)
 		if err != nil {
 			return err
 		}
 		var data string
-		if _, err := pgx.ForEachRow(rows, []any{&data}, func() error { return e.Collect(data, part) }); err != nil {
+		collect := func() error { return e.Collect(data, from.part) }
+		if _, err := pgx.ForEachRow(rows, []any{&data}, collect); err != nil {
 			return err
 		}
 	}
@@ -193,7 +207,8 @@ func (l *Log) Purges(ctx context.Context, space int64) ([]Purge, error) {
 		"NOT EXISTS (SELECT FROM memsidecar.member m WHERE m.space = p.space AND m.position < p.seq)", space); err != nil {
 		return nil, fmt.Errorf("forget the texts of purges: %w", err)
 	}
-	const machines = "(SELECT coalesce(array_agg(host ORDER BY host), '{}') FROM memsidecar.member m WHERE m.space = p.space "
+	const machines = "(SELECT coalesce(array_agg(host ORDER BY host), '{}') FROM memsidecar.member m " +
+		"WHERE m.space = p.space "
 	rows, err := l.conn.Query(ctx, "SELECT seq, id, at, "+machines+"AND m.position >= p.seq), "+machines+
 		"AND m.position < p.seq) FROM memsidecar.purge p WHERE space = $1 ORDER BY seq DESC LIMIT $2",
 		space, int64(recentPurges))
