@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -105,29 +104,6 @@ func (s *evalSet) half(rest int) (out []evalQuery) {
 	return out
 }
 
-func readJSONL[T any](t *testing.T, path string) []T {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var all []T
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<24)
-	for in.Scan() {
-		var v T
-		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		all = append(all, v)
-	}
-	if err := in.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
 func evalTime(s string) time.Time {
 	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(s, "Z"))
 	if err != nil {
@@ -139,7 +115,7 @@ func evalTime(s string) time.Time {
 func loadEval(t *testing.T, dir string) *evalSet {
 	t.Helper()
 	s := &evalSet{name: filepath.Base(dir), engine: search.New(search.Config{Logger: slog.New(slog.DiscardHandler)})}
-	for i, d := range readJSONL[evalDoc](t, filepath.Join(dir, "corpus.jsonl")) {
+	for i, d := range search.ReadLines[evalDoc](t, filepath.Join(dir, "corpus.jsonl")) {
 		m := evalMemory(d, i)
 		if m.CreatedAt.After(s.asOf) {
 			s.asOf = m.CreatedAt
@@ -150,7 +126,7 @@ func loadEval(t *testing.T, dir string) *evalSet {
 		s.engine.Apply(record(int64(i+1), d.Conv, journal.Change{Memory: &journal.MemoryChange{ID: m.ID, After: m}}))
 	}
 	s.asOf = s.asOf.Add(time.Hour)
-	s.queries = readJSONL[evalQuery](t, filepath.Join(dir, "queries.jsonl"))
+	s.queries = search.ReadLines[evalQuery](t, filepath.Join(dir, "queries.jsonl"))
 	return s
 }
 

@@ -1,14 +1,20 @@
 package search
 
 import (
+	"bufio"
+	"context"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
+	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 )
 
@@ -184,4 +190,56 @@ func NeedsMemory(tb testing.TB, e5 embedding.Model, prompt string) float64 {
 		tb.Fatal("the direction is of another model; see prompt_direction.go")
 	}
 	return direction.Cosine(q.Vector)
+}
+
+// PatientModel embeds queries as long as it takes, so that a slow machine does not change what is found.
+type PatientModel struct{ embedding.Model }
+
+// EmbedQuery tries again when it took too long.
+func (m PatientModel) EmbedQuery(ctx context.Context, text string) (q embedding.Query, err error) {
+	for range 100 {
+		if q, err = m.Model.EmbedQuery(ctx, text); !errors.Is(err, embedding.ErrTooSlow) {
+			break
+		}
+	}
+	return q, err
+}
+
+// InsideModels opens the models inside the program, patient ones; it skips the test in a program without them.
+func InsideModels(t *testing.T) (models []embedding.Model) {
+	t.Helper()
+	for _, open := range []func() (*bert.Encoder, error){bert.NewE5, bert.NewMiniLM} {
+		m, err := open()
+		if errors.Is(err, bert.ErrNoModel) {
+			t.Skip("built without the models")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, PatientModel{m})
+	}
+	return models
+}
+
+// ReadLines reads a file of one JSON value a line.
+func ReadLines[T any](t *testing.T, path string) (all []T) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<24)
+	for in.Scan() {
+		var v T
+		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, v)
+	}
+	if err := in.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

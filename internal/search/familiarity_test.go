@@ -11,12 +11,12 @@ import (
 // TestTypicalQuestions compares vectors of the typical questions with what the models make of them now: of every
 // question with -update, which writes them, and of some otherwise.
 func TestTypicalQuestions(t *testing.T) {
-	for _, m := range insideModels(t) {
+	for _, m := range search.InsideModels(t) {
 		every := 16
 		if *update {
 			every = 1
 		}
-		made := search.EmbedQuestions(t, patientModel{m}, every)
+		made := search.EmbedQuestions(t, m, every)
 		if *update {
 			if err := os.WriteFile(search.QuestionFile(m.Name()), search.EncodeQuestions(m, made), 0o600); err != nil {
 				t.Fatal(err)

@@ -83,11 +83,12 @@ func (g regression) logit(features []float64) float64 {
 	return sum
 }
 
-// gateRegressions are fitted on the stores of eleven people, in bench/retrieval/testdata and fitdata: prompts that a memory
-// answers against unrelated prompts and, with .7 of the negatives' weight, questions that belong to another store. Each
-// case is in the fit twice, with the typical memories of the two stores and without: people differ from the typical
-// ones as much. TestFitGate makes the fit, and measures it on stores that it did not see. The intercepts are lower than
-// fitted, by .1 in English and .2 otherwise: a memory that does not concern the prompt is worse than silence.
+// gateRegressions are fitted on the stores of eleven people, in bench/retrieval/testdata and fitdata: prompts that a
+// memory answers against unrelated prompts and, with .7 of the negatives' weight, questions that belong to another
+// store. Each case is in the fit twice, with the typical memories of the two stores and without: people differ from
+// the typical ones as much. TestFitGate makes the fit, and measures it on stores that it did not see. The intercepts
+// are lower than fitted, by .1 in English and .2 otherwise: a memory that does not concern the prompt is worse than
+// silence.
 var gateRegressions = [gateCases]regression{
 	// Words that a memory shares while its meaning is far are shared by accident: they count against an answer.
 	gateEnglish: {-4.489, []float64{8.292, -3.271, -12.59, -1.313, 4.78, 7.645}},

@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -17,24 +15,22 @@ import (
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search/analysis"
 	"github.com/memsidecar/memsidecar/internal/search/embedding"
-	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 	"github.com/memsidecar/memsidecar/internal/search/vector"
 	"github.com/memsidecar/memsidecar/internal/store/durable/crashfs"
 )
 
-var fitDir = flag.String("fit-gate", "", "directory with testdata/paraphrase-* and fitdata/paraphrase-*, to fit the gate on")
+var fitDir = flag.String("fit-gate", "", "directory of testdata/paraphrase-* and fitdata/paraphrase-*, to fit the gate on")
 
 const (
 	strangerShare  = 0.7  // of the weight of the negatives, for questions that belong to another store
 	directionRidge = 0.1  // of the regression of 384 dimensions
 	gateRidge      = 1e-3 // of the regressions of the gate
-	fitIterations  = 50
-	fitTolerance   = 1e-9 // a fit ends when no coefficient changes more
 )
 
 // TestFitGate fits the direction of prompts and the regressions of the gate, and judges the fit: each person's store is
 // asked with regressions that were fitted without that person, and without his or her memories among the typical ones.
-// It prints the regressions for gate.go; -update writes the direction.
+// It prints the regressions for gate.go, and
+// the judgement without the direction and with it; -update writes the direction.
 func TestFitGate(t *testing.T) {
 	if *fitDir == "" {
 		t.Skip("no -fit-gate DIR given")
@@ -42,13 +38,20 @@ func TestFitGate(t *testing.T) {
 	f := newGateFit(t)
 	f.askAll(t)
 	for which, name := range []string{gateEnglish: "English", gateE5: "other", gateCross: "across languages"} {
-		g := f.fit(func(c *fitCase) bool { return c.which == gateCase(which) }, true)
+		g := f.fit(func(c *fitCase) bool { return c.which == gateCase(which) }, allFeatures)
 		t.Logf("%s: {%.4g, %.4g}", name, g.intercept, g.weights)
 	}
 	for _, group := range []string{"en", "zh", "cross"} {
-		f.judge(t, group)
+		t.Log("without the direction of prompts:")
+		f.judge(t, group, withoutDirection)
+		t.Log("with it:")
+		f.judge(t, group, allFeatures)
 	}
 }
+
+// allFeatures and withoutDirection select features of gateInput, which ends with the direction.
+func allFeatures(features []float64) []float64      { return features }
+func withoutDirection(features []float64) []float64 { return features[:len(features)-1] }
 
 // fitCase is a prompt put to a store.
 type fitCase struct {
@@ -84,28 +87,9 @@ type gateFit struct {
 	cases   []fitCase
 }
 
-// patient embeds queries as long as it takes.
-type patient struct{ embedding.Model }
-
-func (m patient) EmbedQuery(ctx context.Context, text string) (q embedding.Query, err error) {
-	for range 1000 {
-		if q, err = m.Model.EmbedQuery(ctx, text); err == nil {
-			break
-		}
-	}
-	return q, err
-}
-
 func newGateFit(t *testing.T) *gateFit {
 	t.Helper()
-	var models []embedding.Model
-	for _, open := range []func() (*bert.Encoder, error){bert.NewE5, bert.NewMiniLM} {
-		m, err := open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		models = append(models, patient{m})
-	}
+	models := InsideModels(t)
 	f := &gateFit{engine: New(Config{Models: models})}
 	f.engine.needsMemory = fitDirection(t, models[0])
 	dirs, err := filepath.Glob(filepath.Join(*fitDir, "*", "paraphrase-*"))
@@ -134,7 +118,7 @@ func (f *gateFit) load(t *testing.T, dir string, fsys *crashfs.FS) {
 	t.Helper()
 	group := strings.TrimPrefix(filepath.Base(dir), "paraphrase-")
 	memories := map[string][]*memory.Memory{}
-	for i, d := range readLines[struct{ ID, Conv, Time, Text string }](t, filepath.Join(dir, "corpus.jsonl")) {
+	for i, d := range ReadLines[struct{ ID, Conv, Time, Text string }](t, filepath.Join(dir, "corpus.jsonl")) {
 		at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(d.Time, "Z"))
 		if err != nil {
 			t.Fatal(err)
@@ -157,31 +141,10 @@ func (f *gateFit) load(t *testing.T, dir string, fsys *crashfs.FS) {
 			t.Fatal(err)
 		}
 	}
-	for _, q := range readLines[fitQuery](t, filepath.Join(dir, "queries.jsonl")) {
+	for _, q := range ReadLines[fitQuery](t, filepath.Join(dir, "queries.jsonl")) {
 		q.group = group
 		f.queries = append(f.queries, q)
 	}
-}
-
-func readLines[T any](t *testing.T, path string) (all []T) {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	in := bufio.NewScanner(file)
-	for in.Scan() {
-		var v T
-		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		all = append(all, v)
-	}
-	if err := in.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // embedded reports whether every memory has its vectors, the typical ones too.
@@ -334,9 +297,9 @@ func (t *typicalMemories) without(texts []string) *typicalMemories {
 }
 
 // fit makes the regression of the cases that are selected. Positive and negative cases weigh as much, and of the
-// negatives the questions of strangers strangerShare. both uses each case with the typical memories of its people and
+// negatives the questions of strangers strangerShare. Each case is used with the typical memories of its people and
 // without.
-func (f *gateFit) fit(selected func(*fitCase) bool, both bool) regression {
+func (f *gateFit) fit(selected func(*fitCase) bool, features func([]float64) []float64) regression {
 	var n [3]float64 // needed, unrelated, of strangers
 	kind := func(c *fitCase) int {
 		switch {
@@ -356,28 +319,24 @@ func (f *gateFit) fit(selected func(*fitCase) bool, both bool) regression {
 	weight := [3]float64{1, (1 - strangerShare) * n[0] / n[1], strangerShare * n[0] / n[2]}
 	var x [][]float64
 	var y, w []float64
-	add := func(c *fitCase, features []float64) {
-		needed := 0.0
-		if c.needed {
-			needed = 1
-		}
-		x, y, w = append(x, features), append(y, needed), append(w, weight[kind(c)])
-	}
 	for i := range f.cases {
 		c := &f.cases[i]
 		if !used(c) {
 			continue
 		}
-		add(c, c.unknown)
-		if both {
-			add(c, c.known)
+		needed := 0.0
+		if c.needed {
+			needed = 1
+		}
+		for _, input := range [][]float64{c.unknown, c.known} {
+			x, y, w = append(x, features(input)), append(y, needed), append(w, weight[kind(c)])
 		}
 	}
 	return fitLogistic(x, y, w, gateRidge)
 }
 
 // judge prints what is answered in a group by regressions that did not see the owner of the store.
-func (f *gateFit) judge(t *testing.T, group string) {
+func (f *gateFit) judge(t *testing.T, group string, features func([]float64) []float64) {
 	t.Helper()
 	logits := make([]float64, len(f.cases))
 	var of []int
@@ -399,9 +358,9 @@ func (f *gateFit) judge(t *testing.T, group string) {
 		if _, ok := fitted[key]; !ok {
 			fitted[key] = f.fit(func(o *fitCase) bool {
 				return o.which == c.which && o.owner != c.owner && o.asker != c.owner
-			}, true)
+			}, features)
 		}
-		logits[i] = fitted[key].logit(c.unknown)
+		logits[i] = fitted[key].logit(features(c.unknown))
 	}
 	t.Logf("%-6s shift  answered  right  overlap  unrelated silent  traps  other store silent", group)
 	for _, shift := range []float64{0.4, 0.2, 0, -0.2, -0.4} {
@@ -437,115 +396,4 @@ func (f *gateFit) judge(t *testing.T, group string) {
 		t.Logf("%-6s %5.1f %9.3f %6.3f %8.3f %17.3f %6.3f %19.3f", group, shift, share("answered"), share("right"),
 			share("overlap"), share("unrelated"), share("trap"), share("stranger"))
 	}
-}
-
-// fitLogistic is the logistic regression of y, 0 or 1, by x with weights, by Newton's method on standardised features.
-// ridge is the penalty of a coefficient, as a share of the weights' sum.
-func fitLogistic(x [][]float64, y, weights []float64, ridge float64) regression {
-	n := len(x[0])
-	z, mean, deviation := standardise(x)
-	total := 0.0
-	for _, w := range weights {
-		total += w
-	}
-	b := make([]float64, n+1)
-	for range fitIterations {
-		gradient, hessian := make([]float64, n+1), make([][]float64, n+1)
-		for j := range hessian {
-			hessian[j] = make([]float64, n+1)
-			if j > 0 {
-				gradient[j] -= ridge * total * b[j]
-				hessian[j][j] = ridge * total
-			}
-		}
-		for i, row := range z {
-			p := 0.0
-			for j, v := range row {
-				p += b[j] * v
-			}
-			p = 1 / (1 + math.Exp(-p))
-			for j, v := range row {
-				gradient[j] += weights[i] * (y[i] - p) * v
-				slope := weights[i] * p * (1 - p) * v
-				for k := range j + 1 {
-					hessian[j][k] += slope * row[k]
-				}
-			}
-		}
-		step := solve(hessian, gradient)
-		greatest := 0.0
-		for j := range b {
-			b[j] += step[j]
-			greatest = max(greatest, math.Abs(step[j]))
-		}
-		if greatest < fitTolerance {
-			break
-		}
-	}
-	out := regression{intercept: b[0], weights: make([]float64, n)}
-	for j := range n {
-		out.weights[j] = b[j+1] / deviation[j]
-		out.intercept -= out.weights[j] * mean[j]
-	}
-	return out
-}
-
-// standardise returns rows that begin with 1, and features of mean 0 and deviation 1.
-func standardise(x [][]float64) (z [][]float64, mean, deviation []float64) {
-	n := len(x[0])
-	mean, deviation = make([]float64, n), make([]float64, n)
-	for _, row := range x {
-		for j, v := range row {
-			mean[j] += v / float64(len(x))
-		}
-	}
-	for _, row := range x {
-		for j, v := range row {
-			deviation[j] += (v - mean[j]) * (v - mean[j]) / float64(len(x))
-		}
-	}
-	for j := range deviation {
-		deviation[j] = math.Sqrt(deviation[j]) + 1e-9
-	}
-	for _, row := range x {
-		out := []float64{1}
-		for j, v := range row {
-			out = append(out, (v-mean[j])/deviation[j])
-		}
-		z = append(z, out)
-	}
-	return z, mean, deviation
-}
-
-// solve returns a⁻¹ b for a symmetric positive definite matrix, given by its lower half, which it overwrites with its
-// Cholesky factor.
-func solve(a [][]float64, b []float64) []float64 {
-	n := len(b)
-	for j := range n {
-		for k := range j + 1 {
-			sum := a[j][k]
-			for l := range k {
-				sum -= a[j][l] * a[k][l]
-			}
-			if j == k {
-				a[j][j] = math.Sqrt(max(sum, 1e-12))
-			} else {
-				a[j][k] = sum / a[k][k]
-			}
-		}
-	}
-	x := slices.Clone(b)
-	for j := range n {
-		for l := range j {
-			x[j] -= a[j][l] * x[l]
-		}
-		x[j] /= a[j][j]
-	}
-	for j := n - 1; j >= 0; j-- {
-		for l := j + 1; l < n; l++ {
-			x[j] -= a[l][j] * x[l]
-		}
-		x[j] /= a[j][j]
-	}
-	return x
 }

@@ -2,7 +2,6 @@ package search_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,45 +11,12 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/search/embedding"
-	"github.com/memsidecar/memsidecar/internal/search/embedding/bert"
 )
-
-// insideModels opens the models inside the program; it skips the test in a program without them.
-func insideModels(t *testing.T) (models []embedding.Model) {
-	t.Helper()
-	for _, open := range []func() (*bert.Encoder, error){bert.NewE5, bert.NewMiniLM} {
-		m, err := open()
-		if errors.Is(err, bert.ErrNoModel) {
-			t.Skip("built without the models")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		models = append(models, m)
-	}
-	return models
-}
-
-// patientModel embeds queries as long as it takes, so that a slow machine does not change what is found.
-type patientModel struct{ embedding.Model }
-
-func (m patientModel) EmbedQuery(ctx context.Context, text string) (q embedding.Query, err error) {
-	for range 100 {
-		if q, err = m.Model.EmbedQuery(ctx, text); !errors.Is(err, embedding.ErrTooSlow) {
-			break
-		}
-	}
-	return q, err
-}
 
 // TestGoldenParaphrases keeps the answers to 30 questions that share hardly a word with the memory that answers them:
 // ten English ones, ten Chinese ones, and ten Chinese ones about English memories.
 func TestGoldenParaphrases(t *testing.T) {
-	var models []embedding.Model
-	for _, m := range insideModels(t) {
-		models = append(models, patientModel{m})
-	}
+	models := search.InsideModels(t)
 	fsys := newDir(t)
 	e := search.New(search.Config{Models: models, Now: func() time.Time { return epoch }})
 	got := map[string]string{}
@@ -59,12 +25,12 @@ func TestGoldenParaphrases(t *testing.T) {
 	var sum quality
 	n := 0
 	for _, set := range []string{"paraphrase-en", "paraphrase-zh", "paraphrase-cross"} {
-		queries := readJSONL[evalQuery](t, filepath.Join(dir, set, "queries.jsonl"))
+		queries := search.ReadLines[evalQuery](t, filepath.Join(dir, set, "queries.jsonl"))
 		space := queries[0].Conv
 		if !loaded[space] {
 			loaded[space] = true
 			var memories []*memory.Memory
-			for i, d := range readJSONL[evalDoc](t, filepath.Join(dir, set, "corpus.jsonl")) {
+			for i, d := range search.ReadLines[evalDoc](t, filepath.Join(dir, set, "corpus.jsonl")) {
 				if d.Conv == space {
 					memories = append(memories, evalMemory(d, i))
 				}

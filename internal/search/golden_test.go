@@ -24,14 +24,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // ranking is at the foot. summary.txt has the means. Rewrite all with -update.
 func TestGolden(t *testing.T) {
 	var memories []*memory.Memory
-	for _, m := range readJSONL[memory.Memory](t, filepath.Join("testdata", "memories.jsonl")) {
+	for _, m := range search.ReadLines[memory.Memory](t, filepath.Join("testdata", "memories.jsonl")) {
 		memories = append(memories, &m)
 	}
 	e := inDefault(memories...)
 	got := map[string]string{}
 	var sum quality
 	answerable, unanswerable, silent := 0, 0, 0
-	for i, q := range readJSONL[evalQuery](t, filepath.Join("testdata", "queries.jsonl")) {
+	for i, q := range search.ReadLines[evalQuery](t, filepath.Join("testdata", "queries.jsonl")) {
 		resp := find(t, e, search.Request{Query: q.Text, K: 10, AsOf: epoch, Explain: true})
 		one := rate(ids(resp.Hits), q.Relevant)
 		foot := fmt.Sprintf("silent %v, should be true\n", resp.Abstained)

@@ -9,17 +9,13 @@ import (
 
 	"github.com/memsidecar/memsidecar/internal/memory"
 	"github.com/memsidecar/memsidecar/internal/search"
-	"github.com/memsidecar/memsidecar/internal/search/embedding"
 	"github.com/memsidecar/memsidecar/internal/store/journal"
 )
 
 // embedded is an engine with the models inside whose default space holds the memories, with their vectors.
 func embedded(t *testing.T, memories ...*memory.Memory) *search.Engine {
 	t.Helper()
-	var models []embedding.Model
-	for _, m := range insideModels(t) {
-		models = append(models, patientModel{m})
-	}
+	models := search.InsideModels(t)
 	e := search.New(search.Config{Models: models, Now: func() time.Time { return epoch }})
 	if err := e.Load("", memories, newDir(t)); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 // TestPromptDirection orders prompts that the fit did not see: those that need a memory come before those that do not.
 func TestPromptDirection(t *testing.T) {
-	e5 := patientModel{insideModels(t)[0]}
+	e5 := search.InsideModels(t)[0]
 	for _, c := range []struct{ needs, unrelated string }{
 		{"which branch do we cut releases from", "what is a release branch"},
 		{"order flowers for my wife's birthday", "who wrote Faust"},

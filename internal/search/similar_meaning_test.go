@@ -31,7 +31,7 @@ func restated(t *testing.T) (all []restatement, memories []*memory.Memory) {
 		all = append(all, restatement{id, text})
 	}
 	corpus := filepath.Join("..", "..", "bench", "retrieval", "testdata", "paraphrase-cross", "corpus.jsonl")
-	for i, d := range readJSONL[evalDoc](t, corpus) {
+	for i, d := range search.ReadLines[evalDoc](t, corpus) {
 		memories = append(memories, evalMemory(d, i))
 	}
 	if memtest.RaceDetector { // models are slow then, and there is nothing more to find
