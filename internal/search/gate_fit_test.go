@@ -29,8 +29,8 @@ const (
 
 // TestFitGate fits the direction of prompts and the regressions of the gate, and judges the fit: each person's store is
 // asked with regressions that were fitted without that person, and without his or her memories among the typical ones.
-// It prints the regressions for gate.go, and
-// the judgement without the direction and with it; -update writes the direction.
+// It prints the regressions for gate.go, and the judgement without the direction and with it; -update writes the
+// direction.
 func TestFitGate(t *testing.T) {
 	if *fitDir == "" {
 		t.Skip("no -fit-gate DIR given")
@@ -363,7 +363,7 @@ func (f *gateFit) judge(t *testing.T, group string, features func([]float64) []f
 		logits[i] = fitted[key].logit(features(c.unknown))
 	}
 	t.Logf("%-6s shift  answered  right  overlap  unrelated silent  traps  other store silent", group)
-	for _, shift := range []float64{0.4, 0.2, 0, -0.2, -0.4} {
+	for _, shift := range []float64{0.2, 0, -0.2, -0.4, -0.6} {
 		count := map[string][2]float64{}
 		add := func(row string, yes bool) {
 			n := count[row]

@@ -17,7 +17,7 @@ const (
 	clearOneModel    = 0.5
 	minOneModel      = 0.1
 
-	tailImplicit = 0.7 // the same for an implicit request: a memory that nobody asked for must be about as good as the best
+	tailImplicit = 0.65 // the same for an implicit request: a memory that nobody asked for must be about as good as the best
 )
 
 // rankByEvidence scores the candidates of all sources, and drops what is not near to the query.
