@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// minLiteral is how many bytes a text to look for has at least.
-const minLiteral = 2
-
 // literals looks for any of many texts in one pass: three bytes at each place select the few texts that begin so, and
 // these are compared (Karp and Rabin, 1987). It does not change once it is made.
 type literals struct {
@@ -18,27 +15,40 @@ type literals struct {
 	first, next []uint16
 	// pairs has a bit for each hash of the texts of two bytes, nil when there are none. Others may have the same hash.
 	pairs *[64]uint64
+	// bytes are the texts of one byte, nil when there are none.
+	bytes *[256]bool
+	// longer says that there are texts of more than one byte.
+	longer bool
+	// width is how many bytes of a text at the start are hashed.
+	width int
 }
 
 // newLiterals returns a search for what r requires.
 func newLiterals(r requirement) *literals {
 	size := max(bits.Len(uint(len(r.texts)))+3, 6) // some eight buckets for each text
 	l := &literals{requirement: r, shift: uint(32 - size), first: make([]uint16, 1<<size),
-		next: make([]uint16, len(r.texts))}
+		next: make([]uint16, len(r.texts)), width: min(shortest(r.texts), 3)}
 	for i, s := range r.texts {
 		if r.atStart {
-			l.insert(i, hash(s[0], 0, 0))
+			l.insert(i, l.hashStart(s))
 			continue
 		}
-		if len(s) == minLiteral {
+		l.longer = l.longer || len(s) > 1
+		switch len(s) {
+		case 1:
+			if l.bytes == nil {
+				l.bytes = new([256]bool)
+			}
+			l.bytes[s[0]] = true // no letter: see selective
+		case 2:
 			if l.pairs == nil {
 				l.pairs = new([64]uint64)
 			}
 			bit := pair(s[0], s[1])
 			l.pairs[bit/64] |= 1 << (bit % 64)
-			continue
+		default:
+			l.insert(i, hash(s[0], s[1], s[2]))
 		}
-		l.insert(i, hash(s[0], s[1], s[2]))
 	}
 	return l
 }
@@ -47,6 +57,17 @@ func newLiterals(r requirement) *literals {
 func (l *literals) insert(i int, hash uint32) {
 	first := &l.first[hash>>l.shift]
 	l.next[i], *first = *first, uint16(i+1)
+}
+
+// hashStart is the hash of the beginning of a text, which has width bytes at least.
+func (l *literals) hashStart(s string) uint32 {
+	switch l.width {
+	case 1:
+		return hash(lower[s[0]], 0, 0)
+	case 2:
+		return hash(lower[s[0]], lower[s[1]], 0)
+	}
+	return hash(lower[s[0]], lower[s[1]], lower[s[2]])
 }
 
 // hash is that of three bytes.
@@ -61,9 +82,12 @@ func (l *literals) in(s string) bool {
 		return true
 	}
 	if l.atStart {
-		return s != "" && l.at(l.first[hash(lower[s[0]], 0, 0)>>l.shift], s)
+		return len(s) >= l.width && l.at(l.first[l.hashStart(s)>>l.shift], s)
 	}
-	if len(s) < minLiteral {
+	if l.bytes != nil && l.hasByte(s) {
+		return true
+	}
+	if !l.longer || len(s) < 2 {
 		return false
 	}
 	a, b := lower[s[0]], lower[s[1]]
@@ -79,6 +103,16 @@ func (l *literals) in(s string) bool {
 			return true
 		}
 		a, b = b, c
+	}
+	return false
+}
+
+// hasByte reports whether s has one of the texts of one byte.
+func (l *literals) hasByte(s string) bool {
+	for i := range len(s) {
+		if l.bytes[s[i]] {
+			return true
+		}
 	}
 	return false
 }

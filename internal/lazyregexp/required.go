@@ -1,6 +1,7 @@
 package lazyregexp
 
 import (
+	"cmp"
 	"regexp/syntax"
 	"slices"
 	"unicode"
@@ -12,6 +13,8 @@ const (
 	maxExact = 128
 	// maxRequired is how many texts are looked for at most, instead of matching.
 	maxRequired = 1024
+	// maxLists is how many lists of texts are looked for at most: each takes a pass over the text.
+	maxLists = 3
 	// maxClass is how many characters a class may have to be written out.
 	maxClass = 16
 )
@@ -35,18 +38,34 @@ func require(expr string) (all []requirement) {
 	k, fold := analyse(re), foldsCase(re)
 	contained := k.required()
 	if beginsAtStart(re) {
-		begin := k.beginnings()
-		if shortest(begin) > 0 && len(begin) <= maxRequired {
+		begin := cut(k.beginnings(), maxRequired)
+		if shortest(begin) > 0 {
 			all = append(all, requirement{texts: begin, atStart: true, fold: fold})
 		}
-		if slices.Equal(begin, contained) {
-			return all
+		contained = slices.DeleteFunc(contained, func(list []string) bool { return slices.Equal(begin, list) })
+	}
+	for _, list := range contained {
+		if len(list) <= maxRequired {
+			all = append(all, requirement{texts: list, fold: fold})
 		}
 	}
-	if shortest(contained) >= minLiteral && len(contained) <= maxRequired {
-		all = append(all, requirement{texts: contained, fold: fold})
-	}
 	return all
+}
+
+// cut shortens texts until at most n different ones are left, and returns these; nil when there is no way.
+func cut(texts []string, n int) []string {
+	texts = slices.Clone(texts)
+	for most := 4; len(texts) > n && most > 0; most-- {
+		for i, s := range texts {
+			texts[i] = s[:min(len(s), most)]
+		}
+		slices.Sort(texts)
+		texts = slices.Compact(texts)
+	}
+	if len(texts) > n {
+		return nil
+	}
+	return texts
 }
 
 // beginsAtStart reports whether an expression can only match at the beginning of a text.
@@ -76,8 +95,11 @@ func foldsCase(re *syntax.Regexp) bool {
 }
 
 // knowledge is what is known about the matches of an expression. Each is one of the whole texts, or begins with one of
-// the begun ones. When there are begun ones, each also contains one of the texts in contains, if that is not nil.
-type knowledge struct{ whole, begun, contains []string }
+// the begun ones. When there are begun ones, each also contains one text of each list in contains; all are selective.
+type knowledge struct {
+	whole, begun []string
+	contains     [][]string
+}
 
 var (
 	// nothing is what is known about an expression that consumes nothing.
@@ -86,10 +108,10 @@ var (
 	anything = knowledge{begun: []string{""}}
 )
 
-// required returns texts of which each match contains one, nil when there are none.
-func (k knowledge) required() []string {
+// required returns selective lists of texts, the best first: each match contains one text of each.
+func (k knowledge) required() [][]string {
 	if len(k.begun) == 0 {
-		return k.whole
+		return best([][]string{k.whole})
 	}
 	return k.contains
 }
@@ -169,6 +191,7 @@ func ofClass(pairs []rune) (k knowledge) {
 func sequence(parts []knowledge) knowledge {
 	k := nothing
 	run := nothing.whole // run is the list of what the last parts stand for
+	var lists [][]string
 	for _, p := range parts {
 		if len(k.whole) > 1 && len(k.whole)*(len(p.whole)+len(p.begun)) > maxExact {
 			k.begun, k.whole = k.beginnings(), nil
@@ -178,16 +201,16 @@ func sequence(parts []knowledge) knowledge {
 		}
 		switch {
 		case len(p.begun) > 0:
-			k.contains = better(better(k.contains, run), p.contains)
+			lists = append(append(lists, run), p.contains...)
 			run = nothing.whole
 		case len(run)*len(p.whole) > maxExact:
-			k.contains = better(k.contains, run)
+			lists = append(lists, run)
 			run = p.whole
 		default:
 			run = product(run, p.whole)
 		}
 	}
-	k.contains = better(k.contains, run)
+	k.contains = best(append(lists, run))
 	return k
 }
 
@@ -204,25 +227,39 @@ func product(a, b []string) []string {
 
 // anyOf is what is known about matches of one of several parts.
 func anyOf(parts []knowledge) (k knowledge) {
+	var list []string // of the best of each part
 	known := true
 	for _, p := range parts {
-		known = known && shortest(p.required()) > 0
-		k.contains = append(k.contains, p.required()...)
+		if required := p.required(); len(required) > 0 {
+			list = append(list, required[0]...)
+		} else {
+			known = false
+		}
 		k.whole = append(k.whole, p.whole...)
 		k.begun = append(k.begun, p.begun...)
 	}
-	if !known {
-		k.contains = nil
+	if known {
+		k.contains = best([][]string{list})
 	}
 	return k
 }
 
-// better returns the list that excludes more texts: the one whose shortest is longer, or that is shorter itself.
-func better(a, b []string) []string {
-	if x, y := shortest(a), shortest(b); x > y || x == y && len(a) <= len(b) {
-		return a
-	}
-	return b
+// best returns the lists that exclude most texts, and no more than maxLists: those whose shortest text is long, and
+// that are short themselves.
+func best(lists [][]string) [][]string {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(list []string) bool { return !selective(list) })
+	slices.SortStableFunc(lists, func(a, b []string) int {
+		return cmp.Or(cmp.Compare(shortest(b), shortest(a)), cmp.Compare(len(a), len(b)))
+	})
+	lists = slices.CompactFunc(lists, slices.Equal)
+	return lists[:min(len(lists), maxLists)]
+}
+
+// selective reports whether there are texts that contain none of a list: a single letter or space is in most.
+func selective(list []string) bool {
+	return shortest(list) > 0 && !slices.ContainsFunc(list, func(s string) bool {
+		return len(s) == 1 && (s[0] <= ' ' || 'a' <= s[0] && s[0] <= 'z')
+	})
 }
 
 // shortest is the length of the shortest text, 0 when there is none.

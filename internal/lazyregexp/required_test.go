@@ -22,42 +22,52 @@ func TestRequire(t *testing.T) {
 		expr string
 		// texts of which each match begins with one, and contains one; nil when none are known
 		begins, contains []string
+		// what else each match contains one of
+		also [][]string
 	}{
-		{`(?i)\b(?:Decided|agreed to)\b`, nil, []string{"decided", "agreed to"}},
+		{`(?i)\b(?:Decided|agreed to)\b`, nil, []string{"decided", "agreed to"}, nil},
 		{`(?:the )?(?:data|code)base [a-z]+ is (.+)`, nil, []string{"database ", "codebase ", "the database ",
-			"the codebase "}},
-		{`\d+ berths?`, nil, []string{" berth", " berths"}},
-		{`吧$|试试`, nil, []string{"吧", "试试"}},
-		{`^(?:the )?our (.+)`, []string{"the our ", "our "}, nil},
-		{`^(?i:i|WE) [a-z]+`, []string{"i ", "we "}, nil},
-		{`^\s*(?:at|in) `, []string{"at ", "in ", "\t", "\n", "\f", "\r", " "}, []string{"at ", "in "}},
-		{`^(?:the|our) [a-z]+ (?:freeze|launch)`, []string{"the ", "our "}, []string{" freeze", " launch"}},
-		{`^[a-z ]{0,14}(?:freeze|launch)`, nil, []string{"freeze", "launch"}},
-		{`^(?:` + strings.Join(long, "|") + `) [a-z]+`, long, nil},
-		{`^(?:ab|[a-z]+x)`, nil, nil},
-		{`x|abc`, nil, nil},
-		{`[a-z]+`, nil, nil},
-		{`(?i)é`, nil, nil},
-		{`(?i)café`, nil, []string{"caf"}},
-		{`a\x{FFFD}`, nil, nil},
-		{`(?:abc)*`, nil, nil},
-		{`(?:abc){2,}`, nil, []string{"abc"}},
-		{`(?:abc)?`, nil, nil},
-		{`(`, nil, nil},
+			"the codebase "}, [][]string{{" is "}}},
+		{`\d+ berths?`, nil, []string{" berth", " berths"}, [][]string{strings.Split("0123456789", "")}},
+		{`(?i)\b(?:says?|output)\b[^:：]*[:：]$`, nil, []string{"say", "says", "output"}, [][]string{{":", "："}}},
+		{`(?:[,;]|and|but)\s+(?:[a-z]|1)`, nil, []string{",", ";", "and", "but"}, nil},
+		{`吧$|试试`, nil, []string{"吧", "试试"}, nil},
+		{`^(?:the )?our (.+)`, []string{"the our ", "our "}, nil, nil},
+		{`^(?i:i|WE) [a-z]+`, []string{"i ", "we "}, nil, nil},
+		{`^\s*(?:at|in) `, []string{"at ", "in ", "\t", "\n", "\f", "\r", " "}, []string{"at ", "in "}, nil},
+		{`^(?:the|our) [a-z]+ (?:freeze|launch)`, []string{"the ", "our "}, []string{" freeze", " launch"}, nil},
+		{`^[a-z ]{0,14}(?:freeze|launch)`, nil, []string{"freeze", "launch"}, nil},
+		{`^(?:` + strings.Join(long, "|") + `) [a-z]+`, long, nil, nil},
+		{`^(?:ab|[a-z]+x)`, nil, nil, nil},
+		{`x|abc`, nil, nil, nil},
+		{`[a-z]+`, nil, nil, nil},
+		{`(?i)é`, nil, nil, nil},
+		{`(?i)café`, nil, []string{"caf"}, nil},
+		{`a\x{FFFD}`, nil, nil, nil},
+		{`(?:abc)*`, nil, nil, nil},
+		{`(?:abc){2,}`, nil, []string{"abc"}, nil},
+		{`(?:abc)?`, nil, nil, nil},
+		{`(`, nil, nil, nil},
 	} {
-		var begins, contains []string
+		var begins []string
+		var contains [][]string
 		for _, r := range require(c.expr) {
+			slices.Sort(r.texts)
 			if r.atStart {
 				begins = r.texts
 			} else {
-				contains = r.texts
+				contains = append(contains, r.texts)
 			}
 		}
-		for _, pair := range [][2][]string{{c.begins, begins}, {c.contains, contains}} {
-			want, got := slices.Sorted(slices.Values(pair[0])), slices.Sorted(slices.Values(pair[1]))
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.expr, diff)
-			}
+		var want [][]string
+		if c.contains != nil {
+			want = append([][]string{c.contains}, c.also...)
+		}
+		for _, list := range append(want, c.begins) {
+			slices.Sort(list)
+		}
+		if diff := cmp.Diff(c.begins, begins) + cmp.Diff(want, contains); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.expr, diff)
 		}
 	}
 }
