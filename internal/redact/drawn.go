@@ -75,6 +75,9 @@ func suspectValues(s string, suspect func(s string, start, end int) bool) (list 
 				break
 			}
 			from = end
+			if end-start < minDrawn || onlyLetters(s[start:end]) {
+				continue // most words: every kind of value is longer, and has something else in it
+			}
 			start = behindUser(s, start, end)
 			if start < end && !isTemplate(s, start, end) && suspect(s, start, end) {
 				list = append(list, Finding{"password", start, end})
@@ -101,14 +104,24 @@ const separators = "\"'`()[]{}<>=:,;|*\\"
 
 // nextPiece returns the next piece of a word between separators, without the punctuation behind it.
 func nextPiece(s string, from, to int) (start, end int) {
-	for from < to && strings.IndexByte(separators, s[from]) >= 0 {
+	for from < to && kindsOfBytes[s[from]]&separatorKind != 0 {
 		from++
 	}
 	start = from
-	for from < to && strings.IndexByte(separators, s[from]) < 0 {
+	for from < to && kindsOfBytes[s[from]]&separatorKind == 0 {
 		from++
 	}
 	return start, from
+}
+
+// onlyLetters reports whether a piece is ASCII letters and nothing else.
+func onlyLetters(s string) bool {
+	for i := range len(s) {
+		if kindsOfBytes[s[i]]&letterKind == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // behindUser returns the start of the password in "user/password" and "-ppassword", else the start itself.
@@ -179,8 +192,8 @@ var (
 // looksDrawn reports whether v looks drawn by lot: letters and digits with a symbol between them, frequent changes of
 // the class, or letters in an order that words do not have.
 func looksDrawn(v string) bool {
-	v = strings.TrimRight(v, "`,;.)}]\"'!?*>")
-	if len(v) < minDrawn || len(v) > maxDrawn || camelName.MatchString(v) || isIdentifier(v) || thingName.MatchString(v) {
+	v = trimValue(v)
+	if len(v) < minDrawn || len(v) > maxDrawn {
 		return false
 	}
 	var letters, capitals, digits, symbols, beyondHex int
@@ -203,7 +216,8 @@ func looksDrawn(v string) bool {
 			return false // a path, a name with dots or hyphens
 		}
 	}
-	if letters < 3 || digits == 0 || beyondHex == 0 {
+	if letters < 3 || digits == 0 || beyondHex == 0 ||
+		camelName.MatchString(v) || isIdentifier(v) || thingName.MatchString(v) {
 		return false
 	}
 	if symbols > 0 {

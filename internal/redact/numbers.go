@@ -108,15 +108,16 @@ var numbers = []shape{
 	newShape("pin", "pin:", `\*\*(?:PIN|[Pp]in)(?:\*\*:|:\*\*)\s+(?P<v>\d{4,8})\b`, nil),
 	newShape("pin", "|pin |pin's |pincode", `\b(?:PIN|[Pp]in)(?:'s|s)?\b[^.\n\d:=]{0,30}?[:=]?\s+`+opening+
 		`(?P<v>\d{4,8})(?:`+numberEnd+`|,|\s+(?:if|then|and|when|to|\())`, noYear),
-	newShape("pin", "|pw |pwd |pass |password |passcode |passwort |kennwort ", `(?i)\b(?:pwd?|pass|password|passcode`+
+	newShape("pin", "|pw| |pwd| |pass| |password| |passcode| |passwort| |kennwort|", `(?i)\b(?:pwd?|pass|password|passcode`+
 		`|passwort|kennwort)[:=]?\s+`+
 		opening+`(?P<v>\d{4,12})(?-i:`+numberEnd+`|,)`, noYear),
 	newShape("pin", "pin code passcode password pw 密码 验证码", `(?i)(?:\bpin|code|passcode|password|\bpwd?|密码`+
 		`|验证码)\b?[^\n]{0,60}[?？]\s*\n`+
 		`[\s>*-]*(?:\[[\d:. -]+\]\s*)?(?:<?@?[\w.-]+>?:\s)?(?P<v>\d{4,8})(?:\s|["\\.!]|$)`, nil),
 	// "Bike lock: 4711", "the key box left of the door, 4711", "the lock is set to 442", "opens on 4711".
-	newShape("pin", "lock keypad |locker |key~box |keybox |lockbox |garage |gate |safe |alarm |door |atm "+
-		"|suitcase |voicemail |sim ",
+	newShape("pin", "|lock| |locker| |lockbox| |padlock| |padlocker| |padlockbox| |bikelock| |bikelocker| |bikelockbox| "+
+		"|doorlock| |doorlocker| |doorlockbox| |keypad| |key~box| |keybox| |garage| |gate| |safe| |alarm| |door| |atm| "+
+		"|suitcase| |voicemail| |sim|",
 		`(?i)\b(?:(?:pad|bike|door)?\s?lock(?:er|box)?|keypad|key\s?box|garage|gate|safe|alarm|door|atm|suitcase`+
 			`|voicemail|sim)\b`+
 			`[^.\n:=]{0,30}?(?:\s?[:=→]|,|\s[–—-]|\s(?:set to|opens? (?:on|with|at)|code|keypad))\s*`+opening+
@@ -127,19 +128,19 @@ var numbers = []shape{
 		opening+`(?P<v>\d{3,8})(?:`+numberEnd+`|,)`, openedBy),
 	newShape("pin", "with~the~ by~the~", `(?i)\b(?:with|by)\sthe\s(?:code|pin|number`+
 		`|combination)\s+`+opening+`(?P<v>\d{6,8})(?:`+numberEnd+`|,)`, noMeasure),
-	newShape("pin", "gate door lock safe alarm garage keypad", `(?i)\b(?:gate|door|lock|safe|alarm|garage`+
+	newShape("pin", "|gate| |door| |lock| |safe| |alarm| |garage| |keypad|", `(?i)\b(?:gate|door|lock|safe|alarm|garage`+
 		`|keypad)\b[^.\n\d]{0,30}\b`+
 		`(?:then|press|enter|dial|type|push)\s+`+opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, noMeasure),
 	newShape("pin", "code", `(?i)\b`+opened+`(?:'s)?\b[^.\n\d]{0,30}?\bcode\b[^.\n\d:]{0,20}?(?:\s(?:is|was|to)`+
 		`|:)\s+`+opening+
 		`(?P<v>\d{4,8})(?:`+numberEnd+`|\s+(?:in|on|since|until|from|for|if|then|and|to)\b)`, openedBy),
-	newShape("pin", "|off |on |disarmed |armed ", `(?i)\b`+opened+`\b[^.\n\d]{0,20}\s(?:(?:switched|turned)\s(?:off`+
+	newShape("pin", "|off| |on| |disarmed| |armed|", `(?i)\b`+opened+`\b[^.\n\d]{0,20}\s(?:(?:switched|turned)\s(?:off`+
 		`|on)|(?:dis)?armed)`+
 		`\s(?:with|by|using)\s+`+opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, noMeasure),
 	newShape("pin", "code? pin? code it pin it", `(?i)\b`+opened+`\b[^.\n\d?]{0,20}\b(?:code`+
 		`|pin)\b(?:[^.\n\d?]{0,12}[?]|[^.\n\d]{0,4}\s(?:it's|it\sis|its|that's))\s+`+
 		opening+`(?P<v>\d{4,8})(?:`+numberEnd+`|,)`, openedBy),
-	newShape("pin", "|use |code |pin |enter |type ", `(?i)\b(?:use|code|pin|enter`+
+	newShape("pin", "|use| |code| |pin| |enter| |type|", `(?i)\b(?:use|code|pin|enter`+
 		`|type)\s+`+opening+`(?P<v>\d{4,8})["'”`+"`"+`*]*\s+`+
 		`(?:for|at|on|to\s(?:open|unlock))\s(?:the|my|our|his|her)\s(?:[\w-]+\s){0,2}?`+opened+`\b`, openedBy),
 	newShape("pin", "code: pin: code= pin= code~= code:**", `(?i)\b`+opened+

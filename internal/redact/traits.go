@@ -44,7 +44,8 @@ const (
 	letterKind
 	symbolKind // common in passwords and rare in words
 	printKind
-	endKind // what every check of a value in prose removes behind it
+	endKind       // what every check of a value in prose removes behind it
+	separatorKind // see separators
 )
 
 // kindsOfBytes is filled at the start, which takes less than a microsecond.
@@ -64,6 +65,9 @@ var kindsOfBytes = func() (kinds [256]uint8) {
 	}
 	for _, c := range []byte(`,;.)}]"'!?`) {
 		kinds[c] |= endKind
+	}
+	for _, c := range []byte(separators) {
+		kinds[c] |= separatorKind
 	}
 	return kinds
 }()
