@@ -137,8 +137,51 @@ func (s *Store) Update(ctx context.Context, meta Meta, fn func(*Tx) error) (Resu
 
 // update is Update, for an operation that is the inverse of operation undoes, if that is not 0.
 func (s *Store) update(ctx context.Context, meta Meta, undoes int64, fn func(*Tx) error) (Result, error) {
-	if err := ctx.Err(); err != nil {
+	staged, err := s.stage(ctx, meta, undoes, fn)
+	if err != nil {
 		return Result{}, err
+	}
+	return staged.WaitDurable(ctx)
+}
+
+// Stage is Update without the wait: for somebody who makes several operations and needs one sync for all of them.
+// Later transactions build on the operation, readers do not see it yet, and it may become durable at any time. Nothing
+// durable on return. The caller must call WaitDurable soon, because nobody else may be waiting for the sync.
+func (s *Store) Stage(ctx context.Context, meta Meta, fn func(*Tx) error) (Staged, error) {
+	return s.stage(ctx, meta, 0, fn)
+}
+
+// Staged is an operation that is journaled and may not be durable. The zero value is not usable.
+type Staged struct {
+	store  *Store
+	result Result
+	lsn    int64           // with a nil ticket, what the result depends on
+	ticket *journal.Ticket // nil when nothing was staged
+}
+
+// Result is what WaitDurable will return. It must not be acknowledged before.
+func (p Staged) Result() Result { return p.result }
+
+// WaitDurable returns when the operation, and with a result that it did not change anything what that depends on, is
+// durable and readers see it. When ctx ends first, the outcome is unknown. Errors: memory.ErrReadOnly, those of ctx.
+func (p Staged) WaitDurable(ctx context.Context) (Result, error) {
+	var err error
+	if p.ticket != nil {
+		err = p.ticket.WaitDurable(ctx)
+	} else if err = p.store.journal.WaitDurable(ctx, p.lsn); err == nil {
+		// The answer depends on operations that may not be durable yet, or whose journal was taken away since.
+		err = p.store.journal.CheckAttached()
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return p.result, nil
+}
+
+// stage is Stage, for an operation that is the inverse of operation undoes, if that is not 0.
+func (s *Store) stage(ctx context.Context, meta Meta, undoes int64, fn func(*Tx) error) (Staged, error) {
+	if err := ctx.Err(); err != nil {
+		return Staged{}, err
 	}
 	if meta.Space == "" {
 		meta.Space = memory.DefaultSpace
@@ -149,27 +192,16 @@ func (s *Store) update(ctx context.Context, meta Meta, undoes int64, fn func(*Tx
 		check.ID("idempotency_key", meta.Key)
 	}
 	if err := check.Err(); err != nil {
-		return Result{}, err
+		return Staged{}, err
 	}
 	if err := s.Err(); err != nil {
-		return Result{}, err
+		return Staged{}, err
 	}
 	result, lsn, ticket, err := s.stageOne(meta, undoes, fn)
-	switch {
-	case err != nil:
-		return Result{}, err
-	case ticket == nil:
-		// The answer depends on operations that may not be durable yet, or whose journal was taken away since.
-		if err = s.journal.WaitDurable(ctx, lsn); err == nil {
-			err = s.journal.CheckAttached()
-		}
-	default:
-		err = ticket.WaitDurable(ctx)
-	}
 	if err != nil {
-		return Result{}, err
+		return Staged{}, err
 	}
-	return result, nil
+	return Staged{store: s, result: result, lsn: lsn, ticket: ticket}, nil
 }
 
 // stageOne runs the transaction and stages its record. When ticket is nil, nothing was staged, and the result depends

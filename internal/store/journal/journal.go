@@ -150,6 +150,8 @@ type batch struct {
 	recs  []*Record
 	done  chan struct{} // closed when durable or failed
 	err   error
+	// awaited says that somebody waits for the sync while another group is written.
+	awaited bool
 }
 
 // CorruptError says where acknowledged data is damaged. errors.Is(err, memory.ErrCorrupt) holds for it.

@@ -145,15 +145,21 @@ func (j *Journal) allocateLocked(pending int64, essential bool) error {
 }
 
 // WaitDurable returns when the operation is durable and applied. The first waiter of a group becomes its flusher, so a
-// lone writer needs no other goroutine. When ctx ends first, the operation may still become durable.
+// lone writer needs no other goroutine, and a group for which nobody waits is not written. When ctx ends first, the
+// operation may still become durable.
 func (t Ticket) WaitDurable(ctx context.Context) error {
 	j, b := t.j, t.batch
 	j.mu.Lock()
-	if j.pending == b && !j.flushing {
+	switch {
+	case j.pending != b:
+	case j.flushing:
+		b.awaited = true
+	default:
 		j.flushing = true
 		j.flushLocked()
-		// Others may have staged meanwhile. A goroutine flushes for them, so that this writer can return.
-		if j.pending != nil && j.err == nil {
+		// Others may wait meanwhile. A goroutine flushes for them, so that this writer can return. What was staged and
+		// nobody waits for yet is left to the one who will: a sync of its own would only delay the next writer.
+		if j.pending != nil && j.pending.awaited && j.err == nil {
 			j.background.Go(j.drain)
 		} else {
 			j.flushing = false
@@ -220,11 +226,11 @@ func (j *Journal) CheckAttached() error {
 	return nil
 }
 
-// drain flushes groups until nothing is pending.
+// drain flushes groups until nobody waits for the pending one.
 func (j *Journal) drain() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for j.pending != nil && j.err == nil {
+	for j.pending != nil && j.pending.awaited && j.err == nil {
 		j.waitForWritersLocked()
 		j.flushLocked()
 	}

@@ -107,6 +107,36 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
+// TestNobodyWaits: what is staged during a sync, and nobody waits for, has no sync of its own.
+func TestNobodyWaits(t *testing.T) {
+	g := newGate()
+	j := open(t, config(g, nil))
+	write := func(n int) chan error {
+		ticket, err := j.Stage(record(n, 0), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- ticket.WaitDurable(context.Background()) }()
+		return done
+	}
+	first := write(1)
+	<-g.arrived
+	if _, err := j.Stage(record(2, 0), false); err != nil {
+		t.Fatal(err)
+	}
+	g.open <- nil
+	if err := <-first; err != nil || j.Synced() != 1 {
+		t.Fatalf("synced %d, want 1: %v", j.Synced(), err)
+	}
+	third := write(3)
+	<-g.arrived
+	g.open <- nil
+	if err := <-third; err != nil || j.Synced() != 3 || j.Stats().Syncs != 2 {
+		t.Errorf("synced %d with %d syncs, want 3 with 2: %v", j.Synced(), j.Stats().Syncs, err)
+	}
+}
+
 func TestWaitDurable(t *testing.T) {
 	g := newGate()
 	j := open(t, config(g, nil))
