@@ -75,7 +75,8 @@ func isFullyArchived(d *memory.Day, entries []*memory.Entry) bool {
 	return d.Archived && ok && m == archiveMarkOf(entries)
 }
 
-// archive archives a log. It returns nil if the log is archived already.
+// archive archives a log. It returns nil if the log is archived already. What it returns may be reported when
+// waitDurable returned nil.
 func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 	for attempt := 1; ; attempt++ {
 		p := r.plans[out.Date]
@@ -101,7 +102,7 @@ func (r *run) archive(ctx context.Context, out Day) (*Day, error) {
 			return done, err
 		}
 		// The change that made the plan stale may not be durable yet, and readers see durable state only. An empty
-		// transaction returns when it is.
+		// transaction returns when it is, and what was archived before.
 		if _, err := r.a.store.Update(ctx, store.Meta{Space: out.Space}, func(*store.Tx) error {
 			return nil
 		}); err != nil {
@@ -122,12 +123,12 @@ func isLogSummary(m *memory.Memory) bool {
 	return (m.Source == memory.SourceArchive || m.Source == formerSource) && strings.HasPrefix(m.Title, logTitle(""))
 }
 
-// apply applies a plan as one operation, so memories, summary and mark exist together or not at all. The error is
+// apply stages a plan as one operation, so memories, summary and mark exist together or not at all. The error is
 // memory.ErrStale if the log changed since the plan.
 func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
 	out.Action, out.Entries = Archive, p.mark.Count
 	meta := store.Meta{Space: p.space, Actor: journal.ActorArchive, Reason: "archive log " + p.day.Date}
-	res, err := r.a.store.Update(ctx, meta, func(tx *store.Tx) error {
+	staged, err := r.a.store.Stage(ctx, meta, func(tx *store.Tx) error {
 		now := tx.Day(p.day.Date)
 		if now == nil {
 			return &memory.NotFoundError{Kind: "log", Name: p.day.Date}
@@ -155,12 +156,14 @@ func (r *run) apply(ctx context.Context, p *plan, out Day) (*Day, error) {
 	if err != nil && !errors.Is(err, errDryRun) {
 		return nil, err
 	}
-	if out.Op = res.Op; r.opts.DryRun {
-		out.Op = 0
+	if r.opts.DryRun {
 		for i := range out.Promoted {
 			out.Promoted[i].ID = ""
 		}
+		return &out, nil
 	}
+	r.staged = append(r.staged, staged)
+	out.Op = staged.Result().Op
 	return &out, nil
 }
 

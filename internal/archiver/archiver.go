@@ -166,12 +166,15 @@ type run struct {
 	planned map[string]bool
 	// Summarise failed in this run
 	summariserDown bool
-	report         Report
-	errs           []error
+	// operations that archived a log and may not be durable: those of a batch of plans have one sync
+	staged []store.Staged
+	report Report
+	errs   []error
 }
 
 // space handles all logs of a space. Only errors that end the run are returned.
-func (r *run) space(ctx context.Context, name string) error {
+func (r *run) space(ctx context.Context, name string) (err error) {
+	defer func() { err = errors.Join(err, r.waitDurable(ctx)) }()
 	r.index, r.plans, r.planned = nil, map[string]*plan{}, map[string]bool{}
 	var days []Day
 	for _, d := range r.a.store.Space(name).Days() {
@@ -264,6 +267,9 @@ func (r *run) processDay(ctx context.Context, coming []Day) error {
 		r.index = newSpaceIndex(r.a.store.Space(out.Space).Memories())
 	}
 	if !r.planned[out.Date] {
+		if err := r.waitDurable(ctx); err != nil {
+			return err
+		}
 		dates, err := r.nextBatch(ctx, coming)
 		if err == nil {
 			err = r.prepare(ctx, out.Space, dates)
@@ -316,6 +322,10 @@ func (r *run) archiveAndDelete(ctx context.Context, out Day) error {
 		}
 		return nil
 	}
+	// What follows reads what is durable.
+	if err := r.waitDurable(ctx); err != nil {
+		return err
+	}
 	reason, err := r.graceReason(ctx, out.Date, out.revision)
 	if err == nil && reason == "" {
 		reason, err = r.pendingReviewReason(out.Space, out.Date)
@@ -332,6 +342,30 @@ func (r *run) archiveAndDelete(ctx context.Context, out Day) error {
 		return r.postponeDay(out, fmt.Errorf("delete log %s: %w", out.Date, err))
 	}
 	return r.addDay(deleted)
+}
+
+// waitDurable returns when all that was archived is durable. A log of which that is unknown is reported as postponed,
+// and the error ends the run: the store refuses writes, or ctx ended.
+func (r *run) waitDurable(ctx context.Context) error {
+	staged := r.staged
+	r.staged = nil
+	var failed error
+	for _, op := range staged {
+		if _, err := op.WaitDurable(ctx); err != nil {
+			failed = fmt.Errorf("archive logs: %w", err)
+			r.postponeOperation(op.Result().Op, failed)
+		}
+	}
+	return failed
+}
+
+// postponeOperation reports the log that an operation was to archive as postponed because of err.
+func (r *run) postponeOperation(op int64, err error) {
+	for i := range r.report.Days {
+		if d := &r.report.Days[i]; d.Op == op {
+			*d = Day{Space: d.Space, Date: d.Date, Age: d.Age, Entries: d.Entries, Action: Postponed, Reason: err.Error()}
+		}
+	}
 }
 
 // addDay adds a decided day to the report.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -130,6 +131,7 @@ func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries [
 		return textscrub.OnlyPlaceholders(e.Content)
 	})
 	for i, e := range telling {
+		runtime.Gosched() // see findCandidates
 		telling[i] = withoutSecrets(e)
 	}
 	p := &plan{space: space, day: day, mark: archiveMarkOf(entries), log: Log{Date: day.Date}, unscrubbed: telling}
@@ -140,8 +142,8 @@ func (r *run) plan(ctx context.Context, space string, day *memory.Day, entries [
 	if n := len(records); n == 0 || !records[n-1].Deleted() {
 		p.summaryMemory = r.index.logSummaries[logTitle(day.Date)]
 	}
-	// An empty transaction, to see forgotten values that are not durable yet.
-	_, err := r.a.store.Update(ctx, store.Meta{Space: space}, func(tx *store.Tx) error {
+	// An empty transaction, to see forgotten values that are not durable yet. It needs no sync: apply looks again.
+	_, err := r.a.store.Stage(ctx, store.Meta{Space: space}, func(tx *store.Tx) error {
 		for _, e := range telling {
 			if !tx.IsForgotten(e.Content) {
 				p.log.Entries = append(p.log.Entries, e)

@@ -3,6 +3,7 @@ package archiver
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -74,6 +75,9 @@ const importantWeight = 0.6
 func findCandidates(date string, entries []*memory.Entry) []candidate {
 	out := findRepeatedFailures(date, entries)
 	for _, e := range entries {
+		// Reading a log takes milliseconds, and somebody who adds a memory meanwhile would wait for 10 ms, after which
+		// the scheduler takes the processor away.
+		runtime.Gosched()
 		if isFailure(e) {
 			continue
 		}

@@ -109,6 +109,84 @@ func TestSummariesInBatches(t *testing.T) {
 	}
 }
 
+// TestLogsShareSyncs: the logs of a batch are archived by operations of their own, with one sync for all of them.
+func TestLogsShareSyncs(t *testing.T) {
+	b := newHarness(t)
+	for ago := 54; ago > 40; ago-- {
+		b.log(b.date(ago), event(fmt.Sprintf("user prefers tea number %d", ago)))
+	}
+	before := b.store.JournalStats().Syncs
+	r := b.run(archiver.Options{})
+	if n := b.store.JournalStats().Syncs - before; r.Count(archiver.Archive) != 14 || n > 2 {
+		t.Errorf("%d logs archived with %d syncs, want 14 with 2", r.Count(archiver.Archive), n)
+	}
+	for _, d := range r.Days {
+		if d.Op <= 0 || d.Op > b.store.LSN() {
+			t.Errorf("log of %s: operation %d is reported, and %d is durable", d.Date, d.Op, b.store.LSN())
+		}
+	}
+	b.undo(r.Days[3].Op)
+	if diff := cmp.Diff(b.date(51), unarchived(b)); diff != "" {
+		t.Errorf("not archived after one was undone (-want +got):\n%s", diff)
+	}
+}
+
+// unarchived lists the dates of the logs that are not archived.
+func unarchived(b *harness) string {
+	var dates []string
+	for _, d := range b.store.Space("").Days() {
+		if !d.Archived {
+			dates = append(dates, d.Date)
+		}
+	}
+	return strings.Join(dates, " ")
+}
+
+// TestReportOfFailedSync fails each operation of the disk during a run, and compares the report with what is durable.
+func TestReportOfFailedSync(t *testing.T) {
+	seed := crashfs.New()
+	prepare := newHarness(t)
+	prepare.store = prepare.open(seed)
+	for ago := 42; ago >= 40; ago-- {
+		prepare.log(prepare.date(ago), event(fmt.Sprintf("user prefers tea number %d", ago)))
+	}
+	if err := prepare.store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	postponed := 0
+	for n := 1; ; n++ {
+		b := newHarness(t)
+		fsys := seed.Clone()
+		b.store = b.open(fsys)
+		fsys.FailAt(fsys.Ops()+n, errors.New("input/output error"))
+		last := fsys.Ops() + n
+		r, err := archiver.New(archiver.Config{Store: b.store, Location: b.loc,
+			Logger: slog.New(slog.DiscardHandler)}).Run(t.Context(), archiver.Options{})
+		if fsys.Ops() < last {
+			break // the run has no such operation
+		}
+		if len(r.Days) != 3 || err == nil && r.Count(archiver.Archive) != 3 {
+			t.Fatalf("operation %d fails: %v, %v", n, actions(r), err)
+		}
+		var want []string
+		for _, d := range r.Days {
+			if d.Action != archiver.Archive {
+				want = append(want, d.Date)
+				postponed++
+			}
+			if d.Action != archiver.Archive && (d.Op != 0 || d.Reason == "" || len(d.Promoted) > 0) {
+				t.Errorf("operation %d fails: the report says %+v", n, d)
+			}
+		}
+		if diff := cmp.Diff(strings.Join(want, " "), unarchived(b)); diff != "" {
+			t.Errorf("operation %d fails: logs not archived (-report +store):\n%s", n, diff)
+		}
+	}
+	if postponed == 0 {
+		t.Error("no operation failed while logs were archived")
+	}
+}
+
 // TestSummaryOfChangedLog: a log that gets an entry while the model thinks is summed up again, with it.
 func TestSummaryOfChangedLog(t *testing.T) {
 	b := newHarness(t)
